@@ -1,0 +1,69 @@
+# Everything that is done to this repository from a shell. `make help` lists it.
+
+SHELL        := /bin/bash
+.SHELLFLAGS  := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= 0.1.0-dev
+GO      ?= go
+# Reproducible binaries: no paths of this machine, no clock.
+GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X github.com/nuon-toolkit/nuon/pkg/version.Number=$(VERSION)'
+
+# Tools are kept by version outside the repository, so that a clean clone does not build them again.
+CACHE        ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nuon-tools
+OAPI_CODEGEN := $(CACHE)/oapi-codegen-v2.8.2
+SQLC         := $(CACHE)/sqlc-v1.31.1
+GOLANGCI     := $(CACHE)/golangci-lint-v2.15.0
+
+.PHONY: help
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## Build bin/nuon, bin/reconciler and bin/runnerd
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build $(GOFLAGS_BUILD) -o bin/nuon ./cli
+	CGO_ENABLED=0 $(GO) build $(GOFLAGS_BUILD) -o bin/reconciler ./reconciler
+	CGO_ENABLED=0 $(GO) build $(GOFLAGS_BUILD) -o bin/runnerd ./runnerd
+
+.PHONY: demo
+demo: build ## Run the whole story on this machine: two installs, a push, approve, reject, kill -9, teardown (KEEP=1 leaves it running)
+	@$(GO) run ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
+
+.PHONY: test
+test: build ## Run every test, with the race detector and in shuffled order
+	$(GO) run ./reconciler/store/storetest/postgres -- $(GO) test -race -shuffle=on -timeout 20m ./...
+
+.PHONY: bench
+bench: build ## Measure, each figure as a ratio to a named peer in the same run
+	NUON_BIN=$(CURDIR)/bin $(GO) run ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./examples/... ./diff/...
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Check the code's style
+	$(GOLANGCI) run ./...
+
+.PHONY: generate
+generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated code anew: API types, client and servers, queries
+	cd pkg/api && $(OAPI_CODEGEN) -config client.cfg.yaml openapi.yaml
+	cd reconciler/api/control && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
+	cd reconciler/api/runner && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
+	cd reconciler/store && $(SQLC) generate
+	gofmt -w pkg/api reconciler/api reconciler/store
+
+.PHONY: verify
+verify: generate lint ## Check that generated code and go.mod are up to date, and the style
+	$(GO) mod tidy -diff
+	git diff --exit-code
+
+.PHONY: clean
+clean: ## Remove what was built here
+	rm -rf bin
+
+$(OAPI_CODEGEN):
+	@mkdir -p $(CACHE)/tmp && GOBIN=$(CACHE)/tmp $(GO) install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 && mv $(CACHE)/tmp/oapi-codegen $@
+
+$(SQLC):
+	@mkdir -p $(CACHE)/tmp && GOBIN=$(CACHE)/tmp $(GO) install github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1 && mv $(CACHE)/tmp/sqlc $@
+
+$(GOLANGCI):
+	@mkdir -p $(CACHE)/tmp && GOBIN=$(CACHE)/tmp $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 && mv $(CACHE)/tmp/golangci-lint $@
