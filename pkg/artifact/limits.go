@@ -1,0 +1,75 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrTooLarge is wrapped when a tree, a layer or a manifest is above its limit.
+var ErrTooLarge = errors.New("too large")
+
+// Limits bound what a tree may hold, in both directions. Zero fields take the
+// default that is named beside each.
+type Limits struct {
+	// Files is the most files and links of a tree; 20,000.
+	Files int
+	// FileBytes is the most bytes of one file; 64 MiB.
+	FileBytes int64
+	// TotalBytes is the most bytes of all files together, unpacked; 256 MiB.
+	TotalBytes int64
+	// PathBytes is the most bytes of one path or link target; 1,024.
+	PathBytes int
+}
+
+const (
+	defaultFiles      = 20_000
+	defaultFileBytes  = 64 << 20
+	defaultTotalBytes = 256 << 20
+	defaultPathBytes  = 1024
+)
+
+func (l Limits) orDefault() Limits {
+	if l.Files == 0 {
+		l.Files = defaultFiles
+	}
+	if l.FileBytes == 0 {
+		l.FileBytes = defaultFileBytes
+	}
+	if l.TotalBytes == 0 {
+		l.TotalBytes = defaultTotalBytes
+	}
+	if l.PathBytes == 0 {
+		l.PathBytes = defaultPathBytes
+	}
+	return l
+}
+
+// tally counts a tree against its limits while it is read.
+type tally struct {
+	limits Limits
+	files  int
+	bytes  int64
+}
+
+// room gives how many bytes the next file may have, or says why there is no next one.
+func (t *tally) room(path string) (int64, error) {
+	if t.files >= t.limits.Files {
+		return 0, fmt.Errorf("%w: more than %d files", ErrTooLarge, t.limits.Files)
+	}
+	t.files++
+	if len(path) > t.limits.PathBytes {
+		return 0, fmt.Errorf("%w: path %.60q… has %d bytes, at most %d are allowed", ErrTooLarge, path, len(path), t.limits.PathBytes)
+	}
+	return min(t.limits.FileBytes, t.limits.TotalBytes-t.bytes), nil
+}
+
+// add counts the bytes of one file that was given room.
+func (t *tally) add(path string, size int64) error {
+	if size > t.limits.FileBytes {
+		return fmt.Errorf("%w: %s has more than %d bytes", ErrTooLarge, path, t.limits.FileBytes)
+	}
+	if t.bytes += size; t.bytes > t.limits.TotalBytes {
+		return fmt.Errorf("%w: the files have more than %d bytes together", ErrTooLarge, t.limits.TotalBytes)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	godigest "github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/retry"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// Reference names one repository of one registry.
+type Reference struct {
+	// Host is the registry's name and port, without a scheme: "127.0.0.1:7112".
+	Host string
+	// Repository is the path below it: "dev/vendor/hello/network".
+	Repository string
+	// PlainHTTP speaks HTTP without TLS; only for the embedded registry.
+	PlainHTTP bool
+}
+
+// ParseReference reads "host/path" as the NUON_REGISTRY variable and the control
+// API write it. It takes no scheme, tag or digest.
+func ParseReference(text string, plainHTTP bool) (Reference, error) {
+	host, repository, found := strings.Cut(text, "/")
+	if !found || host == "" || repository == "" || strings.Contains(text, "://") || strings.Contains(text, "@") {
+		return Reference{}, fmt.Errorf("%q is not a registry repository; write it as host/path, without scheme, tag or digest", text)
+	}
+	return Reference{Host: host, Repository: repository, PlainHTTP: plainHTTP}, nil
+}
+
+// Below gives the repository at name below this one.
+func (r Reference) Below(name string) Reference {
+	r.Repository = strings.Trim(r.Repository+"/"+name, "/")
+	return r
+}
+
+// String gives "host/repository".
+func (r Reference) String() string { return r.Host + "/" + r.Repository }
+
+// Credential is what a registry asks for. The zero value is anonymous.
+type Credential struct {
+	username string
+	password seal.Secret
+	token    seal.Secret
+}
+
+// Basic is a user name and a password. It also serves registries that trade it
+// for a token of their own.
+func Basic(username, password string) Credential {
+	return Credential{username: username, password: seal.NewSecret([]byte(password))}
+}
+
+// Bearer is a token that is sent as it is with every request, such as a
+// runner's attempt token. It never follows a redirect to another host.
+func Bearer(token string) Credential {
+	return Credential{token: seal.NewSecret([]byte(token))}
+}
+
+// defaultMaxBytes bounds a layer when Repository.MaxBytes is zero.
+const defaultMaxBytes = 256 << 20
+
+// maxManifestBytes bounds a manifest; those of nuon have under 2 KiB.
+const maxManifestBytes = 1 << 20
+
+// Repository is one repository of a registry, for use by any number of
+// goroutines.
+type Repository struct {
+	// MaxBytes is the largest layer that is pushed or pulled; zero means 256 MiB.
+	MaxBytes int64
+
+	reference Reference
+	remote    *remote.Repository
+}
+
+// Open prepares the conversation with a repository; it does not connect yet.
+func Open(reference Reference, credential Credential) (*Repository, error) {
+	opened, err := remote.NewRepository(reference.String())
+	if err != nil {
+		return nil, fmt.Errorf("open repository %s: %w", reference, err)
+	}
+	if opened.Reference.Reference != "" {
+		return nil, fmt.Errorf("open repository %s: leave out the tag or digest", reference)
+	}
+	opened.PlainHTTP = reference.PlainHTTP
+	opened.Client = client(opened.Reference.Host(), credential)
+	opened.SkipReferrersGC = true
+	return &Repository{reference: reference, remote: opened}, nil
+}
+
+func client(host string, credential Credential) remote.Client {
+	speaking := &auth.Client{
+		Client: &http.Client{Transport: retry.NewTransport(nil)},
+		Header: http.Header{"User-Agent": {"nuon"}},
+		Cache:  auth.NewCache(),
+	}
+	if !credential.token.IsZero() {
+		return bearerClient{speaking: speaking, token: credential.token}
+	}
+	if !credential.password.IsZero() {
+		speaking.Credential = auth.StaticCredential(host, auth.Credential{
+			Username: credential.username,
+			Password: string(credential.password.Reveal()),
+		})
+	}
+	return speaking
+}
+
+// bearerClient sends a fixed token at once, without waiting for a challenge. The
+// client below it drops the header when a redirect leaves the first host.
+type bearerClient struct {
+	speaking *auth.Client
+	token    seal.Secret
+}
+
+// Do sends one request of package remote.
+func (b bearerClient) Do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("Authorization", "Bearer "+string(b.token.Reveal()))
+	return b.speaking.Do(request)
+}
+
+// Reference gives what was opened.
+func (r *Repository) Reference() Reference { return r.reference }
+
+func (r *Repository) limit() int64 {
+	if r.MaxBytes > 0 {
+		return r.MaxBytes
+	}
+	return defaultMaxBytes
+}
+
+// Push stores the artifact and gives its digest. What the registry already has
+// is not sent again, so pushing twice costs one question. Errors are *Error.
+func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error) {
+	manifest, err := artifact.Manifest()
+	if err != nil {
+		return "", err
+	}
+	digest := Digest(manifest)
+	if int64(len(artifact.Layer)) > r.limit() {
+		return "", fmt.Errorf("push %s to %s: %w: the layer has %d bytes, at most %d are allowed", digest, r.reference, ErrTooLarge, len(artifact.Layer), r.limit())
+	}
+	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest), Size: int64(len(manifest))}
+	there, err := r.remote.Manifests().Exists(ctx, described)
+	if err != nil {
+		return "", r.explain("look up", digest, err)
+	}
+	if there {
+		return digest, nil
+	}
+	empty := ocispec.DescriptorEmptyJSON
+	if err := r.pushBlob(ctx, bareDescriptor(empty), empty.Data); err != nil {
+		return "", r.explain("push", digest, err)
+	}
+	if err := r.pushBlob(ctx, artifact.layerDescriptor(), artifact.Layer); err != nil {
+		return "", r.explain("push", digest, err)
+	}
+	if err := r.remote.Manifests().Push(ctx, described, bytes.NewReader(manifest)); err != nil {
+		return "", r.explain("push", digest, err)
+	}
+	return digest, nil
+}
+
+func (r *Repository) pushBlob(ctx context.Context, described ocispec.Descriptor, content []byte) error {
+	there, err := r.remote.Blobs().Exists(ctx, described)
+	if err != nil || there {
+		return err
+	}
+	return r.remote.Blobs().Push(ctx, described, bytes.NewReader(content))
+}
+
+// Has tells whether the registry has the artifact of that digest. Errors are *Error.
+func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
+	if err := CheckDigest(digest); err != nil {
+		return false, fmt.Errorf("look up in %s: %w", r.reference, err)
+	}
+	there, err := r.remote.Manifests().Exists(ctx, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest)})
+	if err != nil {
+		return false, r.explain("look up", digest, err)
+	}
+	return there, nil
+}
+
+// Pull fetches the artifact of that digest. What comes back has been checked
+// against it, manifest and layer; bytes that differ give an error that wraps
+// ErrDamaged. It asks one GET for the manifest and one for the layer. Errors are
+// *Error.
+func (r *Repository) Pull(ctx context.Context, digest string) (Artifact, error) {
+	if err := CheckDigest(digest); err != nil {
+		return Artifact{}, fmt.Errorf("pull from %s: %w", r.reference, err)
+	}
+	// FetchReference, not Fetch: it needs no size beforehand.
+	_, reader, err := r.remote.Manifests().FetchReference(ctx, digest)
+	if err != nil {
+		return Artifact{}, r.explain("pull", digest, err)
+	}
+	manifest, err := readChecked(reader, digest, maxManifestBytes)
+	if err != nil {
+		return Artifact{}, r.explain("pull", digest, fmt.Errorf("manifest: %w", err))
+	}
+	artifact, layer, err := parseManifest(manifest)
+	if err != nil {
+		return Artifact{}, r.explain("pull", digest, err)
+	}
+	if layer.Size > r.limit() {
+		return Artifact{}, r.explain("pull", digest, fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", ErrTooLarge, layer.Size, r.limit()))
+	}
+	reader, err = r.remote.Blobs().Fetch(ctx, layer)
+	if err != nil {
+		return Artifact{}, r.explain("pull", digest, fmt.Errorf("layer: %w", err))
+	}
+	if artifact.Layer, err = readChecked(reader, layer.Digest.String(), r.limit()); err != nil {
+		return Artifact{}, r.explain("pull", digest, fmt.Errorf("layer: %w", err))
+	}
+	return artifact, nil
+}
+
+// readChecked reads at most limit bytes, which must have that digest.
+func readChecked(reader io.ReadCloser, digest string, limit int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
+	if err = errors.Join(err, reader.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
+	}
+	if came := Digest(content); came != digest {
+		return nil, fmt.Errorf("%w: asked for %s, got bytes of %s", ErrDamaged, digest, came)
+	}
+	return content, nil
+}

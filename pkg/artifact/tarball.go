@@ -1,0 +1,160 @@
+package artifact
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// packLevel is the one compression level, part of the reproducible form. Which
+// bytes it gives also depends on the compressor, so TestDigestIsFixed pins a
+// digest: if a new toolchain compresses otherwise, that is noticed.
+const packLevel = 6
+
+// tarOverhead is how much larger than its files a tar may be: a header and
+// padding an entry, long names, and the end.
+const tarOverhead = 4096
+
+// Tarball packs files into one gzip-compressed tar whose bytes depend on nothing
+// but the files: entries sorted by path, time zero, owner 0:0 without names,
+// modes 0644, 0755, and 0777 for links, a gzip header without name or time.
+func Tarball(files []File, limits Limits) ([]byte, error) {
+	if err := CheckTree(files, limits); err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	var out bytes.Buffer
+	compressed, err := gzip.NewWriterLevel(&out, packLevel)
+	if err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	archive := tar.NewWriter(compressed)
+	for _, file := range sorted(files) {
+		if err := archive.WriteHeader(header(file)); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", file.Path, err)
+		}
+		if _, err := archive.Write(file.Content); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", file.Path, err)
+		}
+	}
+	if err := errors.Join(archive.Close(), compressed.Close()); err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func header(file File) *tar.Header {
+	made := &tar.Header{
+		Typeflag: tar.TypeReg,
+		Name:     file.Path,
+		Size:     int64(len(file.Content)),
+		Mode:     0o644,
+		ModTime:  time.Unix(0, 0),
+	}
+	switch {
+	case file.Link != "":
+		made.Typeflag, made.Linkname, made.Mode = tar.TypeSymlink, file.Link, 0o777
+	case file.Executable:
+		made.Mode = 0o755
+	}
+	return made
+}
+
+// Untar reads a gzip-compressed tar back into files, sorted by path. It takes
+// archives of others too, and trusts none: only files, links and directories,
+// only inside the tree, only within the limits. Errors wrap ErrUnsafe,
+// ErrTooLarge or ErrDamaged.
+func Untar(layer []byte, limits Limits) ([]File, error) {
+	limits = limits.orDefault()
+	compressed, err := gzip.NewReader(bytes.NewReader(layer))
+	if err != nil {
+		return nil, fmt.Errorf("unpack: %w: %w", ErrDamaged, err)
+	}
+	compressed.Multistream(false)
+	most := limits.TotalBytes + int64(limits.Files+1)*tarOverhead
+	archive := tar.NewReader(&cappedReader{from: compressed, left: most})
+	var files []File
+	count := tally{limits: limits}
+	for {
+		entry, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, damaged(err)
+		}
+		if entry.Typeflag == tar.TypeDir {
+			if _, err := count.room(entry.Name); err != nil {
+				return nil, fmt.Errorf("unpack: %w", err)
+			}
+			continue
+		}
+		file, err := untarEntry(archive, entry, &count)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	if err := CheckTree(files, limits); err != nil {
+		return nil, fmt.Errorf("unpack: %w", err)
+	}
+	return sorted(files), nil
+}
+
+func untarEntry(archive *tar.Reader, entry *tar.Header, count *tally) (File, error) {
+	room, err := count.room(entry.Name)
+	if err != nil {
+		return File{}, fmt.Errorf("unpack: %w", err)
+	}
+	switch entry.Typeflag {
+	case tar.TypeSymlink:
+		if entry.Linkname == "" {
+			return File{}, fmt.Errorf("unpack: %w: link %s has no target", ErrUnsafe, entry.Name)
+		}
+		return File{Path: entry.Name, Link: entry.Linkname}, nil
+	case tar.TypeReg:
+	default:
+		return File{}, fmt.Errorf("unpack: %w: %s is of tar type %q; only files, directories and symbolic links are taken", ErrUnsafe, entry.Name, entry.Typeflag)
+	}
+	// The size that the header claims is not believed: what comes is counted.
+	content, err := io.ReadAll(io.LimitReader(archive, room+1))
+	if err != nil {
+		return File{}, damaged(err)
+	}
+	if err := count.add(entry.Name, int64(len(content))); err != nil {
+		return File{}, fmt.Errorf("unpack: %w", err)
+	}
+	executable := fs.FileMode(entry.Mode)&0o100 != 0
+	return File{Path: entry.Name, Executable: executable, Content: content}, nil
+}
+
+// damaged gives an error of the reader its class, unless the cap made it.
+func damaged(err error) error {
+	if errors.Is(err, ErrTooLarge) {
+		return fmt.Errorf("unpack: %w", err)
+	}
+	return fmt.Errorf("unpack: %w: %w", ErrDamaged, err)
+}
+
+// cappedReader ends with ErrTooLarge, not with a quiet end of file, when more
+// comes than any allowed tree could need: a small layer may unpack to terabytes.
+type cappedReader struct {
+	from io.Reader
+	left int64
+}
+
+func (c *cappedReader) Read(into []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, fmt.Errorf("%w: the archive unpacks to more than its limits allow", ErrTooLarge)
+	}
+	if int64(len(into)) > c.left {
+		into = into[:c.left]
+	}
+	read, err := c.from.Read(into)
+	c.left -= int64(read)
+	return read, err
+}

@@ -1,0 +1,202 @@
+package artifact
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrUnsafe is wrapped when a tree holds what must not be packed or unpacked: a
+// path or link that leaves it, a device, two entries that fight over one name.
+var ErrUnsafe = errors.New("unsafe tree")
+
+// File is one file or symbolic link of a tree. Directories are implied by the
+// paths; empty ones are not kept, as in git.
+type File struct {
+	// Path is relative to the root of the tree, with slashes: "modules/net/main.tf".
+	Path string
+	// Executable gives mode 0755 instead of 0644; no other bit is kept.
+	Executable bool
+	// Link, when not empty, makes this a symbolic link to that relative target,
+	// which must stay inside the tree. Content is then empty.
+	Link string
+	// Content is the whole file.
+	Content []byte
+}
+
+// ReadOptions say what of a directory is read. The zero value reads all of it,
+// within the default limits.
+type ReadOptions struct {
+	Limits Limits
+	// Skip, when set, is asked for every file and directory; true leaves it out,
+	// a directory with all that is in it.
+	Skip func(path string, entry fs.DirEntry) bool
+}
+
+// ReadDir reads the tree below a directory of the machine. A symbolic link is
+// read as a link and never followed, also when the tree changes meanwhile.
+func ReadDir(dir string, options ReadOptions) ([]File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read tree: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	return ReadFS(root.FS(), options)
+}
+
+// ReadFS reads a whole file system as a tree, in the order of its paths. The
+// result is checked like that of CheckTree. Links need an fs.ReadLinkFS.
+func ReadFS(fsys fs.FS, options ReadOptions) ([]File, error) {
+	var files []File
+	count := tally{limits: options.Limits.orDefault()}
+	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name != "." && options.Skip != nil && options.Skip(name, entry) {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.IsDir() {
+			return nil
+		}
+		file, err := readEntry(fsys, name, entry, &count)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read tree: %w", err)
+	}
+	if err := CheckTree(files, options.Limits); err != nil {
+		return nil, err
+	}
+	return sorted(files), nil
+}
+
+func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally) (File, error) {
+	room, err := count.room(name)
+	if err != nil {
+		return File{}, err
+	}
+	switch entry.Type() {
+	case fs.ModeSymlink:
+		target, err := fs.ReadLink(fsys, name)
+		if err != nil {
+			return File{}, fmt.Errorf("read link %s: %w", name, err)
+		}
+		return File{Path: name, Link: target}, nil
+	case 0:
+	default:
+		return File{}, fmt.Errorf("%w: %s is neither a file, a directory nor a symbolic link; remove it from the tree", ErrUnsafe, name)
+	}
+	opened, err := fsys.Open(name)
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { _ = opened.Close() }()
+	info, err := opened.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return File{}, fmt.Errorf("%w: %s changed while it was read", ErrUnsafe, name)
+	}
+	content, err := io.ReadAll(io.LimitReader(opened, room+1))
+	if err != nil {
+		return File{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	if err := count.add(name, int64(len(content))); err != nil {
+		return File{}, err
+	}
+	// The owner's bit alone, as git has it: the others follow somebody's umask.
+	return File{Path: name, Executable: info.Mode()&0o100 != 0, Content: content}, nil
+}
+
+// CheckTree says whether files, in any order, can be packed: paths are relative,
+// clean and distinct, none lies below another entry, links stay inside, and the
+// limits hold. The error wraps ErrUnsafe or ErrTooLarge.
+func CheckTree(files []File, limits Limits) error {
+	count := tally{limits: limits.orDefault()}
+	taken := make(map[string]bool, len(files))
+	for _, file := range files {
+		if _, err := count.room(file.Path); err != nil {
+			return err
+		}
+		if err := count.add(file.Path, int64(len(file.Content))); err != nil {
+			return err
+		}
+		if err := checkPath(file.Path); err != nil {
+			return err
+		}
+		if taken[file.Path] {
+			return fmt.Errorf("%w: %s is there twice", ErrUnsafe, file.Path)
+		}
+		taken[file.Path] = true
+		if file.Link == "" {
+			continue
+		}
+		if len(file.Content) > 0 || file.Executable {
+			return fmt.Errorf("%w: %s is a link and cannot have content or a mode", ErrUnsafe, file.Path)
+		}
+		if err := checkLink(file.Path, file.Link, count.limits); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		for parent := path.Dir(file.Path); parent != "."; parent = path.Dir(parent) {
+			if taken[parent] {
+				return fmt.Errorf("%w: %s lies below %s, which is not a directory", ErrUnsafe, file.Path, parent)
+			}
+		}
+	}
+	return nil
+}
+
+func checkPath(name string) error {
+	if !fs.ValidPath(name) || name == "." || !plainName(name) {
+		return fmt.Errorf("%w: path %q must be relative, clean and inside the tree", ErrUnsafe, name)
+	}
+	return nil
+}
+
+// checkLink accepts only a target whose ".." stand at its front and do not lead
+// out. One after another name ("a/../..") could climb from wherever a, itself a
+// link, leads; without those, following links by induction never leaves the tree.
+func checkLink(name, target string, limits Limits) error {
+	if len(target) > limits.PathBytes {
+		return fmt.Errorf("%w: the target of link %s has %d bytes", ErrTooLarge, name, len(target))
+	}
+	if path.IsAbs(target) || !plainName(target) || path.Clean(target) != target {
+		return fmt.Errorf("%w: link %s to %q must have a relative, clean target", ErrUnsafe, name, target)
+	}
+	reached := path.Join(path.Dir(name), target)
+	if reached == ".." || strings.HasPrefix(reached, "../") {
+		return fmt.Errorf("%w: link %s to %q leads out of the tree", ErrUnsafe, name, target)
+	}
+	return nil
+}
+
+// plainName refuses what another system would read as a separator, a drive or an
+// end of the name.
+func plainName(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsAny(name, "\\\x00")
+}
+
+// sorted gives the files in the byte order of their paths.
+func sorted(files []File) []File {
+	ordered := slices.Clone(files)
+	slices.SortFunc(ordered, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return ordered
+}

@@ -1,0 +1,200 @@
+package pgcluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// BinariesVariable is the environment variable that names the directory with
+// postgres and initdb; when it is set nothing else is looked at.
+const BinariesVariable = "NUON_POSTGRES_BIN"
+
+// OldestMajor is the oldest PostgreSQL major version that nuon works with.
+const OldestMajor = 14
+
+// ErrNoBinaries is wrapped when there are no usable PostgreSQL binaries. The text
+// of the error names the package to install.
+var ErrNoBinaries = errors.New("no usable PostgreSQL binaries")
+
+// Binaries are one installation of PostgreSQL.
+type Binaries struct {
+	// Dir holds postgres and initdb.
+	Dir string
+	// Version is what `postgres --version` says, such as "15.18".
+	Version string
+	// Major is its first number.
+	Major int
+	// Source says how it was found, for people: "NUON_POSTGRES_BIN", "PATH",
+	// "this machine" or "fetched".
+	Source string
+}
+
+// Search says where to look. Its zero value looks everywhere and fetches nothing.
+type Search struct {
+	// Getenv reads the environment; nil means os.Getenv.
+	Getenv func(string) string
+	// Patterns are the directories to look into, as globs; nil means the usual
+	// places of Linux distributions and macOS.
+	Patterns []string
+	// Major, when not zero, is the only major version that will do: that of a
+	// cluster which is there already.
+	Major int
+	// Fetch fetches binaries when none are found; nil means do not.
+	Fetch *Fetch
+}
+
+// usualPlaces are where distributions put the server, which is rarely on PATH.
+var usualPlaces = []string{
+	"/usr/lib/postgresql/*/bin",                                 // Debian, Ubuntu
+	"/usr/pgsql-*/bin",                                          // packages of the PostgreSQL project for Fedora and kin
+	"/usr/libexec/postgresql*",                                  // Alpine
+	"/usr/lib/postgresql*/bin",                                  // openSUSE
+	"/opt/homebrew/opt/postgresql@*/bin",                        // Homebrew on Apple silicon
+	"/usr/local/opt/postgresql@*/bin",                           // Homebrew on Intel
+	"/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin",           // Homebrew on Linux
+	"/Applications/Postgres.app/Contents/Versions/*/bin",        // Postgres.app
+	"/usr/local/pgsql/bin",                                      // built from source
+	"/run/current-system/sw/bin", "/nix/var/nix/profiles/*/bin", // NixOS
+}
+
+// Find gives the first usable installation: NUON_POSTGRES_BIN, PATH, the usual
+// places with the newest version first, what was fetched earlier, and at last what
+// Fetch brings. The error wraps ErrNoBinaries.
+func Find(ctx context.Context, search Search) (Binaries, error) {
+	getenv := search.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	if named := getenv(BinariesVariable); named != "" {
+		found, err := search.inspect(ctx, named, BinariesVariable)
+		if err != nil {
+			return Binaries{}, fmt.Errorf("use PostgreSQL of %s=%s: %w: %w; name a directory that holds postgres and initdb, or unset it", BinariesVariable, named, ErrNoBinaries, err)
+		}
+		return found, nil
+	}
+	var refused []error
+	for _, dir := range filepath.SplitList(getenv("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		found, err := search.inspect(ctx, dir, "PATH")
+		if err == nil {
+			return found, nil
+		}
+		refused = append(refused, ignoreAbsent(err))
+	}
+	all, unusable := search.usual(ctx)
+	if len(all) > 0 {
+		return newest(all), nil
+	}
+	refused = append(refused, unusable)
+	if search.Fetch != nil {
+		found, err := search.Fetch.get(ctx, search.Major)
+		if err == nil {
+			return found, nil
+		}
+		refused = append(refused, err)
+	}
+	return Binaries{}, noBinaries(search.Major, errors.Join(refused...))
+}
+
+// usual inspects the usual places, and gives what will do and why the rest will not.
+func (s Search) usual(ctx context.Context) ([]Binaries, error) {
+	patterns := s.Patterns
+	if patterns == nil {
+		patterns = usualPlaces
+	}
+	var all []Binaries
+	var refused []error
+	for _, pattern := range patterns {
+		// A pattern that is none matches nothing.
+		dirs, _ := filepath.Glob(pattern)
+		for _, dir := range dirs {
+			found, err := s.inspect(ctx, dir, "this machine")
+			if err != nil {
+				refused = append(refused, ignoreAbsent(err))
+				continue
+			}
+			all = append(all, found)
+		}
+	}
+	return all, errors.Join(refused...)
+}
+
+func newest(all []Binaries) Binaries {
+	return slices.MaxFunc(all, func(a, b Binaries) int { return compareVersions(a.Version, b.Version) })
+}
+
+func compareVersions(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(x, y string) int {
+		left, _ := strconv.Atoi(x)
+		right, _ := strconv.Atoi(y)
+		return cmp.Compare(left, right)
+	})
+}
+
+// errAbsent marks a directory that simply has no PostgreSQL in it.
+var errAbsent = errors.New("there is no postgres in it")
+
+func ignoreAbsent(err error) error {
+	if errors.Is(err, errAbsent) {
+		return nil
+	}
+	return err
+}
+
+var versionLine = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+)([.0-9]*)`)
+
+// inspect asks the postgres of a directory for its version.
+func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, error) {
+	postgres := filepath.Join(dir, "postgres")
+	if _, err := os.Stat(postgres); err != nil {
+		return Binaries{}, fmt.Errorf("%s: %w", dir, errAbsent)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
+		return Binaries{}, fmt.Errorf("%s: there is a postgres but no initdb beside it", dir)
+	}
+	if err := reachableByServer(postgres); err != nil {
+		return Binaries{}, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	said, err := exec.CommandContext(bounded, postgres, "--version").Output()
+	if err != nil {
+		return Binaries{}, fmt.Errorf("ask %s for its version: %w", postgres, err)
+	}
+	parts := versionLine.FindStringSubmatch(string(said))
+	if parts == nil {
+		return Binaries{}, fmt.Errorf("%s says %.60q instead of a PostgreSQL version", postgres, said)
+	}
+	// The expression lets only digits pass.
+	major, _ := strconv.Atoi(parts[1])
+	found := Binaries{Dir: dir, Version: parts[1] + parts[2], Major: major, Source: source}
+	switch {
+	case major < OldestMajor:
+		return Binaries{}, fmt.Errorf("%s is version %s, older than %d", postgres, found.Version, OldestMajor)
+	case s.Major != 0 && major != s.Major:
+		return Binaries{}, fmt.Errorf("%s is version %s, but the cluster was made by version %d", postgres, found.Version, s.Major)
+	}
+	return found, nil
+}
+
+// noBinaries says in one sentence which package to install.
+func noBinaries(major int, refused error) error {
+	release, _ := os.ReadFile("/etc/os-release")
+	hint := installHint(string(release), major)
+	if refused == nil {
+		return fmt.Errorf("%w on this machine; %s", ErrNoBinaries, hint)
+	}
+	return fmt.Errorf("%w on this machine (%s); %s", ErrNoBinaries, strings.ReplaceAll(refused.Error(), "\n", "; "), hint)
+}

@@ -1,0 +1,363 @@
+package pgcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrInUse is wrapped by Start when another process supervises the directory.
+var ErrInUse = errors.New("in use by another process")
+
+// Superuser is the one role of a new cluster.
+const Superuser = "nuon"
+
+const (
+	// stopPatience is how long each signal of a stop is given to work.
+	stopPatience = 15 * time.Second
+	// startPatience is how long the children of a killed postmaster may take to go.
+	startPatience = 10 * time.Second
+	// retryPause lies between two tries to start.
+	retryPause = 200 * time.Millisecond
+)
+
+// Options say what Start needs.
+type Options struct {
+	// Dir is the cluster's directory, made when missing. It belongs to the server's
+	// user afterwards; nothing else should be kept in it.
+	Dir string
+	// Binaries are those of Find; the zero value has Start call Find with Search,
+	// for the version that the cluster was made with.
+	Binaries Binaries
+	// Search is used when Binaries is zero.
+	Search Search
+	// Settings are further server settings, such as "fsync": "off" for a cluster that
+	// a test throws away.
+	Settings map[string]string
+	// Log gets the server's own log; nil drops it.
+	Log io.Writer
+}
+
+// Cluster is a running PostgreSQL server. Its methods may be called at once from
+// any goroutine.
+type Cluster struct {
+	dir, data, socketDir string
+	binaries             Binaries
+	owner                owner
+	output               *tail
+	settings             map[string]string
+	lock                 *os.File
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the postmaster has left
+	err  error         // why; read it after done
+
+	stop sync.Once
+}
+
+// Start brings up the cluster of a directory, made new when it is not there, and
+// returns when it takes connections. When another process supervises the directory
+// the error wraps ErrInUse; when there are no binaries, ErrNoBinaries. ctx bounds
+// the start only; the cluster runs until Stop.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	cluster, err := prepare(options)
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := cluster.start(ctx, options); err != nil {
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL in %s: %w", cluster.dir, err), cluster.lock.Close())
+	}
+	return cluster, nil
+}
+
+// prepare makes the directories and takes the lock.
+func prepare(options Options) (*Cluster, error) {
+	server, err := serverOwner()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(options.Dir)
+	if err != nil {
+		return nil, err
+	}
+	cluster := &Cluster{dir: dir, data: filepath.Join(dir, "data"), owner: server, output: &tail{to: options.Log}, settings: options.Settings}
+	if err := server.checkPlace(dir); err != nil {
+		return nil, err
+	}
+	// Parents are passable; only the cluster's own directory is closed.
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	if err := makeOwned(dir, server); err != nil {
+		return nil, err
+	}
+	if err := cluster.takeLock(); err != nil {
+		return nil, err
+	}
+	return cluster, nil
+}
+
+// takeLock makes us the only supervisor. Without it the next step would end the live
+// server of another one. The kernel drops the lock when we end, however we end.
+func (c *Cluster) takeLock() error {
+	lock, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return fmt.Errorf("%s: %w; stop that one or choose another directory", c.dir, ErrInUse)
+		}
+		return fmt.Errorf("lock %s: %w", c.dir, err)
+	}
+	c.lock = lock
+	return nil
+}
+
+func (c *Cluster) start(ctx context.Context, options Options) error {
+	if err := c.choose(ctx, options); err != nil {
+		return err
+	}
+	if err := c.prepareSocketDir(); err != nil {
+		return err
+	}
+	if err := c.initialise(ctx); err != nil {
+		return err
+	}
+	giveUp := time.Now().Add(startPatience)
+	for {
+		if err := c.clearStray(ctx); err != nil {
+			return err
+		}
+		if err := c.clearSocket(); err != nil {
+			return err
+		}
+		err := c.startOnce(ctx)
+		if err == nil || !c.leavingChildren() || time.Now().After(giveUp) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// choose settles the binaries. A data directory belongs to one major version.
+func (c *Cluster) choose(ctx context.Context, options Options) error {
+	major, err := c.majorOfData()
+	if err != nil {
+		return err
+	}
+	c.binaries = options.Binaries
+	if c.binaries.Dir != "" {
+		if major != 0 && major != c.binaries.Major {
+			return fmt.Errorf("the cluster was made by PostgreSQL %d, and %s is version %s; use binaries of version %d, or another directory", major, c.binaries.Dir, c.binaries.Version, major)
+		}
+		return nil
+	}
+	search := options.Search
+	search.Major = major
+	c.binaries, err = Find(ctx, search)
+	return err
+}
+
+// majorOfData gives the major version that made the data directory, zero when it is new.
+func (c *Cluster) majorOfData() (int, error) {
+	content, err := os.ReadFile(filepath.Join(c.data, "PG_VERSION"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	major, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return 0, fmt.Errorf("%s is not a PostgreSQL data directory: its PG_VERSION says %.20q; move it away", c.data, content)
+	}
+	return major, nil
+}
+
+// initialise makes the data directory beside its place and renames it when it is
+// whole: an initdb that was cut short leaves nothing that looks like a cluster.
+func (c *Cluster) initialise(ctx context.Context) error {
+	if major, err := c.majorOfData(); err != nil || major != 0 {
+		return err
+	}
+	if _, err := os.Lstat(c.data); err == nil {
+		return fmt.Errorf("%s is there but is not a PostgreSQL data directory; move it away", c.data)
+	}
+	beside := c.data + ".new"
+	if err := os.RemoveAll(beside); err != nil {
+		return err
+	}
+	command := c.command(ctx, syscall.SIGKILL, "initdb", "-D", beside, "-U", Superuser,
+		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions", "--no-sync")
+	// initdb reports its progress on stdout; only what goes wrong is of interest.
+	command.Stdout = nil
+	// The thread must live as long as the child, which is told when it ends.
+	runtime.LockOSThread()
+	err := command.Run()
+	runtime.UnlockOSThread()
+	if err != nil {
+		return errors.Join(fmt.Errorf("make a new cluster: initdb: %w: %s", err, c.output), os.RemoveAll(beside))
+	}
+	if err := os.Rename(beside, c.data); err != nil {
+		return fmt.Errorf("make a new cluster: %w", err)
+	}
+	return nil
+}
+
+func (c *Cluster) command(ctx context.Context, whenOrphaned syscall.Signal, name string, arguments ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, filepath.Join(c.binaries.Dir, name), arguments...)
+	command.Dir, command.Stdout, command.Stderr = c.dir, c.output, c.output
+	// English messages whatever the user's locale, because leavingChildren reads them.
+	command.Env = []string{"PATH=" + c.binaries.Dir + ":/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
+	command.SysProcAttr = childAttributes(c.owner.credential(), whenOrphaned)
+	// Children of a killed postmaster hold its output open; do not wait for them.
+	command.WaitDelay = 2 * time.Second
+	return command
+}
+
+// startOnce starts a postmaster and waits until it is ready or has left.
+func (c *Cluster) startOnce(ctx context.Context) error {
+	c.output.reset()
+	// Its own context: the postmaster outlives the start.
+	c.cmd = c.command(context.WithoutCancel(ctx), syscall.SIGINT, "postgres", c.arguments()...)
+	c.done = make(chan struct{})
+	started := make(chan error, 1)
+	go c.watch(started)
+	if err := <-started; err != nil {
+		return err
+	}
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		select {
+		case <-c.done:
+			return fmt.Errorf("the server left at once: %w: %s", c.Err(), c.output)
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), c.end())
+		case <-again.C:
+			if read := c.readPidFile(); read.pid == c.cmd.Process.Pid && read.status == "ready" {
+				return nil
+			}
+		}
+	}
+}
+
+// arguments gives the server its directory, its socket and its settings. Those of
+// the caller come before the last two, which keep others out.
+func (c *Cluster) arguments() []string {
+	arguments := []string{"-D", c.data, "-k", c.socketDir}
+	settings := []string{"max_connections=100", "shared_buffers=64MB", "log_min_messages=log", "log_checkpoints=off", "logging_collector=off"}
+	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
+		settings = append(settings, name+"="+c.settings[name])
+	}
+	for _, setting := range append(settings, "listen_addresses=", "unix_socket_permissions=0700") {
+		arguments = append(arguments, "-c", setting)
+	}
+	return arguments
+}
+
+// watch starts the postmaster, waits until it leaves, and says why. It keeps its
+// thread for that long: the kernel ties the signal for orphans to the thread.
+func (c *Cluster) watch(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(c.done)
+	c.err = c.cmd.Start()
+	started <- c.err
+	if c.err != nil {
+		return
+	}
+	c.err = c.cmd.Wait()
+	if c.err == nil {
+		c.err = errors.New("it ended by itself")
+	}
+}
+
+// leavingChildren tells from the server's last words whether processes of a killed
+// postmaster still hold its shared memory: they are about to leave.
+func (c *Cluster) leavingChildren() bool {
+	return strings.Contains(c.output.String(), "pre-existing shared memory block")
+}
+
+// DSN gives a connection string for a database of the cluster; an empty name means
+// "postgres", which is always there. It holds no secret.
+func (c *Cluster) DSN(database string) string {
+	if database == "" {
+		database = "postgres"
+	}
+	return fmt.Sprintf("host=%s user=%s dbname=%s sslmode=disable", quote(c.socketDir), Superuser, quote(database))
+}
+
+// quote writes a value as the keyword form of a connection string wants it.
+func quote(value string) string {
+	if value != "" && !strings.ContainsAny(value, ` '\`) {
+		return value
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
+}
+
+// Binaries gives what the cluster runs with.
+func (c *Cluster) Binaries() Binaries { return c.binaries }
+
+// PID gives the process id of the postmaster.
+func (c *Cluster) PID() int { return c.cmd.Process.Pid }
+
+// Done is closed when the postmaster has left, asked or not. Call Stop then too,
+// to free the directory; after that Start brings it up again.
+func (c *Cluster) Done() <-chan struct{} { return c.done }
+
+// Err says why the postmaster left; nil while it runs.
+func (c *Cluster) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// Stop ends the server, at first by ending its connections, then by force, and
+// frees the directory. It may be called again.
+func (c *Cluster) Stop() error {
+	var err error
+	c.stop.Do(func() {
+		err = errors.Join(c.end(), c.lock.Close())
+	})
+	return err
+}
+
+// end sends fast, immediate and kill, each with time to work.
+func (c *Cluster) end() error {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
+		if err := c.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("stop PostgreSQL: %w", err)
+		}
+		patience := time.NewTimer(stopPatience)
+		select {
+		case <-c.done:
+			patience.Stop()
+			return nil
+		case <-patience.C:
+		}
+	}
+	return fmt.Errorf("stop PostgreSQL: process %d does not end", c.cmd.Process.Pid)
+}

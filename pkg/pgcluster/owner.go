@@ -1,0 +1,131 @@
+package pgcluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// owner is the user that runs the server. Only root has to name one: PostgreSQL
+// refuses to run as root, and initdb refuses a user without a passwd entry too.
+type owner struct {
+	name     string
+	uid, gid int
+	// switched is true when the server does not run as ourselves.
+	switched bool
+}
+
+// serverOwner gives ourselves, or for root the user postgres, or else nobody.
+func serverOwner() (owner, error) {
+	if os.Geteuid() != 0 {
+		return owner{uid: os.Geteuid(), gid: os.Getegid()}, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		found, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.Atoi(found.Uid)
+		if err != nil {
+			continue
+		}
+		gid, err := strconv.Atoi(found.Gid)
+		if err != nil {
+			continue
+		}
+		return owner{name: name, uid: uid, gid: gid, switched: true}, nil
+	}
+	return owner{}, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as; run: useradd --system postgres")
+}
+
+func (o owner) credential() *syscall.Credential {
+	if !o.switched {
+		return nil
+	}
+	return &syscall.Credential{Uid: uint32(o.uid), Gid: uint32(o.gid)}
+}
+
+// take gives a file or directory to the owner.
+func (o owner) take(path string) error {
+	if !o.switched {
+		return nil
+	}
+	return os.Lchown(path, o.uid, o.gid)
+}
+
+// passes tells whether the owner may pass through (a directory) or run (a file).
+func (o owner) passes(info fs.FileInfo) bool {
+	mode := info.Mode().Perm()
+	of, known := info.Sys().(*syscall.Stat_t)
+	switch {
+	case known && int(of.Uid) == o.uid:
+		return mode&0o100 != 0
+	case known && int(of.Gid) == o.gid:
+		return mode&0o010 != 0
+	default:
+		return mode&0o001 != 0
+	}
+}
+
+// CheckPlace says whether a cluster could live in dir: every directory above it
+// that exists must let the server's user pass. Only for root is that ever a
+// question, because the server then runs as another user; a root's home is closed
+// to it.
+func CheckPlace(dir string) error {
+	server, err := serverOwner()
+	if err != nil {
+		return err
+	}
+	return server.checkPlace(dir)
+}
+
+func (o owner) checkPlace(dir string) error {
+	if !o.switched {
+		return nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for parent := filepath.Dir(dir); ; parent = filepath.Dir(parent) {
+		info, err := os.Stat(parent)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil && !o.passes(info) {
+			return fmt.Errorf("%s: the user %s, who runs PostgreSQL for root, may not pass through %s; use a directory that is open to it, for example below /var/lib", dir, o.name, parent)
+		}
+		if parent == filepath.Dir(parent) {
+			return nil
+		}
+	}
+}
+
+// reachableByServer says whether the server's user could run a file: what another
+// user installed into root's home is no use.
+func reachableByServer(file string) error {
+	server, err := serverOwner()
+	if err != nil {
+		return err
+	}
+	resolved, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	info, err := os.Stat(resolved)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if !server.passes(info) {
+		return fmt.Errorf("%s: the user who runs PostgreSQL may not run it", file)
+	}
+	if err := server.checkPlace(file); err != nil {
+		return err
+	}
+	return server.checkPlace(resolved)
+}

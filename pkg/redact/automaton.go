@@ -1,0 +1,114 @@
+package redact
+
+// automaton finds all forms at once in one pass over the text (Aho and Corasick,
+// 1975): a tree of the forms' bytes, in which each node knows the node of its
+// longest proper suffix that is in the tree as well.
+type automaton struct {
+	nodes []node
+	// begins tells which bytes begin a form: most text is skipped by it alone.
+	begins [256]bool
+}
+
+// node is one prefix of a form. Nearly all nodes have one child, so that one is
+// kept in place; a dense table would be 1 KiB for each byte of a secret.
+type node struct {
+	child  int32
+	suffix int32
+	// depth is the length of the prefix.
+	depth int32
+	// match is the length of the longest form that ends here, 0 for none.
+	match int32
+	more  map[byte]int32
+	label byte
+}
+
+const root int32 = 0
+
+// compile makes the automaton of non-empty forms.
+func compile(forms map[string]struct{}) *automaton {
+	a := &automaton{nodes: []node{{}}}
+	for form := range forms {
+		a.insert(form)
+		a.begins[form[0]] = true
+	}
+	a.link()
+	return a
+}
+
+func (a *automaton) insert(form string) {
+	at := root
+	for i := range len(form) {
+		next := a.child(at, form[i])
+		if next == root {
+			next = int32(len(a.nodes))
+			a.nodes = append(a.nodes, node{depth: a.nodes[at].depth + 1})
+			a.adopt(at, form[i], next)
+		}
+		at = next
+	}
+	a.nodes[at].match = int32(len(form))
+}
+
+// child gives the node below at for a byte, root when there is none.
+func (a *automaton) child(at int32, b byte) int32 {
+	n := &a.nodes[at]
+	if n.child != root && n.label == b {
+		return n.child
+	}
+	return n.more[b]
+}
+
+func (a *automaton) adopt(at int32, b byte, child int32) {
+	n := &a.nodes[at]
+	if n.child == root {
+		n.child, n.label = child, b
+		return
+	}
+	if n.more == nil {
+		n.more = map[byte]int32{}
+	}
+	n.more[b] = child
+}
+
+// link sets suffix and match of every node, breadth first, because a node's
+// suffix is shorter than itself.
+func (a *automaton) link() {
+	queue := []int32{root}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		a.eachChild(at, func(b byte, child int32) {
+			suffix := root
+			if at != root {
+				suffix = a.step(a.nodes[at].suffix, b)
+			}
+			a.nodes[child].suffix = suffix
+			a.nodes[child].match = max(a.nodes[child].match, a.nodes[suffix].match)
+			queue = append(queue, child)
+		})
+	}
+}
+
+func (a *automaton) eachChild(at int32, visit func(byte, int32)) {
+	n := a.nodes[at]
+	if n.child != root {
+		visit(n.label, n.child)
+	}
+	for b, child := range n.more {
+		visit(b, child)
+	}
+}
+
+// step gives the state after one more byte: the longest end of the text so far
+// that begins a form.
+func (a *automaton) step(state int32, b byte) int32 {
+	for {
+		if next := a.child(state, b); next != root {
+			return next
+		}
+		if state == root {
+			return root
+		}
+		state = a.nodes[state].suffix
+	}
+}

@@ -1,0 +1,245 @@
+package redact_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+func TestForms(t *testing.T) {
+	secret := "p\"ä\\<ss>&w/o+rd?\n~"
+	escaped, _ := json.Marshal(secret)
+	twice, _ := json.Marshal(string(escaped[1 : len(escaped)-1]))
+	inner := strings.Trim(string(escaped), `"`)
+	for name, test := range map[string]struct{ text, want string }{
+		"raw":               {"is " + secret + "!", "is (sensitive)!"},
+		"nothing":           {"is nothing", "is nothing"},
+		"twice in a row":    {secret + secret, "(sensitive)"},
+		"json":              {`{"a":` + string(escaped) + `}`, `{"a":"(sensitive)"}`},
+		"json in json":      {`{"a":` + string(twice) + `}`, `{"a":"(sensitive)"}`},
+		"json without html": {`x` + strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(inner) + `x`, `x(sensitive)x`},
+		"base64":            {base64.StdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"base64 raw":        {base64.RawStdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"base64 url":        {base64.URLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"base64 raw url":    {base64.RawURLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var set redact.Set
+			set.Add([]byte(secret))
+			if diff := cmp.Diff(test.want, set.String(test.text)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestShortSecretsAreShown(t *testing.T) {
+	var set redact.Set
+	if set.Add([]byte("abc")) || set.Add(nil) {
+		t.Error("a secret below MinLength was said to be looked for")
+	}
+	if got := set.String("abc abcd"); got != "abc abcd" {
+		t.Errorf("got %q", got)
+	}
+	if !set.AddSecret(seal.NewSecret([]byte("abcd"))) {
+		t.Error("a secret of MinLength was refused")
+	}
+	if got := set.String("abc abcd"); got != "abc (sensitive)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLinesOfASecret(t *testing.T) {
+	var set redact.Set
+	set.Add([]byte("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA7\nshort\n-----END KEY-----\n"))
+	text := "  key:\n    MIIEpAIBAAKCAQEA7\n    short\n"
+	if diff := cmp.Diff("  key:\n    (sensitive)\n    short\n", set.String(text)); diff != "" {
+		t.Error(diff)
+	}
+	if got := set.String("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA7\nshort\n-----END KEY-----."); got != "(sensitive)." {
+		t.Errorf("without its last line end: %q", got)
+	}
+}
+
+// What a set hides is: every byte within an occurrence of a form. The reference
+// finds occurrences by comparing at every place.
+func TestWriterHidesExactlyTheOccurrences(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// Few letters, so that secrets overlap, nest and begin within each other.
+		letters := rapid.SliceOfN(rapid.SampledFrom([]byte("ab")), 4, 7)
+		secrets := rapid.SliceOfN(letters, 1, 4).Draw(t, "secrets")
+		text := rapid.SliceOfN(rapid.SampledFrom([]byte("aab. ")), 0, 60).Draw(t, "text")
+		var set redact.Set
+		for _, secret := range secrets {
+			set.Add(secret)
+		}
+		var out bytes.Buffer
+		writer := set.Writer(&out)
+		for rest := text; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
+			if wrote, err := writer.Write(rest[:n]); err != nil || wrote != n {
+				t.Fatalf("wrote %d of %d: %v", wrote, n, err)
+			}
+			rest = rest[n:]
+		}
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(reference(text, secrets), out.String()); diff != "" {
+			t.Fatal(diff)
+		}
+		if set.Contains(text) != strings.Contains(out.String(), redact.Mark) {
+			t.Fatal("Contains and Writer disagree")
+		}
+	})
+}
+
+// reference looks only for the raw form: the base64 of these letters has none of them in a row.
+func reference(text []byte, secrets [][]byte) string {
+	hidden := make([]bool, len(text))
+	for _, secret := range secrets {
+		for at := range text {
+			if bytes.HasPrefix(text[at:], secret) {
+				for i := range secret {
+					hidden[at+i] = true
+				}
+			}
+		}
+	}
+	var out strings.Builder
+	for i, b := range text {
+		switch {
+		case !hidden[i]:
+			out.WriteByte(b)
+		case i == 0 || !hidden[i-1]:
+			out.WriteString(redact.Mark)
+		}
+	}
+	return out.String()
+}
+
+// Whatever surrounds a secret when it is encoded, nothing of its middle is left.
+func TestBase64AtEveryAlignment(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "before")
+		secret := rapid.SliceOfN(rapid.Byte(), 4, 40).Draw(t, "secret")
+		after := rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "after")
+		encodings := []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding}
+		encoding := rapid.IntRange(0, len(encodings)-1).Draw(t, "encoding")
+		encoded := encodings[encoding].EncodeToString(append(append(append([]byte{}, before...), secret...), after...))
+		var set redact.Set
+		set.Add(secret)
+		got := set.String(encoded)
+		// Left may be: what lies before and after, and one shared character at each end.
+		left := strings.TrimRight(strings.ReplaceAll(got, redact.Mark, ""), "=")
+		most := (len(before)*8+5)/6 + (len(after)*8+5)/6 + 2
+		if !strings.Contains(got, redact.Mark) || len(left) > most {
+			t.Fatalf("%q became %q: %d characters are left, at most %d may be", encoded, got, len(left), most)
+		}
+	})
+}
+
+func TestASecretAddedLaterCountsFromWhatIsHeld(t *testing.T) {
+	var set redact.Set
+	set.Add([]byte("hunter"))
+	var out bytes.Buffer
+	writer := set.Writer(&out)
+	_, _ = writer.Write([]byte("say hunt"))
+	if out.String() != "say " {
+		t.Fatalf("before: %q", out.String())
+	}
+	set.Add([]byte("unt-17"))
+	_, _ = writer.Write([]byte("-17 now"))
+	_ = writer.Close()
+	if out.String() != "say h(sensitive) now" {
+		t.Errorf("after: %q", out.String())
+	}
+}
+
+func TestOrdinaryLinesPassAtOnce(t *testing.T) {
+	var set redact.Set
+	set.Add([]byte("hunter2"))
+	var out bytes.Buffer
+	writer := set.Writer(&out)
+	_, _ = writer.Write([]byte("the hunt is on\n"))
+	if out.String() != "the hunt is on\n" {
+		t.Errorf("held back: %q", out.String())
+	}
+}
+
+func TestFlushPassesOnWhatIsHeld(t *testing.T) {
+	var set redact.Set
+	set.Add([]byte("hunter2"))
+	var out bytes.Buffer
+	writer := set.Writer(&out)
+	_, _ = writer.Write([]byte("hunt"))
+	if err := writer.Flush(); err != nil || out.String() != "hunt" {
+		t.Fatalf("got %q, %v", out.String(), err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+	if _, err := writer.Write([]byte("x")); err == nil {
+		t.Error("took a write after close")
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+var errBroken = errors.New("disk full")
+
+func TestAnErrorBelowIsKept(t *testing.T) {
+	var set redact.Set
+	writer := set.Writer(brokenWriter{})
+	for range 2 {
+		if _, err := writer.Write([]byte("x")); !errors.Is(err, errBroken) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestConcurrentAddsAndWrites(t *testing.T) {
+	var set redact.Set
+	set.Add([]byte("first-secret"))
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			for n := range 50 {
+				set.Add([]byte("secret-" + strings.Repeat("x", i) + strings.Repeat("y", n)))
+				if got := set.String("a first-secret b"); got != "a (sensitive) b" {
+					t.Errorf("got %q", got)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func BenchmarkWriter(b *testing.B) {
+	var set redact.Set
+	for i := range 50 {
+		set.Add([]byte(strings.Repeat("k", i%7) + "secret" + strings.Repeat("v", i)))
+	}
+	text := []byte(strings.Repeat("module.network.terraform_data.subnet[3]: Creation complete after 0s [id=0b1c2d3e]\n", 1000))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		writer := set.Writer(&bytes.Buffer{})
+		_, _ = writer.Write(text)
+		_ = writer.Close()
+	}
+}

@@ -1,0 +1,104 @@
+package redact
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// Mark stands where a secret was.
+const Mark = seal.Redacted
+
+// MinLength is the least length in bytes of a secret that is looked for. A
+// shorter one would match all over ordinary text and hide it; nothing so short
+// keeps a secret.
+const MinLength = 4
+
+// minLine is the least length in bytes of one line of a secret of several lines
+// (a PEM key, say) that is looked for on its own, because tools indent them.
+const minLine = 16
+
+// Set holds the secrets that are known. The zero Set is empty and ready. It is
+// for any number of goroutines, and may grow while Writers use it.
+type Set struct {
+	mutex   sync.Mutex // guards known and the change of current
+	known   map[string]struct{}
+	current atomic.Pointer[automaton]
+}
+
+// Add makes secret known, as it is, in base64 (both alphabets, with and without
+// padding, wherever it lies in what was encoded) and escaped as in JSON (once
+// and twice). Of a secret with several lines, lines of 16 bytes and more count
+// by themselves too. It reports whether the secret is looked for from now on:
+// false for one shorter than MinLength.
+func (s *Set) Add(secret []byte) bool {
+	if len(secret) < MinLength {
+		return false
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.known == nil {
+		s.known = map[string]struct{}{}
+	}
+	before := len(s.known)
+	s.learn(secret)
+	if trimmed := bytes.TrimSpace(secret); len(trimmed) >= MinLength {
+		// A file's last line end is rarely printed with it.
+		s.learn(trimmed)
+	}
+	if bytes.IndexByte(secret, '\n') >= 0 {
+		for line := range bytes.Lines(secret) {
+			if line = bytes.TrimSpace(line); len(line) >= minLine {
+				s.learn(line)
+			}
+		}
+	}
+	if len(s.known) != before {
+		s.current.Store(compile(s.known))
+	}
+	return true
+}
+
+// AddSecret is Add for a value that is kept as a seal.Secret.
+func (s *Set) AddSecret(secret seal.Secret) bool { return s.Add(secret.Reveal()) }
+
+func (s *Set) learn(value []byte) {
+	for _, form := range formsOf(value) {
+		s.known[form] = struct{}{}
+	}
+}
+
+// String gives text without what is secret: every byte that lies in any form of
+// any secret is gone, and each run of such bytes is one Mark.
+func (s *Set) String(text string) string {
+	if s.current.Load() == nil {
+		return text
+	}
+	var out bytes.Buffer
+	writer := s.Writer(&out)
+	// A bytes.Buffer refuses nothing, so neither call has an error.
+	_, _ = writer.Write([]byte(text))
+	_ = writer.Close()
+	return out.String()
+}
+
+// Bytes is String for bytes; it gives a new slice.
+func (s *Set) Bytes(text []byte) []byte { return []byte(s.String(string(text))) }
+
+// Contains tells whether text holds any form of any secret.
+func (s *Set) Contains(text []byte) bool {
+	machine := s.current.Load()
+	if machine == nil {
+		return false
+	}
+	state := root
+	for _, b := range text {
+		state = machine.step(state, b)
+		if machine.nodes[state].match > 0 {
+			return true
+		}
+	}
+	return false
+}
