@@ -1,0 +1,4 @@
+labels = {
+  install = "{{.nuon.install.name}}"
+  app     = "hello"
+}

@@ -1,0 +1,76 @@
+package appconfig
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/render"
+)
+
+// DefaultActionTimeout is the timeout of an action that names none.
+const DefaultActionTimeout = "5m"
+
+// Trigger types that start something now. All others of the format are
+// accepted, and Load warns that they have no effect yet.
+const (
+	TriggerManual              = "manual"
+	TriggerPostDeployComponent = "post-deploy-component"
+)
+
+// Action is a file of actions/: scripts that run in an install.
+type Action struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description,omitempty"`
+	Timeout     string       `json:"timeout"` // a Go duration of at most an hour
+	Triggers    []Trigger    `json:"triggers,omitempty"`
+	Steps       []ActionStep `json:"steps,omitempty"`
+}
+
+// Trigger says when an action runs.
+type Trigger struct {
+	Type          string `json:"type"`
+	ComponentName string `json:"component_name,omitempty"` // for the triggers of one component
+	CronSchedule  string `json:"cron_schedule,omitempty"`  // for cron
+	Index         int    `json:"index,omitempty"`          // order among actions with the same trigger
+}
+
+// ActionStep is one script or command. Its texts and environment are templates.
+// Exactly one of InlineContents and Command is set.
+type ActionStep struct {
+	Name           string            `json:"name"`
+	InlineContents string            `json:"inline_contents,omitempty"` // a script with its #! line
+	Command        string            `json:"command,omitempty"`         // program and arguments, below Source
+	EnvVars        map[string]string `json:"env_vars,omitempty"`
+	Source         *Source           `json:"source,omitempty"`
+}
+
+// Limit is the timeout as a duration.
+func (a *Action) Limit() time.Duration {
+	limit, err := time.ParseDuration(a.Timeout)
+	if err != nil {
+		limit, _ = time.ParseDuration(DefaultActionTimeout)
+	}
+	return limit
+}
+
+// Templates gives every text that is rendered for a run, by its key path, such
+// as steps[0].env_vars.REGION.
+func (a *Action) Templates() map[string]string {
+	texts := map[string]string{}
+	for i, step := range a.Steps {
+		at := fmt.Sprintf("steps[%d].", i)
+		if step.InlineContents != "" {
+			texts[at+"inline_contents"] = step.InlineContents
+		}
+		if step.Command != "" {
+			texts[at+"command"] = step.Command
+		}
+		for name, text := range step.EnvVars {
+			texts[at+"env_vars."+name] = text
+		}
+	}
+	return texts
+}
+
+// Refs are the paths below .nuon that a run reads, canonical, sorted, unique.
+func (a *Action) Refs() []render.Path { return refsOf(a.Templates()) }

@@ -1,0 +1,57 @@
+package appconfig
+
+import "regexp"
+
+// nameRule is what a name may look like.
+type nameRule struct {
+	pattern *regexp.Regexp
+	words   string
+}
+
+// maxName bounds names, which become parts of paths and addresses.
+const maxName = 100
+
+var (
+	// Components and secrets: section 12, rule 13. Other than there, a name does
+	// not begin with a dot, because names become names of files.
+	componentName = nameRule{
+		regexp.MustCompile(`^[a-z0-9_{}][a-z0-9_{}.]*$`),
+		"lower-case letters, digits and underscores",
+	}
+	actionName = nameRule{
+		regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`),
+		"letters, digits, underscores and dashes",
+	}
+	inputName   = actionName
+	installName = actionName
+	stepName    = nameRule{
+		regexp.MustCompile(`^[^\x00-\x1f\x7f/\\]+$`),
+		"anything on one line without slashes",
+	}
+
+	// exactVersion is one released or preview version of Terraform.
+	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	// variableName is what an environment variable may be called.
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	listIndex    = regexp.MustCompile(`\[[0-9]+\]`)
+)
+
+// checkName tells if the "name" of a table is not fit. A missing name has been
+// told about already.
+func (l *loader) checkName(file string, t *table, what string, rule nameRule) {
+	name := t.text("name")
+	if name == "" {
+		return
+	}
+	if len(name) > maxName || !rule.pattern.MatchString(name) {
+		l.errorf(file, t.place("name"), "use "+rule.words, "%s is no name for %s %s", quoteShort(name), article(what), what)
+	}
+}
+
+func article(noun string) string {
+	switch noun[0] {
+	case 'a', 'e', 'i', 'o', 'u':
+		return "an"
+	}
+	return "a"
+}

@@ -1,0 +1,60 @@
+package appconfig
+
+import (
+	"fmt"
+	"slices"
+)
+
+// didYouMean gives a hint with the known name that is nearest to a mistaken
+// one, or nothing if none is near.
+func didYouMean(mistaken string, known []string) string {
+	if name, ok := nearest(mistaken, known); ok {
+		return fmt.Sprintf("did you mean %q?", name)
+	}
+	return ""
+}
+
+// nearest finds the known name with the fewest edits; ties go to the first in
+// alphabetical order. More edits than a third of the name, or two, is not near.
+func nearest(mistaken string, known []string) (string, bool) {
+	const longest = 100 // no known name is longer; keeps the work bounded
+	if len(mistaken) > longest {
+		return "", false
+	}
+	best, edits := "", max(2, len(mistaken)/3)+1
+	for _, name := range slices.Sorted(slices.Values(known)) {
+		if n := distance(mistaken, name); n < edits && n < len(name) {
+			best, edits = name, n
+		}
+	}
+	return best, best != ""
+}
+
+// distance counts inserted, removed, changed and swapped bytes (optimal string
+// alignment).
+func distance(a, b string) int {
+	if len(b) > 2*len(a)+4 {
+		return len(b)
+	}
+	var before, last []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, last = last, row
+		row = make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

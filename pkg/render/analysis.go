@@ -1,0 +1,424 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"text/template/parse"
+)
+
+// origin is what the analysis knows about where a value comes from.
+type origin struct {
+	kind originKind
+	path Path // for below
+	ends bool // path is as long as it may get: it stands for all that is below it
+}
+
+type originKind int
+
+const (
+	other originKind = iota // anything whose sources are recorded already, or a literal
+	root                    // the object that holds "nuon" only
+	below                   // the value at path below .nuon; not recorded yet
+)
+
+// Longer paths are cut: reading a value far down counts as reading what holds it.
+// Without a bound, a megabyte of text could write gigabytes of paths.
+const (
+	maxPathKeys  = 32
+	maxPathBytes = 1024
+)
+
+// follow follows keys of an origin, one after the other.
+func (o origin) follow(keys ...string) origin {
+	if o.kind == root && len(keys) > 0 {
+		if keys[0] != "nuon" {
+			return origin{}
+		}
+		o, keys = origin{kind: below, path: Path{}}, keys[1:]
+	}
+	if o.kind != below || o.ends || len(keys) == 0 {
+		return o
+	}
+	size := 0
+	for _, key := range o.path {
+		size += len(key)
+	}
+	path := slices.Clip(o.path) // others may share it: the first append copies
+	for _, key := range keys {
+		size += len(key)
+		if len(path) == maxPathKeys || size > maxPathBytes {
+			o.ends = true
+			break
+		}
+		path = append(path, key)
+	}
+	o.path = path
+	return o
+}
+
+// variable is a declared $name. One that is never read is still evaluated, so
+// it counts as a read in the end.
+type variable struct {
+	name string
+	from origin
+	used bool
+}
+
+// scope is what names mean at one place of the template.
+type scope struct {
+	dot  origin
+	vars []*variable
+}
+
+func (s *scope) find(name string) *variable {
+	for _, v := range slices.Backward(s.vars) {
+		if v.name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// inner is the scope inside a control structure: what it declares ends with it.
+func (s *scope) inner(dot origin) *scope {
+	return &scope{dot: dot, vars: slices.Clip(s.vars)}
+}
+
+// analysis walks a parsed template once and finds out which paths it can read,
+// over all branches. The rule that makes it complete: a value whose origin is
+// not `other` is recorded at the moment when something looks at it.
+type analysis struct {
+	name, text string
+	lines      []int // offset at which each line starts
+	refs       map[string]Path
+	sites      map[string]site
+	declared   []*variable
+	depth      int
+	refused    *Error
+}
+
+func newAnalysis(name, text string) *analysis {
+	a := &analysis{name: name, text: text, lines: []int{0}, refs: map[string]Path{}, sites: map[string]site{}}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			a.lines = append(a.lines, i+1)
+		}
+	}
+	return a
+}
+
+func (a *analysis) start() *scope {
+	start := &variable{name: "$", from: origin{kind: root}}
+	return &scope{dot: origin{kind: root}, vars: []*variable{start}}
+}
+
+// sorted ends the analysis and gives the refs.
+func (a *analysis) sorted() []Path {
+	for _, v := range a.declared {
+		if !v.used && v.from.kind == below && len(v.from.path) > 0 {
+			a.record(v.from.path)
+		}
+	}
+	var refs []Path
+	for _, path := range a.refs {
+		refs = append(refs, path)
+	}
+	slices.SortFunc(refs, func(p, q Path) int { return slices.Compare(p, q) })
+	return refs
+}
+
+func (a *analysis) record(path Path) {
+	path = Canonical(path)
+	a.refs[strings.Join(path, "\x00")] = path
+	if len(path) == 1 && path[0] == "install" {
+		// Aliases are visible below install, so who takes it whole takes them too.
+		a.record(Path{"inputs", "inputs"})
+		a.record(Path{"sandbox"})
+	}
+}
+
+// consume notes that something looks at a value.
+func (a *analysis) consume(node parse.Node, o origin) {
+	switch {
+	case o.kind == other:
+	case o.kind == root || len(o.path) == 0:
+		a.refuse(node, "this reads everything below .nuon", "name the value that is meant, such as .nuon.install.id")
+	default:
+		a.record(o.path)
+	}
+}
+
+// test notes that only the truth of a value is looked at. `.nuon` is always
+// there, and `.nuon.install` always has an id: neither is read for that.
+func (a *analysis) test(node parse.Node, o origin) {
+	switch {
+	case o.kind == root, o.kind == below && len(o.path) == 0:
+	case o.kind == below && len(o.path) == 1 && o.path[0] == "install":
+		a.record(Path{"install", "id"})
+	default:
+		a.consume(node, o)
+	}
+}
+
+// refuse keeps the first reason.
+func (a *analysis) refuse(node parse.Node, message, hint string) {
+	if a.refused != nil {
+		return
+	}
+	line, column := a.position(node)
+	a.refused = &Error{Name: a.name, Line: line, Column: column, Message: message, Hint: hint}
+}
+
+func (a *analysis) list(list *parse.ListNode, s *scope) {
+	if list == nil || a.refused != nil {
+		return
+	}
+	if a.depth++; a.depth > maxNesting {
+		a.refuse(list, fmt.Sprintf("if, with and range are nested more than %d levels deep", maxNesting), "")
+		return
+	}
+	defer func() { a.depth-- }()
+	for _, node := range list.Nodes {
+		a.node(node, s)
+	}
+}
+
+func (a *analysis) node(node parse.Node, s *scope) {
+	switch node := node.(type) {
+	case *parse.ActionNode:
+		o := a.pipe(node.Pipe, s)
+		if len(node.Pipe.Decl) == 0 {
+			a.consume(node.Pipe, o)
+		}
+	case *parse.IfNode:
+		in := s.inner(s.dot)
+		a.test(node.Pipe, a.pipe(node.Pipe, in))
+		a.list(node.List, in.inner(in.dot))
+		a.list(node.ElseList, in.inner(in.dot))
+	case *parse.WithNode:
+		in := s.inner(s.dot)
+		o := a.pipe(node.Pipe, in)
+		a.test(node.Pipe, o)
+		a.list(node.List, in.inner(o))
+		a.list(node.ElseList, in.inner(in.dot))
+	case *parse.RangeNode:
+		if countsUp(node.Pipe) {
+			a.refuse(node.Pipe, "a range over a number", "range over a list or an object")
+			return
+		}
+		in := s.inner(s.dot)
+		declared := len(a.declared)
+		a.consume(node.Pipe, a.pipe(node.Pipe, in))
+		for _, v := range a.declared[declared:] {
+			v.from = origin{} // elements of what was just recorded
+		}
+		a.list(node.List, in.inner(origin{}))
+		a.list(node.ElseList, in.inner(in.dot))
+	case *parse.TemplateNode:
+		a.refuse(node, "templates cannot call other templates", "write the text where it is used")
+	}
+}
+
+// countsUp says whether a pipeline always gives a number.
+func countsUp(pipe *parse.PipeNode) bool {
+	last := pipe.Cmds[len(pipe.Cmds)-1]
+	switch first := last.Args[0].(type) {
+	case *parse.NumberNode:
+		return true
+	case *parse.PipeNode:
+		return len(last.Args) == 1 && countsUp(first)
+	case *parse.IdentifierNode:
+		return functions[first.Ident].number
+	}
+	return false
+}
+
+func (a *analysis) pipe(pipe *parse.PipeNode, s *scope) origin {
+	var value origin
+	for i, cmd := range pipe.Cmds {
+		var piped []origin
+		if i > 0 {
+			piped = []origin{value}
+		}
+		value = a.command(cmd, piped, s)
+	}
+	for _, decl := range pipe.Decl {
+		name := decl.Ident[0]
+		if !pipe.IsAssign {
+			v := &variable{name: name, from: value}
+			s.vars = append(s.vars, v)
+			a.declared = append(a.declared, v)
+			continue
+		}
+		// After an assignment in a branch or a loop either value may be there.
+		if v := s.find(name); v != nil {
+			a.consume(decl, v.from)
+			a.consume(decl, value)
+			v.from = origin{}
+		}
+	}
+	return value
+}
+
+// command evaluates one command of a pipeline. piped holds the value of the
+// command before it, if there is one.
+func (a *analysis) command(cmd *parse.CommandNode, piped []origin, s *scope) origin {
+	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
+		return a.call(name, cmd.Args[1:], piped, s)
+	}
+	value := a.operand(cmd.Args[0], s)
+	if len(cmd.Args) == 1 && len(piped) == 0 {
+		return value
+	}
+	// Arguments to what is no function: refused when it runs.
+	a.consume(cmd, value)
+	for _, arg := range cmd.Args[1:] {
+		a.consume(arg, a.operand(arg, s))
+	}
+	for _, o := range piped {
+		a.consume(cmd, o)
+	}
+	return origin{}
+}
+
+func (a *analysis) operand(node parse.Node, s *scope) origin {
+	switch node := node.(type) {
+	case *parse.DotNode:
+		return s.dot
+	case *parse.FieldNode:
+		return a.chain(node, s.dot, node.Ident)
+	case *parse.VariableNode:
+		v := s.find(node.Ident[0])
+		if v == nil {
+			return origin{}
+		}
+		v.used = true
+		return a.chain(node, v.from, node.Ident[1:])
+	case *parse.ChainNode:
+		return a.chain(node, a.operand(node.Node, s), node.Field)
+	case *parse.PipeNode:
+		return a.pipe(node, s)
+	case *parse.IdentifierNode:
+		return a.call(node, nil, nil, s)
+	}
+	return origin{} // a literal
+}
+
+// chain follows fields and remembers the place, for errors while rendering.
+func (a *analysis) chain(node parse.Node, from origin, keys []string) origin {
+	from = from.follow(keys...)
+	line, column := a.position(node)
+	at := site{line: line, column: column, label: node.String()}
+	if from.kind == below {
+		at.path, at.label = from.path, ".nuon."+from.path.String()
+	}
+	a.sites[a.location(node)] = at
+	return from
+}
+
+func (a *analysis) call(name *parse.IdentifierNode, args []parse.Node, piped []origin, s *scope) origin {
+	values := make([]origin, 0, len(args)+1)
+	for _, arg := range args {
+		values = append(values, a.operand(arg, s))
+	}
+	values = append(values, piped...)
+	switch {
+	case name.Ident == "index" && len(args) > 0:
+		return a.callIndex(name, args, values)
+	case name.Ident == "dig" && len(values) > 2:
+		keys := min(len(args), len(values)-2)
+		last := len(values) - 1
+		values[last] = structural(values[last], args[:keys])
+	case name.Ident == "hasKey" && len(args) == 2:
+		values[0] = structural(values[0], args[1:])
+	}
+	for _, o := range values {
+		a.consume(name, o)
+	}
+	return origin{}
+}
+
+// callIndex follows literal keys, so that `index .nuon.components "a-b" "outputs"`
+// reads what the chain would read. It ends at the first other key.
+func (a *analysis) callIndex(name parse.Node, args []parse.Node, values []origin) origin {
+	at := values[0]
+	for i := 1; i < len(values); i++ {
+		if i < len(args) {
+			if key, ok := args[i].(*parse.StringNode); ok {
+				at = at.follow(key.Text)
+				continue
+			}
+		}
+		a.consume(name, at)
+		at = origin{}
+		a.consume(name, values[i])
+	}
+	return at
+}
+
+// structural follows literal keys through the levels of .nuon that only sort
+// values (components, then the component), because nothing is meant to read all
+// of those. It stops where the values begin.
+func structural(o origin, keys []parse.Node) origin {
+	for _, node := range keys {
+		key, ok := node.(*parse.StringNode)
+		if !ok {
+			return o
+		}
+		if o.kind == below && !sorts(o.path) {
+			return o
+		}
+		o = o.follow(key.Text)
+	}
+	return o
+}
+
+func sorts(path Path) bool {
+	path = Canonical(path)
+	switch len(path) {
+	case 0, 1:
+		return true
+	case 2:
+		return path[0] == "components" || path.String() == "inputs.inputs" || path.String() == "actions.workflows"
+	case 3:
+		return path.HasPrefix("actions", "workflows")
+	}
+	return false
+}
+
+// position gives the line and the column of a node in the template's text. A
+// chain's own position is behind its first key; people look for its start.
+func (a *analysis) position(node parse.Node) (line, column int) {
+	at := min(int(node.Position()), len(a.text))
+	if field, ok := node.(*parse.FieldNode); ok {
+		at -= trailing(a.text[:at], "."+field.Ident[0])
+	}
+	if v, ok := node.(*parse.VariableNode); ok {
+		at -= trailing(a.text[:at], v.Ident[0])
+	}
+	line, offset := a.line(at)
+	return line, offset + 1
+}
+
+// line gives the line of an offset, and how far into the line it is.
+func (a *analysis) line(at int) (line, offset int) {
+	line = sort.SearchInts(a.lines, at+1)
+	return line, at - a.lines[line-1]
+}
+
+// location is how text/template's errors name the place of a node. Its own
+// ErrorContext looks through the whole text each time, which makes a template of
+// one long line quadratic.
+func (a *analysis) location(node parse.Node) string {
+	line, offset := a.line(min(int(node.Position()), len(a.text)))
+	return fmt.Sprintf("%s:%d:%d", parseName, line, offset)
+}
+
+func trailing(text, suffix string) int {
+	if strings.HasSuffix(text, suffix) {
+		return len(suffix)
+	}
+	return 0
+}

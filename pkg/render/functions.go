@@ -1,0 +1,192 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"text/template"
+)
+
+// function is one allowed function. The order of arguments is Sprig's, because
+// existing configs are written for it.
+type function struct {
+	min, max int // how many arguments; max < 0 means any number
+	run      func(args []any) (any, error)
+	// shallow functions look only at the top of their arguments. All others pay
+	// for the whole size of what they are given before they run.
+	shallow bool
+	// number says that the result is always a number, so that a range over it
+	// can be refused when the template is parsed.
+	number bool
+}
+
+// functionError is what a function of ours says. It never contains a value, so
+// it can be shown to anyone.
+type functionError struct {
+	name string
+	err  error
+}
+
+func (e *functionError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *functionError) Unwrap() error { return e.err }
+
+// functions is the allow-list. `and` and `or` are not in it: they are built
+// into text/template, which stops at the first argument that decides.
+var functions = map[string]function{
+	"default":   {min: 2, max: 2, run: fnDefault, shallow: true},
+	"coalesce":  {min: 1, max: -1, run: fnCoalesce, shallow: true},
+	"empty":     {min: 1, max: 1, run: fnEmpty, shallow: true},
+	"ternary":   {min: 3, max: 3, run: fnTernary, shallow: true},
+	"not":       {min: 1, max: 1, run: fnNot, shallow: true},
+	"eq":        {min: 2, max: -1, run: fnEq},
+	"ne":        {min: 2, max: 2, run: fnNe},
+	"lt":        {min: 2, max: 2, run: ordered(func(c int) bool { return c < 0 })},
+	"le":        {min: 2, max: 2, run: ordered(func(c int) bool { return c <= 0 })},
+	"gt":        {min: 2, max: 2, run: ordered(func(c int) bool { return c > 0 })},
+	"ge":        {min: 2, max: 2, run: ordered(func(c int) bool { return c >= 0 })},
+	"dict":      {min: 0, max: -1, run: fnDict, shallow: true},
+	"list":      {min: 0, max: -1, run: fnList, shallow: true},
+	"dig":       {min: 3, max: -1, run: fnDig, shallow: true},
+	"index":     {min: 1, max: -1, run: fnIndex, shallow: true},
+	"hasKey":    {min: 2, max: 2, run: fnHasKey, shallow: true},
+	"has":       {min: 2, max: 2, run: fnHas},
+	"keys":      {min: 1, max: -1, run: fnKeys},
+	"values":    {min: 1, max: 1, run: fnValues},
+	"first":     {min: 1, max: 1, run: fnFirst, shallow: true},
+	"last":      {min: 1, max: 1, run: fnLast, shallow: true},
+	"concat":    {min: 1, max: -1, run: fnConcat},
+	"uniq":      {min: 1, max: 1, run: fnUniq},
+	"sortAlpha": {min: 1, max: 1, run: fnSortAlpha},
+	"len":       {min: 1, max: 1, run: fnLen, shallow: true, number: true},
+
+	"join":       {min: 2, max: 2, run: fnJoin},
+	"split":      {min: 2, max: 2, run: fnSplit},
+	"splitList":  {min: 2, max: 2, run: fnSplitList},
+	"upper":      {min: 1, max: 1, run: fnUpper},
+	"lower":      {min: 1, max: 1, run: fnLower},
+	"trim":       {min: 1, max: 1, run: fnTrim},
+	"trimPrefix": {min: 2, max: 2, run: fnTrimPrefix},
+	"trimSuffix": {min: 2, max: 2, run: fnTrimSuffix},
+	"hasPrefix":  {min: 2, max: 2, run: fnHasPrefix},
+	"hasSuffix":  {min: 2, max: 2, run: fnHasSuffix},
+	"contains":   {min: 2, max: 2, run: fnContains},
+	"replace":    {min: 3, max: 3, run: fnReplace},
+	"quote":      {min: 0, max: -1, run: fnQuote},
+	"squote":     {min: 0, max: -1, run: fnSquote},
+	"indent":     {min: 2, max: 2, run: fnIndent},
+	"nindent":    {min: 2, max: 2, run: fnNindent},
+	"printf":     {min: 1, max: -1, run: fnPrintf},
+	"toString":   {min: 1, max: 1, run: fnToString},
+
+	"toJson":       {min: 1, max: 1, run: fnToJSON},
+	"toPrettyJson": {min: 1, max: 1, run: fnToPrettyJSON},
+	"fromJson":     {min: 1, max: 1, run: fnFromJSON},
+	"b64enc":       {min: 1, max: 1, run: fnB64enc},
+	"b64dec":       {min: 1, max: 1, run: fnB64dec},
+
+	"int": {min: 1, max: 1, run: fnInt, number: true},
+	"add": {min: 1, max: -1, run: fnAdd, number: true},
+	"sub": {min: 2, max: 2, run: fnSub, number: true},
+	"mul": {min: 1, max: -1, run: fnMul, number: true},
+	"div": {min: 2, max: 2, run: fnDiv, number: true},
+	"mod": {min: 2, max: 2, run: fnMod, number: true},
+	"min": {min: 1, max: -1, run: fnMin, number: true},
+	"max": {min: 1, max: -1, run: fnMax, number: true},
+}
+
+// Names that Parse puts into the tree itself. A template cannot call them: they
+// are not among the names that its text is parsed with.
+const (
+	printHook = "_print" // writes a value as section 3 of the package comment says
+	roundHook = "_round" // pays for one round of a range
+	rangeHook = "_range" // lets only lists and objects through to a range
+)
+
+// Functions lists the names that a template may call, sorted.
+func Functions() []string {
+	return slices.Sorted(maps.Keys(parseNames()))
+}
+
+// parseNames is what the parser accepts as function names.
+func parseNames() map[string]any {
+	names := map[string]any{"and": true, "or": true}
+	for name := range functions {
+		names[name] = true
+	}
+	return names
+}
+
+// bind makes the functions for one rendering, which pay into its budget.
+func bind(b *budget) template.FuncMap {
+	bound := template.FuncMap{
+		printHook: func(v any) (string, error) {
+			if err := b.walk(v, 0); err != nil {
+				return "", &functionError{"print", err}
+			}
+			return display(v)
+		},
+		roundHook: func() (string, error) { return "", b.spend(roundCost) },
+		rangeHook: func(v any) (any, error) {
+			switch v.(type) {
+			case nil, []any, map[string]any:
+				return v, nil
+			}
+			return nil, &functionError{"range", errors.New("needs a list or an object, not " + kindOf(v))}
+		},
+	}
+	for name, f := range functions {
+		bound[name] = func(args ...any) (any, error) {
+			result, err := f.call(b, args)
+			if err != nil {
+				return nil, &functionError{name, err}
+			}
+			return result, nil
+		}
+	}
+	return bound
+}
+
+func (f function) call(b *budget, args []any) (any, error) {
+	if len(args) < f.min || (f.max >= 0 && len(args) > f.max) {
+		return nil, errors.New("wants " + f.arity())
+	}
+	if err := b.spend(callCost + len(args)); err != nil {
+		return nil, err
+	}
+	for i, arg := range args {
+		// Literals of a template arrive as Go's int; values never do.
+		if whole, ok := arg.(int); ok {
+			args[i] = int64(whole)
+		}
+		if f.shallow {
+			continue
+		}
+		if err := b.walk(args[i], 0); err != nil {
+			return nil, err
+		}
+	}
+	result, err := f.run(args)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := result.(string); ok && !f.shallow {
+		if len(text) > MaxOutput {
+			return nil, errTooMuchOutput
+		}
+		err = b.spend(len(text))
+	}
+	return result, err
+}
+
+func (f function) arity() string {
+	switch {
+	case f.max == f.min && f.min == 1:
+		return "1 argument"
+	case f.max == f.min:
+		return fmt.Sprintf("%d arguments", f.min)
+	case f.min == 1:
+		return "at least 1 argument"
+	}
+	return fmt.Sprintf("at least %d arguments", f.min)
+}

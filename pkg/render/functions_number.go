@@ -1,0 +1,110 @@
+package render
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// whole makes a whole number of a value: numbers lose their fraction, strings
+// are read as decimal, because inputs are always strings.
+func whole(v any) (int64, error) {
+	switch v := v.(type) {
+	case int64:
+		return v, nil
+	case bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	case float64:
+		if math.Abs(v) < math.MaxInt64 {
+			return int64(v), nil
+		}
+	case string:
+		if n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64); err == nil {
+			return n, nil
+		}
+		return 0, errors.New("the string is not a whole number")
+	}
+	return 0, errors.New("wants a whole number, not " + kindOf(v))
+}
+
+func fnInt(args []any) (any, error) { return whole(args[0]) }
+
+// fold computes with exact numbers and refuses a result that does not fit,
+// rather than wrap around.
+func fold(args []any, step func(acc, n *big.Int) error) (any, error) {
+	var acc *big.Int
+	for _, arg := range args {
+		n, err := whole(arg)
+		if err != nil {
+			return nil, err
+		}
+		if acc == nil {
+			acc = big.NewInt(n)
+			continue
+		}
+		if err := step(acc, big.NewInt(n)); err != nil {
+			return nil, err
+		}
+		if !acc.IsInt64() {
+			return nil, errors.New("the result is too large")
+		}
+	}
+	return acc.Int64(), nil
+}
+
+func fnAdd(args []any) (any, error) {
+	return fold(args, func(acc, n *big.Int) error { acc.Add(acc, n); return nil })
+}
+
+func fnSub(args []any) (any, error) {
+	return fold(args, func(acc, n *big.Int) error { acc.Sub(acc, n); return nil })
+}
+
+func fnMul(args []any) (any, error) {
+	return fold(args, func(acc, n *big.Int) error { acc.Mul(acc, n); return nil })
+}
+
+var errDivideByZero = errors.New("division by zero")
+
+func fnDiv(args []any) (any, error) {
+	return fold(args, func(acc, n *big.Int) error {
+		if n.Sign() == 0 {
+			return errDivideByZero
+		}
+		acc.Quo(acc, n)
+		return nil
+	})
+}
+
+func fnMod(args []any) (any, error) {
+	return fold(args, func(acc, n *big.Int) error {
+		if n.Sign() == 0 {
+			return errDivideByZero
+		}
+		acc.Rem(acc, n)
+		return nil
+	})
+}
+
+func fnMin(args []any) (any, error) {
+	return fold(args, func(acc, n *big.Int) error {
+		if n.Cmp(acc) < 0 {
+			acc.Set(n)
+		}
+		return nil
+	})
+}
+
+func fnMax(args []any) (any, error) {
+	return fold(args, func(acc, n *big.Int) error {
+		if n.Cmp(acc) > 0 {
+			acc.Set(n)
+		}
+		return nil
+	})
+}

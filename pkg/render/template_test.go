@@ -1,0 +1,259 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sample is a tree with every kind of value.
+func sample() Tree {
+	t := Tree{}
+	t.Set(Path{"install", "id"}, "inl1")
+	t.Set(Path{"install", "name"}, "acme")
+	t.Set(Path{"inputs", "inputs"}, map[string]any{"greeting": "hello", "replicas": "3"})
+	t.Set(Path{"sandbox", "outputs"}, map[string]any{"region": "eu", "zones": []any{"a", "b"}})
+	t.Set(Path{"components", "network", "outputs"}, map[string]any{
+		"cidr": "10.0.0.0/16", "size": float64(1000000), "half": 0.5, "open": true, "none": nil,
+		"subnets": []any{"10.0.1.0/24", "10.0.2.0/24"}, "tags": map[string]any{"b": "<2>", "a": "1"},
+	})
+	t.Set(Path{"components", "a-b", "outputs", "url"}, "http://x")
+	return t
+}
+
+func TestExecute(t *testing.T) {
+	net := ".nuon.components.network.outputs"
+	for _, test := range []struct{ text, want string }{
+		{"{{ .Values.x }} {{ untouched", "{{ .Values.x }} {{ untouched"},
+		{"nuon {{nuon.install.id}}", "nuon {{nuon.install.id}}"},
+		{"a {{.nuon.install.id}} b", "a inl1 b"},
+		{"{{.nuon.id}}/{{.nuon.name}}", "inl1/acme"},
+		{"{{.nuon.install.inputs.greeting}}={{.nuon.inputs.inputs.greeting}}", "hello=hello"},
+		{"{{.nuon.install.sandbox.outputs.region}}={{.nuon.sandbox.outputs.region}}", "eu=eu"},
+		{"{{" + net + ".size}}", "1000000"},
+		{"{{" + net + ".half}}", "0.5"},
+		{"{{" + net + ".open}}", "true"},
+		{"[{{" + net + ".none}}]", "[]"},
+		{"{{" + net + ".tags}}", `{"a":"1","b":"<2>"}`},
+		{"{{" + net + ".subnets}}", `["10.0.1.0/24","10.0.2.0/24"]`},
+		{"{{" + net + `.subnets | join ","}}`, "10.0.1.0/24,10.0.2.0/24"},
+		{"{{index " + net + ".subnets 1}}", "10.0.2.0/24"},
+		{`{{index .nuon.components "a-b" "outputs" "url"}}`, "http://x"},
+		{`{{index (values ` + net + `.tags) 0}}`, "1"},
+		{`{{if gt (len ` + net + `.tags) 1}}many{{else}}few{{end}}`, "many"},
+		{`{{dig "x" "y" "fallback" ` + net + `}}`, "fallback"},
+		{`{{dig "tags" "a" "fallback" ` + net + `}}`, "1"},
+		{`{{dig "gone" "outputs" "url" "none" .nuon.components}}`, "none"},
+		{`{{hasKey .nuon.components "gone"}} {{hasKey .nuon.components "network"}}`, "false true"},
+		{`{{range $i, $s := ` + net + `.subnets}}{{$i}}={{$s}};{{end}}`, "0=10.0.1.0/24;1=10.0.2.0/24;"},
+		{`{{range $k, $v := ` + net + `.tags}}{{$k}}{{$v}}{{end}}`, "a1b<2>"},
+		{`{{with .nuon.install}}{{.id}} {{.inputs.greeting}}{{end}}`, "inl1 hello"},
+		{`{{with .nuon}}{{.install.name}}{{end}}`, "acme"},
+		{`{{$x := .nuon.components.network.outputs}}{{$x.cidr}}`, "10.0.0.0/16"},
+		{`{{$.nuon.install.id}}`, "inl1"},
+		{`{{$x := "a"}}{{if .nuon.install.id}}{{$x = .nuon.install.name}}{{end}}{{$x}}`, "acme"},
+		{`{{range ` + net + `.subnets}}{{$.nuon.install.id}}{{break}}{{end}}`, "inl1"},
+		{`{{/* .nuon */}}x`, "x"},
+		{`{{/* .nuon */}}`, ""},
+		{`{{.nuon.install.id | upper | quote}}`, `"INL1"`},
+		{`{{printf "%s-%03d|%q" .nuon.install.id 7 "x"}}`, `inl1-007|"x"`},
+		{`{{toPrettyJson ` + net + `.tags}}`, "{\n  \"a\": \"1\",\n  \"b\": \"<2>\"\n}"},
+		{`{{(fromJson "{\"a\":[1,2.5]}").a}}{{/*.nuon*/}}`, "[1,2.5]"},
+		{`{{add (int .nuon.inputs.inputs.replicas) 2 | mul 2}}`, "10"},
+		{`{{sub 7 2}} {{div 7 2}} {{mod 7 2}} {{min 3 1 2}} {{max 3 1 2}}{{/*.nuon*/}}`, "5 3 1 1 3"},
+		{`{{ternary "y" "n" (eq .nuon.install.id "inl1")}}`, "y"},
+		{`{{default "d" ""}}{{default "d" "v"}}{{coalesce "" 0 "c"}}{{/*.nuon*/}}`, "dvc"},
+		{`{{eq 1 1.0}} {{ne "a" "b"}} {{lt 1 2.5}} {{ge "b" "a"}} {{le 2 2}} {{not ""}}{{/*.nuon*/}}`, "true true true true true true"},
+		{`{{and 1 "x"}} {{or "" "y"}}{{/*.nuon*/}}`, "x y"},
+		{`{{dict "a" 1 "b" (list 1 "x")}}{{/*.nuon*/}}`, `{"a":1,"b":[1,"x"]}`},
+		{`{{keys (dict "b" 1 "a" 2)}} {{uniq (list "a" "b" "a")}} {{sortAlpha (list "b" "a")}}{{/*.nuon*/}}`, `["a","b"] ["a","b"] ["a","b"]`},
+		{`{{first (list 1 2)}}{{last (list 1 2)}}{{concat (list 1) (list 2)}}{{has 2 (list 1 2)}}{{/*.nuon*/}}`, `12[1,2]true`},
+		{`{{(split "," "a,b")._1}} {{splitList "," "a,b"}}{{/*.nuon*/}}`, `b ["a","b"]`},
+		{`{{trimPrefix "v" "v1"}} {{trimSuffix "/" "a/"}} {{replace "a" "b" "aa"}} {{trim " x "}} {{lower "X"}}{{/*.nuon*/}}`, "1 a bb x x"},
+		{`{{contains "b" "abc"}} {{hasPrefix "a" "abc"}} {{hasSuffix "c" "abc"}}{{/*.nuon*/}}`, "true true true"},
+		{`{{b64enc "hi"}} {{b64dec "aGk="}} {{squote "a"}} {{toString 5}} {{empty ""}}{{/*.nuon*/}}`, "aGk= hi 'a' 5 true"},
+		{`x:{{nindent 2 "a\nb"}}{{indent 1 "c"}}{{/*.nuon*/}}`, "x:\n  a\n  b c"},
+	} {
+		tmpl, err := Parse("vars.x", test.text)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", test.text, err)
+			continue
+		}
+		for range 2 { // the same template gives the same text again
+			got, err := tmpl.Execute(sample())
+			if err != nil || got != test.want {
+				t.Errorf("Execute(%q) = %q, %v; want %q", test.text, got, err, test.want)
+			}
+		}
+	}
+}
+
+func TestRefs(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []string
+	}{
+		{"no template", nil},
+		{"{{.nuon.components.network.outputs.cidr}}", []string{"components.network.outputs.cidr"}},
+		{"{{$.nuon.install.id}}{{.nuon.id}}", []string{"install.id"}},
+		{"{{.nuon.install.inputs.b}}{{.nuon.inputs.inputs.a}}", []string{"inputs.inputs.a", "inputs.inputs.b"}},
+		{"{{$x := .nuon.a}}{{$x.b}}", []string{"a.b"}},
+		{"{{$x := .nuon.a}}", []string{"a"}},
+		{"{{$x := .nuon.a}}{{$x = .nuon.c}}{{$x.b}}", []string{"a", "c"}},
+		{"{{with .nuon.a}}{{.b}}{{end}}", []string{"a", "a.b"}},
+		{"{{with .nuon}}{{.a}}{{else}}{{.nuon.b}}{{end}}", []string{"a", "b"}},
+		{"{{with $x := .nuon.a}}{{$x.b}}{{end}}", []string{"a", "a.b"}},
+		{"{{if .nuon.a}}{{.nuon.b}}{{else if .nuon.c}}{{.nuon.d}}{{end}}", []string{"a", "b", "c", "d"}},
+		{"{{range .nuon.a}}{{.b}}{{$.nuon.c}}{{end}}", []string{"a", "c"}},
+		{"{{range $i, $x := .nuon.a}}{{$x.b}}{{end}}", []string{"a"}},
+		{`{{index .nuon.a.b "c" "d"}}`, []string{"a.b.c.d"}},
+		{`{{index .nuon.a.b 0 "d"}}`, []string{"a.b"}},
+		{`{{index .nuon.a .nuon.b}}`, []string{"a", "b"}},
+		{`{{(index .nuon.a "b").c}}`, []string{"a.b.c"}},
+		{`{{dig "k" "" .nuon.components.x.outputs}}`, []string{"components.x.outputs"}},
+		{`{{.nuon.components | dig "x" "outputs" "k" ""}}`, []string{"components.x.outputs"}},
+		{`{{dig "inputs" "a" "" .nuon.inputs}}`, []string{"inputs.inputs.a"}},
+		{`{{toJson .nuon.install}}`, []string{"inputs.inputs", "install", "sandbox"}},
+		{`{{printf "%s" (.nuon.a | default .nuon.b)}}`, []string{"a", "b"}},
+		{"{{.nuon.a" + strings.Repeat(".b", 40) + "}}", []string{"a" + strings.Repeat(".b", 31)}},
+		{`{{"define"}}{{/*.nuon*/}}`, nil},
+	} {
+		tmpl, err := Parse("t", test.text)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", test.text, err)
+			continue
+		}
+		var got []string
+		for _, ref := range tmpl.Refs() {
+			got = append(got, ref.String())
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("Refs(%q):\n%s", test.text, diff)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"{{.nuon.a", "k:1: unclosed action"},
+		{"\n{{.nuon.a | nope}}", `k:2: there is no function "nope" (allowed are add, and,`},
+		{"{{nuon.install.id}} {{.nuon.id}}", "k:1: there is no function \"nuon\" (write .nuon with a leading dot)"},
+		{"{{html .nuon.a}}", `there is no function "html"`},
+		{"{{call .nuon.a}}", `there is no function "call"`},
+		{"{{_print .nuon.a}}", `there is no function "_print"`},
+		{`{{define "x"}}{{end}}{{.nuon.a}}`, "cannot define other templates"},
+		{`{{define "t"}}{{.nuon.a}}{{end}}`, "cannot define other templates"},
+		{`{{block "x" .nuon.a}}{{end}}`, "cannot define other templates"},
+		{`{{template "t"}}{{.nuon.a}}`, "k:1:12: templates cannot call other templates"},
+		{`{{range 1000000000}}{{.nuon.a}}{{end}}`, "k:1:9: a range over a number"},
+		{`{{range (len .nuon.a)}}{{end}}`, "a range over a number"},
+		{`{{range .nuon.a | int}}{{end}}`, "a range over a number"},
+		{"{{.}}{{.nuon.a}}", "this reads everything below .nuon"},
+		{"\n  {{toJson .nuon}}", "k:2:5: this reads everything below .nuon"},
+		{"{{toJson $}}{{.nuon.a}}", "this reads everything below .nuon"},
+		{strings.Repeat("{{if .nuon.a}}", 200) + strings.Repeat("{{end}}", 200), "nested more than 100 levels"},
+		{strings.Repeat("{{.nuon.a}}", maxActions+1), "more than 20000 actions"},
+		{".nuon" + strings.Repeat("x", MaxText), "larger than"},
+		{".nuon\xff", "not UTF-8"},
+	} {
+		_, err := Parse("k", test.text)
+		var refused *Error
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Parse(%.60q) = %v, want it to contain %q", test.text, err, test.want)
+		}
+	}
+}
+
+func TestExecuteRefuses(t *testing.T) {
+	net := ".nuon.components.network.outputs"
+	tree := sample()
+	tree.Set(Path{"components", "network", "outputs", "secret"}, "s3cr3t-value")
+	tree.Set(Path{"components", "network", "outputs", "many"}, make([]any, 2000))
+	tree.Set(Path{"components", "network", "outputs", "big"}, strings.Repeat("x", 700_000))
+	for _, test := range []struct{ text, want string }{
+		{"a\n{{" + net + ".gone}}", "k:2:3: .nuon.components.network.outputs.gone has no value"},
+		{"{{.nuon.components.gone.outputs.x}}", ".nuon.components.gone.outputs.x has no value"},
+		{"{{.nuon.install.inputs.gone}}", ".nuon.install.inputs.gone has no value"},
+		{"{{" + net + ".none.deep}}", "outputs.none.deep has no value: what it looks into is null"},
+		{"{{" + net + ".secret.deep}}", "outputs.secret.deep has no value: what it looks into is not an object"},
+		{"{{range " + net + ".subnets}}{{.gone}}{{end}}", ".gone has no value"},
+		{"{{range " + net + ".secret}}{{end}}", "range: needs a list or an object, not a string"},
+		{"{{range " + net + ".size}}x{{end}}", "range: needs a list or an object, not a number"},
+		{`{{$n := 1000000000}}{{range $n}}x{{end}}{{/*.nuon*/}}`, "range: needs a list or an object, not a number"},
+		{"{{int " + net + ".secret}}", "int: the string is not a whole number"},
+		{"{{fromJson " + net + ".secret}}", "fromJson: the text is not JSON"},
+		{"{{b64dec " + net + ".secret}}", "b64dec: the text is not base64"},
+		{"{{printf \"%d\" " + net + ".secret}}", "%d does not fit a string"},
+		{`{{printf "%999999d" 1}}{{/*.nuon*/}}`, "a width may have up to three digits"},
+		{`{{printf "%p" 1}}{{/*.nuon*/}}`, "only the verbs"},
+		{`{{printf "%s"}}{{/*.nuon*/}}`, "wants 1 values and is given 0"},
+		{"{{index " + net + ".tags \"gone\"}}", "index: there is no such key"},
+		{"{{index " + net + ".subnets 2}}", "index: the list is shorter than that"},
+		{"{{join " + net + ".secret " + net + ".subnets 1}}", "join: wants 2 arguments"},
+		{"{{" + net + ".big}}{{" + net + ".big}}", "its output is larger than 1048576 bytes"},
+		{"{{join " + net + ".big " + net + ".many}}", "its output is larger than"},
+		{"{{range $a := " + net + ".many}}{{range $" + net + ".many}}{{end}}{{end}}", "more work than a template may"},
+		{"{{$m := " + net + ".many}}{{range $m}}{{range $m}}{{range $m}}{{end}}{{end}}{{end}}", "more work than a template may"},
+		{"{{$x := list 1 2}}{{range " + net + ".many}}{{$x = concat $x $x}}{{end}}", "more work than a template may"},
+		{"{{$x := list 1 2}}{{range " + net + ".many}}{{$x = list $x $x}}{{end}}{{toJson $x}}", "levels deep"},
+		{`{{$x := "ab"}}{{range ` + net + `.many}}{{$x = printf "%s%s" $x $x}}{{end}}`, "its output is larger than"},
+		{`{{div 1 0}}{{/*.nuon*/}}`, "div: division by zero"},
+		{`{{mul 9223372036854775807 2}}{{/*.nuon*/}}`, "the result is too large"},
+		{`{{lt "1" 2}}{{/*.nuon*/}}`, "cannot compare a string with a number"},
+		{`{{1i}}{{/*.nuon*/}}`, "k:1:3: it cannot be evaluated"},
+	} {
+		tmpl, err := Parse("k", test.text)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", test.text, err)
+			continue
+		}
+		begun := time.Now()
+		_, err = tmpl.Execute(tree)
+		var failed *Error
+		if !errors.As(err, &failed) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Execute(%q) = %v, want it to contain %q", test.text, err, test.want)
+			continue
+		}
+		if strings.Contains(fmt.Sprintf("%+v %v", *failed, err), "s3cr3t") {
+			t.Errorf("Execute(%q) tells a value: %v", test.text, err)
+		}
+		if took := time.Since(begun); took > time.Minute {
+			t.Errorf("Execute(%q) took %s", test.text, took)
+		}
+	}
+}
+
+// Templates of the largest allowed size must be answered soon, whatever they do.
+func TestLargeTemplates(t *testing.T) {
+	const count = maxActions - 10
+	for name, text := range map[string]string{
+		"refs on one line": strings.Repeat("{{.nuon.a.b.c}}", count),
+		"wide pipelines":   "{{.nuon.a" + strings.Repeat(" | default .nuon.b", 50_000) + "}}",
+		"many variables":   strings.Repeat("{{$x := .nuon.a}}", count/2),
+		"parentheses":      "{{" + strings.Repeat("(", 9000) + ".nuon.a" + strings.Repeat(")", 9000) + "}}",
+		"branches":         strings.Repeat("{{if .nuon.a}}{{else if .nuon.b}}{{else}}{{end}}", count/5),
+		"long chain":       "{{.nuon" + strings.Repeat(".a", 200_000) + "}}",
+		"many chains":      strings.Repeat("{{.nuon"+strings.Repeat(".a", 50)+"}}", count/4),
+		"long text":        "{{.nuon.a}}" + strings.Repeat("x\n", MaxText/2-20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			tmpl, err := Parse("big", text)
+			if err == nil {
+				_, err = tmpl.Execute(sample())
+			}
+			if err == nil {
+				t.Error("it was rendered without values")
+			}
+			took := time.Since(begun)
+			t.Logf("%s: %.200v", took, err)
+			if took > time.Minute { // far below what a quadratic pass would take
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+)
+
+// Tree is the JSON object below `.nuon`: map[string]any of JSON values. It
+// holds values under their canonical paths only; templates see the aliases too.
+type Tree map[string]any
+
+// Get gives the value at a path (an alias works too). The second result is
+// false when there is no such key; a key that holds null gives nil, true.
+func (t Tree) Get(p Path) (any, bool) {
+	var at any = map[string]any(t)
+	for _, key := range Canonical(p) {
+		object, ok := asObject(at)
+		if !ok {
+			return nil, false
+		}
+		if at, ok = object[key]; !ok {
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// Set stores a value at a path (an alias works too) and makes the objects above
+// it. A parent that is not an object is replaced by one. The empty path sets
+// nothing, because the root is always an object. t must not be nil.
+func (t Tree) Set(p Path, v any) {
+	p = Canonical(p)
+	if len(p) == 0 {
+		return
+	}
+	at := map[string]any(t)
+	for _, key := range p[:len(p)-1] {
+		next, ok := asObject(at[key])
+		if !ok {
+			next = map[string]any{}
+			at[key] = next
+		}
+		at = next
+	}
+	at[p[len(p)-1]] = v
+}
+
+func asObject(v any) (map[string]any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return v, v != nil
+	case Tree:
+		return v, v != nil
+	}
+	return nil, false
+}
+
+// maxDepth bounds how deep a value may be nested. Terraform outputs nest a
+// handful of levels; the bound keeps recursion over hostile values finite.
+const maxDepth = 100
+
+var (
+	errTooDeep = fmt.Errorf("a value is nested more than %d levels deep", maxDepth)
+	errNotJSON = errors.New("a value is not a JSON value")
+)
+
+// plain copies a value into the few types that templates work with: nil, bool,
+// int64, float64, string, []any and map[string]any. None of them has methods, so
+// a template cannot call any.
+func plain(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	switch v := v.(type) {
+	case nil, bool, int64, string:
+		return v, nil
+	case json.Number:
+		return plainNumber(v)
+	case Tree:
+		return plain(map[string]any(v), depth)
+	}
+	rv := reflect.ValueOf(v)
+	switch rv.Kind() {
+	case reflect.String:
+		return rv.String(), nil
+	case reflect.Bool:
+		return rv.Bool(), nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return rv.Int(), nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if rv.Uint() > math.MaxInt64 {
+			return float64(rv.Uint()), nil
+		}
+		return int64(rv.Uint()), nil
+	case reflect.Float32, reflect.Float64:
+		return plainFloat(rv.Float())
+	case reflect.Slice, reflect.Array:
+		list := make([]any, rv.Len())
+		for i := range list {
+			item, err := plain(rv.Index(i).Interface(), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = item
+		}
+		return list, nil
+	case reflect.Map:
+		if rv.Type().Key().Kind() != reflect.String {
+			return nil, errNotJSON
+		}
+		object := make(map[string]any, rv.Len())
+		for entries := rv.MapRange(); entries.Next(); {
+			item, err := plain(entries.Value().Interface(), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			object[entries.Key().String()] = item
+		}
+		return object, nil
+	}
+	return nil, errNotJSON
+}
+
+func plainNumber(n json.Number) (any, error) {
+	if whole, err := n.Int64(); err == nil {
+		return whole, nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, errNotJSON
+	}
+	return plainFloat(f)
+}
+
+// plainFloat keeps whole numbers whole: JSON has one kind of number, so 3.0
+// that came through encoding/json prints as 3.
+func plainFloat(f float64) (any, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, errNotJSON
+	}
+	const exact = 1 << 53
+	if f == math.Trunc(f) && math.Abs(f) <= exact {
+		return int64(f), nil
+	}
+	return f, nil
+}
+
+// visible builds what a template with these refs may see: the referenced values
+// and nothing else, with the aliases of section 3.2 in place.
+func (t Tree) visible(refs []Path) (map[string]any, error) {
+	seen := Tree{}
+	for _, ref := range refs {
+		if _, ok := seen.Get(ref); ok {
+			continue // a shorter ref brought it already: refs are sorted
+		}
+		value, ok := t.Get(ref)
+		if !ok {
+			t.sketch(seen, ref)
+			continue
+		}
+		value, err := plain(value, 0)
+		if err != nil {
+			return nil, fmt.Errorf(".nuon.%s: %w", ref, err)
+		}
+		seen.Set(ref, value)
+	}
+	return seen.withAliases(), nil
+}
+
+// sketch makes what is above a missing value as far as it exists, so that a
+// template can ask for a key that may be missing, and an error can say where the
+// path ends. What is no object is only hinted at: its value was not asked for.
+func (t Tree) sketch(seen Tree, ref Path) {
+	for n := len(ref) - 1; n > 0; n-- {
+		above, ok := t.Get(ref[:n])
+		if !ok {
+			continue
+		}
+		if _, ok := seen.Get(ref[:n]); ok {
+			return
+		}
+		var hint any = ""
+		if _, object := asObject(above); object {
+			hint = map[string]any{}
+		} else if above == nil {
+			hint = nil
+		}
+		seen.Set(ref[:n], hint)
+		return
+	}
+}
+
+func (t Tree) withAliases() map[string]any {
+	root := make(map[string]any, len(t)+3)
+	for key, value := range t {
+		root[key] = value
+	}
+	install := map[string]any{}
+	if own, ok := asObject(root["install"]); ok {
+		for key, value := range own {
+			install[key] = value
+		}
+	}
+	for _, key := range []string{"id", "name"} {
+		if value, ok := install[key]; ok {
+			root[key] = value
+		}
+	}
+	if inputs, ok := t.Get(Path{"inputs", "inputs"}); ok {
+		install["inputs"] = inputs
+	}
+	if sandbox, ok := t["sandbox"]; ok {
+		install["sandbox"] = sandbox
+	}
+	root["install"] = install
+	return map[string]any{"nuon": root}
+}

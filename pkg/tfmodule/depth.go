@@ -1,0 +1,131 @@
+package tfmodule
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// The HCL parser recurses without a bound: half a megabyte of "!" overflows the
+// stack, which ends the process and cannot be recovered from. So every file is
+// first cut into tokens, which needs no recursion, and these are counted.
+const (
+	// maxNesting is how deep brackets may be nested.
+	maxNesting = 200
+	// maxPrefixes is how many "!" and "-" may follow each other.
+	maxPrefixes = 100
+	// maxOperators is how many operators, indexes and template parts a file may
+	// have: a chain of them becomes a tree that is as deep as the chain is long.
+	maxOperators = 50_000
+)
+
+// checkDepth refuses a file whose parsing or evaluation would recurse too deeply.
+func checkDepth(name string, content []byte) error {
+	if strings.HasSuffix(name, ".json") {
+		return checkJSONDepth(name, content)
+	}
+	// What is wrong with the tokens the parser says better.
+	tokens, _ := hclsyntax.LexConfig(content, name, hcl.InitialPos)
+	return new(nesting).count(name, tokens)
+}
+
+// checkJSONDepth also looks into the strings, each of which may be a template.
+func checkJSONDepth(name string, content []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	depth, counted := 0, new(nesting)
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		at := Position{File: name, Line: 1 + bytes.Count(content[:decoder.InputOffset()], []byte("\n"))}
+		if err != nil {
+			return fmt.Errorf("%s: this is not JSON: %w", at, err)
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			if depth > maxNesting {
+				return fmt.Errorf("%s: brackets are nested more than %d deep; make it simpler", at, maxNesting)
+			}
+		case string:
+			tokens, _ := hclsyntax.LexTemplate([]byte(token), name, hcl.Pos{Line: at.Line, Column: 1})
+			if err := counted.count(name, tokens); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// nesting counts the tokens of one file.
+type nesting struct {
+	operators int
+}
+
+func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
+	depth, prefixes := 0, 0
+	for _, token := range tokens {
+		at := Position{File: name, Line: token.Range.Start.Line}
+		if token.Type == hclsyntax.TokenBang || token.Type == hclsyntax.TokenMinus {
+			if prefixes++; prefixes > maxPrefixes {
+				return fmt.Errorf("%s: more than %d operators follow each other; make it simpler", at, maxPrefixes)
+			}
+		} else if token.Type != hclsyntax.TokenNewline && token.Type != hclsyntax.TokenComment {
+			prefixes = 0
+		}
+		switch weigh(token.Type) {
+		case opens:
+			if depth++; depth > maxNesting {
+				return fmt.Errorf("%s: brackets are nested more than %d deep; make it simpler", at, maxNesting)
+			}
+		case closes:
+			depth = max(depth-1, 0)
+		case repeats:
+			n.operators++
+		}
+		if token.Type == hclsyntax.TokenOBrack {
+			n.operators++
+		}
+		if n.operators > maxOperators {
+			return fmt.Errorf("%s: more than %d operators are in this file; split it", at, maxOperators)
+		}
+	}
+	return nil
+}
+
+// weight is what a kind of token means for the depth of the parsed tree.
+type weight int
+
+const (
+	nothing weight = iota
+	opens
+	closes
+	repeats
+)
+
+func weigh(kind hclsyntax.TokenType) weight {
+	switch kind {
+	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:
+		return opens
+	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+		return closes
+	case hclsyntax.TokenTemplateControl:
+		return repeats
+	case hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPlus, hclsyntax.TokenMinus, hclsyntax.TokenPercent,
+		hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
+		hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenBang, hclsyntax.TokenDot, hclsyntax.TokenQuestion:
+		return repeats
+	}
+	return nothing
+}

@@ -1,0 +1,153 @@
+package tfmodule
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/terraform-config-inspect/tfconfig"
+)
+
+// maxConfigFiles bounds the .tf files of one directory.
+const maxConfigFiles = 2000
+
+// parsedDir is what the files of one directory declare.
+type parsedDir struct {
+	*tfconfig.Module
+	backend *Backend
+}
+
+// parseDir reads the configuration files of one directory; nil when there are none.
+func parseDir(t tree, dir string) (*parsedDir, error) {
+	names, err := configFiles(t, dir)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	module := &parsedDir{Module: tfconfig.NewModule(dir)}
+	for _, name := range names {
+		content, err := t.readFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkDepth(name, content); err != nil {
+			return nil, err
+		}
+		if err := parseFile(name, content, module); err != nil {
+			return nil, err
+		}
+	}
+	for _, resource := range module.ManagedResources {
+		implied(module.Module, resource.Provider.Name)
+	}
+	for _, data := range module.DataResources {
+		implied(module.Module, data.Provider.Name)
+	}
+	return module, nil
+}
+
+func implied(module *tfconfig.Module, provider string) {
+	if module.RequiredProviders[provider] == nil {
+		module.RequiredProviders[provider] = &tfconfig.ProviderRequirement{}
+	}
+}
+
+// configFiles lists what Terraform would read, overrides last.
+func configFiles(t tree, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(t.fsys, dir)
+	if err != nil {
+		return nil, fmt.Errorf("read module %s: %w", dir, err)
+	}
+	var names, overrides []string
+	for _, entry := range entries {
+		name := entry.Name()
+		base, json := strings.CutSuffix(name, ".tf.json")
+		base, native := strings.CutSuffix(base, ".tf")
+		if entry.IsDir() || !json && !native || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if base == "override" || strings.HasSuffix(base, "_override") {
+			overrides = append(overrides, path.Join(dir, name))
+			continue
+		}
+		names = append(names, path.Join(dir, name))
+	}
+	if len(names)+len(overrides) > maxConfigFiles {
+		return nil, fmt.Errorf("%s holds more than %d .tf files; split the module", dir, maxConfigFiles)
+	}
+	return append(names, overrides...), nil
+}
+
+// parseFile adds what one file declares to module. The parser is somebody
+// else's and panics where it trusts its input, so a panic becomes an error.
+func parseFile(name string, content []byte, module *parsedDir) (err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			err = fmt.Errorf("%s: this cannot be read as Terraform configuration: %v", name, caught)
+		}
+	}()
+	var file *hcl.File
+	var problems hcl.Diagnostics
+	if strings.HasSuffix(name, ".json") {
+		file, problems = hclparse.NewParser().ParseJSON(content, name)
+	} else {
+		file, problems = hclparse.NewParser().ParseHCL(content, name)
+	}
+	if file != nil && !problems.HasErrors() {
+		problems = append(problems, tfconfig.LoadModuleFromFile(file, module.Module)...)
+		if declared := backendOf(file); declared != nil {
+			module.backend = declared
+		}
+	}
+	return firstProblem(name, problems)
+}
+
+// firstProblem gives "file:line: what is wrong", and how many more there are.
+func firstProblem(name string, problems hcl.Diagnostics) error {
+	var first *hcl.Diagnostic
+	more := 0
+	for _, problem := range problems {
+		switch {
+		case problem.Severity != hcl.DiagError:
+		case first == nil:
+			first = problem
+		default:
+			more++
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	at := Position{File: name}
+	if first.Subject != nil {
+		at.Line = first.Subject.Start.Line
+	}
+	text := strings.TrimSuffix(first.Summary, ".")
+	if first.Detail != "" {
+		text += ": " + first.Detail
+	}
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return fmt.Errorf("%s: %s", at, text)
+}
+
+// backendOf gives the last backend or cloud block of a file; nil for none.
+func backendOf(file *hcl.File) *Backend {
+	var found *Backend
+	// Whatever is wrong beside these blocks is told by the loader.
+	content, _, _ := file.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
+	for _, block := range content.Blocks {
+		inner, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"}}})
+		for _, declared := range inner.Blocks {
+			kind := declared.Type
+			if len(declared.Labels) > 0 {
+				kind = declared.Labels[0]
+			}
+			found = &Backend{Kind: kind, Position: Position{File: declared.DefRange.Filename, Line: declared.DefRange.Start.Line}}
+		}
+	}
+	return found
+}

@@ -1,0 +1,163 @@
+package tfmodule
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+const (
+	// maxFileBytes bounds one .tf file. Terraform has no bound; the largest that
+	// people write by hand are a tenth of it.
+	maxFileBytes = 1 << 20
+	// maxEntries bounds how much of the tree is walked for links.
+	maxEntries = 100_000
+)
+
+// tree is a file system that is read without ever following a link out of it.
+type tree struct {
+	fsys fs.FS
+}
+
+// checkDir says whether name is a directory that is reached without a link. A
+// link on the way would have to be packed too, and nobody expects that.
+func (t tree) checkDir(name string) error {
+	if link, err := t.linkOnTheWay(name); err != nil {
+		return err
+	} else if link != "" {
+		return fmt.Errorf("%s goes through the symbolic link %s; name the directory that it leads to", name, link)
+	}
+	info, err := fs.Lstat(t.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no directory %s in the repository; check its spelling", name)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory; name the directory that holds the .tf files", name)
+	}
+	return nil
+}
+
+// linkOnTheWay gives the first part of name that is a symbolic link, or nothing.
+// A part that is not there ends the search: there is nothing to follow.
+func (t tree) linkOnTheWay(name string) (string, error) {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		upTo := strings.Join(parts[:i+1], "/")
+		info, err := fs.Lstat(t.fsys, upTo)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", upTo, err)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return upTo, nil
+		}
+	}
+	return "", nil
+}
+
+// target gives where a link leads inside the tree. Its path must not pass
+// through a second link: chains add nothing but ways out.
+func (t tree) target(link string) (string, error) {
+	written, err := fs.ReadLink(t.fsys, link)
+	if err != nil {
+		return "", fmt.Errorf("read link %s: %w", link, err)
+	}
+	reached := path.Join(path.Dir(link), written)
+	if path.IsAbs(written) || !fs.ValidPath(reached) || strings.ContainsAny(written, "\\\x00") {
+		return "", fmt.Errorf("the symbolic link %s leads out of the repository, to %q; put the file itself there", link, written)
+	}
+	second, err := t.linkOnTheWay(reached)
+	if err != nil {
+		return "", err
+	}
+	if second != "" {
+		return "", fmt.Errorf("the symbolic link %s leads through another one, %s; let it name the file itself", link, second)
+	}
+	return reached, nil
+}
+
+// readFile reads a regular file, or one that a link inside the tree names.
+func (t tree) readFile(name string) ([]byte, error) {
+	info, err := fs.Lstat(t.fsys, name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if name, err = t.target(name); err != nil {
+			return nil, err
+		}
+		if info, err = fs.Lstat(t.fsys, name); err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file; remove it or rename it", name)
+	}
+	opened, err := t.fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	defer func() { _ = opened.Close() }()
+	content, err := io.ReadAll(io.LimitReader(opened, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(content) > maxFileBytes {
+		return nil, fmt.Errorf("%s has more than %d bytes; split it", name, maxFileBytes)
+	}
+	return content, nil
+}
+
+// linkedDirs walks dir and gives the directories outside it that its links lead
+// to: the target itself, or the directory that holds a target file.
+func (t tree) linkedDirs(dir string) ([]string, error) {
+	var found []string
+	entries := 0
+	err := fs.WalkDir(t.fsys, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entries++; entries > maxEntries {
+			return fmt.Errorf("%s holds more than %d files; put the module into a directory of its own", dir, maxEntries)
+		}
+		if name != dir && leftOut(entry.Name()) {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.Type() != fs.ModeSymlink {
+			return nil
+		}
+		reached, err := t.target(name)
+		if err != nil {
+			return err
+		}
+		info, err := fs.Lstat(t.fsys, reached)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // git keeps dangling links, so do we; there is nothing to add
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			reached = path.Dir(reached)
+		}
+		if !isBelow(reached, dir) {
+			found = append(found, reached)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read module %s: %w", dir, err)
+	}
+	return found, nil
+}
