@@ -1,0 +1,102 @@
+package diff
+
+import "fmt"
+
+// Action is what is done to an object.
+type Action string
+
+// The actions, in the field's own words. A resource that moves or is imported
+// and is also changed has the action of that change.
+const (
+	Create  Action = "create"
+	Update  Action = "update"
+	Replace Action = "replace"
+	Destroy Action = "destroy"
+	Move    Action = "move"
+	Import  Action = "import"
+	Forget  Action = "forget"
+	Read    Action = "read"
+	Noop    Action = "noop"
+)
+
+// Valid says that a is one of the actions above.
+func (a Action) Valid() bool {
+	switch a {
+	case Create, Update, Replace, Destroy, Move, Import, Forget, Read, Noop:
+		return true
+	}
+	return false
+}
+
+// Destructive says that the action destroys something that exists.
+func (a Action) Destructive() bool { return a == Destroy || a == Replace }
+
+// Risk is the risk of the action alone; rules that know the kind of the object
+// may raise it. A move only renames, and a read only looks. An import puts an
+// object under management, and a forget takes one out: neither touches it, but
+// an approval rule may want to tell them from nothing at all.
+func (a Action) Risk() Risk {
+	switch a {
+	case Create, Import:
+		return RiskAdditive
+	case Update, Forget:
+		return RiskInPlace
+	case Replace:
+		return RiskReplace
+	case Destroy:
+		return RiskDestroy
+	}
+	return RiskNone
+}
+
+// Order is the order of the two halves of a replacement.
+type Order string
+
+// The orders. CreateFirst never leaves a gap in which nothing is there.
+const (
+	DestroyFirst Order = "destroy_first"
+	CreateFirst  Order = "create_first"
+)
+
+// Risk is what a change may do to what runs. Risks are ordered: a rule can say
+// "at most RiskInPlace".
+type Risk int
+
+// The risks, from harmless to not.
+const (
+	RiskNone Risk = iota
+	RiskAdditive
+	RiskInPlace
+	RiskRestart
+	RiskReplace
+	RiskDestroy
+)
+
+var riskNames = [...]string{"none", "additive", "in_place", "restart", "replace", "destroy"}
+
+// String is the name of the risk, as JSON and approval rules spell it.
+func (r Risk) String() string {
+	if r < 0 || int(r) >= len(riskNames) {
+		return fmt.Sprintf("risk(%d)", int(r))
+	}
+	return riskNames[r]
+}
+
+// MarshalText writes the name of the risk; an unknown risk is an error.
+func (r Risk) MarshalText() ([]byte, error) {
+	if r < 0 || int(r) >= len(riskNames) {
+		return nil, fmt.Errorf("risk %d is not known", int(r))
+	}
+	return []byte(riskNames[r]), nil
+}
+
+// UnmarshalText reads the name of a risk; an unknown name is an error.
+func (r *Risk) UnmarshalText(text []byte) error {
+	for i, name := range riskNames {
+		if name == string(text) {
+			*r = Risk(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("risk %q is not known; use one of %v", text, riskNames)
+}

@@ -1,0 +1,47 @@
+package diff
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// digestDomain separates these digests from all others and names the form that
+// was hashed. A change of that form needs a new number, and makes every plan
+// that waits be asked again.
+const digestDomain = "nuon diff report 1\n"
+
+// Digest names the content of the report: "sha256:" and 64 hex digits over its
+// canonical JSON. Of a masked value only changed, same or new counts, so two
+// installs with different secrets can have equal digests. Tags do not count.
+// A value that is cut for display counts whole, by its Sum.
+func (r *Report) Digest() string {
+	plain := *r
+	plain.Changes = untagged(r.Changes)
+	plain.Outputs = untagged(r.Outputs)
+	plain.Drift = untagged(r.Drift)
+	plain.Deferred = untagged(r.Deferred)
+	h := sha256.New()
+	h.Write([]byte(digestDomain))
+	// Structs, slices and strings have one JSON form in encoding/json. The only
+	// error left is a Risk out of range, which must not look like a valid report.
+	if err := json.NewEncoder(h).Encode(&plain); err != nil {
+		h.Write([]byte("\x00invalid: " + err.Error()))
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// untagged copies changes without their display hashes.
+func untagged(changes []Change) []Change {
+	out := make([]Change, len(changes))
+	for i, c := range changes {
+		fields := make([]FieldChange, len(c.Fields))
+		for j, f := range c.Fields {
+			f.Before.Tag, f.After.Tag = "", ""
+			fields[j] = f
+		}
+		c.Fields = fields
+		out[i] = c
+	}
+	return out
+}

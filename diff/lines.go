@@ -1,0 +1,143 @@
+package diff
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/align"
+)
+
+// Line is one line of a line diff.
+type Line struct {
+	Op LineOp `json:"op"`
+	// Text is the line without its end, cut at 512 bytes. It is not neutralised.
+	Text string `json:"text,omitempty"`
+	// Count is how many lines a LineSkipped or LineMore stands for.
+	Count int `json:"count,omitempty"`
+}
+
+// LineOp is what happens to a line.
+type LineOp string
+
+// The operations. LineSkipped stands for lines that stay as they are, LineMore
+// for changed lines beyond what a report shows.
+const (
+	LineSame    LineOp = "same"
+	LineRemoved LineOp = "removed"
+	LineAdded   LineOp = "added"
+	LineSkipped LineOp = "skipped"
+	LineMore    LineOp = "more"
+)
+
+const (
+	lineContext = 3
+	// maxLines and maxLineBytes bound what one field shows of its lines.
+	maxLines     = 200
+	maxLineBytes = 16 << 10
+)
+
+// isLines says that a side can be part of a line diff.
+func isLines(text string, kind ValueType) bool {
+	return kind == "" || (kind == TypeString && (text == "" || strings.Contains(text, "\n")))
+}
+
+// diffLines compares two strings line by line. A side that is not there has no
+// lines. It is nil when neither side has more than one line.
+func diffLines(was, is string, noBefore, noAfter bool) []Line {
+	if !strings.Contains(was, "\n") && !strings.Contains(is, "\n") {
+		return nil
+	}
+	var a, b []string
+	if !noBefore {
+		a = splitLines(was)
+	}
+	if !noAfter {
+		b = splitLines(is)
+	}
+	spans := align.Sequences(a, b)
+	w := lineWriter{}
+	for i, s := range spans {
+		if s.Same {
+			w.same(a[s.A:s.AEnd], i > 0, i < len(spans)-1)
+			continue
+		}
+		for _, l := range a[s.A:s.AEnd] {
+			w.changed(LineRemoved, l)
+		}
+		for _, l := range b[s.B:s.BEnd] {
+			w.changed(LineAdded, l)
+		}
+	}
+	w.flush()
+	return w.out
+}
+
+// splitLines splits after each newline. A last newline ends the last line; a
+// text without it gets a mark, because that is a difference, too.
+func splitLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(strings.ToValidUTF8(s, "\uFFFD"), "\n")
+	if last := len(lines) - 1; lines[last] == "" {
+		return lines[:last]
+	} else {
+		lines[last] += noNewline
+		return lines
+	}
+}
+
+const noNewline = " (no newline at the end)"
+
+type lineWriter struct {
+	out   []Line
+	bytes int
+	more  int
+}
+
+func (w *lineWriter) full() bool { return len(w.out) >= maxLines || w.bytes >= maxLineBytes }
+
+func (w *lineWriter) changed(op LineOp, text string) {
+	if w.full() {
+		w.more++
+		return
+	}
+	w.put(op, text)
+}
+
+func (w *lineWriter) put(op LineOp, text string) {
+	if len(text) > maxName {
+		text = fmt.Sprintf("%s… (%d bytes in all)", runeSlice(text, 0, maxName), len(text))
+	}
+	w.bytes += len(text)
+	w.out = append(w.out, Line{Op: op, Text: text})
+}
+
+// same writes the context at either end of a run of equal lines.
+func (w *lineWriter) same(lines []string, changeBefore, changeAfter bool) {
+	if w.full() {
+		return
+	}
+	head, tail := 0, 0
+	if changeBefore {
+		head = min(lineContext, len(lines))
+	}
+	if changeAfter {
+		tail = min(lineContext, len(lines)-head)
+	}
+	for _, l := range lines[:head] {
+		w.put(LineSame, l)
+	}
+	if skipped := len(lines) - head - tail; skipped > 0 {
+		w.out = append(w.out, Line{Op: LineSkipped, Count: skipped})
+	}
+	for _, l := range lines[len(lines)-tail:] {
+		w.put(LineSame, l)
+	}
+}
+
+func (w *lineWriter) flush() {
+	if w.more > 0 {
+		w.out = append(w.out, Line{Op: LineMore, Count: w.more})
+	}
+}

@@ -1,0 +1,217 @@
+package diff
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+)
+
+// Hidden is what stands for a name, key or id that holds a secret.
+const Hidden = "(sensitive)"
+
+// MaskOptions say what must not be shown. The zero value masks what its caller
+// marks as sensitive and whatever was learned from that.
+type MaskOptions struct {
+	// Secrets says that a text holds a secret that is known from elsewhere, for
+	// example Secrets.Contains. Nil knows none.
+	Secrets func(text string) bool
+	// TagKey is the key of the short hashes of masked values. Empty means that
+	// no hashes are shown.
+	TagKey []byte
+	// Limit is how many bytes of one value are shown; 0 means DefaultLimit.
+	Limit int
+}
+
+// DefaultLimit is how many bytes of one value are shown.
+const DefaultLimit = 2 << 10
+
+// Masker is the only way from Raw to Shown. It is for one report and one
+// goroutine.
+type Masker struct {
+	options MaskOptions
+	learned Secrets
+}
+
+// NewMasker makes a masker.
+func NewMasker(o MaskOptions) *Masker {
+	if o.Limit <= 0 {
+		o.Limit = DefaultLimit
+	}
+	return &Masker{options: o}
+}
+
+// Side is one side of a field before it is masked.
+type Side struct {
+	Value Raw
+	// Absent: there is no value. Unknown: it is known only after apply.
+	Absent, Unknown bool
+	// Sensitive: the source itself says that the value must not be shown.
+	Sensitive bool
+}
+
+// A learned value must be at least this long (in bytes) to be looked for inside
+// longer text, and at least minLearned to be looked for at all.
+const (
+	minLearnedInside = 8
+	minLearned       = 4
+)
+
+// Learn remembers what a sensitive value holds, so that its copies elsewhere are
+// masked too. Terraform marks an attribute, not a value: a provider that copies
+// a sensitive attribute to another one shows it in clear (the built-in
+// terraform_data does). Keys are not learned: they are names far more often than
+// secrets. Learn everything first, then make fields.
+func (m *Masker) Learn(sensitive Raw) {
+	sensitive.leaves(func(text string, isKey bool) bool {
+		if !isKey && len(text) >= minLearned && text != "true" && text != "false" {
+			m.learned.add(text, minLearnedInside)
+		}
+		return true
+	})
+}
+
+// Field is the showable form of one difference. When either side must not be
+// shown, neither is: the other one is its predecessor or its successor.
+func (m *Masker) Field(path string, before, after Side) FieldChange {
+	f := FieldChange{Path: path}
+	if m.hides(before) || m.hides(after) {
+		f.Before, f.After = m.masked(before), m.masked(after)
+		f.After.Mark = markOf(before, after)
+		return f
+	}
+	f.Before, f.After = shape(before), shape(after)
+	was, wasType := sideText(before)
+	is, isType := sideText(after)
+	at := 0
+	if wasType != "" && isType != "" {
+		at = commonPrefix(was, is)
+	}
+	if wasType != "" {
+		m.show(&f.Before, was, wasType, at)
+	}
+	if isType != "" {
+		m.show(&f.After, is, isType, at)
+	}
+	if !before.Unknown && !after.Unknown && isLines(was, wasType) && isLines(is, isType) {
+		f.Lines = diffLines(was, is, before.Absent, after.Absent)
+	}
+	return f
+}
+
+// Text is a name, a key or an id as people may see it, cut at 512 bytes.
+func (m *Masker) Text(s string) string {
+	if m.knows(s) {
+		return Hidden
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > maxName {
+		return runeSlice(s, 0, maxName) + "…"
+	}
+	return s
+}
+
+const maxName = 512
+
+// Knows says that a text holds a secret.
+func (m *Masker) Knows(s string) bool { return m.knows(s) }
+
+func (m *Masker) knows(s string) bool {
+	return m.learned.Contains(s) || (m.options.Secrets != nil && m.options.Secrets(s))
+}
+
+func (m *Masker) hides(s Side) bool {
+	if s.Sensitive && !s.Absent {
+		return true
+	}
+	if s.Absent || s.Unknown {
+		return false
+	}
+	if !s.Value.leaves(func(text string, _ bool) bool { return !m.knows(text) }) {
+		return true
+	}
+	if s.Value.IsObject() || s.Value.IsList() {
+		text, _ := s.Value.text()
+		return m.knows(text)
+	}
+	return false
+}
+
+func shape(s Side) Shown { return Shown{Absent: s.Absent, Unknown: s.Unknown && !s.Absent} }
+
+func (m *Masker) masked(s Side) Shown {
+	out := shape(s)
+	if s.Absent {
+		return out
+	}
+	out.Masked = true
+	if !s.Unknown && len(m.options.TagKey) > 0 {
+		text, kind := s.Value.text()
+		mac := hmac.New(sha256.New, m.options.TagKey)
+		mac.Write([]byte(string(kind) + ":" + text))
+		out.Tag = hex.EncodeToString(mac.Sum(nil)[:3])
+	}
+	return out
+}
+
+// markOf compares two sides of which at least one is masked.
+func markOf(before, after Side) Mark {
+	switch {
+	case after.Absent || after.Unknown:
+		return ""
+	case before.Absent:
+		return New
+	case !before.Unknown && before.Value.Equal(after.Value):
+		return Same
+	}
+	return Changed
+}
+
+// sideText is the complete text of a side, with no type if it has none.
+func sideText(s Side) (string, ValueType) {
+	if s.Absent || s.Unknown {
+		return "", ""
+	}
+	return s.Value.text()
+}
+
+// show puts a text into s, cut to the limit around the first difference, which
+// is at byte at.
+func (m *Masker) show(s *Shown, text string, kind ValueType, at int) {
+	s.Type = kind
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= m.options.Limit {
+		s.Text = text
+		return
+	}
+	sum := sha256.Sum256([]byte(text))
+	s.Sum, s.Size = "sha256:"+hex.EncodeToString(sum[:]), len(text)
+	start := 0
+	if at > m.options.Limit/2 {
+		start = min(at-m.options.Limit/4, len(text)-m.options.Limit)
+	}
+	for start < len(text) && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	s.Start = start
+	s.Text = runeSlice(text, start, min(start+m.options.Limit, len(text)))
+}
+
+// runeSlice is s[start:end] without a broken rune at its end.
+func runeSlice(s string, start, end int) string {
+	for end > start && end < len(s) && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[start:end]
+}
+
+func commonPrefix(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

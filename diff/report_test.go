@@ -1,0 +1,150 @@
+package diff_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+func sample() *diff.Report {
+	r := &diff.Report{
+		Kind: "test",
+		Changes: []diff.Change{
+			{Address: "b", Action: diff.Update, Risk: diff.RiskInPlace},
+			{Address: "a", Action: diff.Create, Risk: diff.RiskAdditive, From: "z"},
+		},
+		Folded:    []diff.Fold{{Rule: diff.FoldUnchanged, What: diff.FoldResources, Count: 12}},
+		Applyable: true,
+	}
+	r.Sort()
+	r.Totals = r.Count()
+	return r
+}
+
+func TestValidate(t *testing.T) {
+	if err := sample().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(*diff.Report){
+		"no kind":      func(r *diff.Report) { r.Kind = "" },
+		"not sorted":   func(r *diff.Report) { r.Changes[0], r.Changes[1] = r.Changes[1], r.Changes[0] },
+		"do not agree": func(r *diff.Report) { r.Totals.Destroy = 1 },
+		"not known":    func(r *diff.Report) { r.Changes[0].Action = "explode" },
+		"too low":      func(r *diff.Report) { r.Changes[0].Action, r.Totals = diff.Destroy, diff.Totals{} },
+		"no address":   func(r *diff.Report) { r.Changes[0].Address = "" },
+		"masked but has": func(r *diff.Report) {
+			r.Changes[0].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true, Text: "x"}}}
+		},
+		"order":            func(r *diff.Report) { r.Changes[0].Order = "sideways" },
+		"folds -1":         func(r *diff.Report) { r.Folded[0].Count = -1 },
+		"a note of":        func(r *diff.Report) { r.Notes = []string{strings.Repeat("x", 2000)} },
+		"more than 100":    func(r *diff.Report) { r.Notes = make([]string, 101) },
+		"risk 9 is not kn": func(r *diff.Report) { r.Changes[0].Risk = 9 },
+	} {
+		r := sample()
+		spoil(r)
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+}
+
+func TestDestructiveAndRisk(t *testing.T) {
+	r := sample()
+	if r.Destructive() || r.Risk() != diff.RiskInPlace {
+		t.Errorf("destructive %t, risk %s", r.Destructive(), r.Risk())
+	}
+	r.Drift = []diff.Change{{Address: "d", Action: diff.Destroy}}
+	if r.Destructive() {
+		t.Error("drift is not this plan's doing")
+	}
+	r.Changes[0].Action, r.Changes[0].Risk = diff.Replace, diff.RiskReplace
+	if !r.Destructive() || r.Risk() != diff.RiskReplace {
+		t.Errorf("destructive %t, risk %s", r.Destructive(), r.Risk())
+	}
+}
+
+// TestDigestCountsEverythingShown: each single difference makes another digest.
+func TestDigestCountsEverythingShown(t *testing.T) {
+	seen := map[string]string{sample().Digest(): "nothing"}
+	for name, change := range map[string]func(*diff.Report){
+		"address":   func(r *diff.Report) { r.Changes[0].Address = "aa" },
+		"action":    func(r *diff.Report) { r.Changes[0].Action = diff.Destroy },
+		"order":     func(r *diff.Report) { r.Changes[0].Order = diff.CreateFirst },
+		"why":       func(r *diff.Report) { r.Changes[0].Why = "x" },
+		"output":    func(r *diff.Report) { r.Outputs = []diff.Change{{Address: "o"}} },
+		"drift":     func(r *diff.Report) { r.Drift = []diff.Change{{Address: "o"}} },
+		"deferred":  func(r *diff.Report) { r.Deferred = []diff.Change{{Address: "o"}} },
+		"applyable": func(r *diff.Report) { r.Applyable = false },
+		"note":      func(r *diff.Report) { r.Notes = []string{"x"} },
+		"field":     func(r *diff.Report) { r.Changes[0].Fields = []diff.FieldChange{{Path: "p"}} },
+		"mark": func(r *diff.Report) {
+			r.Changes[0].Fields = []diff.FieldChange{{Path: "p", After: diff.Shown{Mark: diff.Same}}}
+		},
+		"risk":     func(r *diff.Report) { r.Changes[0].Risk = diff.RiskDestroy },
+		"bad risk": func(r *diff.Report) { r.Changes[0].Risk = 99 },
+	} {
+		r := sample()
+		change(r)
+		d := r.Digest()
+		if !strings.HasPrefix(d, "sha256:") || len(d) != 71 {
+			t.Errorf("%s: digest %q", name, d)
+		}
+		if other, ok := seen[d]; ok {
+			t.Errorf("%s and %s have one digest", name, other)
+		}
+		seen[d] = name
+	}
+}
+
+func TestRiskText(t *testing.T) {
+	for r := diff.RiskNone; r <= diff.RiskDestroy; r++ {
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back diff.Risk
+		if err := json.Unmarshal(data, &back); err != nil || back != r {
+			t.Errorf("%s: %v, %v", data, back, err)
+		}
+	}
+	if _, err := json.Marshal(diff.Risk(17)); err == nil {
+		t.Error("an unknown risk can be marshalled")
+	}
+	var r diff.Risk
+	if err := json.Unmarshal([]byte(`"grave"`), &r); err == nil {
+		t.Error("an unknown risk can be read")
+	}
+}
+
+// TestNeutralPrintsOnly: whatever goes in, nothing that acts on a terminal comes
+// out, and what prints is not touched.
+func TestNeutralPrintsOnly(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ü 漢":         "plain ü 漢",
+		"\x1b[2J\x07":       `\x1b[2J\a`,
+		"a\tb\nc\r":         `a\tb\nc\r`,
+		"\u202egnp.exe":     `\u202egnp.exe`,
+		"zero\u200bwidth":   `zero\u200bwidth`,
+		"c1 \u009b31m":      `c1 \u009b31m`,
+		"line\u2028 \ufeff": `line\u2028 \ufeff`,
+		"bad \xff utf8":     "bad \uFFFD utf8",
+	} {
+		if got := diff.Neutral(in); got != want {
+			t.Errorf("Neutral(%q) = %q, want %q", in, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
+		for _, r := range diff.Neutral(in) {
+			if !unicode.IsPrint(r) {
+				t.Fatalf("%q is in Neutral(%q)", r, in)
+			}
+		}
+	})
+}

@@ -1,0 +1,7 @@
+resource "terraform_data" "same" {
+  count = 12
+}
+
+output "same" {
+  value = "same"
+}

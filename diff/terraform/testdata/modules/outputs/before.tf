@@ -1,0 +1,5 @@
+resource "terraform_data" "same" {}
+
+output "colour" {
+  value = "red"
+}
