@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/tern/v2/migrate"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// riverSchema holds River's tables, apart from ours.
+const riverSchema = "river"
+
+// migrationLock is the key of the advisory lock under which River's schema is made; tern takes one of its own for ours.
+const migrationLock = 7_302_619_448_141
+
+// oldestPostgres is the first server version (PostgreSQL's own numbering) that the store is tested on.
+const oldestPostgres = 140_000
+
+// Migrate brings the database at dsn, as its owner, to this program's schema. Any number of replicas may call it at once.
+func Migrate(ctx context.Context, dsn string) error {
+	pool, err := pgxpool.New(ctx, dsn)
+	if err != nil {
+		return fmt.Errorf("database URL: %w", err)
+	}
+	defer pool.Close()
+	return pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		if err := checkVersion(ctx, c.Conn()); err != nil {
+			return err
+		}
+		if _, err := c.Exec(ctx, "select pg_advisory_lock($1)", int64(migrationLock)); err != nil {
+			return fmt.Errorf("wait for another migration: %w", err)
+		}
+		defer c.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", int64(migrationLock)) //nolint:errcheck // the session's end frees it too
+		if err := migrateRiver(ctx, pool); err != nil {
+			return err
+		}
+		return migrateOurs(ctx, c.Conn())
+	})
+}
+
+func checkVersion(ctx context.Context, c *pgx.Conn) error {
+	var version int
+	if err := c.QueryRow(ctx, "select current_setting('server_version_num')::int").Scan(&version); err != nil {
+		return fmt.Errorf("connect to Postgres: %w", err)
+	}
+	if version < oldestPostgres {
+		return fmt.Errorf("this is Postgres %d: nuon needs version 14 or newer", version/10_000)
+	}
+	return nil
+}
+
+func migrateRiver(ctx context.Context, pool *pgxpool.Pool) error {
+	if _, err := pool.Exec(ctx, "create schema if not exists "+riverSchema); err != nil {
+		return fmt.Errorf("create schema %s: %w", riverSchema, err)
+	}
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: riverSchema, Logger: quiet()})
+	if err != nil {
+		return fmt.Errorf("migrate the work queue: %w", err)
+	}
+	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("migrate the work queue: %w", err)
+	}
+	return nil
+}
+
+func migrateOurs(ctx context.Context, c *pgx.Conn) error {
+	m, err := migrate.NewMigrator(ctx, c, "public.schema_version")
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	if err := m.LoadMigrations(files); err != nil {
+		return fmt.Errorf("load migrations: %w", err)
+	}
+	if err := m.Migrate(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	// River adds tables when it is upgraded, so its grants are renewed each time.
+	if _, err := c.Exec(ctx, grantRiver); err != nil {
+		return fmt.Errorf("grant the work queue: %w", err)
+	}
+	return nil
+}
+
+const grantRiver = `
+grant usage on schema river to nuon_app;
+grant select, insert, update, delete on all tables in schema river to nuon_app;
+grant usage on all sequences in schema river to nuon_app;
+grant execute on all functions in schema river to nuon_app;`

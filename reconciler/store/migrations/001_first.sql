@@ -1,0 +1,553 @@
+-- The first schema. Every table but orgs and due belongs to one org: its primary and foreign keys
+-- include org_id, and row-level security hides the rows of every other org (design, section 10).
+-- Life cycles are CHECK constraints here and one Go type each in the package that owns them.
+
+create table orgs (
+    id         text primary key,
+    name       text not null unique check (name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'),
+    created_at timestamptz not null default now()
+);
+
+-- due is the one table that loops over all orgs may read: ids and times, nothing else.
+create table due (
+    org_id text not null references orgs on delete cascade,
+    kind   text not null check (kind in ('watch', 'attempt', 'install')),
+    id     text not null,
+    at     timestamptz not null,
+    primary key (org_id, kind, id)
+);
+create index due_at on due (at);
+
+-- Who may do what -------------------------------------------------------------------------------
+
+create table tokens (
+    org_id     text not null references orgs on delete cascade,
+    id         text not null,
+    name       text not null,
+    role       text not null check (role in ('viewer', 'operator', 'approver', 'admin')),
+    hash       bytea not null,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    created_at timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, hash)
+);
+
+create table credentials (
+    org_id     text not null references orgs on delete cascade,
+    id         text not null,
+    name       text not null,
+    username   text not null default '',
+    sealed     jsonb not null,
+    created_at timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, name)
+);
+
+create table webhooks (
+    org_id     text not null references orgs on delete cascade,
+    id         text not null,
+    sealed     jsonb not null,
+    created_at timestamptz not null default now(),
+    primary key (org_id, id)
+);
+
+-- A delivery is remembered for as long as its signature would still be accepted: no replays.
+create table webhook_deliveries (
+    org_id      text not null,
+    webhook_id  text not null,
+    signature   bytea not null,
+    received_at timestamptz not null default now(),
+    primary key (org_id, webhook_id, signature),
+    foreign key (org_id, webhook_id) references webhooks on delete cascade
+);
+
+create table audit_events (
+    org_id  text not null references orgs on delete cascade,
+    id      bigint generated always as identity,
+    at      timestamptz not null default now(),
+    actor   text not null,
+    action  text not null,
+    subject text not null,
+    detail  jsonb not null default '{}',
+    primary key (org_id, id)
+);
+
+create table idempotency_keys (
+    org_id     text not null references orgs on delete cascade,
+    key        text not null,
+    request    bytea not null,
+    response   jsonb not null,
+    created_at timestamptz not null default now(),
+    primary key (org_id, key)
+);
+
+-- observe: what is in git -----------------------------------------------------------------------
+
+create table watches (
+    org_id        text not null references orgs on delete cascade,
+    id            text not null,
+    url           text not null,
+    ref           text not null,
+    credential_id text not null default '',
+    revision_id   text,
+    checked_at    timestamptz,
+    error         text not null default '',
+    created_at    timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, url, ref, credential_id)
+);
+
+create table revisions (
+    org_id        text not null,
+    id            text not null,
+    watch_id      text not null,
+    number        int not null,
+    commit        text not null,
+    tree          text not null,
+    previous      text not null default '',
+    forced        boolean not null default false,
+    subject       text not null default '',
+    author        text not null default '',
+    changed_paths jsonb,
+    reason        text not null,
+    outcome       text not null default '',
+    observed_at   timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, watch_id, number),
+    foreign key (org_id, watch_id) references watches on delete cascade
+);
+
+-- catalog: apps and what is in them -------------------------------------------------------------
+
+create table apps (
+    org_id      text not null references orgs on delete cascade,
+    id          text not null,
+    name        text not null check (name ~ '^[a-z0-9_-]{1,63}$'),
+    watch_id    text,
+    directory   text not null default '.',
+    version_id  text,
+    -- The version whose components' inputs have been worked out. Until it is version_id, nothing is rolled out: the new config with
+    -- the old code was never meant by anybody.
+    inputs_version_id text,
+    revision_id text,
+    diagnostics jsonb not null default '[]',
+    created_at  timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, name),
+    foreign key (org_id, watch_id) references watches
+);
+
+create table app_versions (
+    org_id      text not null,
+    id          text not null,
+    app_id      text not null,
+    number      int not null,
+    digest      text not null,
+    config      jsonb not null,
+    revision_id text,
+    reason      text not null,
+    created_at  timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, app_id, digest),
+    unique (org_id, app_id, number),
+    foreign key (org_id, app_id) references apps on delete cascade
+);
+
+-- The sandbox is the component of kind sandbox, upstream of all others.
+create table components (
+    org_id         text not null,
+    id             text not null,
+    app_id         text not null,
+    name           text not null,
+    kind           text not null check (kind in ('sandbox', 'terraform_module')),
+    present        boolean not null default true,
+    watch_id       text,
+    input_id       text,
+    problem        text not null default '',
+    problem_digest text not null default '',
+    created_at     timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, app_id, name),
+    foreign key (org_id, app_id) references apps on delete cascade,
+    foreign key (org_id, watch_id) references watches
+);
+
+-- build: what was made from it ------------------------------------------------------------------
+
+create table component_inputs (
+    org_id       text not null,
+    id           text not null,
+    component_id text not null,
+    digest       text not null,
+    recipe       jsonb not null,
+    revision_id  text,
+    reason       text not null,
+    created_at   timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, component_id, digest),
+    foreign key (org_id, component_id) references components on delete cascade
+);
+
+create table builds (
+    org_id          text not null,
+    id              text not null,
+    component_id    text not null,
+    input_id        text not null,
+    number          int not null,
+    status          text not null check (status in ('queued', 'running', 'succeeded', 'failed')),
+    repository      text not null,
+    commit          text not null,
+    source_digest   text not null default '',
+    artifact_digest text not null default '',
+    reason          text not null,
+    error           text not null default '',
+    job_id          text,
+    created_at      timestamptz not null default now(),
+    ended_at        timestamptz,
+    primary key (org_id, id),
+    unique (org_id, component_id, number),
+    foreign key (org_id, component_id) references components on delete cascade,
+    foreign key (org_id, input_id) references component_inputs on delete cascade
+);
+-- Same input, no build: at most one that is under way or has succeeded.
+create unique index builds_one_per_input on builds (org_id, input_id) where status <> 'failed';
+
+-- runners ---------------------------------------------------------------------------------------
+
+create table runners (
+    org_id      text not null references orgs on delete cascade,
+    id          text not null,
+    name        text not null,
+    kind        text not null check (kind in ('build', 'install')),
+    shared      boolean not null default false,
+    key_hash    bytea,
+    recipient   text not null default '',
+    version     text not null default '',
+    capacity    int not null default 0,
+    policy      jsonb not null default '{}',
+    last_seen   timestamptz,
+    created_at  timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, name)
+);
+
+create table registrations (
+    org_id     text not null,
+    id         text not null,
+    runner_id  text not null,
+    hash       bytea not null,
+    expires_at timestamptz not null,
+    used_at    timestamptz,
+    primary key (org_id, id),
+    unique (org_id, hash),
+    foreign key (org_id, runner_id) references runners on delete cascade
+);
+
+-- rollout: installs and who is behind -----------------------------------------------------------
+
+create table installs (
+    org_id        text not null,
+    id            text not null,
+    app_id        text not null,
+    name          text not null check (name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'),
+    runner_id     text not null,
+    approval      text not null default 'prompt' check (approval in ('prompt', 'approve-all')),
+    allow_destroy boolean not null default false,
+    wanted        text not null default 'present' check (wanted in ('present', 'absent')),
+    provisioned   boolean not null default false,
+    created_at    timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, app_id, name),
+    foreign key (org_id, app_id) references apps on delete cascade,
+    foreign key (org_id, runner_id) references runners
+);
+
+create table install_inputs (
+    org_id     text not null,
+    install_id text not null,
+    name       text not null,
+    value      text,
+    sealed     jsonb,
+    hash       text not null,
+    updated_at timestamptz not null default now(),
+    primary key (org_id, install_id, name),
+    foreign key (org_id, install_id) references installs on delete cascade,
+    check ((value is null) <> (sealed is null))
+);
+
+create table install_components (
+    org_id             text not null,
+    id                 text not null,
+    install_id         text not null,
+    component_id       text not null,
+    name               text not null,
+    wanted             text not null default 'present' check (wanted in ('present', 'absent')),
+    desired_digest     text not null default '',
+    desired_reason     text not null default '',
+    waits_for          text not null default '',
+    applied_digest     text not null default '',
+    applied_artifact   text not null default '',
+    applied_version_id text,
+    applied_config     jsonb,
+    applied_values     jsonb,
+    applied_at         timestamptz,
+    primary key (org_id, id),
+    unique (org_id, install_id, component_id),
+    foreign key (org_id, install_id) references installs on delete cascade,
+    foreign key (org_id, component_id) references components
+);
+
+-- A person's no, or a failure that needs one, is part of the state: it is held against what was wanted then.
+create table refusals (
+    org_id               text not null,
+    install_component_id text not null,
+    desired_digest       text not null,
+    kind                 text not null check (kind in ('rejected', 'cancelled', 'stalled')),
+    actor                text not null,
+    reason               text not null,
+    workflow_id          text not null,
+    at                   timestamptz not null default now(),
+    primary key (org_id, install_component_id, desired_digest),
+    foreign key (org_id, install_component_id) references install_components on delete cascade
+);
+
+-- What an install's component or action gave: plain, or sealed to the install's key with a keyed hash.
+create table outputs (
+    org_id     text not null,
+    install_id text not null,
+    scope      text not null check (scope in ('component', 'action')),
+    owner      text not null,
+    name       text not null,
+    value      jsonb,
+    sealed     jsonb,
+    hash       text not null,
+    updated_at timestamptz not null default now(),
+    primary key (org_id, install_id, scope, owner, name),
+    foreign key (org_id, install_id) references installs on delete cascade,
+    check ((value is null) <> (sealed is null))
+);
+
+-- workflow --------------------------------------------------------------------------------------
+
+create table workflows (
+    org_id       text not null,
+    id           text not null,
+    install_id   text not null,
+    number       int not null,
+    kind         text not null check (kind in ('provision', 'deploy', 'teardown', 'deprovision', 'action')),
+    status       text not null check (status in ('running', 'succeeded', 'failed', 'cancelled', 'superseded')),
+    reason       text not null,
+    outcome      text not null default '',
+    requested_by text not null,
+    -- What a person asked for besides the kind, and who ended it and why (workflow.Asked).
+    request      jsonb not null default '{}',
+    cancelled    boolean not null default false,
+    revision     bigint not null default 0,
+    created_at   timestamptz not null default now(),
+    ended_at     timestamptz,
+    primary key (org_id, id),
+    unique (org_id, install_id, number),
+    foreign key (org_id, install_id) references installs on delete cascade
+);
+create index workflows_running on workflows (org_id, install_id) where status = 'running';
+
+create table steps (
+    org_id               text not null,
+    id                   text not null,
+    workflow_id          text not null,
+    position             int not null,
+    kind                 text not null check (kind in ('plan', 'approve', 'apply', 'action')),
+    component            text not null default '',
+    action               text not null default '',
+    destroy              boolean not null default false,
+    needs                jsonb not null default '[]',
+    install_component_id text,
+    status               text not null check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'skipped', 'cancelled')),
+    reason               text not null default '',
+    tries                int not null default 0,
+    -- What the plan under way leads to (workflow.Target); kept with the plan once there is one.
+    target               jsonb,
+    plan_id              text,
+    job_id               text,
+    started_at           timestamptz,
+    ended_at             timestamptz,
+    primary key (org_id, id),
+    unique (org_id, workflow_id, position),
+    foreign key (org_id, workflow_id) references workflows on delete cascade
+);
+
+create table plans (
+    org_id               text not null,
+    id                   text not null,
+    step_id              text not null,
+    workflow_id          text not null,
+    install_id           text not null,
+    install_component_id text not null,
+    component            text not null,
+    destroy              boolean not null default false,
+    status               text not null check (status in ('ready', 'empty', 'approved', 'rejected', 'superseded', 'stale', 'consumed', 'applied', 'failed')),
+    reason               text not null default '',
+    desired_digest       text not null,
+    basis                jsonb not null,
+    basis_digest         text not null,
+    bundle_digest        text not null,
+    report               jsonb not null,
+    report_digest        text not null,
+    content_digest       text not null,
+    destructive          boolean not null,
+    target               jsonb not null,
+    consumed_at          timestamptz,
+    created_at           timestamptz not null default now(),
+    primary key (org_id, id),
+    foreign key (org_id, workflow_id) references workflows on delete cascade,
+    foreign key (org_id, step_id) references steps on delete cascade,
+    foreign key (org_id, install_component_id) references install_components on delete cascade
+);
+
+create table approvals (
+    org_id         text not null,
+    id             text not null,
+    plan_id        text not null,
+    step_id        text not null,
+    install_id     text not null,
+    content_digest text not null,
+    status         text not null check (status in ('waiting', 'approved', 'rejected', 'withdrawn')),
+    reason         text not null default '',
+    created_at     timestamptz not null default now(),
+    ended_at       timestamptz,
+    primary key (org_id, id),
+    unique (org_id, plan_id),
+    foreign key (org_id, plan_id) references plans on delete cascade
+);
+create index approvals_waiting on approvals (org_id, created_at) where status = 'waiting';
+
+create table approval_responses (
+    org_id         text not null,
+    id             text not null,
+    approval_id    text not null,
+    content_digest text not null,
+    answer         text not null check (answer in ('approve', 'reject')),
+    reason         text not null default '',
+    actor          text not null,
+    at             timestamptz not null default now(),
+    primary key (org_id, id),
+    unique (org_id, approval_id),
+    foreign key (org_id, approval_id) references approvals on delete cascade
+);
+
+-- dispatch: our own lease table -----------------------------------------------------------------
+
+create table jobs (
+    org_id     text not null,
+    id         text not null,
+    runner_id  text not null,
+    kind       text not null check (kind in ('build', 'plan', 'apply', 'action')),
+    status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
+    owner_kind text not null check (owner_kind in ('build', 'step')),
+    owner_id   text not null,
+    plan_id    text,
+    install_id text,
+    spec       jsonb not null,
+    attempt    int not null default 0,
+    reason     text not null,
+    waits      text not null default '',
+    cancel     boolean not null default false,
+    result     jsonb,
+    error      text not null default '',
+    created_at timestamptz not null default now(),
+    ended_at   timestamptz,
+    primary key (org_id, id),
+    foreign key (org_id, runner_id) references runners
+);
+create index jobs_claim on jobs (org_id, runner_id, created_at, id) where status = 'queued';
+-- A plan is applied by one job, for ever.
+create unique index jobs_one_apply_per_plan on jobs (org_id, plan_id) where kind = 'apply';
+
+create table attempts (
+    org_id      text not null,
+    job_id      text not null,
+    number      int not null,
+    runner_id   text not null,
+    status      text not null check (status in ('offered', 'running', 'expired', 'succeeded', 'failed', 'cancelled', 'lost', 'withdrawn')),
+    token_hash  bytea,
+    offered_at  timestamptz not null default now(),
+    accepted_at timestamptz,
+    lease_until timestamptz not null,
+    log_bytes   bigint not null default 0,
+    ended_at    timestamptz,
+    primary key (org_id, job_id, number),
+    foreign key (org_id, job_id) references jobs on delete cascade
+);
+create index attempts_live on attempts (org_id, runner_id) where status in ('offered', 'running', 'expired');
+
+create table log_chunks (
+    org_id  text not null,
+    job_id  text not null,
+    attempt int not null,
+    seq     bigint not null,
+    lines   jsonb not null,
+    at      timestamptz not null default now(),
+    primary key (org_id, job_id, attempt, seq),
+    foreign key (org_id, job_id) references jobs on delete cascade
+);
+
+-- Terraform state, sealed in the customer's account before it gets here.
+create table states (
+    org_id               text not null,
+    install_component_id text not null,
+    version              int not null,
+    serial               bigint not null,
+    lineage              text not null,
+    digest               text not null,
+    sealed               jsonb not null,
+    job_id               text not null,
+    attempt              int not null,
+    created_at           timestamptz not null default now(),
+    primary key (org_id, install_component_id, version),
+    foreign key (org_id, install_component_id) references install_components on delete cascade
+);
+
+create table state_locks (
+    org_id               text not null,
+    install_component_id text not null,
+    lock_id              text not null,
+    info                 jsonb not null,
+    job_id               text not null,
+    attempt              int not null,
+    locked_at            timestamptz not null default now(),
+    primary key (org_id, install_component_id),
+    foreign key (org_id, install_component_id) references install_components on delete cascade
+);
+
+-- Who may see what ------------------------------------------------------------------------------
+
+do $$
+declare t text;
+begin
+    for t in select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+             where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('orgs', 'due', 'schema_version')
+    loop
+        execute format('alter table %I enable row level security', t);
+        execute format('alter table %I force row level security', t);
+        execute format('create policy org_only on %I using (org_id = nullif(current_setting(''nuon.org'', true), '''')) '
+                       'with check (org_id = nullif(current_setting(''nuon.org'', true), ''''))', t);
+    end loop;
+end $$;
+
+-- The role belongs to the server, not to the database: another database's migration may be making it at this moment.
+do $$
+begin
+    begin
+        create role nuon_app nologin nobypassrls;
+    exception when duplicate_object or unique_violation then null;
+    end;
+    if not pg_has_role(current_user, 'nuon_app', 'member') then
+        execute format('grant nuon_app to %I', current_user);
+    end if;
+end $$;
+grant usage on schema public to nuon_app;
+grant select, insert, update, delete on all tables in schema public to nuon_app;
+grant usage on all sequences in schema public to nuon_app;
+-- The audit is append-only, for the program too.
+revoke update, delete on audit_events from nuon_app;

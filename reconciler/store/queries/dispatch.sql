@@ -1,0 +1,146 @@
+-- dispatch: runners and their keys, jobs, attempts and leases. All times are the database's own, so replicas need not agree on one.
+
+-- name: InsertRunner :one
+insert into runners (org_id, id, name, kind, shared) values (@org_id, @id, @name, @kind, @shared) returning *;
+
+-- name: InsertRegistration :exec
+insert into registrations (org_id, id, runner_id, hash, expires_at)
+values (@org_id, @id, @runner_id, @hash, now() + make_interval(secs => @life_seconds::float8));
+
+-- UseRegistration takes a token out of the world: the second of two that try finds nothing.
+-- name: UseRegistration :one
+update registrations set used_at = now()
+where org_id = @org_id and hash = @hash and used_at is null and expires_at > now()
+returning runner_id;
+
+-- name: RunnerToRegister :one
+select * from runners where org_id = @org_id and id = @id for update;
+
+-- name: SetRunnerKey :one
+update runners set key_hash = @key_hash::bytea, recipient = @recipient, version = @version, capacity = @capacity, last_seen = now()
+where org_id = @org_id and id = @id
+returning *;
+
+-- name: RunnerOfKey :one
+select * from runners where org_id = @org_id and id = @id and key_hash = @key_hash::bytea;
+
+-- name: RunnerOfAttemptToken :one
+select runner_id from attempts
+where org_id = @org_id and job_id = @job_id and number = @number and token_hash = @token_hash::bytea;
+
+-- TouchRunner notes that a runner was heard of, at most every so many seconds unless what it says of itself has changed.
+-- name: TouchRunner :exec
+update runners set last_seen = now(), version = @version, policy = coalesce(sqlc.narg(policy)::jsonb, policy)
+where org_id = @org_id and id = @id
+  and (last_seen is null or last_seen < now() - make_interval(secs => @every_seconds::float8)
+       or version <> @version or policy <> coalesce(sqlc.narg(policy)::jsonb, policy));
+
+-- name: InsertJob :exec
+insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, plan_id, install_id, spec, reason)
+values (@org_id, @id, @runner_id, @kind, 'queued', @owner_kind, @owner_id, @plan_id, @install_id, @spec, @reason);
+
+-- name: LockJob :one
+select * from jobs where org_id = @org_id and id = @id for update;
+
+-- name: JobWithRunner :one
+select sqlc.embed(j), sqlc.embed(r), now()::timestamptz as at
+from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+where j.org_id = @org_id and j.id = @id;
+
+-- ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
+-- Two polls of one runner never claim the same job (skip locked). Its plan is pinned by a test.
+-- name: ClaimJobs :many
+with oldest as (
+    select j.id from jobs j
+    where j.org_id = @org_id and j.runner_id = @runner_id and j.status = 'queued'
+      and (not @limited::bool or j.kind = any(@allowed::text[]))
+    order by j.created_at, j.id
+    limit @most for update skip locked
+), offered as (
+    update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
+    from oldest where j.org_id = @org_id and j.id = oldest.id
+    returning j.org_id, j.id, j.attempt, j.kind, j.runner_id, j.created_at
+), made as (
+    insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
+    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => @offer_seconds::float8) from offered
+), watched as (
+    insert into due (org_id, kind, id, at)
+    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => @offer_seconds::float8) from offered
+    on conflict (org_id, kind, id) do update set at = excluded.at
+)
+select id, attempt, kind from offered order by created_at, id;
+
+-- name: AttemptOfJob :one
+select sqlc.embed(a), (a.lease_until <= clock_timestamp())::bool as over
+from attempts a where a.org_id = @org_id and a.job_id = @job_id and a.number = @number;
+
+-- name: CountExpiredAttempts :one
+select count(*) from attempts where org_id = @org_id and job_id = @job_id and status = 'expired';
+
+-- MoveJob and MoveAttempt carry their fence: what was read is still so, or no row changes.
+-- name: MoveJob :one
+update jobs set status = @to_status, waits = @waits, error = @error, result = coalesce(sqlc.narg(result)::jsonb, result),
+    ended_at = case when @ended::bool then now() else ended_at end
+where org_id = @org_id and id = @id and attempt = @attempt and status = @from_status
+returning *;
+
+-- name: MoveAttempt :execrows
+update attempts set status = @to_status, ended_at = case when @ended::bool then now() else ended_at end
+where org_id = @org_id and job_id = @job_id and number = @number and status = @from_status;
+
+-- name: AcceptAttempt :execrows
+update attempts set status = 'running', token_hash = @token_hash::bytea, accepted_at = coalesce(accepted_at, now()),
+    lease_until = now() + make_interval(secs => @lease_seconds::float8)
+where org_id = @org_id and job_id = @job_id and number = @number and runner_id = @runner_id and status = @from_status;
+
+-- name: SetJobWaits :exec
+update jobs set waits = @waits where org_id = @org_id and id = @id;
+
+-- name: AskJobCancel :exec
+update jobs set cancel = true, waits = @waits where org_id = @org_id and id = @id;
+
+-- TellJobEnd writes the result of a job that was cancelled before anybody had it, once.
+-- name: TellJobEnd :one
+update jobs set result = @result where org_id = @org_id and id = @id and status = 'cancelled' and result is null returning *;
+
+-- SetDueIn is SetDue by the database's clock.
+-- name: SetDueIn :exec
+insert into due (org_id, kind, id, at) values (@org_id, @kind, @id, now() + make_interval(secs => @in_seconds::float8))
+on conflict (org_id, kind, id) do update set at = excluded.at;
+
+-- ExtendLeases is the whole of a heartbeat: the leases of those attempts that are still their job's are extended, and for each that
+-- was asked for the answer says how it stood before. The job's row is locked first, so that an expiry at the same moment is either
+-- before this (and seen) or after it (and sees the new lease).
+-- name: ExtendLeases :many
+with asked as (
+    select unnest(@jobs::text[]) as job_id, unnest(@numbers::int[]) as number
+), held as (
+    select j.id, j.attempt from jobs j join asked q on q.job_id = j.id and q.number = j.attempt
+    where j.org_id = @org_id and j.runner_id = @runner_id and j.status = 'running'
+    for share of j
+), extended as (
+    update attempts a set lease_until = now() + make_interval(secs => @lease_seconds::float8), status = 'running'
+    from held h
+    where a.org_id = @org_id and a.job_id = h.id and a.number = h.attempt and a.runner_id = @runner_id
+      and a.status in ('running', 'expired')
+    returning a.org_id, a.job_id, a.number
+), put_off as (
+    insert into due (org_id, kind, id, at)
+    select org_id, 'attempt', job_id || '/' || number, now() + make_interval(secs => @lease_seconds::float8) from extended
+    on conflict (org_id, kind, id) do update set at = excluded.at
+)
+select q.job_id::text as job_id, q.number::int as number, coalesce(a.status, '')::text as attempt_status,
+       coalesce(j.cancel, false)::bool as cancel, (e.job_id is not null)::bool as extended
+from asked q
+left join attempts a on a.org_id = @org_id and a.job_id = q.job_id and a.number = q.number and a.runner_id = @runner_id
+left join jobs j on j.org_id = a.org_id and j.id = a.job_id
+left join extended e on e.job_id = q.job_id and e.number = q.number
+order by 1, 2;
+
+-- OrgsWithAttempts is for the start of a replica, which belongs to no org yet: due is the one table that shows it all of them.
+-- name: OrgsWithAttempts :many
+select distinct org_id from due where kind = 'attempt' order by 1;
+
+-- name: ExtendAllLeases :exec
+update attempts set lease_until = greatest(lease_until, now() + make_interval(secs => @lease_seconds::float8))
+where org_id = @org_id and status = 'running';

@@ -1,0 +1,78 @@
+-- rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
+
+-- name: RolloutApp :one
+select * from apps where org_id = @org_id and id = @id;
+
+-- name: RolloutVersion :one
+select * from app_versions where org_id = @org_id and id = @id;
+
+-- name: RolloutRunner :one
+select * from runners where org_id = @org_id and id = @id;
+
+-- name: RolloutComponents :many
+select * from components where org_id = @org_id and app_id = @app_id order by kind <> 'sandbox', name;
+
+-- RolloutArtifacts gives the newest succeeded build of each component's current input.
+-- name: RolloutArtifacts :many
+select distinct on (b.component_id) b.* from builds b
+join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
+where c.org_id = @org_id and c.app_id = @app_id and b.status = 'succeeded'
+order by b.component_id, b.number desc;
+
+-- RolloutBuilds gives the newest build of each component's current input, however it is.
+-- name: RolloutBuilds :many
+select distinct on (b.component_id) b.* from builds b
+join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
+where c.org_id = @org_id and c.app_id = @app_id
+order by b.component_id, b.number desc;
+
+-- name: RolloutPlaces :many
+select * from install_components where org_id = @org_id and install_id = @install_id order by name;
+
+-- name: AddPlace :exec
+insert into install_components (org_id, id, install_id, component_id, name)
+values (@org_id, @id, @install_id, @component_id, @name)
+on conflict (org_id, install_id, component_id) do nothing;
+
+-- name: SetDesire :exec
+update install_components set wanted = @wanted, desired_digest = @desired_digest, desired_reason = @desired_reason, waits_for = @waits_for
+where org_id = @org_id and id = @id
+  and (wanted, desired_digest, desired_reason, waits_for) is distinct from (@wanted, @desired_digest, @desired_reason, @waits_for);
+
+-- name: RolloutInputs :many
+select * from install_inputs where org_id = @org_id and install_id = @install_id;
+
+-- name: RolloutOutputs :many
+select * from outputs where org_id = @org_id and install_id = @install_id order by scope, owner, name;
+
+-- name: RolloutRefusals :many
+select r.* from refusals r join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
+where r.org_id = @org_id and ic.install_id = @install_id;
+
+-- name: DropRefusals :exec
+delete from refusals r using install_components ic
+where r.org_id = @org_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = @install_id
+  and (cardinality(@names::text[]) = 0 or ic.name = any(@names::text[]));
+
+-- BusyComponents are what the running workflows of an install are at work on; a workflow without components (an action) is not in it.
+-- name: BusyComponents :many
+select w.id, w.kind, s.component from workflows w
+join steps s on s.org_id = w.org_id and s.workflow_id = w.id
+where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running' and s.kind = 'plan';
+
+-- name: WaitingApprovals :many
+select a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = @org_id and a.install_id = @install_id and a.status = 'waiting' order by a.created_at;
+
+-- name: SetProvisioned :exec
+update installs set provisioned = @provisioned where org_id = @org_id and id = @id and provisioned <> @provisioned;
+
+-- name: SetInstallWanted :exec
+update installs set wanted = @wanted where org_id = @org_id and id = @id and wanted <> @wanted;
+
+-- name: InstallForStatus :one
+select * from installs where org_id = @org_id and id = @id;
+
+-- name: CurrentVersionNumber :one
+select coalesce(v.number, 0)::int as number from apps a left join app_versions v on v.org_id = a.org_id and v.id = a.version_id
+where a.org_id = @org_id and a.id = @id;

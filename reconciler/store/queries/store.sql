@@ -1,0 +1,46 @@
+-- What the store itself needs: orgs, tokens, due and the audit.
+
+-- name: CreateOrg :one
+insert into orgs (id, name) values (@id, @name) returning *;
+
+-- name: OrgByName :one
+select * from orgs where name = @name;
+
+-- name: OrgByID :one
+select * from orgs where id = @id;
+
+-- name: CreateToken :exec
+insert into tokens (org_id, id, name, role, hash, expires_at)
+values (@org_id, @id, @name, @role, @hash, @expires_at);
+
+-- name: TokenByHash :one
+select * from tokens
+where org_id = @org_id and hash = @hash and revoked_at is null and (expires_at is null or expires_at > now());
+
+-- name: SetDue :exec
+insert into due (org_id, kind, id, at) values (@org_id, @kind, @id, @at)
+on conflict (org_id, kind, id) do update set at = excluded.at;
+
+-- name: ClearDue :exec
+delete from due where org_id = @org_id and kind = @kind and id = @id;
+
+-- TakeDue claims what is due and puts it off by `again`; the work itself says when it is due next.
+-- name: TakeDue :many
+update due set at = now() + make_interval(secs => @again_seconds::float8)
+where (org_id, kind, id) in (
+    select d.org_id, d.kind, d.id from due d where d.at <= now()
+    order by d.at limit @most for update skip locked)
+returning org_id, kind, id;
+
+-- name: AddAudit :exec
+insert into audit_events (org_id, actor, action, subject, detail)
+values (@org_id, @actor, @action, @subject, @detail);
+
+-- name: ListAudit :many
+select * from audit_events where org_id = @org_id order by id desc limit @most;
+
+-- name: SetOrg :exec
+select set_config('nuon.org', @org::text, true);
+
+-- name: SendNotification :exec
+select pg_notify(@channel::text, @payload::text);

@@ -1,0 +1,151 @@
+-- workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
+-- read under the lock of the workflow's install.
+
+-- name: LockInstall :one
+select * from installs where org_id = @org_id and id = @id for update;
+
+-- name: FindWorkflow :one
+select * from workflows where org_id = @org_id and id = @id;
+
+-- name: RunningWorkflows :many
+select * from workflows where org_id = @org_id and install_id = @install_id and status = 'running' order by number;
+
+-- name: StepsOfWorkflow :many
+select * from steps where org_id = @org_id and workflow_id = @workflow_id order by position;
+
+-- name: FindStep :one
+select sqlc.embed(s), w.install_id, w.cancelled, w.status as workflow_status
+from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
+where s.org_id = @org_id and s.id = @id;
+
+-- PlansUnderWay gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
+-- name: PlansUnderWay :many
+select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive,
+       coalesce(p.target->>'problem', '')::text as problem,
+       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because
+from steps s
+join plans p on p.org_id = s.org_id and p.id = s.plan_id
+left join approvals a on a.org_id = p.org_id and a.plan_id = p.id
+left join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+where s.org_id = @org_id and s.workflow_id = @workflow_id and s.kind = 'plan'
+for update of p;
+
+-- name: JobsUnderWay :many
+select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
+       coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,
+       coalesce(s.target->>'problem', '')::text as problem
+from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
+where s.org_id = @org_id and s.workflow_id = @workflow_id;
+
+-- name: JobNow :one
+select status, cancel, error from jobs where org_id = @org_id and id = @id;
+
+-- name: AddWorkflow :one
+insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request)
+select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb
+from workflows where org_id = @org_id and install_id = @install_id
+returning number;
+
+-- name: AddStep :exec
+insert into steps (org_id, id, workflow_id, position, kind, component, action, destroy, needs, install_component_id, status, reason)
+values (@org_id, @id, @workflow_id, @position, @kind, @component, @action, @destroy, @needs, @install_component_id, 'pending', @reason);
+
+-- name: MoveStep :execrows
+update steps set status = @status, reason = @reason,
+    started_at = case when @status in ('running', 'waiting') then coalesce(started_at, now()) else started_at end,
+    ended_at = case when @status in ('succeeded', 'failed', 'skipped', 'cancelled') then now() end
+where org_id = @org_id and id = @id and status = @was;
+
+-- name: BeginStep :execrows
+update steps set status = 'running', reason = @reason, tries = @tries, job_id = @job_id, target = @target, started_at = now(), ended_at = null
+where org_id = @org_id and id = @id and status = 'pending';
+
+-- name: ResetStep :exec
+update steps set status = 'pending', reason = @reason, tries = @tries, job_id = null, plan_id = null, target = null,
+    started_at = null, ended_at = null
+where org_id = @org_id and id = @id;
+
+-- name: SetStepTarget :exec
+update steps set target = @target where org_id = @org_id and id = @id;
+
+-- LinkPlan makes a plan the one that a component's three steps are about.
+-- name: LinkPlan :exec
+update steps set plan_id = @plan_id::text
+where org_id = @org_id and workflow_id = @workflow_id and component = @component and kind <> 'action';
+
+-- name: AddPlan :exec
+insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
+    basis, basis_digest, bundle_digest, report, report_digest, content_digest, destructive, target)
+values (@org_id, @id, @step_id, @workflow_id, @install_id, @install_component_id, @component, @destroy, @status, @reason, @desired_digest,
+    @basis, @basis_digest, @bundle_digest, @report, @report_digest, @content_digest, @destructive, @target);
+
+-- name: FindPlan :one
+select id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, desired_digest, basis, bundle_digest,
+    report_digest, content_digest, target
+from plans where org_id = @org_id and id = @id for update;
+
+-- name: MovePlan :execrows
+update plans set status = @status, reason = @reason where org_id = @org_id and id = @id and status = @was;
+
+-- name: ConsumePlan :execrows
+update plans set status = 'consumed', consumed_at = now(), reason = 'its apply was accepted', target = @target
+where org_id = @org_id and id = @id and status = 'approved' and consumed_at is null;
+
+-- name: SetPlanTarget :exec
+update plans set target = @target where org_id = @org_id and id = @id;
+
+-- name: AddApproval :exec
+insert into approvals (org_id, id, plan_id, step_id, install_id, content_digest, status, reason)
+values (@org_id, @id, @plan_id, @step_id, @install_id, @content_digest, @status, @reason);
+
+-- name: LockApproval :one
+select sqlc.embed(a), p.status as plan_status, p.workflow_id, p.component, p.content_digest as plan_content
+from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = @org_id and a.id = @id for update;
+
+-- name: ApprovalInstall :one
+select install_id from approvals where org_id = @org_id and id = @id;
+
+-- name: EndApproval :execrows
+update approvals set status = @status, reason = @reason, ended_at = now()
+where org_id = @org_id and id = @id and status = 'waiting';
+
+-- name: WithdrawApproval :exec
+update approvals set status = 'withdrawn', reason = @reason, ended_at = coalesce(ended_at, now())
+where org_id = @org_id and plan_id = @plan_id and status in ('waiting', 'approved');
+
+-- name: AddResponse :exec
+insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor)
+values (@org_id, @id, @approval_id, @content_digest, @answer, @reason, @actor);
+
+-- name: PutRefusal :exec
+insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+values (@org_id, @install_component_id, @desired_digest, @kind, @actor, @reason, @workflow_id)
+on conflict (org_id, install_component_id, desired_digest)
+do update set kind = excluded.kind, actor = excluded.actor, reason = excluded.reason, workflow_id = excluded.workflow_id, at = now();
+
+-- name: FinishWorkflow :execrows
+update workflows set status = @status, outcome = @outcome, ended_at = now() where org_id = @org_id and id = @id and status = 'running';
+
+-- name: TouchWorkflow :exec
+update workflows set revision = revision + 1 where org_id = @org_id and id = @id;
+
+-- name: CancelWorkflow :execrows
+update workflows set cancelled = true, request = request || @cancel::jsonb, revision = revision + 1
+where org_id = @org_id and id = @id and status = 'running' and not cancelled;
+
+-- name: InstallComponentByID :one
+select * from install_components where org_id = @org_id and id = @id;
+
+-- SetApplied says what is there now, or, with an empty digest and an artifact, what was being put there when it became unknown.
+-- name: SetApplied :execrows
+update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_version_id = @version_id,
+    applied_config = @config, applied_values = @values_read, applied_at = now()
+where org_id = @org_id and id = @id;
+
+-- name: DropOutputs :exec
+delete from outputs where org_id = @org_id and install_id = @install_id and scope = @scope and owner = @owner;
+
+-- name: PutOutput :exec
+insert into outputs (org_id, install_id, scope, owner, name, value, sealed, hash)
+values (@org_id, @install_id, @scope, @owner, @name, @value, @sealed, @hash);

@@ -1,0 +1,238 @@
+// Package store is the control plane's memory: Postgres, through pgx. It owns every table, all SQL (queries/*.sql, compiled by
+// sqlc) and the one way into it: a unit of work is one transaction that belongs to one org (In). It decides nothing; the rooms of
+// the reconciler call it and own what a status means.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+)
+
+// ErrNotFound is what a query for one row gives when there is none (pgx's own word for it).
+var ErrNotFound = pgx.ErrNoRows
+
+// Store is a pool of connections to the control plane's database. It is safe for concurrent use.
+type Store struct {
+	pool  *pgxpool.Pool
+	river *river.Client[pgx.Tx]
+}
+
+// Open connects to a migrated database. Every connection takes the role nuon_app, which row-level security binds.
+func Open(ctx context.Context, dsn string) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err)
+	}
+	cfg.AfterConnect = takeRole
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Postgres: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connect to Postgres: %w", err)
+	}
+	// River says of an insert that it happened at most once per FetchCooldown, and forgets the others: at the default of 100 ms most
+	// work of a chain would wait for the next poll.
+	insertOnly, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: riverSchema, Logger: quiet(), FetchCooldown: time.Millisecond})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the work queue: %w", err)
+	}
+	return &Store{pool: pool, river: insertOnly}, nil
+}
+
+// takeRole gives up the owner's rights for the life of the connection.
+func takeRole(ctx context.Context, c *pgx.Conn) error {
+	if _, err := c.Exec(ctx, "set role nuon_app"); err != nil {
+		return fmt.Errorf("take the role nuon_app (was the database migrated?): %w", err)
+	}
+	return nil
+}
+
+// quiet keeps River's own remarks out of the log unless they are errors.
+func quiet() *slog.Logger {
+	return slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelError}))
+}
+
+// logWriter hands what River says to the program's own log.
+type logWriter struct{}
+
+func (logWriter) Write(b []byte) (int, error) {
+	slog.Error("work queue", "said", string(b))
+	return len(b), nil
+}
+
+// Close waits for connections in use, then closes them all.
+func (s *Store) Close() { s.pool.Close() }
+
+// Tx is one unit of work of one org: the queries, and what happens with them or not at all.
+type Tx struct {
+	*Queries
+	Org string
+
+	tx    pgx.Tx
+	river *river.Client[pgx.Tx]
+}
+
+// In runs one unit of work of one org in one transaction, which is committed when work returns nil. Two units that cannot be
+// serialised are run again, so work must not have effects of its own.
+func (s *Store) In(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
+	return s.in(ctx, org, pgx.TxOptions{}, work)
+}
+
+// Read is In for work that only reads, on one snapshot.
+func (s *Store) Read(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
+	return s.in(ctx, org, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, work)
+}
+
+// triesOfDeadlocked is how often a unit of work that lost a deadlock is run in all.
+const triesOfDeadlocked = 4
+
+func (s *Store) in(ctx context.Context, org string, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+	for try := 1; ; try++ {
+		err := pgx.BeginTxFunc(ctx, s.pool, opts, func(tx pgx.Tx) error {
+			t := &Tx{Queries: New(tx), Org: org, tx: tx, river: s.river}
+			if err := t.SetOrg(ctx, org); err != nil {
+				return fmt.Errorf("enter org: %w", err)
+			}
+			return work(ctx, t)
+		})
+		if err == nil || try == triesOfDeadlocked || !retryable(err) {
+			return err
+		}
+	}
+}
+
+// retryable are the two outcomes that Postgres asks to be tried again: serialization_failure and deadlock_detected.
+func retryable(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
+}
+
+// IsConflict says that a unique constraint refused a row, and which.
+func IsConflict(err error) (constraint string, ok bool) {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "23505" {
+		return pg.ConstraintName, true
+	}
+	return "", false
+}
+
+// Enqueue asks for work of the reconciler's own, if and when this transaction commits.
+func (t *Tx) Enqueue(ctx context.Context, work ...river.JobArgs) error {
+	for _, w := range work {
+		if _, err := t.river.InsertTx(ctx, t.tx, w, nil); err != nil {
+			return fmt.Errorf("enqueue %s: %w", w.Kind(), err)
+		}
+	}
+	return nil
+}
+
+// Channels of Postgres notifications. Payloads hold ids only, divided by slashes.
+const (
+	ChannelJobs      = "nuon_jobs"      // org/runner: a job was queued for the runner, or one of its jobs is to be cancelled
+	ChannelWorkflows = "nuon_workflows" // org/workflow: the workflow changed
+	ChannelLogs      = "nuon_logs"      // org/job: lines came or the job ended
+)
+
+// Notify wakes whoever listens on a channel, if and when this transaction commits.
+func (t *Tx) Notify(ctx context.Context, channel, payload string) error {
+	return t.SendNotification(ctx, channel, payload)
+}
+
+// Audit records who changed what. Detail must hold no secret.
+func (t *Tx) Audit(ctx context.Context, actor, action, subject string, detail map[string]any) error {
+	if detail == nil {
+		detail = map[string]any{}
+	}
+	b, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("audit %s: %w", action, err)
+	}
+	return t.AddAudit(ctx, AddAuditParams{OrgID: t.Org, Actor: actor, Action: action, Subject: subject, Detail: b})
+}
+
+// Pending is one thing of any org that is due. It is all that a loop over orgs may see.
+type Pending struct{ Org, Kind, ID string }
+
+// Kinds of Pending, as the table's constraint has them.
+const (
+	DueWatch   = "watch"   // a ref is to be polled
+	DueAttempt = "attempt" // a lease or an offer runs out; ID is job/number
+	DueInstall = "install" // an install is to be looked at again
+)
+
+// TakeDue claims at most `most` things that are due and has enqueue turn each into work in the same transaction. What nobody puts
+// to another time is due again after `again`.
+func (s *Store) TakeDue(ctx context.Context, again time.Duration, most int32, enqueue func(Pending) river.JobArgs) (int, error) {
+	n := 0
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, err := New(tx).TakeDue(ctx, again.Seconds(), most)
+		if err != nil {
+			return err
+		}
+		n = len(rows)
+		for _, r := range rows {
+			if _, err := s.river.InsertTx(ctx, tx, enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("take what is due: %w", err)
+	}
+	return n, nil
+}
+
+// Workers starts River's workers on this store's pool. The caller stops the client.
+func (s *Store) Workers(workers *river.Workers, most int) (*river.Client[pgx.Tx], error) {
+	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
+		Schema:  riverSchema,
+		Logger:  quiet(),
+		Workers: workers,
+		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: most}},
+		// Requests to look are worthless once answered.
+		CompletedJobRetentionPeriod: time.Minute,
+		FetchCooldown:               time.Millisecond,
+		FetchPollInterval:           time.Second,
+		JobTimeout:                  5 * time.Minute,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start workers: %w", err)
+	}
+	return c, nil
+}
+
+// FindOrg gives the org with a name or an id.
+func (s *Store) FindOrg(ctx context.Context, nameOrID string) (Org, error) {
+	q := New(s.pool)
+	org, err := q.OrgByID(ctx, nameOrID)
+	if errors.Is(err, ErrNotFound) {
+		org, err = q.OrgByName(ctx, nameOrID)
+	}
+	if err != nil {
+		return Org{}, fmt.Errorf("org %s: %w", nameOrID, err)
+	}
+	return org, nil
+}
+
+// AddOrg makes an org.
+func (s *Store) AddOrg(ctx context.Context, id, name string) (Org, error) {
+	org, err := New(s.pool).CreateOrg(ctx, id, name)
+	if err != nil {
+		return Org{}, fmt.Errorf("create org %s: %w", name, err)
+	}
+	return org, nil
+}

@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// open are the tables that every org may see: names of orgs, and the narrow list of what is due.
+var open = []string{"due", "orgs", "schema_version"}
+
+func TestEveryTableButTheOpenOnesIsSeenByItsOrgAlone(t *testing.T) {
+	c, err := pgx.Connect(t.Context(), storetest.DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context()) //nolint:errcheck // the test is over
+	rows, err := c.Query(t.Context(), `
+		select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where n.nspname = 'public' and c.relkind = 'r'
+		and not (c.relrowsecurity and c.relforcerowsecurity and exists (select from pg_policy p where p.polrelid = c.oid))
+		order by 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(bare, open) {
+		t.Fatalf("tables without a policy: %v, want only %v", bare, open)
+	}
+}
+
+func TestAnOrgSeesNothingOfAnother(t *testing.T) {
+	s, one := storetest.New(t)
+	two, err := s.AddOrg(t.Context(), id.New("org"), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := store.CreateTokenParams{OrgID: one.ID, ID: id.New("tok"), Name: "ci", Role: "viewer", Hash: []byte("hash")}
+	must(t, s.In(t.Context(), one.ID, func(ctx context.Context, tx *store.Tx) error { return tx.CreateToken(ctx, token) }))
+
+	// Neither reading nor writing the other's rows works, even when the query names the other org.
+	err = s.In(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.TokenByHash(ctx, one.ID, token.Hash)
+		return err
+	})
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("org %s reads a token of %s: %v", two.Name, one.Name, err)
+	}
+	token.ID, token.Hash = id.New("tok"), []byte("forged")
+	if err := s.In(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error { return tx.CreateToken(ctx, token) }); err == nil {
+		t.Fatal("one org made a token in another")
+	}
+}
+
+func TestWorkIsEnqueuedWithTheChangeOrNotAtAll(t *testing.T) {
+	dsn := storetest.DSN(t)
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	defer s.Close()
+	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
+	must(t, err)
+	refused := errors.New("no")
+	err = s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.Enqueue(ctx, queue.Rollout{Org: org.ID, Install: "ins_1"}); err != nil {
+			return err
+		}
+		return refused
+	})
+	if !errors.Is(err, refused) {
+		t.Fatal(err)
+	}
+	must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Enqueue(ctx, queue.Rollout{Org: org.ID, Install: "ins_2"})
+	}))
+	got := queued(t, dsn)
+	if !slices.Equal(got, []string{"ins_2"}) {
+		t.Fatalf("enqueued %v, want only what was committed", got)
+	}
+}
+
+// queued are the installs that Rollout is asked for, read as the database's owner.
+func queued(t *testing.T, dsn string) []string {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	defer c.Close(t.Context()) //nolint:errcheck // the test is over
+	rows, err := c.Query(t.Context(), "select args->>'install' from river.river_job where kind = 'rollout'")
+	must(t, err)
+	installs, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	must(t, err)
+	return installs
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,100 @@
+// Package storetest gives tests a real, migrated database of their own: a clone of one template on one Postgres per test run
+// (NUON_TEST_DATABASE_URL names it; without it a private cluster is started for the test process).
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// New is a store on an empty, migrated database with one org, which is dropped when the test ends.
+func New(t testing.TB) (*store.Store, store.Org) {
+	t.Helper()
+	s, err := store.Open(t.Context(), DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	org, err := s.AddOrg(t.Context(), id.New("org"), "acme-"+strings.TrimPrefix(id.New("x"), "x_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, org
+}
+
+// DSN names an empty, migrated database of the test's own, as its owner.
+func DSN(t testing.TB) string {
+	t.Helper()
+	server, err := cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.ReplaceAll(id.New("test"), "-", "_")
+	ctx := context.WithoutCancel(t.Context())
+	if err := exec(ctx, server, fmt.Sprintf("create database %s template %s", name, template)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := exec(ctx, server, fmt.Sprintf("drop database if exists %s with (force)", name)); err != nil {
+			t.Error(err)
+		}
+	})
+	return withDatabase(server, name)
+}
+
+// template is the database that tests' own are cloned from. It carries the process in its name: packages are tested side by side.
+var template = fmt.Sprintf("template_%d", os.Getpid())
+
+// cluster starts or finds the server and makes the template, once a process.
+var cluster = sync.OnceValues(func() (string, error) {
+	server := os.Getenv("NUON_TEST_DATABASE_URL")
+	ctx := context.Background()
+	if server == "" {
+		dir, err := os.MkdirTemp("", "nuon-pg-")
+		if err != nil {
+			return "", err
+		}
+		// The cluster ends with the process that started it; its directory is the system's temporary one.
+		c, err := pgcluster.Start(ctx, pgcluster.Options{Dir: dir, Settings: map[string]string{"fsync": "off"}})
+		if err != nil {
+			return "", err
+		}
+		server = c.DSN("postgres")
+	}
+	if err := exec(ctx, server, "create database "+template); err != nil {
+		return "", err
+	}
+	return server, store.Migrate(ctx, withDatabase(server, template))
+})
+
+func exec(ctx context.Context, dsn, sql string) error {
+	c, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx) //nolint:errcheck // nothing is in flight on it
+	if _, err := c.Exec(ctx, sql); err != nil {
+		return fmt.Errorf("%s: %w", sql, err)
+	}
+	return nil
+}
+
+// withDatabase names another database in a DSN of either form.
+func withDatabase(dsn, name string) string {
+	if u, err := url.Parse(dsn); err == nil && strings.HasPrefix(u.Scheme, "postgres") {
+		u.Path = "/" + name
+		return u.String()
+	}
+	return dsn + " dbname=" + name
+}
