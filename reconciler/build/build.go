@@ -1,0 +1,68 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Trees gives the files of a revision (observe.Observer).
+type Trees interface {
+	Tree(ctx context.Context, org, revisionID string) (*observe.Tree, error)
+}
+
+// Builder is the room's service, and the owner of build jobs for dispatch. It is safe for concurrent use.
+type Builder struct {
+	store   *store.Store
+	trees   Trees
+	sources SourceStore
+}
+
+// New makes the service.
+func New(s *store.Store, trees Trees, sources SourceStore) *Builder {
+	return &Builder{store: s, trees: trees, sources: sources}
+}
+
+// Reconcile works out the input of every component of an app's current version, and builds what has no build. It changes nothing
+// when nothing moved. A component whose code cannot be built is left as it was, with the problem in words, and the others go on. An
+// error means that something outside the app (the registry, a mirror, the database) did not do its part: call it again later.
+func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
+	app, err := b.read(ctx, org, appID)
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read app %s: %w", appID, err)
+	}
+	findings, troubles := b.survey(ctx, org, app)
+	if err := b.compare(ctx, org, findings); err != nil {
+		return fmt.Errorf("build app %s: %w", app.row.Name, err)
+	}
+	troubles = errors.Join(troubles, b.packAll(ctx, org, findings))
+	if err := b.keep(ctx, org, app, findings, troubles == nil); err != nil {
+		return fmt.Errorf("build app %s: %w", app.row.Name, err)
+	}
+	if troubles != nil {
+		return fmt.Errorf("build app %s: %w", app.row.Name, troubles)
+	}
+	return nil
+}
+
+// BuildRunnerAdded asks for the jobs of builds that waited for a build runner to be there at all. Call it in the transaction that
+// makes one.
+func (b *Builder) BuildRunnerAdded(ctx context.Context, tx *store.Tx) error {
+	apps, err := tx.AppsWithBuildsWithoutJob(ctx, tx.Org)
+	if err != nil {
+		return fmt.Errorf("find builds that wait for a runner: %w", err)
+	}
+	for _, app := range apps {
+		if err := tx.Enqueue(ctx, queue.Build{Org: tx.Org, App: app}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

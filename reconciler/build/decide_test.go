@@ -1,0 +1,79 @@
+package build
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+func TestDecide(t *testing.T) {
+	mine, other := "inp_mine", "inp_other"
+	input := &store.ComponentInput{ID: mine}
+	for name, c := range map[string]struct {
+		current *string
+		known   known
+		want    verdict
+	}{
+		"never seen":            {nil, known{}, makeBuild},
+		"seen, never built":     {&mine, known{input: input}, makeBuild},
+		"current and built":     {&mine, known{input, &store.Build{Status: statusSucceeded}}, keep},
+		"current and under way": {&mine, known{input, &store.Build{Status: statusRunning}}, keep},
+		"current and failed":    {&mine, known{input, &store.Build{Status: statusFailed}}, keep},
+		"back to a built one":   {&other, known{input, &store.Build{Status: statusSucceeded}}, adopt},
+		"back to a failed one":  {&other, known{input, &store.Build{Status: statusFailed}}, adopt},
+		"none, but built once":  {nil, known{input, &store.Build{Status: statusSucceeded}}, adopt},
+	} {
+		if got := decide(c.current, c.known); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// The digest is of what a build is made from, and of nothing else; its form is fixed, or everything would be built once more.
+func TestRecipeDigestIsFixed(t *testing.T) {
+	recipe := Recipe{
+		Format: recipeFormat, Kind: "terraform_module", TerraformVersion: "1.11.4", Directory: "m",
+		Sources: []Source{{Directory: "m", Tree: strings.Repeat("a", 40)}},
+	}
+	const fixed = "sha256:a5afcbeb5254b0742d189126c334cbd78d87d9a13d52ffa15dab6673ecf03bc3"
+	if got := recipe.Digest(); got != fixed {
+		t.Errorf("got %s, want %s", got, fixed)
+	}
+	for name, change := range map[string]func(*Recipe){
+		"kind":      func(r *Recipe) { r.Kind = "sandbox" },
+		"terraform": func(r *Recipe) { r.TerraformVersion = "1.11.3" },
+		"directory": func(r *Recipe) { r.Directory = "n" },
+		"tree":      func(r *Recipe) { r.Sources = []Source{{Directory: "m", Tree: strings.Repeat("b", 40)}} },
+		"more":      func(r *Recipe) { r.Sources = append(r.Sources, Source{Directory: "n", Tree: "c"}) },
+	} {
+		changed := recipe
+		change(&changed)
+		if changed.Digest() == recipe.Digest() {
+			t.Errorf("another %s has the same digest", name)
+		}
+	}
+}
+
+func TestMovedDirectories(t *testing.T) {
+	before := Recipe{Sources: []Source{{"a", "1"}, {"b", "1"}, {"c", "1"}}}
+	now := Recipe{Sources: []Source{{"a", "1"}, {"b", "2"}, {"d", "1"}}}
+	if diff := cmp.Diff([]string{"b", "d", "c"}, movedDirectories(before, now)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFailureIsBounded(t *testing.T) {
+	words := failure(api.JobResult{Status: api.JobResultStatusFailed, Error: strings.Repeat("é", maxError)})
+	if len(words) > maxError+10 || !strings.HasSuffix(words, "…") {
+		t.Errorf("kept %d bytes", len(words))
+	}
+	for _, status := range []api.JobResultStatus{api.JobResultStatusCancelled, api.JobResultStatusLost, api.JobResultStatusFailed} {
+		if failure(api.JobResult{Status: status}) == "" {
+			t.Errorf("%s without words has none", status)
+		}
+	}
+}

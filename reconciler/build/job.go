@@ -1,0 +1,192 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// The statuses of a build, as the table's constraint has them. queued → running → succeeded or failed; a build that is over stays so.
+const (
+	statusQueued    = "queued"
+	statusRunning   = "running"
+	statusSucceeded = "succeeded"
+	statusFailed    = "failed"
+)
+
+// OwnerKind is what build jobs are owned by in dispatch.
+const OwnerKind = "build"
+
+// jobTimeout bounds a build job, in seconds.
+const jobTimeout = 30 * 60
+
+// maxError bounds what is kept of a runner's words, in bytes.
+const maxError = 16 << 10
+
+var _ dispatch.Owner = (*Builder)(nil)
+
+// start queues the job of a build with the org's build runner; false when there is none yet.
+func start(ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe) (bool, error) {
+	runner, err := tx.BuildRunner(ctx, tx.Org)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	job, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
+		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason,
+		Spec: api.JobSpec{Kind: api.JobSpecKindBuild, TimeoutSeconds: jobTimeout, Build: api.BuildSpec{
+			Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
+			Source:    api.ArtifactRef{Repository: sourceRepository(tx.Org, component.ID), Digest: build.SourceDigest},
+			Directory: recipe.Directory, Tree: recipe.SourceDigest(), TerraformVersion: recipe.TerraformVersion,
+			Repository: artifactRepository(tx.Org, component.ID),
+		}},
+	})
+	if err != nil {
+		return false, err
+	}
+	changed, err := tx.SetBuildJob(ctx, &job, tx.Org, build.ID)
+	if err == nil && changed == 0 {
+		err = fmt.Errorf("build %s has a job already", build.ID)
+	}
+	return true, err
+}
+
+// JobAccepted notes that a runner has begun a build.
+func (b *Builder) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
+	changed, err := tx.SetBuildRunning(ctx, tx.Org, job.OwnerID, &job.ID)
+	if err != nil {
+		return fmt.Errorf("begin build %s: %w", job.OwnerID, err)
+	}
+	if changed == 0 {
+		return dispatch.Refuse("the build is over, or has another job")
+	}
+	return nil
+}
+
+// JobEnded records how a build ended, and has the app's installs looked at.
+func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
+	build, err := tx.LockBuild(ctx, tx.Org, job.OwnerID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // the app was deleted
+	}
+	if err != nil {
+		return fmt.Errorf("end build %s: %w", job.OwnerID, err)
+	}
+	ended := endOf(tx.Org, build, result)
+	ended.OrgID, ended.ID, ended.JobID = tx.Org, build.ID, &job.ID
+	changed, err := tx.EndBuild(ctx, ended)
+	if err != nil {
+		return fmt.Errorf("end build %s: %w", build.ID, err)
+	}
+	if changed == 0 {
+		return nil // it was over, or the job is not the build's
+	}
+	component, err := tx.ComponentToBuild(ctx, tx.Org, build.ComponentID)
+	if err != nil {
+		return fmt.Errorf("end build %s: %w", build.ID, err)
+	}
+	return enqueueRollouts(ctx, tx, component.AppID)
+}
+
+// endOf says how a build ended. What a runner reports is checked: an artifact counts only where this build's belongs.
+func endOf(org string, build store.Build, result api.JobResult) store.EndBuildParams {
+	made := result.Build.Artifact
+	switch {
+	case result.Status != api.JobResultStatusSucceeded:
+		return store.EndBuildParams{Status: statusFailed, Error: failure(result)}
+	case made.Repository != artifactRepository(org, build.ComponentID):
+		return store.EndBuildParams{Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the runner and build again"}
+	case artifact.CheckDigest(made.Digest) != nil:
+		return store.EndBuildParams{Status: statusFailed, Error: "the runner reported no digest of the artifact; update the runner and build again"}
+	}
+	return store.EndBuildParams{Status: statusSucceeded, ArtifactDigest: made.Digest}
+}
+
+func failure(result api.JobResult) string {
+	words := strings.ToValidUTF8(strings.ReplaceAll(result.Error, "\x00", ""), "\uFFFD")
+	if len(words) > maxError {
+		words = strings.ToValidUTF8(words[:maxError], "") + "…"
+	}
+	if words != "" {
+		return words
+	}
+	switch result.Status {
+	case api.JobResultStatusCancelled:
+		return "the build was cancelled; retry it when it is wanted"
+	case api.JobResultStatusLost:
+		return "the runner lost the build's process; retry the build"
+	}
+	return "the build failed without saying why; read its log"
+}
+
+// What keeps a build from being retried.
+var (
+	// ErrNotFailed: only a failed build is built again; any other counts.
+	ErrNotFailed = errors.New("the build has not failed")
+	// ErrHasBuild: another build of the same input is under way or has succeeded.
+	ErrHasBuild = errors.New("the same input has another build that is under way or has succeeded")
+)
+
+// Retry builds the input of a failed build again, from the source that was packed then, and gives the new build's id. The error wraps
+// store.ErrNotFound, ErrNotFailed or ErrHasBuild.
+func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (string, error) {
+	old, err := tx.LockBuild(ctx, tx.Org, buildID)
+	if err != nil {
+		return "", fmt.Errorf("retry build %s: %w", buildID, err)
+	}
+	if old.Status != statusFailed {
+		return "", fmt.Errorf("retry build %d: %w (it is %s)", old.Number, ErrNotFailed, old.Status)
+	}
+	counts, err := tx.BuildOfInput(ctx, tx.Org, old.InputID)
+	if err != nil {
+		return "", fmt.Errorf("retry build %d: %w", old.Number, err)
+	}
+	if counts.Status != statusFailed {
+		return "", fmt.Errorf("retry build %d: %w: build %d", old.Number, ErrHasBuild, counts.Number)
+	}
+	again, component, err := rebuild(ctx, tx, old)
+	if err != nil {
+		return "", fmt.Errorf("retry build %d: %w", old.Number, err)
+	}
+	return again, enqueueRollouts(ctx, tx, component.AppID)
+}
+
+// rebuild makes another build of a failed one's input.
+func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, store.Component, error) {
+	component, err := tx.ComponentToBuild(ctx, tx.Org, old.ComponentID)
+	if err != nil {
+		return "", component, err
+	}
+	// Builds are numbered under the app's lock.
+	if _, err := tx.LockApp(ctx, tx.Org, component.AppID); err != nil {
+		return "", component, err
+	}
+	input, err := tx.ComponentInputToBuild(ctx, tx.Org, old.InputID)
+	if err != nil {
+		return "", component, err
+	}
+	var recipe Recipe
+	if err := json.Unmarshal(input.Recipe, &recipe); err != nil {
+		return "", component, fmt.Errorf("read recipe: %w", err)
+	}
+	again, err := tx.AddBuild(ctx, store.AddBuildParams{
+		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID, Repository: old.Repository,
+		Commit: old.Commit, SourceDigest: old.SourceDigest,
+		Reason: fmt.Sprintf("somebody asked for the input of build %d, which failed, to be built again", old.Number),
+	})
+	if err != nil {
+		return "", component, err
+	}
+	_, err = start(ctx, tx, again, component, recipe)
+	return again.ID, component, err
+}

@@ -1,0 +1,227 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// keep writes what was found, all of it in one transaction: inputs, problems, builds with their jobs, and what came of the
+// revisions. settled says that nothing was left out for a reason that passes; only then do the inputs belong to the version.
+func (b *Builder) keep(ctx context.Context, org string, app appState, findings []*finding, settled bool) error {
+	return b.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		locked, err := tx.LockApp(ctx, org, app.row.ID)
+		if err != nil {
+			return unlessGone(err)
+		}
+		now, err := readApp(ctx, tx, app.row.ID)
+		if err != nil || now.moved(app) {
+			return unlessGone(err) // whoever moved it has asked for it to be built
+		}
+		k := keeping{tx: tx, app: now, concluded: map[string][]string{}}
+		for _, found := range findings {
+			if err := k.component(ctx, found); err != nil {
+				return fmt.Errorf("component %s: %w", found.row.Name, err)
+			}
+		}
+		if err := k.conclude(ctx); err != nil {
+			return err
+		}
+		if settled && !same(locked.InputsVersionID, locked.VersionID) {
+			k.changed = true
+			if err := tx.SetAppInputsVersion(ctx, locked.VersionID, org, locked.ID); err != nil {
+				return err
+			}
+		}
+		if !k.changed {
+			return nil
+		}
+		return enqueueRollouts(ctx, tx, app.row.ID)
+	})
+}
+
+// unlessGone takes an app that was deleted meanwhile for done.
+func unlessGone(err error) error {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errNothing) {
+		return nil
+	}
+	return err
+}
+
+// moved tells whether the app's version or a revision that its components are read at is another than it was.
+func (a appState) moved(before appState) bool {
+	if a.version.ID != before.version.ID || a.broken != before.broken || len(a.components) != len(before.components) {
+		return true
+	}
+	for i, component := range a.components {
+		was := before.components[i]
+		if component.row.ID != was.row.ID || revisionID(component.revision) != revisionID(was.revision) {
+			return true
+		}
+	}
+	return false
+}
+
+func revisionID(revision *store.Revision) string {
+	if revision == nil {
+		return ""
+	}
+	return revision.ID
+}
+
+// keeping is one run of keep.
+type keeping struct {
+	tx        *store.Tx
+	app       appState
+	changed   bool                // something that a rollout reads
+	concluded map[string][]string // sentences by revision
+}
+
+// component writes what was found of one component.
+func (k *keeping) component(ctx context.Context, found *finding) error {
+	revision := found.revision.ID
+	if _, there := k.concluded[revision]; !there {
+		k.concluded[revision] = nil
+	}
+	if found.problem != "" {
+		return k.problem(ctx, found)
+	}
+	current, err := k.tx.ComponentToBuild(ctx, k.tx.Org, found.row.ID)
+	if err != nil {
+		return err
+	}
+	if found.known, err = lookUp(ctx, k.tx, found.row.ID, found.digest); err != nil {
+		return err
+	}
+	switch verdict := decide(current.InputID, found.known); {
+	case verdict == makeBuild && found.source == "":
+		return nil // its build was there a moment ago; it is looked at again
+	case verdict == makeBuild:
+		return k.newBuild(ctx, found)
+	case verdict == adopt:
+		k.say(found, adopted(found))
+	}
+	if err := k.setInput(ctx, found, current); err != nil {
+		return err
+	}
+	return k.startWaiting(ctx, found)
+}
+
+// problem notes why a component cannot be built. Its input, and so what is deployed of it, stays.
+func (k *keeping) problem(ctx context.Context, found *finding) error {
+	digest := found.problemDigest()
+	if digest == found.row.ProblemDigest {
+		return nil
+	}
+	k.changed = true
+	if !found.passing {
+		k.say(found, fmt.Sprintf("component %s cannot be built: %s", found.row.Name, found.problem))
+	}
+	return k.tx.SetComponentProblem(ctx, store.SetComponentProblemParams{
+		OrgID: k.tx.Org, ID: found.row.ID, Problem: found.problem, ProblemDigest: digest,
+	})
+}
+
+// setInput makes the input that was found the component's, if it is not, and clears its problem.
+func (k *keeping) setInput(ctx context.Context, found *finding, current store.Component) error {
+	if same(current.InputID, &found.known.input.ID) && current.Problem == "" {
+		return nil
+	}
+	k.changed = true
+	return k.tx.SetComponentInput(ctx, &found.known.input.ID, k.tx.Org, found.row.ID)
+}
+
+// newBuild makes a build of an input, and the input if need be.
+func (k *keeping) newBuild(ctx context.Context, found *finding) error {
+	reason := inputReason(found, k.app)
+	if found.known.input == nil {
+		encoded, err := json.Marshal(found.recipe)
+		if err != nil {
+			return fmt.Errorf("write recipe: %w", err)
+		}
+		input, err := k.tx.AddComponentInput(ctx, store.AddComponentInputParams{
+			OrgID: k.tx.Org, ID: id.New("inp"), ComponentID: found.row.ID, Digest: found.digest,
+			Recipe: encoded, RevisionID: &found.revision.ID, Reason: reason,
+		})
+		if err != nil {
+			return err
+		}
+		found.known.input = &input
+	}
+	k.changed = true
+	if err := k.tx.SetComponentInput(ctx, &found.known.input.ID, k.tx.Org, found.row.ID); err != nil {
+		return err
+	}
+	build, err := k.tx.AddBuild(ctx, store.AddBuildParams{
+		OrgID: k.tx.Org, ID: id.New("bld"), ComponentID: found.row.ID, InputID: found.known.input.ID,
+		Repository: found.url, Commit: found.revision.Commit, SourceDigest: found.source, Reason: reason,
+	})
+	if err != nil {
+		return err
+	}
+	started, err := start(ctx, k.tx, build, found.row, found.recipe)
+	if err != nil {
+		return err
+	}
+	k.say(found, startedOutcome(found, build, started))
+	return nil
+}
+
+// startWaiting queues the job of a build that had no runner when it was made.
+func (k *keeping) startWaiting(ctx context.Context, found *finding) error {
+	build := found.known.build
+	if build.Status != statusQueued || build.JobID != nil {
+		return nil
+	}
+	_, err := start(ctx, k.tx, *build, found.row, found.recipe)
+	return err
+}
+
+// say adds a sentence to what came of a component's revision.
+func (k *keeping) say(found *finding, sentence string) {
+	k.concluded[found.revision.ID] = append(k.concluded[found.revision.ID], sentence)
+}
+
+// conclude writes what came of the revisions that were read.
+func (k *keeping) conclude(ctx context.Context) error {
+	if k.app.revision != nil && !k.app.broken {
+		if _, there := k.concluded[k.app.revision.ID]; !there {
+			k.concluded[k.app.revision.ID] = nil
+		}
+	}
+	// In one order everywhere, so that two apps of one repository do not wait for each other.
+	for _, revisionID := range slices.Sorted(maps.Keys(k.concluded)) {
+		revision, err := k.tx.WatchRevision(ctx, k.tx.Org, revisionID)
+		if err != nil {
+			return err
+		}
+		if err := catalog.Conclude(ctx, k.tx, revisionID, k.app.row.Name, k.concluded[revisionID], nothing(revision, k.app)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enqueueRollouts has every install of an app looked at.
+func enqueueRollouts(ctx context.Context, tx *store.Tx, appID string) error {
+	installs, err := tx.InstallsToRollOut(ctx, tx.Org, appID)
+	if err != nil {
+		return err
+	}
+	for _, install := range installs {
+		if err := tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -1,0 +1,119 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// errNothing says that there is nothing to build: no app, or no version of it.
+var errNothing = errors.New("nothing to build")
+
+// appState is an app as it is before its inputs are worked out.
+type appState struct {
+	row        store.App
+	version    store.AppVersion
+	config     appconfig.App
+	broken     bool            // the newest revision's config has errors, so the version is an older one's
+	revision   *store.Revision // at which the config was read; nil for an uploaded app
+	components []componentState
+}
+
+// componentState is a component and where its code is.
+type componentState struct {
+	row      store.Component
+	config   appconfig.Component
+	own      bool // its code is in the app's own repository, at the app's own commit
+	revision *store.Revision
+	url      string
+	current  *store.ComponentInput
+}
+
+func (b *Builder) read(ctx context.Context, org, appID string) (app appState, err error) {
+	err = b.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		app, err = readApp(ctx, tx, appID)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return app, errNothing
+	}
+	return app, err
+}
+
+func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err error) {
+	if app.row, err = tx.AppToRead(ctx, tx.Org, appID); err != nil {
+		return app, err
+	}
+	if app.row.VersionID == nil {
+		return app, errNothing
+	}
+	if app.version, err = tx.AppVersionToRead(ctx, tx.Org, *app.row.VersionID); err != nil {
+		return app, err
+	}
+	if err := json.Unmarshal(app.version.Config, &app.config); err != nil {
+		return app, fmt.Errorf("read app version %d: %w", app.version.Number, err)
+	}
+	var found appconfig.Diagnostics
+	if err := json.Unmarshal(app.row.Diagnostics, &found); err != nil {
+		return app, fmt.Errorf("read diagnostics: %w", err)
+	}
+	app.broken = found.HasErrors()
+	if app.row.RevisionID != nil {
+		revision, err := tx.WatchRevision(ctx, tx.Org, *app.row.RevisionID)
+		if err != nil {
+			return app, err
+		}
+		app.revision = &revision
+	}
+	rows, err := tx.ComponentsOfApp(ctx, tx.Org, appID)
+	if err != nil {
+		return app, err
+	}
+	for _, row := range rows {
+		component, err := readComponent(ctx, tx, &app, row)
+		if err != nil {
+			return app, fmt.Errorf("read component %s: %w", row.Name, err)
+		}
+		app.components = append(app.components, component)
+	}
+	return app, nil
+}
+
+func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.Component) (componentState, error) {
+	component := componentState{row: row}
+	config, there := app.config.Component(row.Name)
+	if !there {
+		return component, fmt.Errorf("it is not in app version %d", app.version.Number)
+	}
+	component.config, component.own = *config, config.Source.Own()
+	if row.InputID != nil {
+		current, err := tx.ComponentInputToBuild(ctx, tx.Org, *row.InputID)
+		if err != nil {
+			return component, err
+		}
+		component.current = &current
+	}
+	if row.WatchID == nil {
+		return component, nil
+	}
+	watch, err := tx.WatchToPoll(ctx, tx.Org, *row.WatchID)
+	if err != nil {
+		return component, err
+	}
+	component.url = watch.Url
+	switch {
+	case component.own:
+		component.revision = app.revision
+	case watch.RevisionID != nil:
+		revision, err := tx.WatchRevision(ctx, tx.Org, *watch.RevisionID)
+		if err != nil {
+			return component, err
+		}
+		component.revision = &revision
+	}
+	return component, nil
+}

@@ -1,0 +1,104 @@
+package build
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// inputReason says why a component has another input than before.
+func inputReason(found *finding, app appState) string {
+	name, commit := found.row.Name, catalog.Commit(*found.revision)
+	if found.current == nil {
+		return fmt.Sprintf("the first input of component %s, at %s", name, commit)
+	}
+	var before Recipe
+	if err := json.Unmarshal(found.current.Recipe, &before); err != nil {
+		return fmt.Sprintf("the input of component %s changed at %s", name, commit)
+	}
+	now := found.recipe
+	version := fmt.Sprintf("app version %d", app.version.Number)
+	switch {
+	case before.Format != now.Format:
+		return fmt.Sprintf("this release of the control plane makes the inputs of components in another way, so component %s is built once more", name)
+	case before.Kind != now.Kind:
+		return fmt.Sprintf("%s makes component %s a %s instead of a %s", version, name, now.Kind, before.Kind)
+	case before.Directory != now.Directory:
+		return fmt.Sprintf("%s builds component %s from %s instead of %s", version, name, now.Directory, before.Directory)
+	}
+	if moved := movedDirectories(before, now); len(moved) > 0 {
+		return codeReason(name, commit, moved, *found.revision)
+	}
+	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s", version, name, now.TerraformVersion, before.TerraformVersion)
+}
+
+// codeReason names the files that changed, when the revision itself brought the change, else the directories.
+func codeReason(name, commit string, moved []string, revision store.Revision) string {
+	var files []string
+	for _, directory := range moved {
+		files = append(files, catalog.Below(catalog.ChangedPaths(revision), directory)...)
+	}
+	if len(files) == 0 {
+		return fmt.Sprintf("the code in %s, which component %s is built from, is another at %s", catalog.Some(moved), name, commit)
+	}
+	return fmt.Sprintf("%s changed %s, which component %s is built from", commit, catalog.Some(files), name)
+}
+
+// movedDirectories are the directories whose code is another, was not there before, or is not there now.
+func movedDirectories(before, now Recipe) []string {
+	var moved []string
+	for _, source := range now.Sources {
+		if tree, there := before.tree(source.Directory); !there || tree != source.Tree {
+			moved = append(moved, source.Directory)
+		}
+	}
+	for _, source := range before.Sources {
+		if _, there := now.tree(source.Directory); !there {
+			moved = append(moved, source.Directory)
+		}
+	}
+	return moved
+}
+
+// startedOutcome says that a build was made.
+func startedOutcome(found *finding, build store.Build, started bool) string {
+	sentence := fmt.Sprintf("component %s: input changed, build %d", found.row.Name, build.Number)
+	if found.current == nil {
+		sentence = fmt.Sprintf("component %s: first input, build %d", found.row.Name, build.Number)
+	}
+	if !started {
+		sentence += ", which waits for the org's first build runner"
+	}
+	return sentence
+}
+
+// adopted says that a component is back at an input that has a build.
+func adopted(found *finding) string {
+	build := found.known.build
+	sentence := fmt.Sprintf("component %s: the same input as that of build %d", found.row.Name, build.Number)
+	switch build.Status {
+	case statusSucceeded:
+		return sentence + ", which is used again"
+	case statusFailed:
+		return sentence + ", which failed; it is built again when somebody asks for it"
+	}
+	return sentence + ", which is under way"
+}
+
+// nothing says why nothing came of a revision.
+func nothing(revision store.Revision, app appState) string {
+	paths := catalog.ChangedPaths(revision)
+	if paths == nil {
+		return "no component's input changed"
+	}
+	if len(paths) == 0 {
+		return "no file changed"
+	}
+	sentence := "changed " + catalog.Some(paths) + " only: "
+	if app.revision != nil && revision.ID == app.revision.ID && len(catalog.Below(paths, app.row.Directory)) > 0 {
+		return sentence + "the config means the same as before, and no component is built from it"
+	}
+	return sentence + "no component is built from it"
+}

@@ -1,0 +1,50 @@
+package build
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+)
+
+// SourceStore keeps packed sources where build runners can pull them.
+type SourceStore interface {
+	// Push stores a packed source in a repository and gives its digest. What is there already is not sent again.
+	Push(ctx context.Context, repository string, source artifact.Artifact) (digest string, err error)
+}
+
+// Registry is the vendor's registry as a SourceStore.
+type Registry struct {
+	// Base is the host and the prefix below which the product's repositories are.
+	Base artifact.Reference
+	// Credential may push there.
+	Credential artifact.Credential
+}
+
+// Push stores a packed source. Errors are *artifact.Error when it was the registry that refused.
+func (r Registry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
+	opened, err := artifact.Open(r.Base.Below(repository), r.Credential)
+	if err != nil {
+		return "", err
+	}
+	return opened.Push(ctx, source)
+}
+
+// sourceLimits bound one packed source.
+var sourceLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalBytes: 128 << 20}
+
+// pack makes the source artifact of a recipe: its directories at their places in the repository, without what a local run of
+// Terraform left behind. It carries what it was made from, never the commit or the time.
+func pack(tree *observe.Tree, recipe Recipe) (artifact.Artifact, error) {
+	files, err := artifact.ReadFS(tree, artifact.ReadOptions{Limits: sourceLimits, Skip: tfmodule.Outside(recipe.directories())})
+	if err != nil {
+		return artifact.Artifact{}, fmt.Errorf("pack the source: %w", err)
+	}
+	return artifact.Pack(artifact.MediaSource, files, map[string]string{
+		artifact.AnnotationTree:   recipe.SourceDigest(),
+		artifact.AnnotationKind:   recipe.Kind,
+		artifact.AnnotationFormat: recipe.Format,
+	}, sourceLimits)
+}

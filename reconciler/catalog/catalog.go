@@ -1,0 +1,168 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Builder works out what of an app is to be built (reconciler/build).
+type Builder interface {
+	Reconcile(ctx context.Context, org, app string) error
+}
+
+// Catalog is the room's service. It is safe for concurrent use.
+type Catalog struct {
+	store    *store.Store
+	observer *observe.Observer
+	builder  Builder
+}
+
+// New makes the service. builder is called by SyncNow and Upload, whose callers wait for it; else it is asked through the queue.
+func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
+	return &Catalog{store: s, observer: observer, builder: builder}
+}
+
+// Reconcile takes an app's config in from the newest revision of its repository, unless that was done, and asks for its builds. An
+// uploaded app, and one whose repository has not been seen yet, only has its builds asked for.
+func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
+	if err := c.takeIn(ctx, org, appID); err != nil {
+		return err
+	}
+	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Enqueue(ctx, queue.Build{Org: org, App: appID})
+	})
+}
+
+// takeIn is Reconcile without what follows.
+func (c *Catalog) takeIn(ctx context.Context, org, appID string) error {
+	at, err := c.position(ctx, org, appID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // the app is gone
+	}
+	if err != nil {
+		return fmt.Errorf("read app %s: %w", appID, err)
+	}
+	if at.revision == nil || at.taken() {
+		return nil
+	}
+	tree, err := c.observer.Tree(ctx, org, at.revision.ID)
+	if err != nil {
+		return fmt.Errorf("read the config of app %s: %w", at.app.Name, err)
+	}
+	config, found := readConfig(tree, at.app.Directory)
+	if err := tree.Err(); err != nil {
+		return fmt.Errorf("read the config of app %s: %w", at.app.Name, err)
+	}
+	if config != nil {
+		found = append(found, c.checkSources(config, true)...)
+	}
+	if err := c.keep(ctx, org, at, config, found); err != nil {
+		return fmt.Errorf("take in the config of app %s: %w", at.app.Name, err)
+	}
+	return nil
+}
+
+// position is what is known of an app before its config is read.
+type position struct {
+	app      store.App
+	watch    *store.Watch
+	revision *store.Revision
+	current  *store.AppVersion
+}
+
+// taken tells whether the newest revision has been read.
+func (p position) taken() bool { return p.app.RevisionID != nil && *p.app.RevisionID == p.revision.ID }
+
+func (c *Catalog) position(ctx context.Context, org, appID string) (at position, err error) {
+	err = c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		app, err := tx.AppToRead(ctx, org, appID)
+		if err != nil {
+			return err
+		}
+		at, err = positionOf(ctx, tx, app)
+		return err
+	})
+	return at, err
+}
+
+func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, error) {
+	at := position{app: app}
+	if app.VersionID != nil {
+		current, err := tx.AppVersionToRead(ctx, tx.Org, *app.VersionID)
+		if err != nil {
+			return at, err
+		}
+		at.current = &current
+	}
+	if app.WatchID == nil {
+		return at, nil
+	}
+	watch, err := tx.WatchToPoll(ctx, tx.Org, *app.WatchID)
+	if err != nil {
+		return at, err
+	}
+	at.watch = &watch
+	if watch.RevisionID == nil {
+		return at, nil
+	}
+	revision, err := tx.WatchRevision(ctx, tx.Org, *watch.RevisionID)
+	at.revision = &revision
+	return at, err
+}
+
+// readConfig loads the config in a directory of a tree. Without a config, the diagnostics say why.
+func readConfig(tree fs.FS, directory string) (*appconfig.App, appconfig.Diagnostics) {
+	info, err := fs.Stat(tree, directory)
+	if err != nil || !info.IsDir() {
+		return nil, appconfig.Diagnostics{broken("the directory "+directory+" is not in the repository",
+			"commit the app's config there, or give the app the directory in which it is")}
+	}
+	below, err := fs.Sub(tree, directory)
+	if err != nil {
+		return nil, appconfig.Diagnostics{broken(err.Error(), "give the app a directory inside the repository")}
+	}
+	config, found := appconfig.Load(below, appconfig.Options{})
+	if found.HasErrors() {
+		return nil, found
+	}
+	return config, found
+}
+
+// checkSources refuses components whose repository this control plane never reads, by the form of its address.
+func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found appconfig.Diagnostics) {
+	for _, component := range all(config) {
+		source := component.Source
+		if source.Own() {
+			if !connected {
+				found = append(found, broken(fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),
+					"name the repository's URL, or connect the app to its repository"))
+			}
+			continue
+		}
+		if err := c.observer.Refuses(source.URL(), source.Branch); err != nil {
+			found = append(found, broken(fmt.Sprintf("component %s: %s", component.Name, err), ""))
+		}
+	}
+	return found
+}
+
+// all gives the sandbox and the components of a config.
+func all(config *appconfig.App) []appconfig.Component {
+	var list []appconfig.Component
+	if config.Sandbox != nil {
+		list = append(list, *config.Sandbox)
+	}
+	return append(list, config.Components...)
+}
+
+// broken is an error about the config as a whole.
+func broken(message, hint string) appconfig.Diagnostic {
+	return appconfig.Diagnostic{File: ".", Line: 1, Column: 1, Severity: appconfig.SeverityError, Message: message, Hint: hint}
+}

@@ -1,0 +1,327 @@
+package catalog_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// asked counts how often builds were asked for.
+type asked struct{ times int }
+
+func (a *asked) Reconcile(context.Context, string, string) error {
+	a.times++
+	return nil
+}
+
+type bench struct {
+	t        testing.TB
+	store    *store.Store
+	org, app string
+	observer *observe.Observer
+	catalog  *catalog.Catalog
+	asked    *asked
+}
+
+func newBench(t testing.TB, allowed ...string) *bench {
+	t.Helper()
+	s, org := storetest.New(t)
+	identity, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, store: s, org: org.ID, asked: &asked{}}
+	b.observer = observe.New(s, identity, observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowFileRemotes: allowed})
+	b.catalog = catalog.New(s, b.observer, b.asked)
+	return b
+}
+
+func (b *bench) in(work func(context.Context, *store.Tx) error) {
+	b.t.Helper()
+	if err := b.store.In(b.t.Context(), b.org, work); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) addApp(url, directory, credential string) {
+	b.t.Helper()
+	b.app = id.New("app")
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		app := store.AddAppParams{OrgID: b.org, ID: b.app, Name: "hello", Directory: directory}
+		if url != "" {
+			watch, err := b.observer.Watch(ctx, tx, url, "main", credential)
+			if err != nil {
+				return err
+			}
+			app.WatchID = &watch.ID
+		}
+		_, err := tx.AddApp(ctx, app)
+		return err
+	})
+}
+
+func (b *bench) row() (app store.App, version *store.AppVersion) {
+	b.t.Helper()
+	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
+		if app, err = tx.AppToRead(ctx, b.org, b.app); err != nil || app.VersionID == nil {
+			return err
+		}
+		row, err := tx.AppVersionToRead(ctx, b.org, *app.VersionID)
+		version = &row
+		return err
+	})
+	return app, version
+}
+
+func (b *bench) sync() *store.Revision {
+	b.t.Helper()
+	revision, err := b.catalog.SyncNow(b.t.Context(), b.org, b.app)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return revision
+}
+
+const sandbox = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"sandbox\"\n"
+
+func newRepo(t testing.TB, filesAndContents ...string) *gittest.Repo {
+	t.Helper()
+	return gittest.New(t).Write(append([]string{"metadata.toml", "version = \"v2\"\n", "sandbox.toml", sandbox, "runner.toml", "runner_type = \"aws\"\n"}, filesAndContents...)...)
+}
+
+func TestVersionsSayWhy(t *testing.T) {
+	repo := newRepo(t)
+	first := repo.Commit("start")
+	b := newBench(t, filepath.Dir(repo.Dir))
+	b.addApp(repo.URL(), ".", "")
+	b.sync()
+	app, version := b.row()
+	if version == nil || version.Number != 1 || version.Reason != "the first version, from commit "+first[:7]+` ("start")` || b.asked.times != 1 {
+		t.Fatalf("got %+v, builds asked for %d times", version, b.asked.times)
+	}
+	var config appconfig.App
+	if err := json.Unmarshal(version.Config, &config); err != nil || config.Digest() != version.Digest {
+		t.Fatalf("the config that is kept is not the one that was read: %v", err)
+	}
+	// Reconcile again: nothing to take in.
+	if err := b.catalog.Reconcile(t.Context(), b.org, b.app); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := b.row(); *again.VersionID != *app.VersionID {
+		t.Fatal("nothing moved, but the version did")
+	}
+	second := repo.Write("metadata.toml", "version = \"v2\"\ndisplay_name = \"Hello\"\n").Commit("name it")
+	b.sync()
+	if _, version = b.row(); version.Number != 2 || version.Reason != "commit "+second[:7]+` ("name it") changed metadata.toml` {
+		t.Fatalf("got %+v", version)
+	}
+	repo.Git("revert", "--no-edit", "HEAD")
+	b.sync()
+	if _, version = b.row(); version.Number != 1 || !strings.Contains(version.Reason, "set the config back to that of version 1") {
+		t.Fatalf("got %+v", version)
+	}
+}
+
+func TestConfigsThatCannotBeUsed(t *testing.T) {
+	repo := newRepo(t)
+	good := repo.Commit("start")
+	other := func(url string) string {
+		return strings.Replace(sandbox, `repo = "."`, `repo = "`+url+`"`+"\nbranch = \"main\"", 1)
+	}
+	for name, c := range map[string]struct {
+		change func()
+		words  string
+	}{
+		"broken TOML":          {func() { repo.Write("metadata.toml", "version = ") }, `"file": "metadata.toml"`},
+		"no file":              {func() { repo.Remove("sandbox.toml") }, "sandbox"},
+		"no directory":         {func() { repo.Remove("metadata.toml", "sandbox.toml", "runner.toml").Write("x", "x") }, "metadata"},
+		"a link as a file":     {func() { repo.Remove("metadata.toml").Symlink("/etc/passwd", "metadata.toml") }, "link"},
+		"a readme that leaves": {func() { repo.Write("metadata.toml", "version = \"v2\"\nreadme = \"../../secret\"\n") }, "../../secret"},
+		"a file remote":        {func() { repo.Write("sandbox.toml", other("file:///etc")) }, "is not below a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo.Git("reset", "--quiet", "--hard", good)
+			b := newBench(t, filepath.Dir(repo.Dir))
+			b.addApp(repo.URL(), ".", "")
+			b.sync()
+			before, _ := b.row()
+			c.change()
+			repo.Commit("break it")
+			revision := b.sync()
+			after, _ := b.row()
+			if *after.VersionID != *before.VersionID || !strings.Contains(string(after.Diagnostics), c.words) {
+				t.Fatalf("got the diagnostics %s", after.Diagnostics)
+			}
+			if !strings.Contains(revision.Outcome, "app version 1 stays") {
+				t.Errorf("the outcome is %q", revision.Outcome)
+			}
+			repo.Git("reset", "--quiet", "--hard", good)
+			b.sync()
+			if mended, version := b.row(); string(mended.Diagnostics) != "[]" || version.Number != 1 {
+				t.Fatalf("got %s", mended.Diagnostics)
+			}
+		})
+	}
+	t.Run("never good", func(t *testing.T) {
+		b := newBench(t, filepath.Dir(repo.Dir))
+		b.addApp(repo.URL(), "nowhere", "")
+		revision := b.sync()
+		if app, version := b.row(); version != nil || !strings.Contains(string(app.Diagnostics), "the directory nowhere is not in the repository") {
+			t.Fatalf("got %s", app.Diagnostics)
+		}
+		if !strings.Contains(revision.Outcome, "there is no version yet") {
+			t.Errorf("the outcome is %q", revision.Outcome)
+		}
+	})
+}
+
+// A component of another repository is read with the app's credential only on the server that the credential is for.
+func TestCredentialsStayWithTheirServer(t *testing.T) {
+	component := func(name, url string) string {
+		return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[connected_repo]\nrepo = \"" + url + "\"\nbranch = \"main\"\ndirectory = \"x\"\n"
+	}
+	repo := newRepo(t)
+	server := repo.Serve("token", nil)
+	repo.Write(
+		"components/same.toml", component("same", server.Origin+"/other.git"),
+		"components/else.toml", component("else", "https://evil.example.com/other"),
+		"components/open.toml", strings.Replace(component("open", server.Origin+"/open.git"), "connected_repo", "public_repo", 1),
+	).Commit("start")
+	s, org := storetest.New(t)
+	identity, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, store: s, org: org.ID, asked: &asked{}}
+	b.observer = observe.New(s, identity, observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowPrivate: true, Roots: server.Roots})
+	b.catalog = catalog.New(s, b.observer, b.asked)
+	sealed, err := identity.Recipient().Seal([]byte("token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := json.Marshal(sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: "crd_app", Name: "app", Sealed: encoded})
+		return err
+	})
+	b.addApp(server.URL, ".", "crd_app")
+	app, _ := b.row()
+	if err := b.observer.Poll(t.Context(), b.org, *app.WatchID); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.catalog.Reconcile(t.Context(), b.org, b.app); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		rows, err := tx.ComponentsOfApp(ctx, b.org, b.app)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			watch, err := tx.WatchToPoll(ctx, b.org, *row.WatchID)
+			if err != nil {
+				return err
+			}
+			seen[row.Name] = watch.CredentialID
+		}
+		return nil
+	})
+	if diff := cmp.Diff(map[string]string{"same": "crd_app", "else": "", "open": "", "sandbox": "crd_app"}, seen); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func archive(t testing.TB, pathsAndContents ...string) []byte {
+	t.Helper()
+	var files []artifact.File
+	for i := 0; i < len(pathsAndContents); i += 2 {
+		files = append(files, artifact.File{Path: pathsAndContents[i], Content: []byte(pathsAndContents[i+1])})
+	}
+	packed, err := artifact.Tarball(files, artifact.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed
+}
+
+func TestUpload(t *testing.T) {
+	elsewhere := gittest.New(t).Write("sandbox/main.tf", "")
+	elsewhere.Commit("start")
+	b := newBench(t, filepath.Dir(elsewhere.Dir))
+	b.addApp("", ".", "")
+	upload := func(packed []byte) (appconfig.Diagnostics, error) {
+		return b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
+	}
+	own := []string{"metadata.toml", "version = \"v2\"\n", "runner.toml", "runner_type = \"aws\"\n", "sandbox.toml", sandbox}
+	found, err := upload(archive(t, own...))
+	if err != nil || !found.HasErrors() || !strings.Contains(found.String(), "this app was uploaded") {
+		t.Fatalf("got %v, %v", found, err)
+	}
+	if app, version := b.row(); version != nil || !strings.Contains(string(app.Diagnostics), "this app was uploaded") {
+		t.Fatalf("got %+v and %s", version, app.Diagnostics)
+	}
+	own[5] = strings.Replace(sandbox, `repo = "."`, `repo = "`+elsewhere.URL()+`"`+"\nbranch = \"main\"", 1)
+	good := archive(t, own...)
+	if found, err = upload(good); err != nil || found.HasErrors() {
+		t.Fatalf("got %v, %v", found, err)
+	}
+	app, version := b.row()
+	if version == nil || version.Number != 1 || version.Reason != "uploaded by ada" || b.asked.times != 1 || string(app.Diagnostics) != "[]" {
+		t.Fatalf("got %+v, builds asked for %d times", version, b.asked.times)
+	}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		rows, err := tx.ComponentsOfApp(ctx, b.org, b.app)
+		if err != nil {
+			return err
+		}
+		watch, err := tx.WatchToPoll(ctx, b.org, *rows[0].WatchID)
+		if watch.RevisionID == nil {
+			t.Error("the sandbox's repository was not looked at")
+		}
+		return err
+	})
+	if _, err = upload(good); err != nil {
+		t.Fatal(err)
+	}
+	if _, version = b.row(); version.Number != 1 {
+		t.Fatalf("the same upload made version %d", version.Number)
+	}
+	for name, packed := range map[string][]byte{
+		"no archive": []byte("hello"),
+		"empty":      nil,
+		"a link out": linkOut(t),
+	} {
+		if _, err := upload(packed); !errors.Is(err, catalog.ErrArchive) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := b.catalog.SyncNow(t.Context(), b.org, b.app); !errors.Is(err, catalog.ErrUploaded) {
+		t.Errorf("an uploaded app was synced: %v", err)
+	}
+	other := newBench(t, filepath.Dir(elsewhere.Dir))
+	other.addApp(elsewhere.URL(), ".", "")
+	b = other
+	if _, err := upload(good); !errors.Is(err, catalog.ErrConnected) {
+		t.Errorf("an upload for a connected app: %v", err)
+	}
+}

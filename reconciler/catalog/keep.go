@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// keep writes what was read of a revision: the version that it makes, or only what is wrong with it. Somebody who read the same
+// revision, or a newer one, in the meantime has done it.
+func (c *Catalog) keep(ctx context.Context, org string, seen position, config *appconfig.App, found appconfig.Diagnostics) error {
+	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		app, err := tx.LockApp(ctx, org, seen.app.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at, err := positionOf(ctx, tx, app)
+		if err != nil {
+			return err
+		}
+		if at.revision == nil || at.revision.ID != seen.revision.ID || at.taken() {
+			return nil
+		}
+		if found.HasErrors() {
+			if err := c.setRead(ctx, tx, app, app.VersionID, &at.revision.ID, found); err != nil {
+				return err
+			}
+			return Conclude(ctx, tx, at.revision.ID, app.Name, []string{brokenOutcome(at.current, found)}, "")
+		}
+		made, err := c.version(ctx, tx, at, config, connectedReason)
+		if err != nil {
+			return err
+		}
+		if err := c.setRead(ctx, tx, app, &made.version.ID, &at.revision.ID, found); err != nil {
+			return err
+		}
+		return Conclude(ctx, tx, at.revision.ID, app.Name, made.outcome(), "")
+	})
+}
+
+// setRead notes what was read: the version that is current now, at which revision, and what there is to say about it.
+func (c *Catalog) setRead(ctx context.Context, tx *store.Tx, app store.App, version, revision *string, found appconfig.Diagnostics) error {
+	if found == nil {
+		found = appconfig.Diagnostics{}
+	}
+	encoded, err := json.Marshal(found)
+	if err != nil {
+		return fmt.Errorf("write diagnostics: %w", err)
+	}
+	return tx.SetAppRead(ctx, store.SetAppReadParams{OrgID: tx.Org, ID: app.ID, VersionID: version, RevisionID: revision, Diagnostics: encoded})
+}
+
+// made is the version that is current after a config was taken in.
+type made struct {
+	version store.AppVersion
+	moved   move
+}
+
+// move is how the current version changed.
+type move int
+
+const (
+	unmoved move = iota // the same config as before
+	added               // a config that was never there
+	revived             // a config that was there before, but not last
+)
+
+func (m made) outcome() []string {
+	switch m.moved {
+	case added:
+		return []string{fmt.Sprintf("the config changed: app version %d", m.version.Number)}
+	case revived:
+		return []string{fmt.Sprintf("the config is that of app version %d again", m.version.Number)}
+	default:
+		return nil
+	}
+}
+
+// version makes the version of a config current, a new one when there is none of that digest, and puts its components in place.
+// reason says why it is current now.
+func (c *Catalog) version(ctx context.Context, tx *store.Tx, at position, config *appconfig.App, reason func(position, move, *store.AppVersion) string) (made, error) {
+	digest := config.Digest()
+	if at.current != nil && at.current.Digest == digest {
+		return made{version: *at.current}, c.components(ctx, tx, at, config)
+	}
+	var revision *string
+	if at.revision != nil {
+		revision = &at.revision.ID
+	}
+	version, err := tx.VersionByDigest(ctx, tx.Org, at.app.ID, digest)
+	switch {
+	case err == nil:
+		version.Reason = reason(at, revived, &version)
+		err = tx.ReviveAppVersion(ctx, store.ReviveAppVersionParams{OrgID: tx.Org, ID: version.ID, Reason: version.Reason, RevisionID: revision})
+		if err != nil {
+			return made{}, err
+		}
+		return made{version: version, moved: revived}, c.components(ctx, tx, at, config)
+	case !errors.Is(err, store.ErrNotFound):
+		return made{}, err
+	}
+	encoded, err := json.Marshal(config)
+	if err != nil {
+		return made{}, fmt.Errorf("write config: %w", err)
+	}
+	version, err = tx.AddAppVersion(ctx, store.AddAppVersionParams{
+		OrgID: tx.Org, ID: id.New("ver"), AppID: at.app.ID, Digest: digest, Config: encoded, RevisionID: revision, Reason: reason(at, added, nil),
+	})
+	if err != nil {
+		return made{}, err
+	}
+	return made{version: version, moved: added}, c.components(ctx, tx, at, config)
+}
+
+// components makes the rows of a config's components, and the watches of the repositories that they name. What left the config stays
+// as a row that is not present: installs may still have it.
+func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, config *appconfig.App) error {
+	kept := []string{}
+	for _, component := range all(config) {
+		watch, err := c.watchOf(ctx, tx, at, component)
+		if err != nil {
+			return fmt.Errorf("component %s: %w", component.Name, err)
+		}
+		err = tx.PutComponent(ctx, store.PutComponentParams{
+			OrgID: tx.Org, ID: id.New("cmp"), AppID: at.app.ID, Name: component.Name, Kind: component.Kind, WatchID: watch,
+		})
+		if err != nil {
+			return fmt.Errorf("component %s: %w", component.Name, err)
+		}
+		kept = append(kept, component.Name)
+	}
+	return tx.DropComponents(ctx, tx.Org, at.app.ID, kept)
+}
+
+// watchOf gives the watch of a component's repository: the app's own for ".", else one of its own. A repository that needs the org's
+// access is read with the app's credential when it is on the same server, and only then: a token is for the server that it was made by.
+func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, component appconfig.Component) (*string, error) {
+	source := component.Source
+	if source.Own() {
+		return at.app.WatchID, nil
+	}
+	credential := ""
+	if source.Connected && at.watch != nil && observe.SameHost(source.URL(), at.watch.Url) {
+		credential = at.watch.CredentialID
+	}
+	watch, err := c.observer.Watch(ctx, tx, source.URL(), source.Branch, credential)
+	if err != nil {
+		return nil, err
+	}
+	return &watch.ID, nil
+}

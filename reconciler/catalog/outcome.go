@@ -1,0 +1,55 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// maxOutcome bounds what is kept of what came of a revision.
+const maxOutcome = 4000
+
+// Conclude adds to a revision what came of it for an app: the sentences that are not there yet, or, when nothing was said for the app
+// so far and there are no sentences, otherwise. Said twice is said once.
+func Conclude(ctx context.Context, tx *store.Tx, revisionID, app string, sentences []string, otherwise string) error {
+	revision, err := tx.LockRevision(ctx, tx.Org, revisionID)
+	if err != nil {
+		return fmt.Errorf("conclude revision %s: %w", revisionID, err)
+	}
+	outcome := conclude(revision.Outcome, app, sentences, otherwise)
+	if outcome == revision.Outcome {
+		return nil
+	}
+	return tx.SetRevisionOutcome(ctx, outcome, tx.Org, revisionID)
+}
+
+// conclude is the text of an outcome: a line for each app that has read the revision, sentences divided by semicolons.
+func conclude(outcome, app string, sentences []string, otherwise string) string {
+	var lines []string
+	if outcome != "" {
+		lines = strings.Split(outcome, "\n")
+	}
+	head := "app " + app + ": "
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, head) })
+	if at < 0 && len(sentences) == 0 && otherwise != "" {
+		sentences = []string{otherwise}
+	}
+	for _, sentence := range sentences {
+		sentence = strings.ReplaceAll(sentence, "\n", " ")
+		switch {
+		case at < 0:
+			lines = append(lines, head+sentence)
+			at = len(lines) - 1
+		case !strings.Contains(lines[at], sentence):
+			lines[at] += "; " + sentence
+		}
+	}
+	text := strings.Join(lines, "\n")
+	if len(text) > maxOutcome {
+		return outcome
+	}
+	return text
+}

@@ -1,0 +1,96 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// connectedReason says why a revision made a version current.
+func connectedReason(at position, moved move, version *store.AppVersion) string {
+	commit := Commit(*at.revision)
+	switch {
+	case moved == revived:
+		return fmt.Sprintf("%s set the config back to that of version %d", commit, version.Number)
+	case at.current == nil:
+		return "the first version, from " + commit
+	}
+	changed := Below(ChangedPaths(*at.revision), at.app.Directory)
+	if len(changed) == 0 {
+		// Several commits may have passed, or the paths are not known.
+		return fmt.Sprintf("the config at %s differs from version %d", commit, at.current.Number)
+	}
+	return fmt.Sprintf("%s changed %s", commit, Some(changed))
+}
+
+// brokenOutcome says what came of a config with errors.
+func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) string {
+	errors, first := 0, ""
+	for _, one := range found {
+		if one.Severity != appconfig.SeverityError {
+			continue
+		}
+		if errors++; first == "" {
+			first = one.String()
+		}
+	}
+	count := "an error"
+	if errors > 1 {
+		count = fmt.Sprintf("%d errors, the first of which is", errors)
+	}
+	stays := "there is no version yet"
+	if current != nil {
+		stays = fmt.Sprintf("app version %d stays", current.Number)
+	}
+	return fmt.Sprintf("the config has %s: %s; %s", count, first, stays)
+}
+
+// Commit names a revision in a sentence: commit 1a2b3c4 ("its subject").
+func Commit(revision store.Revision) string {
+	name := "commit " + Short(revision.Commit)
+	if revision.Subject != "" {
+		name += fmt.Sprintf(" (%q)", revision.Subject)
+	}
+	return name
+}
+
+// Short is the form of a commit that people read.
+func Short(commit string) string { return commit[:min(7, len(commit))] }
+
+// ChangedPaths gives the paths that changed with a revision; nil when they are not known.
+func ChangedPaths(revision store.Revision) []string {
+	var paths []string
+	if len(revision.ChangedPaths) > 0 {
+		// The column is written by observe alone, as a list of strings.
+		_ = json.Unmarshal(revision.ChangedPaths, &paths)
+	}
+	return paths
+}
+
+// Below gives the paths that lie in a directory.
+func Below(paths []string, directory string) []string {
+	directory = path.Clean(directory)
+	var inside []string
+	for _, one := range paths {
+		if directory == "." || strings.HasPrefix(one, directory+"/") || one == directory {
+			inside = append(inside, one)
+		}
+	}
+	return inside
+}
+
+// Some names up to three things and counts the rest.
+func Some(things []string) string {
+	const most = 3
+	if len(things) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(things[:most], ", "), len(things)-most)
+	}
+	if len(things) < 2 {
+		return strings.Join(things, "")
+	}
+	return strings.Join(things[:len(things)-1], ", ") + " and " + things[len(things)-1]
+}

@@ -1,0 +1,111 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// ErrConnected says that an app's only source is its repository.
+var ErrConnected = errors.New("the app is connected to a repository, which is its only source; commit, push and sync")
+
+// ErrArchive is wrapped when an upload is no archive that may be unpacked.
+var ErrArchive = errors.New("the upload is not a tar+gzip archive of an app's directory")
+
+// Bounds of an upload, packed and unpacked: a config is text.
+const maxUpload = 64 << 20
+
+var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalBytes: 128 << 20}
+
+// Upload takes the config of an app that has no repository from a tar+gzip of its directory, and asks for its builds. What is wrong
+// with the config comes back as diagnostics, which are also kept with the app; the version before then stays. reason says who
+// uploaded it, as a sentence's start: "uploaded by ada".
+func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive io.Reader) (appconfig.Diagnostics, error) {
+	packed, err := io.ReadAll(io.LimitReader(archive, maxUpload+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the upload: %w", err)
+	}
+	if len(packed) > maxUpload {
+		return nil, fmt.Errorf("%w: it has more than %d MiB; leave out what the config does not refer to", ErrArchive, maxUpload>>20)
+	}
+	config, found, err := unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		found = append(found, c.checkSources(config, false)...)
+	}
+	if err := c.keepUpload(ctx, org, appID, reason, config, found); err != nil {
+		return nil, fmt.Errorf("take in the upload: %w", err)
+	}
+	if found.HasErrors() {
+		return found, nil
+	}
+	if err := c.pollComponents(ctx, org, appID, ""); err != nil {
+		return nil, fmt.Errorf("take in the upload: %w", err)
+	}
+	if err := c.builder.Reconcile(ctx, org, appID); err != nil {
+		return nil, fmt.Errorf("take in the upload: %w", err)
+	}
+	return found, nil
+}
+
+// unpack reads the config in an archive. It lies on disk for as long as that takes, in a directory that nothing can lead out of.
+func unpack(packed []byte) (config *appconfig.App, found appconfig.Diagnostics, err error) {
+	files, err := artifact.Untar(packed, uploadLimits)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrArchive, err)
+	}
+	dir, err := os.MkdirTemp("", "nuon-upload-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("unpack the upload: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := artifact.WriteTree(files, dir, uploadLimits); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrArchive, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("unpack the upload: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	var tree fs.FS = root.FS()
+	config, found = readConfig(tree, ".")
+	return config, found, nil
+}
+
+func (c *Catalog) keepUpload(ctx context.Context, org, appID, reason string, config *appconfig.App, found appconfig.Diagnostics) error {
+	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		app, err := tx.LockApp(ctx, org, appID)
+		if err != nil {
+			return err
+		}
+		if app.WatchID != nil {
+			return ErrConnected
+		}
+		if found.HasErrors() {
+			return c.setRead(ctx, tx, app, app.VersionID, nil, found)
+		}
+		at, err := positionOf(ctx, tx, app)
+		if err != nil {
+			return err
+		}
+		made, err := c.version(ctx, tx, at, config, func(_ position, moved move, version *store.AppVersion) string {
+			if moved == revived {
+				return fmt.Sprintf("%s: the config of version %d again", reason, version.Number)
+			}
+			return reason
+		})
+		if err != nil {
+			return err
+		}
+		return c.setRead(ctx, tx, app, &made.version.ID, nil, found)
+	})
+}

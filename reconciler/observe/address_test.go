@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestParseRepository(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://example.com/a/b.git":  "https://example.com/a/b.git",
+		"HTTPS://Example.COM/a/b.git/": "https://example.com/a/b.git",
+		"https://example.com:8443/a":   "https://example.com:8443/a",
+		"http://127.0.0.1:3000/a":      "http://127.0.0.1:3000/a",
+		"file:///srv/git/a":            "file:///srv/git/a",
+		"file://localhost/srv/git/a/":  "file:///srv/git/a",
+	} {
+		got, err := parseRepository(text)
+		if err != nil || got.String() != want {
+			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for text, word := range map[string]string{
+		"":                                     "https://",
+		"git@example.com:a/b.git":              "https://",
+		"ssh://git@example.com/a":              "user name",
+		"ssh://example.com/a":                  "https://",
+		"git://example.com/a":                  "https://",
+		"ext::sh -c id":                        "https://",
+		"https://user:hunter2@host/a":          "credential",
+		"https://host":                         "names no repository",
+		"https://host/a?x=1":                   "query",
+		"https://host/a#x":                     "fragment",
+		"file://elsewhere/srv/a":               "absolute",
+		"/srv/git/a":                           "https://",
+		"https://" + strings.Repeat("a", 3000): "characters",
+	} {
+		_, err := parseRepository(text)
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%q: got %v, want words with %q", text, err, word)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the password is in the words: %v", err)
+		}
+	}
+}
+
+func TestPublicAddresses(t *testing.T) {
+	for text, want := range map[string]bool{
+		"140.82.121.4": true, "2606:50c0:8000::153": true,
+		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.1.1": false,
+		"0.0.0.0": false, "0.1.2.3": false, "224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "192.0.0.8": false,
+		"::1": false, "::": false, "fe80::1": false, "fc00::1": false, "ff02::1": false,
+		"::ffff:127.0.0.1": false, "::ffff:169.254.169.254": false, "64:ff9b::7f00:1": false, "2002:7f00:1::": false,
+	} {
+		if got := public(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestCheckRef(t *testing.T) {
+	for _, ref := range []string{"main", "v1.2", "feature/x", "refs/heads/main", strings.Repeat("a", 40)} {
+		if err := checkRef(ref); err != nil {
+			t.Errorf("%q: %v", ref, err)
+		}
+	}
+	for _, ref := range []string{"", "-x", "a..b", "a b", "a\nb", "a~1", "a^", "a:b", "x.lock", "/a", "a/", "@{u}", strings.Repeat("a", 300)} {
+		if checkRef(ref) == nil {
+			t.Errorf("%q was let through", ref)
+		}
+	}
+}
+
+func TestPlainText(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\x1b[31mb\r\nc": "a [31mb  c",
+		"\xff\xfeok":      "�ok",
+		"a\x00b":          "a b",
+		"a\u202eb":        "a b",
+		"  ok  ":          "ok",
+	} {
+		if got := plainText(text, 100); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	if got := plainText(strings.Repeat("é", 50), 10); got != strings.Repeat("é", 10)+"…" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSameHost(t *testing.T) {
+	if !SameHost("https://a.example/x", "https://A.example/y.git") || SameHost("https://a.example/x", "https://b.example/x") || SameHost("https://a/x", "http://a/x") {
+		t.Error("a credential may follow to the same server only")
+	}
+}

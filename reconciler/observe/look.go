@@ -1,0 +1,150 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// depths are how much history is fetched, one after another, until it shows whether a ref was force-pushed: most pushes are of a few
+// commits, and what takes more than a thousand is left undecided.
+var depths = []int{8, 64, 1024}
+
+// sighting is what a look saw at a ref that has moved.
+type sighting struct {
+	commit *object.Commit
+	kin    kinship
+	// changed are the paths that differ from the revision before; nil when that is not known, and unknownWhy then says why.
+	changed    []string
+	unknownWhy string
+}
+
+// look asks the remote where the ref is, and reads the commit when it has moved; nil when it has not.
+func (o *Observer) look(ctx context.Context, org string, at position) (*sighting, error) {
+	if at.previous != nil && isCommit(at.watch.Ref) {
+		return nil, nil // a commit does not move
+	}
+	from, err := o.remoteOf(at.watch.Url, at.login)
+	if err != nil {
+		return nil, err
+	}
+	tip, err := findTip(ctx, from, at.watch)
+	if err != nil {
+		return nil, err
+	}
+	if at.previous != nil && at.previous.Commit == tip.commit.String() {
+		return nil, nil
+	}
+	var seen sighting
+	err = o.mirrors.with(ctx, org, at.watch.Url, func(m *mirror) error {
+		seen, err = sight(ctx, m, from, tip, at.previous)
+		return err
+	})
+	if err != nil {
+		return nil, incomplete(at.watch.Url, err)
+	}
+	return &seen, nil
+}
+
+// findTip gives where a watch's ref is now.
+func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
+	if isCommit(watch.Ref) {
+		commit := plumbing.NewHash(watch.Ref)
+		return tip{name: watch.Ref, object: commit, commit: commit}, nil
+	}
+	listed, err := from.refs(ctx)
+	if err != nil {
+		return tip{}, err
+	}
+	found, there := listed.find(watch.Ref)
+	if !there {
+		return tip{}, troubled("%s has no branch or tag %q; push it, or name another ref for the app", watch.Url, plainText(watch.Ref, 200))
+	}
+	return found, nil
+}
+
+// incomplete turns damage that even a new mirror shows into the remote's own.
+func incomplete(url string, err error) error {
+	if errors.Is(err, errDamaged) {
+		return &Trouble{Words: fmt.Sprintf("%s sends a history in which objects are missing (%s); run `git fsck` there", url, plainText(err.Error(), 300)), Err: err}
+	}
+	return err
+}
+
+// sight reads the commit at a tip into the mirror and compares it with the revision before.
+func sight(ctx context.Context, m *mirror, from remote, tip tip, previous *store.Revision) (sighting, error) {
+	var before, have plumbing.Hash
+	depth := 1
+	if previous != nil {
+		before, depth = plumbing.NewHash(previous.Commit), depths[0]
+		if m.whole(plumbing.NewHash(previous.Tree)) == nil && m.has(before) {
+			have = before
+		}
+	}
+	if err := from.fetch(ctx, m, tip.object, have, depth); err != nil {
+		return sighting{}, err
+	}
+	commit, err := m.commit(tip.object)
+	if err != nil {
+		return sighting{}, err
+	}
+	seen := sighting{commit: commit, kin: descends, changed: []string{}}
+	if err := m.whole(commit.TreeHash); err != nil || previous == nil {
+		return seen, err
+	}
+	if err := recall(ctx, m, from, previous); err != nil {
+		return sighting{}, err
+	}
+	if seen.kin, err = relate(ctx, m, from, tip, before, have); err != nil {
+		return sighting{}, err
+	}
+	seen.changed, seen.unknownWhy, err = compare(m, previous, commit)
+	return seen, err
+}
+
+// recall gets the revision before back into a mirror that was lost, if the remote still gives it.
+func recall(ctx context.Context, m *mirror, from remote, previous *store.Revision) error {
+	if m.whole(plumbing.NewHash(previous.Tree)) == nil {
+		return nil
+	}
+	err := from.fetch(ctx, m, plumbing.NewHash(previous.Commit), plumbing.ZeroHash, 1)
+	if err != nil && refusedCommit(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return m.whole(plumbing.NewHash(previous.Tree))
+}
+
+// relate tells whether the ref moved forward or was rewritten, with as little history as shows it.
+func relate(ctx context.Context, m *mirror, from remote, tip tip, before, have plumbing.Hash) (kinship, error) {
+	for i, depth := range depths {
+		if i > 0 {
+			if err := from.fetch(ctx, m, tip.object, have, depth); err != nil {
+				return unknown, err
+			}
+		}
+		if related := kin(before, tip.commit, m.parents, 4*depth); related != unknown {
+			return related, nil
+		}
+	}
+	return unknown, nil
+}
+
+// compare gives the paths that changed since the revision before, or why they are not known.
+func compare(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
+	if m.whole(plumbing.NewHash(previous.Tree)) != nil {
+		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil
+	}
+	changed, err := changedPaths(m.store, plumbing.NewHash(previous.Tree), now.TreeHash)
+	if errors.Is(err, errManyChanged) {
+		return nil, fmt.Sprintf("more than %d files changed; they are not listed", maxChanged), nil
+	}
+	return changed, "", err
+}

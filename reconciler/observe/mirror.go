@@ -1,0 +1,206 @@
+package observe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+// errDamaged says that a mirror lacks, or cannot read, what it should hold. The answer is to make it anew.
+var errDamaged = errors.New("the mirror of the repository is damaged")
+
+// errTooMuch says that a remote sends more than is allowed.
+var errTooMuch = errors.New("too much")
+
+// mirrors are the bare, shallow copies of remotes on this machine: one a (org, URL), in a directory of this process's own.
+type mirrors struct {
+	dir string
+
+	mu    sync.Mutex
+	locks map[string]chan struct{}
+}
+
+func newMirrors(dir string) *mirrors {
+	return &mirrors{dir: dir, locks: map[string]chan struct{}{}}
+}
+
+// mirror is one of them, while its lock is held.
+type mirror struct {
+	dir   string
+	store *filesystem.Storage
+}
+
+// with runs work on the mirror of a remote, alone. When work finds it damaged, it is made anew and work runs once more.
+func (m *mirrors) with(ctx context.Context, org, url string, work func(*mirror) error) error {
+	sum := sha256.Sum256([]byte(url))
+	dir := filepath.Join(m.dir, org, hex.EncodeToString(sum[:16]))
+	unlock, err := m.lock(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Stat(brokenMark(dir)); err == nil || crowded(dir) {
+		if err := discard(dir); err != nil {
+			return err
+		}
+	}
+	for again := false; ; again = true {
+		opened, err := openMirror(dir)
+		if err != nil {
+			return err
+		}
+		if err = work(opened); !errors.Is(err, errDamaged) || again {
+			return err
+		}
+		if err := discard(dir); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *mirrors) lock(ctx context.Context, dir string) (unlock func(), err error) {
+	m.mu.Lock()
+	held, there := m.locks[dir]
+	if !there {
+		held = make(chan struct{}, 1)
+		m.locks[dir] = held
+	}
+	m.mu.Unlock()
+	select {
+	case held <- struct{}{}:
+		return func() { <-held }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// brokenMark is the file that a reader leaves beside a mirror in which it found damage.
+func brokenMark(dir string) string { return dir + ".broken" }
+
+// maxPacks is how many packs a mirror gathers, one a push, before it is cheaper to make it anew than to search them all.
+const maxPacks = 200
+
+func crowded(dir string) bool {
+	packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
+	return err == nil && len(packs) > maxPacks
+}
+
+func discard(dir string) error {
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(brokenMark(dir))); err != nil {
+		return fmt.Errorf("remove a damaged mirror: %w", err)
+	}
+	return nil
+}
+
+func openMirror(dir string) (*mirror, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a mirror: %w", err)
+	}
+	opened := filesystem.NewStorage(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRU(16*cache.MiByte))
+	if _, err := os.Stat(filepath.Join(dir, "objects")); errors.Is(err, fs.ErrNotExist) {
+		if err := opened.Init(); err != nil {
+			return nil, fmt.Errorf("make a mirror: %w", err)
+		}
+	}
+	return &mirror{dir: dir, store: opened}, nil
+}
+
+// refresh forgets what was known of the packs, after one was added.
+func (m *mirror) refresh() { m.store.Reindex() }
+
+// has tells whether the mirror holds an object.
+func (m *mirror) has(hash plumbing.Hash) bool { return m.store.HasEncodedObject(hash) == nil }
+
+// commit reads a commit, or the one that a tag object leads to.
+func (m *mirror) commit(hash plumbing.Hash) (*object.Commit, error) {
+	// A tag may name a tag; nobody stacks many.
+	for range 8 {
+		found, err := object.GetObject(m.store, hash)
+		if err != nil {
+			return nil, fmt.Errorf("%w: read commit %s: %w", errDamaged, short(hash.String()), err)
+		}
+		switch found := found.(type) {
+		case *object.Commit:
+			return found, nil
+		case *object.Tag:
+			hash = found.Target
+		default:
+			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit", found.Type())
+		}
+	}
+	return nil, troubled("the tag leads through too many other tags; name the commit")
+}
+
+// parents is the mirror as a parentsOf.
+func (m *mirror) parents(hash plumbing.Hash) ([]plumbing.Hash, bool) {
+	found, err := object.GetCommit(m.store, hash)
+	if err != nil {
+		return nil, false
+	}
+	return found.ParentHashes, true
+}
+
+// Bounds of a tree that is read.
+const (
+	maxEntries = 500_000
+	maxDeep    = 128
+)
+
+// whole says whether every object of a tree is in the mirror and every name in it is one that a path may hold. A tree that spells
+// itself many times over (each level naming the next one twice) is counted in full and refused, though it is small to store.
+func (m *mirror) whole(tree plumbing.Hash) error {
+	_, err := m.count(tree, 0, map[plumbing.Hash]int{})
+	return err
+}
+
+func (m *mirror) count(hash plumbing.Hash, deep int, counted map[plumbing.Hash]int) (int, error) {
+	if n, known := counted[hash]; known {
+		return n, nil
+	}
+	if deep > maxDeep {
+		return 0, troubled("the repository has directories more than %d deep; flatten them", maxDeep)
+	}
+	entries, err := readTree(m.store, hash)
+	if err != nil {
+		return 0, err
+	}
+	total := len(entries)
+	for _, entry := range entries {
+		switch {
+		case isDir(entry):
+			below, err := m.count(entry.Hash, deep+1, counted)
+			if err != nil {
+				return 0, err
+			}
+			total += below
+		case isSubmodule(entry):
+		case !m.has(entry.Hash):
+			return 0, fmt.Errorf("%w: %s is missing", errDamaged, entry.Hash)
+		}
+		if total > maxEntries {
+			return 0, troubled("the repository has more than %d files and directories; keep the app in a smaller one", maxEntries)
+		}
+	}
+	counted[hash] = total
+	return total, nil
+}
+
+// short is the form of a commit that people read.
+func short(commit string) string {
+	if len(commit) > 7 {
+		return commit[:7]
+	}
+	return commit
+}

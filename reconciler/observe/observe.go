@@ -1,0 +1,205 @@
+package observe
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Options say how a control plane looks at git.
+type Options struct {
+	// MirrorDir is where mirrors are kept; made when missing, and this process's alone. Required.
+	MirrorDir string
+	// AllowFileRemotes are the directories below which file:// repositories may be read; none means no file:// at all.
+	AllowFileRemotes []string
+	// AllowPrivate lets https:// repositories be in private networks, and http:// ones on the loopback address.
+	AllowPrivate bool
+	// Interval is how often a watch is polled, give or take a tenth; zero means a minute.
+	Interval time.Duration
+	// Roots are the authorities that https:// servers are believed by; nil means the system's.
+	Roots *x509.CertPool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Bounds of one look.
+const (
+	defaultInterval = time.Minute
+	// longestPause is the longest time between two looks at a repository that cannot be read.
+	longestPause = 15 * time.Minute
+	// longestLook bounds a look, under the five minutes that a piece of the reconciler's work may take.
+	longestLook = 4 * time.Minute
+)
+
+// Observer polls watches and reads revisions. It is safe for concurrent use; replicas share the database, not a mirror.
+type Observer struct {
+	store    *store.Store
+	identity seal.Identity
+	options  Options
+	mirrors  *mirrors
+	https    *http.Client
+	http     *http.Client
+}
+
+// New makes an Observer. identity opens the credentials that are sealed to the server's key.
+func New(s *store.Store, identity seal.Identity, options Options) *Observer {
+	if options.Interval == 0 {
+		options.Interval = defaultInterval
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	var rule dialRule = publicOnly
+	if options.AllowPrivate {
+		rule = anyAddress
+	}
+	return &Observer{
+		store: s, identity: identity, options: options, mirrors: newMirrors(options.MirrorDir),
+		https: newClient(rule, options), http: newClient(loopbackOnly, options),
+	}
+}
+
+// Poll looks at one watched ref. When the ref has moved, it adds a revision and has the catalog look at every app that reads the
+// watch; else it only notes that it looked. What keeps the repository from being read is kept with the watch, in words, and is no
+// error here; the next look then comes later. An error means that the look itself did not come to an end and is to be tried again.
+func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
+	at, err := o.position(ctx, org, watchID)
+	if errors.Is(err, errUnwatched) {
+		return nil
+	}
+	var seen *sighting
+	if err == nil {
+		seen, err = o.lookInTime(ctx, org, at)
+	}
+	var trouble *Trouble
+	switch {
+	case errors.As(err, &trouble):
+		err = o.keepTrouble(ctx, org, at, trouble)
+	case err == nil && seen == nil:
+		err = o.keepChecked(ctx, org, at)
+	case err == nil:
+		err = o.keepRevision(ctx, org, at, *seen)
+	}
+	if err != nil {
+		return fmt.Errorf("poll watch %s: %w", watchID, err)
+	}
+	return nil
+}
+
+// lookInTime is look, with an end.
+func (o *Observer) lookInTime(ctx context.Context, org string, at position) (*sighting, error) {
+	looking, stop := context.WithTimeout(ctx, longestLook)
+	defer stop()
+	seen, err := o.look(looking, org, at)
+	if err != nil && looking.Err() != nil && ctx.Err() == nil {
+		return nil, troubled("%s did not answer in full within %s; check that it is well, and how large it is", at.watch.Url, longestLook)
+	}
+	return seen, err
+}
+
+// position is what the control plane knows of a watch before it looks.
+type position struct {
+	watch    store.Watch
+	previous *store.Revision
+	login    login
+}
+
+// errUnwatched says that nobody reads the watch any more, so it is not polled until somebody does.
+var errUnwatched = errors.New("nobody reads this watch")
+
+func (o *Observer) position(ctx context.Context, org, watchID string) (at position, err error) {
+	err = o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		at = position{}
+		if at.watch, err = tx.WatchToPoll(ctx, org, watchID); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		readers, err := tx.AppsOfWatch(ctx, org, watchID)
+		if err != nil {
+			return err
+		}
+		if at.watch.ID == "" || len(readers) == 0 {
+			at.watch.ID = ""
+			return tx.ClearDue(ctx, org, store.DueWatch, watchID)
+		}
+		if at.watch.RevisionID != nil {
+			previous, err := tx.WatchRevision(ctx, org, *at.watch.RevisionID)
+			if err != nil {
+				return err
+			}
+			at.previous = &previous
+		}
+		at.login, err = o.loginOf(ctx, tx, at.watch)
+		return err
+	})
+	if err == nil && at.watch.ID == "" {
+		return at, errUnwatched
+	}
+	return at, err
+}
+
+// loginOf opens the credential of a watch.
+func (o *Observer) loginOf(ctx context.Context, tx *store.Tx, watch store.Watch) (login, error) {
+	if watch.CredentialID == "" {
+		return login{}, nil
+	}
+	row, err := tx.CredentialOfWatch(ctx, tx.Org, watch.CredentialID)
+	if err != nil {
+		return login{}, fmt.Errorf("read credential %s: %w", watch.CredentialID, err)
+	}
+	var sealed seal.Sealed
+	if err := json.Unmarshal(row.Sealed, &sealed); err != nil {
+		return login{}, fmt.Errorf("read credential %s: %w", row.Name, err)
+	}
+	password, err := o.identity.Open(sealed)
+	if err != nil {
+		return login{}, &Trouble{Words: fmt.Sprintf("the credential %s cannot be opened with the control plane's key; create it again", row.Name), Err: err}
+	}
+	username := row.Username
+	if username == "" {
+		username = "git"
+	}
+	return login{username: username, password: password}, nil
+}
+
+// remoteOf opens the other side of a watch.
+func (o *Observer) remoteOf(url string, with login) (remote, error) {
+	at, err := parseRepository(url)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case at.scheme == "file":
+		return openFileRemote(url, at.path, o.options.AllowFileRemotes)
+	case at.scheme == "https":
+		return &httpRemote{url: at.String(), client: o.https, login: with}, nil
+	case o.options.AllowPrivate:
+		return &httpRemote{url: at.String(), client: o.http, login: with}, nil
+	}
+	return nil, troubled("%s", plainHTTPWords)
+}
+
+// due says when a watch is looked at next: after a pause that is a tenth longer or shorter, so that a thousand watches made at once
+// do not stay in step.
+func (o *Observer) due(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
+	jitter := 0.9 + 0.2*rand.Float64() //nolint:gosec // spreads load; nothing depends on it being secret
+	at := o.options.Now().Add(time.Duration(float64(pause) * jitter))
+	return tx.SetDue(ctx, store.SetDueParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID, At: at})
+}
+
+// pauseInTrouble is how long a repository that cannot be read is left alone: as long again as it has not been readable, so that the
+// pause doubles without anybody counting.
+func (o *Observer) pauseInTrouble(watch store.Watch) time.Duration {
+	since := watch.CreatedAt
+	if watch.CheckedAt != nil {
+		since = *watch.CheckedAt
+	}
+	return min(max(o.options.Now().Sub(since), o.options.Interval), max(longestPause, o.options.Interval))
+}

@@ -1,0 +1,673 @@
+package observe_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// bench is a control plane with an observer, an app and a watch.
+type bench struct {
+	t        testing.TB
+	store    *store.Store
+	org      string
+	identity seal.Identity
+	options  observe.Options
+	observer *observe.Observer
+	watch    string
+}
+
+func newBench(t testing.TB, options observe.Options) *bench {
+	t.Helper()
+	s, org := storetest.New(t)
+	identity, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.MirrorDir = filepath.Join(t.TempDir(), "mirrors")
+	return &bench{t: t, store: s, org: org.ID, identity: identity, options: options, observer: observe.New(s, identity, options)}
+}
+
+// connect makes an app that follows a ref.
+func (b *bench) connect(url, ref, credential string) {
+	b.t.Helper()
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		watch, err := b.observer.Watch(ctx, tx, url, ref, credential)
+		if err != nil {
+			return err
+		}
+		b.watch = watch.ID
+		app := id.New("app")
+		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: app, Name: "hello-" + app[len(app)-6:], WatchID: &watch.ID, Directory: "."})
+		return err
+	})
+}
+
+func (b *bench) in(work func(context.Context, *store.Tx) error) {
+	b.t.Helper()
+	if err := b.store.In(b.t.Context(), b.org, work); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// poll looks, and gives the watch and its revision (nil when there is none).
+func (b *bench) poll() (store.Watch, *store.Revision) {
+	b.t.Helper()
+	if err := b.observer.Poll(b.t.Context(), b.org, b.watch); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.now()
+}
+
+func (b *bench) now() (watch store.Watch, revision *store.Revision) {
+	b.t.Helper()
+	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
+		if watch, err = tx.WatchToPoll(ctx, b.org, b.watch); err != nil || watch.RevisionID == nil {
+			return err
+		}
+		row, err := tx.WatchRevision(ctx, b.org, *watch.RevisionID)
+		revision = &row
+		return err
+	})
+	return watch, revision
+}
+
+func (b *bench) mustPoll() store.Revision {
+	b.t.Helper()
+	watch, revision := b.poll()
+	if watch.Error != "" || revision == nil {
+		b.t.Fatalf("the look gave no revision: %q", watch.Error)
+	}
+	return *revision
+}
+
+func (b *bench) trouble(words ...string) {
+	b.t.Helper()
+	watch, _ := b.poll()
+	for _, word := range words {
+		if !strings.Contains(watch.Error, word) {
+			b.t.Fatalf("got the words %q, want them to hold %q", watch.Error, word)
+		}
+	}
+}
+
+func changed(t testing.TB, revision store.Revision) []string {
+	t.Helper()
+	if revision.ChangedPaths == nil {
+		return nil
+	}
+	var paths []string
+	if err := json.Unmarshal(revision.ChangedPaths, &paths); err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+func fileOptions(repo *gittest.Repo) observe.Options {
+	return observe.Options{AllowFileRemotes: []string{filepath.Dir(repo.Dir)}}
+}
+
+func TestPushesBecomeRevisions(t *testing.T) {
+	repo := gittest.New(t).Write("README.md", "one", "modules/web/main.tf", "# web", "modules/web/old.tf", "# old")
+	first := repo.Commit("start")
+	for name, open := range map[string]func(*testing.T) (observe.Options, string){
+		"file": func(*testing.T) (observe.Options, string) { return fileOptions(repo), repo.URL() },
+		"https": func(*testing.T) (observe.Options, string) {
+			server := repo.Serve("", nil)
+			return observe.Options{AllowPrivate: true, Roots: server.Roots}, server.URL
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo.Git("reset", "--quiet", "--hard", first)
+			options, url := open(t)
+			b := newBench(t, options)
+			b.connect(url, "main", "")
+
+			revision := b.mustPoll()
+			if revision.Commit != first || revision.Number != 1 || revision.Forced || revision.ChangedPaths != nil || revision.Author != "Ada" {
+				t.Fatalf("the first revision is %+v", revision)
+			}
+			if _, again := b.poll(); again.ID != revision.ID {
+				t.Fatal("a look at an unmoved ref made a revision")
+			}
+
+			repo.Write("README.md", "two").Git("mv", "modules/web/old.tf", "modules/web/new.tf")
+			repo.Commit("second")
+			repo.Write("modules/web/main.tf", "# changed")
+			third := repo.Commit("Third: \"quoted\"\n\nbody")
+			revision = b.mustPoll()
+			want := []string{"README.md", "modules/web/main.tf", "modules/web/new.tf", "modules/web/old.tf"}
+			if diff := cmp.Diff(want, changed(t, revision)); diff != "" {
+				t.Fatal(diff)
+			}
+			if revision.Previous != first || revision.Commit != third || revision.Forced || revision.Number != 2 {
+				t.Fatalf("the second revision is %+v", revision)
+			}
+			if !strings.Contains(revision.Reason, "main moved from "+first[:7]+" to "+third[:7]) {
+				t.Fatalf("the reason is %q", revision.Reason)
+			}
+
+			repo.Git("reset", "--quiet", "--hard", "HEAD~1")
+			forced := repo.Write("modules/db/main.tf", "# db").Commit("instead")
+			revision = b.mustPoll()
+			if !revision.Forced || revision.Commit != forced || !strings.Contains(revision.Reason, "was force-pushed from "+third[:7]) {
+				t.Fatalf("the force-push is %+v", revision)
+			}
+			if diff := cmp.Diff([]string{"modules/db/main.tf", "modules/web/main.tf"}, changed(t, revision)); diff != "" {
+				t.Fatal(diff)
+			}
+
+			repo.Git("reset", "--quiet", "--hard", "HEAD~1")
+			if revision = b.mustPoll(); !revision.Forced {
+				t.Fatalf("a branch that was set back is %+v", revision)
+			}
+		})
+	}
+}
+
+// More commits than the first fetch goes back still show that the branch only moved forward.
+func TestAPushOfManyCommits(t *testing.T) {
+	repo := gittest.New(t)
+	repo.Write("a", "0").Commit("start")
+	server := repo.Serve("", nil)
+	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+	b.connect(server.URL, "main", "")
+	b.mustPoll()
+	for i := range 20 {
+		repo.Write("a", strings.Repeat("x", i+1)).Commit("more")
+	}
+	if revision := b.mustPoll(); revision.Forced || strings.Contains(revision.Reason, "too long") || len(changed(t, revision)) != 1 {
+		t.Fatalf("got %+v", revision)
+	}
+}
+
+func TestTags(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	first := repo.Commit("start")
+	repo.Git("tag", "plain")
+	repo.Git("tag", "--annotate", "--message", "a release", "v1")
+	repo.Write("a", "2").Commit("later")
+	server := repo.Serve("", nil)
+	for _, url := range []string{repo.URL(), server.URL} {
+		for _, ref := range []string{"plain", "v1", "refs/tags/v1", first} {
+			options := fileOptions(repo)
+			options.AllowPrivate, options.Roots = true, server.Roots
+			b := newBench(t, options)
+			b.connect(url, ref, "")
+			if revision := b.mustPoll(); revision.Commit != first {
+				t.Errorf("%s of %s: got commit %s, want %s", ref, url, revision.Commit, first)
+			}
+			if _, again := b.poll(); again.Number != 1 {
+				t.Errorf("%s of %s: an unmoved tag made revision %d", ref, url, again.Number)
+			}
+		}
+	}
+}
+
+func TestTroubleIsKeptInWordsAndGoesAway(t *testing.T) {
+	repo := gittest.New(t)
+	options := fileOptions(repo)
+	now := time.Now()
+	options.Now = func() time.Time { return now }
+	b := newBench(t, options)
+	b.connect(repo.URL(), "main", "")
+	b.trouble("no commits yet")
+	repo.Write("a", "1").Commit("start")
+	revision := b.mustPoll()
+
+	repo.Git("branch", "--move", "main", "trunk")
+	b.trouble(`no branch or tag "main"`, "push it")
+	if _, still := b.now(); still == nil || still.ID != revision.ID {
+		t.Fatal("trouble took the revision away")
+	}
+	// The pause grows with the time in which nothing could be read.
+	now = now.Add(10 * time.Minute)
+	b.trouble("main")
+	if due := b.due(); due.Sub(now) < 8*time.Minute || due.Sub(now) > 12*time.Minute {
+		t.Fatalf("the next look is %s away, want about ten minutes", due.Sub(now))
+	}
+	repo.Git("branch", "--move", "trunk", "main")
+	if watch, _ := b.poll(); watch.Error != "" || watch.CheckedAt == nil {
+		t.Fatalf("the trouble is over, but the watch says %q", watch.Error)
+	}
+	if due := b.due(); due.Sub(now) < 50*time.Second || due.Sub(now) > 70*time.Second {
+		t.Fatalf("the next look is %s away, want about a minute", due.Sub(now))
+	}
+
+	if err := os.Rename(repo.Dir, repo.Dir+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	b.trouble("no such directory")
+}
+
+func (b *bench) due() time.Time {
+	b.t.Helper()
+	var at time.Time
+	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
+		at, err = tx.DueOf(ctx, b.org, store.DueWatch, b.watch)
+		return err
+	})
+	return at
+}
+
+func TestServersThatDoNotAnswerWell(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	answer := func(status int) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			http.Error(w, "\x1b[31msecret details", status)
+			return true
+		}
+	}
+	for name, c := range map[string]struct {
+		before func(http.ResponseWriter, *http.Request) bool
+		words  []string
+	}{
+		"401": {answer(401), []string{"credential"}},
+		"403": {answer(403), []string{"read access"}},
+		"404": {answer(404), []string{"is not there"}},
+		"500": {answer(500), []string{"HTTP status 500"}},
+		"not git": {func(w http.ResponseWriter, _ *http.Request) bool {
+			_, _ = w.Write([]byte("<html>hello</html>"))
+			return true
+		}, []string{"git repository"}},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, "https://169.254.169.254/latest", http.StatusFound)
+			return true
+		}, []string{"redirects to https://169.254.169.254"}},
+		"no pack": {func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPost {
+				return false
+			}
+			_, _ = w.Write([]byte("0008NAK\nPACK\x00\x00\x00\x02\x00\x00\x00\x05garbage"))
+			return true
+		}, []string{"cannot be read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := repo.Serve("", c.before)
+			b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+			b.connect(server.URL, "main", "")
+			b.trouble(c.words...)
+			if watch, revision := b.now(); revision != nil || strings.Contains(watch.Error, "\x1b") {
+				t.Fatalf("got revision %v and %q", revision, watch.Error)
+			}
+		})
+	}
+	t.Run("a certificate of nobody's", func(t *testing.T) {
+		server := repo.Serve("", nil)
+		b := newBench(t, observe.Options{AllowPrivate: true})
+		b.connect(server.URL, "main", "")
+		b.trouble("does not prove who it is")
+	})
+	t.Run("nobody there", func(t *testing.T) {
+		b := newBench(t, observe.Options{AllowPrivate: true})
+		b.connect("https://127.0.0.1:1/a", "main", "")
+		b.trouble("cannot be reached")
+	})
+	t.Run("a private address", func(t *testing.T) {
+		server := repo.Serve("", nil)
+		b := newBench(t, observe.Options{Roots: server.Roots})
+		b.connect(server.URL, "main", "")
+		b.trouble("not a public one", "--allow-private-remotes")
+	})
+}
+
+func TestCredentials(t *testing.T) {
+	const token = "planted-token-8271"
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	server := repo.Serve(token, nil)
+	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+	credential := func(password string) string {
+		sealed, err := b.identity.Recipient().Seal([]byte(password))
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := json.Marshal(sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := id.New("crd")
+		b.in(func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: crd, Name: crd, Sealed: encoded})
+			return err
+		})
+		return crd
+	}
+	b.connect(server.URL, "main", "")
+	b.trouble("credential")
+	b.connect(server.URL, "main", credential("wrong"))
+	b.trouble("credential")
+	b.connect(server.URL, "main", credential(token))
+	b.mustPoll()
+	if err := filepath.WalkDir(b.options.MirrorDir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if strings.Contains(string(content), token) {
+			t.Errorf("the token is in the mirror's %s", path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFileRemotesStayWhereTheyAreAllowed(t *testing.T) {
+	allowed, outside := gittest.New(t), gittest.New(t)
+	outside.Write("a", "1").Commit("start")
+	allowed.Write("a", "1").Commit("start")
+	below := filepath.Dir(allowed.Dir)
+	if err := os.Symlink(outside.Dir, filepath.Join(below, "link")); err != nil {
+		t.Fatal(err)
+	}
+	hidden := filepath.Join(below, "hidden")
+	if err := os.Mkdir(hidden, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside.Dir, ".git"), filepath.Join(hidden, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	allowed.Git("worktree", "add", "--quiet", "-b", "side", filepath.Join(below, "worktree"))
+	b := newBench(t, observe.Options{AllowFileRemotes: []string{below}})
+	for url, word := range map[string]string{
+		outside.URL():                    "is not below",
+		"file:///nonexistent/anywhere":   "is not below",
+		"file://" + below + "/link":      "is not below",
+		"file://" + below + "/hidden":    "is not below",
+		"file://" + below + "/../../etc": "is not below",
+		"file://" + below + "/nothing":   "no such directory",
+		"file://" + below + "/worktree":  "linked worktree",
+		"file://" + below:                "not a git repository",
+		"http://127.0.0.1/a":             "https://",
+		"git@example.com:a/b":            "https://",
+	} {
+		if err := b.observer.Check(url, "main"); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: got %v, want words with %q", url, err, word)
+		}
+	}
+	if err := newBench(t, observe.Options{}).observer.Check(allowed.URL(), "main"); err == nil || !strings.Contains(err.Error(), "--allow-file-remotes") {
+		t.Errorf("file:// without leave: got %v", err)
+	}
+	if err := b.observer.Check(allowed.URL(), "main"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTree(t *testing.T) {
+	repo := gittest.New(t).Write("README.md", "hello", "modules/web/main.tf", "# web", "modules/web/sub/x.tf", "# x")
+	repo.Write("run.sh", "#!/bin/sh\n").Git("add", "run.sh")
+	repo.Git("update-index", "--chmod=+x", "run.sh")
+	repo.Git("config", "core.fileMode", "false")
+	repo.Symlink("../../README.md", "modules/web/link.md").Symlink("/etc/passwd", "passwd")
+	repo.Commit("start")
+	b := newBench(t, fileOptions(repo))
+	b.connect(repo.URL(), "main", "")
+	revision := b.mustPoll()
+	tree, err := b.observer.Tree(t.Context(), b.org, revision.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.Git("rm", "--quiet", "--cached", "modules/web/link.md", "passwd") // fstest opens all that it finds
+	repo.Remove("modules/web/link.md", "passwd").Commit("without links")
+	plain, err := b.observer.Tree(t.Context(), b.org, b.mustPoll().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(plain, "README.md", "modules/web/main.tf", "modules/web/sub/x.tf", "run.sh"); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := plain.Stat("run.sh"); err != nil || info.Mode() != 0o755 {
+		t.Errorf("run.sh is %v, %v", info.Mode(), err)
+	}
+
+	for _, path := range []string{"passwd", "modules/web/link.md"} {
+		if _, err := fs.ReadFile(tree, path); !errors.Is(err, observe.ErrLink) {
+			t.Errorf("%s was read: %v", path, err)
+		}
+		if _, err := tree.Open(path); !errors.Is(err, observe.ErrLink) {
+			t.Errorf("%s was opened: %v", path, err)
+		}
+		if info, err := fs.Stat(tree, path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is seen as %v, %v", path, info, err)
+		}
+	}
+	if _, err := tree.Open("passwd/x"); !errors.Is(err, observe.ErrLink) {
+		t.Errorf("a path through a link: %v", err)
+	}
+	if target, err := tree.ReadLink("passwd"); err != nil || target != "/etc/passwd" {
+		t.Errorf("got %q, %v", target, err)
+	}
+	want := repo.Git("rev-parse", revision.Commit+":modules/web")
+	if hash, there := tree.Hash("modules/web"); !there || hash != want {
+		t.Errorf("the hash of modules/web is %q, want %q", hash, want)
+	}
+	if hash, there := tree.Hash("."); !there || hash != revision.Tree {
+		t.Errorf("the hash of the root is %q, want %q", hash, revision.Tree)
+	}
+	for _, missing := range []string{"nothing", "README.md", "../x", "modules/web/link.md"} {
+		if _, there := tree.Hash(missing); there {
+			t.Errorf("%s has a tree hash", missing)
+		}
+	}
+	if tree.Err() != nil {
+		t.Error(tree.Err())
+	}
+}
+
+// A mirror is a cache: it may be lost or damaged at any time.
+func TestLostAndDamagedMirrors(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1", "dir/b", "1")
+	repo.Commit("start")
+	server := repo.Serve("", nil)
+	for name, url := range map[string]string{"file": repo.URL(), "https": server.URL} {
+		for damage, do := range map[string]func(string) error{
+			"gone":  os.RemoveAll,
+			"empty": func(dir string) error { return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)) },
+			"without objects": func(dir string) error {
+				return eachFile(dir, func(file string) error {
+					if strings.Contains(file, "/objects/") {
+						return os.Remove(file)
+					}
+					return nil
+				})
+			},
+			"garbage": func(dir string) error {
+				return eachFile(dir, func(file string) error {
+					if strings.Contains(file, "/objects/") {
+						return errors.Join(os.Chmod(file, 0o600), os.WriteFile(file, []byte("garbage"), 0o600))
+					}
+					return nil
+				})
+			},
+		} {
+			t.Run(name+"/"+damage, func(t *testing.T) {
+				options := fileOptions(repo)
+				options.AllowPrivate, options.Roots = true, server.Roots
+				b := newBench(t, options)
+				b.connect(url, "main", "")
+				first := b.mustPoll()
+				mirrors, err := filepath.Glob(filepath.Join(b.options.MirrorDir, b.org, "*"))
+				if err != nil || len(mirrors) != 1 {
+					t.Fatalf("got the mirrors %v, %v", mirrors, err)
+				}
+				if err := do(mirrors[0]); err != nil {
+					t.Fatal(err)
+				}
+				tree, err := b.observer.Tree(t.Context(), b.org, first.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if content, err := fs.ReadFile(tree, "dir/b"); err != nil || string(content) != "1" {
+					t.Fatalf("read %q, %v", content, err)
+				}
+				if err := do(mirrors[0]); err != nil {
+					t.Fatal(err)
+				}
+				repo.Write("dir/b", repo.Head()).Commit("next")
+				second := b.mustPoll()
+				if diff := cmp.Diff([]string{"dir/b"}, changed(t, second)); diff != "" {
+					t.Fatal(diff)
+				}
+				repo.Git("reset", "--quiet", "--hard", first.Commit)
+			})
+		}
+	}
+}
+
+func eachFile(dir string, do func(string) error) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return do(path)
+	})
+}
+
+// A reader that meets damage says so in a way that is no fault of the repository, and the next reader gets a new mirror.
+func TestDamageUnderAReader(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	b := newBench(t, fileOptions(repo))
+	b.connect(repo.URL(), "main", "")
+	revision := b.mustPoll()
+	tree, err := b.observer.Tree(t.Context(), b.org, revision.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(b.options.MirrorDir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.ReadFile(tree, "a"); !errors.Is(err, observe.ErrMirror) || !errors.Is(tree.Err(), observe.ErrMirror) {
+		t.Fatalf("got %v and %v, want ErrMirror", err, tree.Err())
+	}
+	if tree, err = b.observer.Tree(t.Context(), b.org, revision.ID); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := fs.ReadFile(tree, "a"); err != nil || string(content) != "1" {
+		t.Fatalf("read %q, %v", content, err)
+	}
+}
+
+// When the old commit is gone everywhere, what changed is not known, and the revision says so.
+func TestACommitThatIsGoneEverywhere(t *testing.T) {
+	t.Run("file", func(t *testing.T) { testACommitThatIsGone(t, func(repo *gittest.Repo) string { return repo.URL() }) })
+	t.Run("https", func(t *testing.T) {
+		testACommitThatIsGone(t, func(repo *gittest.Repo) string { return repo.Serve("", nil).URL })
+	})
+}
+
+func testACommitThatIsGone(t *testing.T, address func(*gittest.Repo) string) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	options := fileOptions(repo)
+	options.AllowPrivate, options.Roots = true, repo.Serve("", nil).Roots
+	b := newBench(t, options)
+	b.connect(address(repo), "main", "")
+	first := b.mustPoll()
+	if err := os.RemoveAll(b.options.MirrorDir); err != nil {
+		t.Fatal(err)
+	}
+	repo.Write("a", "2").Git("commit", "--quiet", "--all", "--amend", "--message", "other")
+	repo.Git("reflog", "expire", "--expire=now", "--all")
+	repo.Git("gc", "--quiet", "--prune=now")
+	revision := b.mustPoll()
+	if revision.ChangedPaths != nil || !revision.Forced || !strings.Contains(revision.Reason, "what changed is not known") {
+		t.Fatalf("got %+v", revision)
+	}
+	if _, err := b.observer.Tree(t.Context(), b.org, first.ID); err == nil || !strings.Contains(err.Error(), "does not give this commit") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// Two replicas that look at the same moment make one revision.
+func TestTwoReplicas(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	b := newBench(t, fileOptions(repo))
+	b.connect(repo.URL(), "main", "")
+	options := b.options
+	options.MirrorDir = filepath.Join(t.TempDir(), "mirrors")
+	other := observe.New(b.store, b.identity, options)
+	for round := range 5 {
+		repo.Write("a", strings.Repeat("x", round+2)).Commit("more")
+		var wait sync.WaitGroup
+		for _, observer := range []*observe.Observer{b.observer, other, b.observer, other} {
+			wait.Go(func() {
+				if err := observer.Poll(t.Context(), b.org, b.watch); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if _, revision := b.now(); int(revision.Number) != round+1 || revision.Commit != repo.Head() {
+			t.Fatalf("round %d ended with revision %d", round, revision.Number)
+		}
+	}
+}
+
+// A watch that nobody reads is not polled.
+func TestUnwatched(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	b := newBench(t, fileOptions(repo))
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		watch, err := b.observer.Watch(ctx, tx, repo.URL(), "main", "")
+		b.watch = watch.ID
+		return err
+	})
+	if _, revision := b.poll(); revision != nil {
+		t.Fatal("a watch that nobody reads was polled")
+	}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.DueOf(ctx, b.org, store.DueWatch, b.watch); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("it is still due: %v", err)
+		}
+		return nil
+	})
+}
+
+// Trees that a git client would never make are refused, and nothing of them is read.
+func TestHostileTrees(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	b := newBench(t, fileOptions(repo))
+	b.connect(repo.URL(), "main", "")
+	b.mustPoll()
+	blob := repo.Git("rev-parse", "HEAD:a")
+	for _, name := range []string{"..", ".git", "a\\b"} {
+		tree := mktree(t, repo, "100644 blob "+blob+"\t"+name)
+		repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", "HEAD", "-m", "evil", tree))
+		b.trouble("rename it")
+	}
+	// Ten levels, each naming the next one ten times: ten thousand million files in a few hundred bytes.
+	tree := mktree(t, repo, "100644 blob "+blob+"\tf")
+	for range 10 {
+		var lines []string
+		for _, name := range strings.Split("abcdefghij", "") {
+			lines = append(lines, "040000 tree "+tree+"\t"+name)
+		}
+		tree = mktree(t, repo, lines...)
+	}
+	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", "HEAD", "-m", "bomb", tree))
+	b.trouble("more than 500000 files")
+}

@@ -1,0 +1,82 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Tree gives the files of a revision, from the mirror or, when that was lost, fetched again. A *Trouble says that the repository no
+// longer gives the commit.
+func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, error) {
+	var (
+		revision store.Revision
+		watch    store.Watch
+		with     login
+	)
+	err := o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
+		if revision, err = tx.WatchRevision(ctx, org, revisionID); err != nil {
+			return err
+		}
+		if watch, err = tx.WatchToPoll(ctx, org, revision.WatchID); err != nil {
+			return err
+		}
+		with, err = o.loginOf(ctx, tx, watch)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read revision %s: %w", revisionID, err)
+	}
+	var read *Tree
+	err = o.mirrors.with(ctx, org, watch.Url, func(m *mirror) error {
+		if m.whole(plumbing.NewHash(revision.Tree)) != nil {
+			// Only now: what the mirror has can be read while the remote is away.
+			from, err := o.remoteOf(watch.Url, with)
+			if err != nil {
+				return err
+			}
+			if err := retrieve(ctx, m, from, watch, revision); err != nil {
+				return err
+			}
+		}
+		read = &Tree{
+			Commit: revision.Commit, root: plumbing.NewHash(revision.Tree),
+			dir: m.dir, store: m.store, known: map[plumbing.Hash][]object.TreeEntry{},
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", short(revision.Commit), incomplete(watch.Url, err))
+	}
+	return read, nil
+}
+
+// retrieve fetches the commit of a revision again: by its hash, or, from servers that give only what a ref points at, with the
+// history of the watched ref.
+func retrieve(ctx context.Context, m *mirror, from remote, watch store.Watch, revision store.Revision) error {
+	commit, tree := plumbing.NewHash(revision.Commit), plumbing.NewHash(revision.Tree)
+	refused := from.fetch(ctx, m, commit, plumbing.ZeroHash, 1)
+	if refused == nil || !refusedCommit(refused) {
+		if refused != nil {
+			return refused
+		}
+		return m.whole(tree)
+	}
+	tip, err := findTip(ctx, from, watch)
+	if err != nil {
+		return err
+	}
+	for _, depth := range depths {
+		if err := from.fetch(ctx, m, tip.object, plumbing.ZeroHash, depth); err != nil {
+			return err
+		}
+		if m.whole(tree) == nil {
+			return nil
+		}
+	}
+	return refused
+}

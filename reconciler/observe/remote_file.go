@@ -1,0 +1,252 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+// fileRemote is a repository on this machine. It is read directly, object by object; no program of it or of git is run.
+type fileRemote struct {
+	url   string
+	store *filesystem.Storage
+}
+
+// errRefused says that a repository on this machine is not one that may be read, whether it is there or not.
+var errRefused = errors.New("not below an allowed directory")
+
+// openFileRemote opens the repository at a path that lies, with all links on the way resolved, below one of the allowed directories.
+// Of what lies elsewhere it does not even say whether it is there.
+func openFileRemote(url, dir string, allowed []string) (*fileRemote, error) {
+	if len(allowed) == 0 {
+		return nil, &Trouble{Words: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errRefused}
+	}
+	resolved, err := filepath.EvalSymlinks(filepath.Clean(dir))
+	if err != nil {
+		if belowAny(filepath.Clean(dir), allowed) {
+			return nil, troubled("%s: there is no such directory; check the address", url)
+		}
+		return nil, refuseFile(url, allowed)
+	}
+	if !belowAny(resolved, allowed) {
+		return nil, refuseFile(url, allowed)
+	}
+	gitDir, err := findGitDir(url, resolved, allowed)
+	if err != nil {
+		return nil, err
+	}
+	// Bound: a link inside of the repository's own directory cannot lead a read out of it either.
+	root := osfs.New(gitDir, osfs.WithBoundOS())
+	return &fileRemote{url: url, store: filesystem.NewStorage(root, cache.NewObjectLRU(16*cache.MiByte))}, nil
+}
+
+func refuseFile(url string, allowed []string) error {
+	words := fmt.Sprintf("%s is not below a directory from which repositories may be read (%s); start the control plane with --allow-file-remotes for it", url, strings.Join(allowed, ", "))
+	return &Trouble{Words: words, Err: errRefused}
+}
+
+func belowAny(dir string, allowed []string) bool {
+	for _, root := range allowed {
+		if resolved, err := filepath.EvalSymlinks(root); err == nil && below(dir, resolved) {
+			return true
+		}
+		if below(dir, filepath.Clean(root)) {
+			return true
+		}
+	}
+	return false
+}
+
+func below(dir, root string) bool {
+	relative, err := filepath.Rel(root, dir)
+	return err == nil && filepath.IsLocal(relative)
+}
+
+// findGitDir finds the directory that holds the objects: of a bare repository, or the .git of a checked-out one.
+func findGitDir(url, dir string, allowed []string) (string, error) {
+	dotGit := filepath.Join(dir, ".git")
+	info, err := os.Lstat(dotGit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		dotGit = dir
+	case err != nil:
+		return "", troubled("%s cannot be read by the control plane (%s); let its user read it", url, plainText(err.Error(), 200))
+	case info.Mode().IsRegular():
+		return "", troubled("%s is a linked worktree or a submodule; name the main repository", url)
+	}
+	resolved, err := filepath.EvalSymlinks(dotGit)
+	if err != nil || !belowAny(resolved, allowed) {
+		return "", refuseFile(url, allowed)
+	}
+	for _, needed := range []string{"HEAD", "objects"} {
+		if _, err := os.Stat(filepath.Join(resolved, needed)); err != nil {
+			return "", troubled("%s is not a git repository; run `git init` there and commit, or check the address", url)
+		}
+	}
+	return resolved, nil
+}
+
+func (r *fileRemote) refs(ctx context.Context) (tips, error) {
+	listed, err := r.store.IterReferences()
+	if err != nil {
+		return nil, explain(ctx, r.url, err)
+	}
+	found := tips{}
+	err = listed.ForEach(func(ref *plumbing.Reference) error {
+		name := ref.Name().String()
+		if ref.Type() != plumbing.HashReference || !strings.HasPrefix(name, "refs/") {
+			return nil
+		}
+		if len(found) == maxRefs {
+			return troubled("%s has more than %d branches and tags; remove old ones", r.url, maxRefs)
+		}
+		found[name] = tip{name: name, object: ref.Hash(), commit: r.peel(ref.Hash())}
+		return nil
+	})
+	if err != nil {
+		return nil, explain(ctx, r.url, err)
+	}
+	if len(found) == 0 {
+		return nil, troubled("%s has no commits yet; commit and push", r.url)
+	}
+	return found, nil
+}
+
+// peel gives the commit that a tag object leads to; what cannot be read stays as it is, and fails when it is fetched.
+func (r *fileRemote) peel(hash plumbing.Hash) plumbing.Hash {
+	for range 8 {
+		tag, err := object.GetTag(r.store, hash)
+		if err != nil {
+			return hash
+		}
+		hash = tag.Target
+	}
+	return hash
+}
+
+func (r *fileRemote) fetch(ctx context.Context, into *mirror, want, _ plumbing.Hash, depth int) error {
+	copying := objectCopy{ctx: ctx, from: r.store, into: into}
+	commit, err := copying.commit(want)
+	if err == nil {
+		err = copying.history(commit, depth)
+	}
+	if errors.Is(err, plumbing.ErrObjectNotFound) && commit == nil {
+		err = fmt.Errorf("%w: %s", errNotOurs, want)
+	}
+	return explain(ctx, r.url, err)
+}
+
+// objectCopy copies objects that a mirror does not have.
+type objectCopy struct {
+	ctx    context.Context
+	from   *filesystem.Storage
+	into   *mirror
+	copied int
+}
+
+// commit copies a commit with its tree, and the tag objects that lead to it.
+func (c *objectCopy) commit(hash plumbing.Hash) (*object.Commit, error) {
+	for range 8 {
+		found, err := object.GetObject(c.from, hash)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.one(hash); err != nil {
+			return nil, err
+		}
+		switch found := found.(type) {
+		case *object.Commit:
+			return found, c.tree(found.TreeHash, 0)
+		case *object.Tag:
+			hash = found.Target
+		default:
+			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit", found.Type())
+		}
+	}
+	return nil, troubled("the tag leads through too many other tags; name the commit")
+}
+
+// tree copies a directory from the bottom up: a tree that a mirror has, it has whole.
+func (c *objectCopy) tree(hash plumbing.Hash, deep int) error {
+	if c.into.has(hash) {
+		return nil
+	}
+	if deep > maxDeep {
+		return troubled("the repository has directories more than %d deep; flatten them", maxDeep)
+	}
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	found, err := object.GetTree(c.from, hash)
+	if err != nil {
+		return err
+	}
+	for _, entry := range found.Entries {
+		switch {
+		case isDir(entry):
+			err = c.tree(entry.Hash, deep+1)
+		case isSubmodule(entry) || c.into.has(entry.Hash):
+		default:
+			err = c.one(entry.Hash)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.one(hash)
+}
+
+// history copies the commits, without their trees, that lead to one, so that the mirror can tell whether a branch was rewritten.
+func (c *objectCopy) history(commit *object.Commit, depth int) error {
+	level := commit.ParentHashes
+	for copied := 1; copied < depth && len(level) > 0; {
+		var next []plumbing.Hash
+		for _, hash := range level {
+			if copied++; copied > depth {
+				break
+			}
+			parent, err := object.GetCommit(c.from, hash)
+			if errors.Is(err, plumbing.ErrObjectNotFound) {
+				continue // the repository is itself shallow
+			}
+			if err != nil {
+				return err
+			}
+			if err := c.one(hash); err != nil {
+				return err
+			}
+			next = append(next, parent.ParentHashes...)
+		}
+		level = next
+	}
+	return nil
+}
+
+func (c *objectCopy) one(hash plumbing.Hash) error {
+	if c.into.has(hash) {
+		return nil
+	}
+	size, err := c.from.EncodedObjectSize(hash)
+	if err != nil {
+		return err
+	}
+	if c.copied++; size > maxPackBytes || c.copied > 2*maxEntries {
+		return errTooMuch
+	}
+	found, err := c.from.EncodedObject(plumbing.AnyObject, hash)
+	if err != nil {
+		return err
+	}
+	_, err = c.into.store.SetEncodedObject(found)
+	return err
+}

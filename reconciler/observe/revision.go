@@ -1,0 +1,132 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// keepRevision adds what was seen as the watch's newest revision, unless somebody else has moved the watch since the look began: then
+// what was seen may be the older of the two, and the watch is looked at once more.
+func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting) error {
+	changed, err := changedJSON(seen.changed, at.previous)
+	if err != nil {
+		return err
+	}
+	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
+		if err != nil {
+			return err
+		}
+		if !same(watch.RevisionID, at.watch.RevisionID) {
+			return tx.Enqueue(ctx, queue.Poll{Org: org, Watch: watch.ID})
+		}
+		previous := ""
+		if at.previous != nil {
+			previous = at.previous.Commit
+		}
+		revision, err := tx.AddRevision(ctx, store.AddRevisionParams{
+			OrgID: org, ID: id.New("rev"), WatchID: watch.ID,
+			Commit: seen.commit.Hash.String(), Tree: seen.commit.TreeHash.String(), Previous: previous,
+			Forced: seen.kin == rewritten, ChangedPaths: changed,
+			Subject: subject(seen.commit.Message), Author: plainText(seen.commit.Author.Name, 100),
+			Reason: reason(watch, at.previous, seen),
+		})
+		if err != nil {
+			return err
+		}
+		now := o.options.Now()
+		if err := tx.MoveWatch(ctx, store.MoveWatchParams{RevisionID: &revision.ID, CheckedAt: &now, OrgID: org, ID: watch.ID}); err != nil {
+			return err
+		}
+		if err := o.due(ctx, tx, watch.ID, o.options.Interval); err != nil {
+			return err
+		}
+		return enqueueReaders(ctx, tx, watch.ID)
+	})
+}
+
+// enqueueReaders has the catalog look at every app that reads a watch.
+func enqueueReaders(ctx context.Context, tx *store.Tx, watchID string) error {
+	apps, err := tx.AppsOfWatch(ctx, tx.Org, watchID)
+	if err != nil {
+		return err
+	}
+	for _, app := range apps {
+		if err := tx.Enqueue(ctx, queue.Catalog{Org: tx.Org, App: app}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepChecked notes a look that found nothing new.
+func (o *Observer) keepChecked(ctx context.Context, org string, at position) error {
+	now := o.options.Now()
+	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.SetWatchChecked(ctx, &now, org, at.watch.ID); err != nil {
+			return err
+		}
+		return o.due(ctx, tx, at.watch.ID, o.options.Interval)
+	})
+}
+
+// keepTrouble notes why the repository cannot be read. checked_at stays at the last look that succeeded: the pause before the next
+// look grows with the time since.
+func (o *Observer) keepTrouble(ctx context.Context, org string, at position, trouble *Trouble) error {
+	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.SetWatchError(ctx, plainText(trouble.Words, 2000), org, at.watch.ID); err != nil {
+			return err
+		}
+		return o.due(ctx, tx, at.watch.ID, o.pauseInTrouble(at.watch))
+	})
+}
+
+// changedJSON is the changed_paths column: null for the first revision and when what changed is not known.
+func changedJSON(changed []string, previous *store.Revision) (json.RawMessage, error) {
+	if changed == nil || previous == nil {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(changed)
+	if err != nil {
+		return nil, fmt.Errorf("write changed paths: %w", err)
+	}
+	return encoded, nil
+}
+
+// reason says why a revision was made.
+func reason(watch store.Watch, previous *store.Revision, seen sighting) string {
+	ref, now := plainText(watch.Ref, 100), short(seen.commit.Hash.String())
+	what := now
+	if said := subject(seen.commit.Message); said != "" {
+		what += fmt.Sprintf(" (%q by %s)", said, plainText(seen.commit.Author.Name, 100))
+	}
+	if previous == nil {
+		return fmt.Sprintf("the first look at %s of %s found commit %s", ref, watch.Url, what)
+	}
+	verb := "moved"
+	if seen.kin == rewritten {
+		verb = "was force-pushed"
+	}
+	sentence := fmt.Sprintf("%s %s from %s to %s", ref, verb, short(previous.Commit), what)
+	if seen.kin == unknown {
+		sentence += "; the history between them is too long to tell whether it was force-pushed"
+	}
+	if seen.unknownWhy != "" {
+		sentence += "; " + seen.unknownWhy
+	}
+	return sentence
+}
+
+// subject is the first line of a commit's message.
+func subject(message string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	return plainText(first, 120)
+}
+
+func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

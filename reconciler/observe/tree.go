@@ -1,0 +1,310 @@
+package observe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+// maxFile bounds one file that is read from a repository.
+const maxFile = 64 << 20
+
+// ErrLink is wrapped when a path leads through a symbolic link: none is ever followed.
+var ErrLink = errors.New("is a symbolic link, and links in repositories are not followed")
+
+// ErrMirror is wrapped when a file cannot be read because the mirror was lost or damaged meanwhile. It says nothing about the
+// repository; whoever meets it tries again later.
+var ErrMirror = errors.New("the mirror was lost while it was read; it is made anew at the next try")
+
+// Tree is the files of one commit as a read-only fs.FS. Open, Stat and ReadDir do not follow symbolic links: a link is seen as
+// fs.ModeSymlink and can only be asked for its target. Submodules are not there. It may be used by many goroutines.
+type Tree struct {
+	// Commit is the full hash of the commit.
+	Commit string
+
+	root  plumbing.Hash
+	dir   string // of the mirror
+	mu    sync.Mutex
+	store *filesystem.Storage
+	known map[plumbing.Hash][]object.TreeEntry
+	err   error
+}
+
+var (
+	_ fs.ReadDirFS  = (*Tree)(nil)
+	_ fs.ReadFileFS = (*Tree)(nil)
+	_ fs.ReadLinkFS = (*Tree)(nil)
+	_ fs.StatFS     = (*Tree)(nil)
+)
+
+// Hash gives the git tree hash of a directory ("." is the root), its identity; false when there is no such directory.
+func (t *Tree) Hash(dir string) (string, bool) {
+	entry, err := t.find("hash", dir)
+	if err != nil || !isDir(entry) {
+		return "", false
+	}
+	return entry.Hash.String(), true
+}
+
+// Err gives the first damage of the mirror that a reader met, wrapping ErrMirror. Whoever reads the tree through code that has errors
+// of its own asks here before believing them.
+func (t *Tree) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// Open opens a file or a directory.
+func (t *Tree) Open(name string) (fs.File, error) {
+	entry, err := t.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	info := t.info(name, entry)
+	switch {
+	case isLink(entry):
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrLink}
+	case isDir(entry):
+		listed, err := t.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		return &openDir{info: info, left: listed}, nil
+	}
+	content, err := t.content("open", name, entry)
+	if err != nil {
+		return nil, err
+	}
+	return &openFile{info: info, Reader: bytes.NewReader(content)}, nil
+}
+
+// ReadFile gives the content of a file.
+func (t *Tree) ReadFile(name string) ([]byte, error) {
+	entry, err := t.find("read", name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isLink(entry):
+		return nil, &fs.PathError{Op: "read", Path: name, Err: ErrLink}
+	case isDir(entry):
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
+	}
+	return t.content("read", name, entry)
+}
+
+// Stat describes what is at a path; of a symbolic link, the link.
+func (t *Tree) Stat(name string) (fs.FileInfo, error) {
+	entry, err := t.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return t.info(name, entry), nil
+}
+
+// Lstat is Stat.
+func (t *Tree) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
+
+// ReadLink gives the target of a symbolic link.
+func (t *Tree) ReadLink(name string) (string, error) {
+	entry, err := t.find("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	if !isLink(entry) {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	target, err := t.content("readlink", name, entry)
+	return string(target), err
+}
+
+// ReadDir lists a directory, sorted by name.
+func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
+	entry, err := t.find("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	if !isDir(entry) {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errors.New("is not a directory")}
+	}
+	entries, err := t.entries(entry.Hash)
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	listed := make([]fs.DirEntry, 0, len(entries))
+	for _, entry := range entries {
+		if !isSubmodule(entry) {
+			listed = append(listed, fs.FileInfoToDirEntry(t.info(path.Join(name, entry.Name), entry)))
+		}
+	}
+	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return listed, nil
+}
+
+// find walks down to a path.
+func (t *Tree) find(op, name string) (object.TreeEntry, error) {
+	if !fs.ValidPath(name) {
+		return object.TreeEntry{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	at := object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: t.root}
+	if name == "." {
+		return at, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if isLink(at) {
+			return at, &fs.PathError{Op: op, Path: name, Err: ErrLink}
+		}
+		if !isDir(at) {
+			return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+		}
+		entries, err := t.entries(at.Hash)
+		if err != nil {
+			return at, &fs.PathError{Op: op, Path: name, Err: err}
+		}
+		found := slices.IndexFunc(entries, func(entry object.TreeEntry) bool { return entry.Name == part && !isSubmodule(entry) })
+		if found < 0 {
+			return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+		}
+		at = entries[found]
+	}
+	return at, nil
+}
+
+func (t *Tree) entries(hash plumbing.Hash) ([]object.TreeEntry, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known, there := t.known[hash]; there {
+		return known, nil
+	}
+	entries, err := readTree(t.store, hash)
+	if err != nil {
+		return nil, t.damaged(err)
+	}
+	t.known[hash] = entries
+	return entries, nil
+}
+
+func (t *Tree) content(op, name string, entry object.TreeEntry) ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if size, err := t.store.EncodedObjectSize(entry.Hash); err != nil {
+		return nil, &fs.PathError{Op: op, Path: name, Err: t.damaged(err)}
+	} else if size > maxFile {
+		return nil, &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("has more than %d MiB; keep large files out of the repository", maxFile>>20)}
+	}
+	content, err := t.blob(entry.Hash)
+	if err != nil {
+		return nil, &fs.PathError{Op: op, Path: name, Err: t.damaged(err)}
+	}
+	return content, nil
+}
+
+func (t *Tree) blob(hash plumbing.Hash) ([]byte, error) {
+	found, err := object.GetBlob(t.store, hash)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := found.Reader()
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(reader, maxFile))
+	return content, errors.Join(err, reader.Close())
+}
+
+// damaged notes the first damage, and leaves word for whoever opens the mirror next. Its caller holds the lock.
+func (t *Tree) damaged(err error) error {
+	err = fmt.Errorf("%w: %w", ErrMirror, err)
+	if t.err == nil {
+		t.err = err
+		// If even this cannot be written, the next opening finds the damage by itself.
+		_ = os.WriteFile(brokenMark(t.dir), nil, 0o600)
+	}
+	return err
+}
+
+// info describes an entry. The mode is git's one bit; times are zero, for a commit's files have none.
+func (t *Tree) info(name string, entry object.TreeEntry) fs.FileInfo {
+	described := fileInfo{name: path.Base(name), mode: 0o644}
+	switch {
+	case isDir(entry):
+		described.mode = fs.ModeDir | 0o755
+	case isLink(entry):
+		described.mode = fs.ModeSymlink | 0o777
+	case entry.Mode == filemode.Executable:
+		described.mode = 0o755
+	}
+	if !isDir(entry) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		size, err := t.store.EncodedObjectSize(entry.Hash)
+		if err != nil {
+			_ = t.damaged(err)
+		}
+		described.size = size
+	}
+	return described
+}
+
+// fileInfo describes a file of a commit.
+type fileInfo struct {
+	name string
+	mode fs.FileMode
+	size int64
+}
+
+func (i fileInfo) Name() string       { return i.name }
+func (i fileInfo) Size() int64        { return i.size }
+func (i fileInfo) Mode() fs.FileMode  { return i.mode }
+func (i fileInfo) ModTime() time.Time { return time.Time{} }
+func (i fileInfo) IsDir() bool        { return i.mode.IsDir() }
+func (i fileInfo) Sys() any           { return nil }
+
+// openFile is a file that was read whole when it was opened.
+type openFile struct {
+	*bytes.Reader
+	info fs.FileInfo
+}
+
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *openFile) Close() error               { return nil }
+
+// openDir is a directory that was listed when it was opened.
+type openDir struct {
+	info fs.FileInfo
+	left []fs.DirEntry
+}
+
+func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
+func (d *openDir) Close() error               { return nil }
+func (d *openDir) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.info.Name(), Err: errors.New("is a directory")}
+}
+
+func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		listed := d.left
+		d.left = nil
+		return listed, nil
+	}
+	if len(d.left) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.left))
+	listed := d.left[:n]
+	d.left = d.left[n:]
+	return listed, nil
+}

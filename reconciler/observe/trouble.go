@@ -1,0 +1,115 @@
+package observe
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"unicode"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+// Trouble is what keeps a repository from being read, in words for the person who can change it. It is kept with the watch and looked
+// at again later by itself; it is not a fault of the control plane.
+type Trouble struct {
+	// Words is a sentence that ends with what to do.
+	Words string
+	// Err is the cause, when there is one.
+	Err error
+}
+
+// Error gives the words.
+func (t *Trouble) Error() string { return t.Words }
+
+// Unwrap gives the cause.
+func (t *Trouble) Unwrap() error { return t.Err }
+
+// troubled makes a Trouble without a cause.
+func troubled(format string, arguments ...any) *Trouble {
+	return &Trouble{Words: fmt.Sprintf(format, arguments...)}
+}
+
+// errNotOurs is wrapped when a server has a commit perhaps, but does not give it because no ref leads to it.
+var errNotOurs = errors.New("no ref of the repository leads to the commit")
+
+// explain puts what went wrong between us and a server in words. The caller's own end (a cancelled context) stays what it is.
+func explain(ctx context.Context, url string, err error) error {
+	var trouble *Trouble
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if errors.As(cause(err), &trouble) {
+		return trouble
+	}
+	return &Trouble{Words: words(url, cause(err)), Err: err}
+}
+
+// cause takes off the wrappers of the git library that hide what they wrap.
+func cause(err error) error {
+	for {
+		var unexpected *plumbing.UnexpectedError
+		var permanent *plumbing.PermanentError
+		switch {
+		case errors.As(err, &unexpected):
+			err = unexpected.Err
+		case errors.As(err, &permanent):
+			err = permanent.Err
+		default:
+			return err
+		}
+	}
+}
+
+func words(url string, err error) string {
+	var (
+		answer   *githttp.Err
+		dial     *net.OpError
+		lookup   *net.DNSError
+		unproven *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.Is(err, transport.ErrAuthenticationRequired):
+		return url + " asks for a credential, or does not know the one that it was given; add one with `nuon credentials create` and name it for the app"
+	case errors.Is(err, transport.ErrAuthorizationFailed):
+		return url + " knows the credential but does not let it read; give its token read access to the repository's contents"
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return url + " is not there, or not for this credential; check the address, and that the token may read it"
+	case errors.Is(err, transport.ErrEmptyRemoteRepository):
+		return url + " has no commits yet; push one"
+	case strings.Contains(err.Error(), "not our ref"), errors.Is(err, errNotOurs):
+		return url + " does not give this commit: no branch or tag leads to it any more; push it to a branch, or name a branch or tag"
+	case errors.Is(err, errTooMuch):
+		return fmt.Sprintf("%s sends more than may be read (%v); keep large files out of the repository", url, err)
+	case errors.As(err, &lookup):
+		return fmt.Sprintf("the name %s is not known; check the address, and the name server of the control plane's machine", plainText(lookup.Name, 200))
+	case errors.As(err, &unproven):
+		return url + " does not prove who it is: " + plainText(unproven.Error(), 300) + "; put its authority's certificate into the system's trusted ones"
+	case errors.As(err, &answer):
+		return fmt.Sprintf("%s answers with HTTP status %d; check the address, and whether the server is well", url, answer.StatusCode())
+	case errors.Is(err, plumbing.ErrObjectNotFound):
+		return url + " lacks objects of its own history; run `git fsck` there, or push the branch again"
+	case errors.As(err, &dial):
+		return fmt.Sprintf("%s cannot be reached (%s); check the address, and that the control plane may connect to it", url, plainText(dial.Err.Error(), 200))
+	}
+	return fmt.Sprintf("%s cannot be read (%s); check that it is a git repository", url, plainText(err.Error(), 300))
+}
+
+// plainText makes one line of bounded length of what a stranger wrote: no control characters, no broken UTF-8.
+func plainText(text string, most int) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !unicode.IsPrint(r) && r != ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	clean = strings.TrimSpace(clean)
+	if runes := []rune(clean); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return clean
+}

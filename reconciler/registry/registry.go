@@ -1,0 +1,125 @@
+package registry
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/distribution/distribution/v3/configuration"
+	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // the one driver that is linked
+	"github.com/sirupsen/logrus"
+)
+
+// defaultMaxUpload bounds one request body when Options.MaxUploadBytes is zero.
+const defaultMaxUpload = 512 << 20
+
+// Options say what New needs.
+type Options struct {
+	// Dir is where blobs and manifests are kept; made with mode 0700 when missing.
+	Dir string
+	// Signer verifies the tokens of requests.
+	Signer Signer
+	// Log gets one line for every request that the registry itself failed; nil
+	// means none. Refusals are the client's to report.
+	Log *slog.Logger
+	// MaxUploadBytes bounds the body of one request; zero means 512 MiB.
+	MaxUploadBytes int64
+	// Now is the clock for expiry; nil means time.Now.
+	Now func() time.Time
+}
+
+// Registry is the embedded registry as an http.Handler for /v2/.
+type Registry struct {
+	app       *handlers.App
+	log       *slog.Logger
+	maxUpload int64
+}
+
+// New opens the registry over a directory. Close it when the server has stopped.
+func New(options Options) (opened *Registry, err error) {
+	if errRegister != nil {
+		return nil, fmt.Errorf("open registry: %w", errRegister)
+	}
+	if len(options.Signer.tokens) == 0 {
+		return nil, errors.New("open registry: it needs a signer made by NewSigner")
+	}
+	if err := os.MkdirAll(options.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open registry: %w", err)
+	}
+	// The handlers report a bad configuration by a panic.
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			opened, err = nil, fmt.Errorf("open registry at %s: %v", options.Dir, panicked)
+		}
+	}()
+	quietHandlers()
+	opened = &Registry{log: options.Log, maxUpload: options.MaxUploadBytes}
+	if opened.log == nil {
+		opened.log = slog.New(slog.DiscardHandler)
+	}
+	if opened.maxUpload == 0 {
+		opened.maxUpload = defaultMaxUpload
+	}
+	// The background context: the app lives until Close, not as long as a request.
+	opened.app = handlers.NewApp(context.Background(), configure(options))
+	return opened, nil
+}
+
+func configure(options Options) *configuration.Configuration {
+	now := options.Now
+	if now == nil {
+		now = time.Now
+	}
+	config := &configuration.Configuration{
+		Version: configuration.CurrentVersion,
+		Storage: configuration.Storage{
+			"filesystem": configuration.Parameters{"rootdirectory": options.Dir},
+			"delete":     configuration.Parameters{"enabled": false},
+			"redirect":   configuration.Parameters{"disable": true},
+		},
+		Auth: configuration.Auth{
+			controllerName: configuration.Parameters{"signer": options.Signer, "now": now},
+		},
+	}
+	config.HTTP.Secret = hex.EncodeToString(options.Signer.uploads)
+	// Relative, so that an upload's next address is right behind any proxy and no
+	// header of a client can bend it to another host.
+	config.HTTP.RelativeURLs = true
+	return config
+}
+
+// quietHandlers silences the handlers' own access log. They take their logger from
+// a package that only they can import, so the process-wide one is all there is to
+// turn off; nothing else of nuon logs through it.
+func quietHandlers() {
+	logrus.SetOutput(io.Discard)
+	logrus.SetLevel(logrus.PanicLevel)
+}
+
+// ServeHTTP answers one request of the OCI distribution protocol.
+func (r *Registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	answer := &response{ResponseWriter: w}
+	request = request.WithContext(context.WithValue(request.Context(), deniedKey{}, answer))
+	if request.Body != nil {
+		request.Body = http.MaxBytesReader(w, request.Body, r.maxUpload)
+	}
+	r.app.ServeHTTP(answer, request)
+	if answer.status >= http.StatusInternalServerError {
+		r.log.Error("registry could not answer", "method", request.Method, "path", request.URL.Path, "status", answer.status)
+	}
+}
+
+// Close ends what runs beside the requests. Call it after the server has stopped.
+func (r *Registry) Close() error {
+	if err := r.app.Shutdown(); err != nil {
+		return fmt.Errorf("close registry: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package registry
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content/memory"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+type rig struct {
+	dir    string
+	host   string
+	signer Signer
+	now    time.Time
+}
+
+// start serves a registry over dir; the clock is the rig's.
+func start(t *testing.T, dir string) *rig {
+	t.Helper()
+	made := &rig{dir: dir, signer: newSigner(t, serverKey), now: time.Now()}
+	opened, err := New(Options{Dir: dir, Signer: made.signer, Now: func() time.Time { return made.now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(opened)
+	t.Cleanup(func() {
+		server.Close()
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	made.host = strings.TrimPrefix(server.URL, "http://")
+	return made
+}
+
+func (r *rig) token(prefix string, actions ...string) string {
+	return r.signer.Issue(prefix, actions, r.now.Add(time.Hour))
+}
+
+func (r *rig) open(t *testing.T, repository string, credential artifact.Credential) *artifact.Repository {
+	t.Helper()
+	opened, err := artifact.Open(artifact.Reference{Host: r.host, Repository: repository, PlainHTTP: true}, credential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+func module(t *testing.T, content string) artifact.Artifact {
+	t.Helper()
+	files := []artifact.File{{Path: "main.tf", Content: []byte(content)}, {Path: "run.sh", Executable: true, Content: []byte("#!/bin/sh\n")}}
+	packed, err := artifact.Pack(artifact.MediaTerraform, files, map[string]string{artifact.AnnotationKind: "terraform_module"}, artifact.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed
+}
+
+func TestPushAndPull(t *testing.T) {
+	r := start(t, t.TempDir())
+	token := r.token("dev/vendor", ActionPull, ActionPush)
+	packed := module(t, "# one\n")
+	for name, credential := range map[string]artifact.Credential{
+		"basic":  artifact.Basic("anyone", token),
+		"bearer": artifact.Bearer(token),
+	} {
+		t.Run(name, func(t *testing.T) {
+			repository := r.open(t, "dev/vendor/hello/"+name, credential)
+			if there, err := repository.Has(t.Context(), packed.Digest()); there || err != nil {
+				t.Fatalf("before the push: %v, %v", there, err)
+			}
+			for range 2 {
+				digest, err := repository.Push(t.Context(), packed)
+				if err != nil || digest != packed.Digest() {
+					t.Fatalf("push gives %s, %v; want %s", digest, err, packed.Digest())
+				}
+			}
+			if there, err := repository.Has(t.Context(), packed.Digest()); !there || err != nil {
+				t.Fatalf("after the push: %v, %v", there, err)
+			}
+			back, err := repository.Pull(t.Context(), packed.Digest())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(packed, back); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSealedAndEmptyArtifacts(t *testing.T) {
+	r := start(t, t.TempDir())
+	repository := r.open(t, "dev/install/one", artifact.Bearer(r.token("dev/install", ActionPull, ActionPush)))
+	for name, packed := range map[string]artifact.Artifact{
+		"sealed": artifact.Wrap(artifact.MediaPlan, []byte(`{"key_id":"key-1","ciphertext":"AAAA"}`), nil),
+		"empty":  artifact.Wrap(artifact.MediaPlan, nil, nil),
+	} {
+		digest, err := repository.Push(t.Context(), packed)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		back, err := repository.Pull(t.Context(), digest)
+		if err != nil || string(back.Layer) != string(packed.Layer) || back.Form != artifact.FormSealed {
+			t.Errorf("%s came back as %q %s: %v", name, back.Layer, back.Form, err)
+		}
+	}
+}
+
+func TestKeptOverRestart(t *testing.T) {
+	dir := t.TempDir()
+	packed := module(t, "# kept\n")
+	first := start(t, dir)
+	if _, err := first.open(t, "dev/vendor/a", artifact.Bearer(first.token("dev", ActionPull, ActionPush))).Push(t.Context(), packed); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, dir)
+	// The token of the first is as good at the second: nothing of it is stored.
+	repository := second.open(t, "dev/vendor/a", artifact.Bearer(first.token("dev", ActionPull)))
+	if _, err := repository.Pull(t.Context(), packed.Digest()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	r := start(t, t.TempDir())
+	packed := module(t, "# x\n")
+	full := r.token("dev/vendor", ActionPull, ActionPush)
+	if _, err := r.open(t, "dev/vendor/a", artifact.Bearer(full)).Push(t.Context(), packed); err != nil {
+		t.Fatal(err)
+	}
+	expired := r.signer.Issue("dev/vendor", []string{ActionPull, ActionPush}, r.now.Add(-time.Second))
+	tests := map[string]struct {
+		repository string
+		credential artifact.Credential
+		pull, push artifact.Reason
+	}{
+		"no credential":    {"dev/vendor/a", artifact.Credential{}, artifact.Unauthorized, artifact.Unauthorized},
+		"wrong token":      {"dev/vendor/a", artifact.Bearer(full + "0"), artifact.Unauthorized, artifact.Unauthorized},
+		"wrong password":   {"dev/vendor/a", artifact.Basic("u", "hello"), artifact.Unauthorized, artifact.Unauthorized},
+		"expired":          {"dev/vendor/a", artifact.Bearer(expired), artifact.Unauthorized, artifact.Unauthorized},
+		"another prefix":   {"dev/install/a", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
+		"a longer name":    {"dev/vendors", artifact.Bearer(full), artifact.Forbidden, artifact.Forbidden},
+		"pull token":       {"dev/vendor/b", artifact.Bearer(r.token("dev/vendor", ActionPull)), artifact.NotFound, artifact.Forbidden},
+		"nothing of these": {"dev/vendor/c", artifact.Bearer(full), artifact.NotFound, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			repository := r.open(t, test.repository, test.credential)
+			var refusal *artifact.Error
+			_, err := repository.Pull(t.Context(), packed.Digest())
+			if !errors.As(err, &refusal) || refusal.Reason != test.pull {
+				t.Errorf("pull gives %v, want %s", err, test.pull)
+			}
+			_, err = repository.Push(t.Context(), packed)
+			if test.push == "" {
+				if err != nil {
+					t.Errorf("push gives %v", err)
+				}
+				return
+			}
+			if !errors.As(err, &refusal) || refusal.Reason != test.push {
+				t.Errorf("push gives %v, want %s", err, test.push)
+			}
+		})
+	}
+}
+
+// request speaks raw HTTP, for what a decent client never sends.
+func (r *rig) request(t *testing.T, method, path, token string) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.host+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		request.SetBasicAuth("u", token)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(body)
+}
+
+func TestTheDoor(t *testing.T) {
+	r := start(t, t.TempDir())
+	packed := module(t, "# door\n")
+	full := r.token("dev/vendor", ActionPull, ActionPush)
+	for _, repository := range []string{"dev/vendor/a", "dev/install/a"} {
+		prefix := strings.TrimSuffix(repository, "/a")
+		if _, err := r.open(t, repository, artifact.Bearer(r.token(prefix, ActionPull, ActionPush))).Push(t.Context(), packed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	layer := artifact.Digest(packed.Layer)
+	tests := map[string]struct {
+		method, path, token string
+		want                int
+	}{
+		"base without token":      {"GET", "/v2/", "", 401},
+		"base with token":         {"GET", "/v2/", full, 200},
+		"catalog":                 {"GET", "/v2/_catalog", full, 403},
+		"delete manifest":         {"DELETE", "/v2/dev/vendor/a/manifests/" + packed.Digest(), full, 403},
+		"delete blob":             {"DELETE", "/v2/dev/vendor/a/blobs/" + layer, full, 403},
+		"mount from elsewhere":    {"POST", "/v2/dev/vendor/b/blobs/uploads/?mount=" + layer + "&from=dev/install/a", full, 403},
+		"mount from own":          {"POST", "/v2/dev/vendor/b/blobs/uploads/?mount=" + layer + "&from=dev/vendor/a", full, 201},
+		"blob of another's":       {"GET", "/v2/dev/install/a/blobs/" + layer, full, 403},
+		"dots in the name":        {"GET", "/v2/dev/vendor/../install/a/blobs/" + layer, full, 403},
+		"encoded dots":            {"GET", "/v2/dev/vendor/%2e%2e/install/a/blobs/" + layer, full, 403},
+		"outside of the protocol": {"GET", "/debug/pprof/", full, 404},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer, body := r.request(t, test.method, test.path, test.token)
+			if answer.StatusCode != test.want {
+				t.Errorf("status %d, want %d: %s", answer.StatusCode, test.want, body)
+			}
+			if test.want == 401 && answer.Header.Get("WWW-Authenticate") != `Basic realm="nuon registry"` {
+				t.Errorf("challenge is %q", answer.Header.Get("WWW-Authenticate"))
+			}
+			if test.want == 403 && (!strings.Contains(body, "DENIED") || answer.Header.Get("WWW-Authenticate") != "") {
+				t.Errorf("a denial says %q, challenge %q", body, answer.Header.Get("WWW-Authenticate"))
+			}
+		})
+	}
+	if _, err := r.open(t, "dev/vendor/a", artifact.Bearer(full)).Pull(t.Context(), packed.Digest()); err != nil {
+		t.Errorf("after the refused deletes: %v", err)
+	}
+}
+
+func TestTamperedOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, dir)
+	packed := module(t, strings.Repeat("# tamper with this\n", 50))
+	repository := r.open(t, "dev/vendor/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush)))
+	if _, err := repository.Push(t.Context(), packed); err != nil {
+		t.Fatal(err)
+	}
+	for _, digest := range []string{artifact.Digest(packed.Layer), packed.Digest()} {
+		var blob string
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, strings.TrimPrefix(digest, "sha256:")+"/data") {
+				blob = path
+			}
+			return err
+		})
+		if err != nil || blob == "" {
+			t.Fatalf("the blob %s was not found: %v", digest, err)
+		}
+		content, err := os.ReadFile(blob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[len(content)/2] ^= 1
+		if err := os.WriteFile(blob, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err = repository.Pull(t.Context(), packed.Digest())
+		var refusal *artifact.Error
+		if !errors.As(err, &refusal) || refusal.Reason != artifact.Damaged {
+			t.Fatalf("with %s tampered with, the pull gives %v, want %s", digest, err, artifact.Damaged)
+		}
+	}
+}
+
+func TestAnOversizedUploadIsCut(t *testing.T) {
+	signer := newSigner(t, serverKey)
+	opened, err := New(Options{Dir: t.TempDir(), Signer: signer, MaxUploadBytes: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(opened)
+	t.Cleanup(server.Close)
+	r := &rig{host: strings.TrimPrefix(server.URL, "http://"), signer: signer, now: time.Now()}
+	repository := r.open(t, "dev/a", artifact.Bearer(r.token("dev", ActionPull, ActionPush)))
+	if _, err := repository.Push(t.Context(), artifact.Wrap(artifact.MediaPlan, make([]byte, 4096), nil)); err != nil {
+		t.Errorf("at the limit: %v", err)
+	}
+	if _, err := repository.Push(t.Context(), artifact.Wrap(artifact.MediaPlan, make([]byte, 8192), nil)); err == nil {
+		t.Error("twice the limit was taken")
+	}
+}
+
+// TestAForeignClient copies with oras itself, to show that nothing of pkg/artifact
+// is needed to read or write.
+func TestAForeignClient(t *testing.T) {
+	r := start(t, t.TempDir())
+	repository, err := remote.NewRepository(r.host + "/dev/vendor/foreign")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository.PlainHTTP = true
+	repository.Client = &auth.Client{Credential: auth.StaticCredential(r.host, auth.Credential{Username: "u", Password: r.token("dev", ActionPull, ActionPush)})}
+	store := memory.New()
+	described, err := oras.PackManifest(t.Context(), store, oras.PackManifestVersion1_1, "application/x-test", oras.PackManifestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Tag(t.Context(), described, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := oras.Copy(t.Context(), store, "v1", repository, "v1", oras.DefaultCopyOptions); err != nil {
+		t.Fatal(err)
+	}
+	back, err := oras.Copy(t.Context(), repository, "v1", memory.New(), "v1", oras.DefaultCopyOptions)
+	if err != nil || back.Digest != described.Digest {
+		t.Errorf("came back as %s: %v", back.Digest, err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	if _, err := New(Options{Dir: t.TempDir()}); err == nil {
+		t.Error("a registry without a signer was opened")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{Dir: file, Signer: newSigner(t, serverKey)}); err == nil {
+		t.Error("a file was taken for the data directory")
+	}
+}
