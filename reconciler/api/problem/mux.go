@@ -1,0 +1,38 @@
+package problem
+
+import (
+	"bytes"
+	"net/http"
+)
+
+// Mux serves a mux and says "no such route" and "no such method" as problems, too.
+func Mux(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		refused := refusal{header: http.Header{}}
+		handler.ServeHTTP(&refused, r)
+		if refused.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", refused.header.Get("Allow"))
+			Write(w, New(http.StatusMethodNotAllowed, "method_not_allowed", "This route does not take the method "+r.Method+".", "It takes "+refused.header.Get("Allow")+"."))
+			return
+		}
+		Write(w, New(http.StatusNotFound, "no_route", "There is no such route.", "The OpenAPI document lists all of them."))
+	})
+}
+
+// refusal catches what the mux itself would say.
+type refusal struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *refusal) Header() http.Header { return r.header }
+
+func (r *refusal) WriteHeader(status int) { r.status = status }
+
+func (r *refusal) Write(b []byte) (int, error) { return r.body.Write(b) }

@@ -1,0 +1,181 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+)
+
+// New gives the runner API with all its routes: those of the OpenAPI document, and /v2/ over the vendor's registry. log gets what a
+// client is not told; nil means none of it.
+func New(d *dispatch.Dispatch, vendor Blobs, log *slog.Logger) http.Handler {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	door := &door{dispatch: d, fail: problem.Writer(log)}
+	mux := http.NewServeMux()
+	strict := NewStrictHandlerWithOptions(handlers{d}, nil, StrictHTTPServerOptions{
+		RequestErrorHandlerFunc:  problem.Undecodable,
+		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { door.fail(w, r, faultOf(err)) },
+	})
+	HandlerWithOptions(strict, StdHTTPServerOptions{
+		BaseRouter: mux, Middlewares: []MiddlewareFunc{door.guard}, ErrorHandlerFunc: problem.Undecodable,
+	})
+	mux.Handle("/v2/", newProxy(d, vendor, log))
+	return problem.Mux(mux)
+}
+
+// opens are the kinds of token that open a route.
+type opens int
+
+const (
+	byRegistration opens = 1 << iota // looked at by the handler itself: it is used up
+	byRunner
+	byAttempt
+)
+
+// route is what the door knows of one route.
+type route struct {
+	by   opens
+	body int64         // most bytes of a request's body
+	time time.Duration // from the first byte of the request to the last of the answer
+}
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	// usual is long enough for small requests over bad lines.
+	usual = 30 * time.Second
+	// slow is for bodies that may be large.
+	slow = 5 * time.Minute
+)
+
+// routes are all routes of the OpenAPI document; one that is missing here is closed. A test compares them with the generated ones.
+var routes = map[string]route{
+	"POST /runner/v1/register":                                   {byRegistration, mib, usual},
+	"POST /runner/v1/lease":                                      {byRunner, mib, dispatch.LongestPoll + usual},
+	"POST /runner/v1/heartbeat":                                  {byRunner, mib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":       {byRunner, 64 * kib, usual},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":          {byAttempt, 64 * kib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":         {byRunner | byAttempt, 4 * mib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":       {byRunner | byAttempt, 32 * mib, slow},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":         {byAttempt, 64 * kib, slow},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":        {byRunner | byAttempt, 64 * mib, slow},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":   {byAttempt, mib, usual},
+	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byAttempt, 64 * kib, usual},
+}
+
+// door stands before every route: it bounds the request in size and time and finds out who calls, before a byte of the body is read.
+type door struct {
+	dispatch *dispatch.Dispatch
+	fail     func(http.ResponseWriter, *http.Request, error)
+}
+
+func (d *door) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		route, known := routes[r.Pattern]
+		if !known {
+			d.fail(w, r, errors.New("route "+r.Pattern+" has no rules at the door"))
+			return
+		}
+		ctx, stop := context.WithTimeout(r.Context(), route.time)
+		defer stop()
+		limit(w, route.time)
+		r.Body = http.MaxBytesReader(w, r.Body, route.body)
+		ctx, err := d.enter(ctx, r, route)
+		if err != nil {
+			challenge(w, err)
+			d.fail(w, r, faultOf(err))
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// limit ends a connection whose client neither sends nor reads in time. Writers without deadlines are those of tests.
+func limit(w http.ResponseWriter, life time.Duration) {
+	control := http.NewResponseController(w)
+	// A little more than the work itself may take, so that its own error can still be sent.
+	until := time.Now().Add(life + 5*time.Second)
+	_ = control.SetReadDeadline(until)
+	_ = control.SetWriteDeadline(until)
+}
+
+type callerKey struct{}
+type registrationKey struct{}
+
+// enter puts the caller, or a registration's token, into the context.
+func (d *door) enter(ctx context.Context, r *http.Request, route route) (context.Context, error) {
+	token := tokenOf(r)
+	if token == "" {
+		return nil, errNoToken
+	}
+	if route.by == byRegistration {
+		return context.WithValue(ctx, registrationKey{}, token), nil
+	}
+	caller, err := d.dispatch.Authenticate(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	kind := byRunner
+	if caller.Job != "" {
+		kind = byAttempt
+	}
+	if route.by&kind == 0 {
+		return nil, errWrongToken
+	}
+	return context.WithValue(ctx, callerKey{}, caller), nil
+}
+
+// callerOf is who the door let in; nobody if it let nobody in, and nobody reaches nothing.
+func callerOf(ctx context.Context) dispatch.Caller {
+	caller, _ := ctx.Value(callerKey{}).(dispatch.Caller)
+	return caller
+}
+
+// tokenOf finds the token of a request: a bearer token, or the password of HTTP Basic, which is what OCI clients send.
+func tokenOf(r *http.Request) string {
+	if _, password, basic := r.BasicAuth(); basic {
+		return password
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// challenge says how to come back with a token.
+func challenge(w http.ResponseWriter, err error) {
+	if errors.Is(err, errNoToken) || errors.Is(err, dispatch.ErrUnknownToken) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="nuon runner API"`)
+	}
+}
+
+// attemptRef is the attempt that a path names.
+func attemptRef(job string, attempt int) api.AttemptRef {
+	return api.AttemptRef{Job: job, Attempt: attempt}
+}
+
+// attemptOf is the attempt of a caller that came with an attempt token.
+func attemptOf(caller dispatch.Caller) (api.AttemptRef, error) {
+	if caller.Job == "" {
+		return api.AttemptRef{}, errWrongToken
+	}
+	return attemptRef(caller.Job, caller.Attempt), nil
+}
+
+// contentLength sets a length that is known.
+func contentLength(header http.Header, size int64) {
+	if size >= 0 {
+		header.Set("Content-Length", strconv.FormatInt(size, 10))
+	}
+}

@@ -1,0 +1,57 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+)
+
+var (
+	errNoToken    = errors.New("the request has no token")
+	errWrongToken = errors.New("this token does not open this route")
+)
+
+// fault is how one error of package dispatch is said over HTTP.
+type fault struct {
+	err    error
+	status int
+	code   string
+	detail string
+}
+
+// faults are all that a runner can be told. The title is the error's own words, which dispatch writes for people.
+var faults = []fault{
+	{errNoToken, http.StatusUnauthorized, "no_token", "Send the runner key or the attempt token as a bearer token."},
+	{dispatch.ErrUnknownToken, http.StatusUnauthorized, "unknown_token", "Register the runner again with a new registration token, or use the newest attempt token."},
+	{dispatch.ErrRegistration, http.StatusUnauthorized, "registration_refused", "Make a new runner, or a new token for it, with `nuon runners create`, and use the token once, within the hour."},
+	{errWrongToken, http.StatusForbidden, "wrong_token", "Runner keys lease and deliver; attempt tokens read the spec, the state and artifacts."},
+	{dispatch.ErrNotFound, http.StatusNotFound, "not_found", "It may belong to another runner, or be gone."},
+	{dispatch.ErrNoState, http.StatusNotFound, "no_state", "Start with an empty state."},
+	{dispatch.ErrOfferGone, http.StatusConflict, "offer_gone", "Drop this attempt and lease again."},
+	{dispatch.ErrNotRunning, http.StatusConflict, "not_running", "Only an attempt that was accepted and has not ended can do this."},
+	{dispatch.ErrStateConflict, http.StatusConflict, "state_conflict", "Keep this state, and find out what wrote the newer one before anything else is applied."},
+	{dispatch.ErrInvalid, http.StatusUnprocessableEntity, "invalid", "Correct it and send it again."},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "too_slow", "Try again."},
+	{context.Canceled, http.StatusServiceUnavailable, "cancelled", "Try again."},
+}
+
+// faultOf turns an error into a problem. What is in no table stays as it is, and becomes a 500 that tells nothing.
+func faultOf(err error) error {
+	for _, f := range faults {
+		if errors.Is(err, f.err) {
+			return problem.New(f.status, f.code, sentence(err, f.err), f.detail)
+		}
+	}
+	return err
+}
+
+// sentence is the part of an error that a runner is told: from the words of the sentinel on, without what was wrapped around it.
+func sentence(err, sentinel error) string {
+	_, particulars, _ := strings.Cut(err.Error(), sentinel.Error())
+	text := sentinel.Error() + particulars
+	return strings.ToUpper(text[:1]) + strings.TrimRight(text[1:], ".") + "."
+}

@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+)
+
+// handlers are the operations of the OpenAPI document over package dispatch. The door has let the caller in; whether an attempt is
+// the caller's is for dispatch to say.
+type handlers struct{ dispatch *dispatch.Dispatch }
+
+var _ StrictServerInterface = handlers{}
+
+// Register trades a registration token for a runner key.
+func (h handlers) Register(ctx context.Context, r RegisterRequestObject) (RegisterResponseObject, error) {
+	token, _ := ctx.Value(registrationKey{}).(string)
+	registered, err := h.dispatch.Register(ctx, token, *r.Body)
+	return Register200JSONResponse(registered), err
+}
+
+// Lease waits for offers.
+func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseResponseObject, error) {
+	offers, err := h.dispatch.Lease(ctx, callerOf(ctx), *r.Body)
+	return Lease200JSONResponse(offers), err
+}
+
+// Heartbeat extends leases.
+func (h handlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
+	answer, err := h.dispatch.Heartbeat(ctx, callerOf(ctx), *r.Body)
+	return Heartbeat200JSONResponse(answer), err
+}
+
+// Accept takes an offer.
+func (h handlers) Accept(ctx context.Context, r AcceptRequestObject) (AcceptResponseObject, error) {
+	accepted, err := h.dispatch.Accept(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+	return Accept200JSONResponse(accepted), err
+}
+
+// GetSpec says what to do.
+func (h handlers) GetSpec(ctx context.Context, r GetSpecRequestObject) (GetSpecResponseObject, error) {
+	spec, err := h.dispatch.Spec(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+	return GetSpec200JSONResponse(spec), err
+}
+
+// AppendLogs keeps chunks of a log.
+func (h handlers) AppendLogs(ctx context.Context, r AppendLogsRequestObject) (AppendLogsResponseObject, error) {
+	return AppendLogs204Response{}, h.dispatch.AppendLogs(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Body.Chunks)
+}
+
+// PostResult records an end.
+func (h handlers) PostResult(ctx context.Context, r PostResultRequestObject) (PostResultResponseObject, error) {
+	return PostResult204Response{}, h.dispatch.Result(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+}
+
+// GetState gives the newest state.
+func (h handlers) GetState(ctx context.Context, r GetStateRequestObject) (GetStateResponseObject, error) {
+	state, err := h.dispatch.State(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+	return GetState200JSONResponse(state), err
+}
+
+// PutState keeps a new state.
+func (h handlers) PutState(ctx context.Context, r PutStateRequestObject) (PutStateResponseObject, error) {
+	return PutState204Response{}, h.dispatch.PutState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+}
+
+// LockState takes the state lock, or says who has it.
+func (h handlers) LockState(ctx context.Context, r LockStateRequestObject) (LockStateResponseObject, error) {
+	err := h.dispatch.LockState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+	var locked *dispatch.LockedError
+	if errors.As(err, &locked) {
+		return LockState423JSONResponse(api.StateLock{ID: locked.ID, Info: locked.Info, Holder: locked.Holder}), nil
+	}
+	return LockState204Response{}, err
+}
+
+// UnlockState frees the attempt's own lock.
+func (h handlers) UnlockState(ctx context.Context, r UnlockStateRequestObject) (UnlockStateResponseObject, error) {
+	return UnlockState204Response{}, h.dispatch.UnlockState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+}

@@ -1,0 +1,244 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+)
+
+// BlobKind says under which of a repository's two paths something lies (OCI distribution specification).
+type BlobKind string
+
+// The two kinds.
+const (
+	Manifests BlobKind = "manifests"
+	Layers    BlobKind = "blobs"
+)
+
+// ErrNoBlob is what Blobs gives for what the registry does not have.
+var ErrNoBlob = errors.New("the vendor's registry does not have it")
+
+// Blobs reads the vendor's registry. repository is below the registry's prefix, as a job's spec names it.
+type Blobs interface {
+	// Open gives the bytes of a digest; size is -1 when it is not known. The caller closes the body.
+	Open(ctx context.Context, repository, digest string, kind BlobKind) (body io.ReadCloser, size int64, mediaType string, err error)
+}
+
+// proxy is /v2/: what an attempt's spec names in the vendor's registry, to be read with the attempt's token. So no credential of the
+// vendor's ever lives in a customer's account (design, section 4).
+type proxy struct {
+	dispatch *dispatch.Dispatch
+	vendor   Blobs
+	log      *slog.Logger
+
+	mu    sync.Mutex
+	parts map[string][]string // by manifest digest: what it is made of. A digest's content never changes.
+}
+
+func newProxy(d *dispatch.Dispatch, vendor Blobs, log *slog.Logger) *proxy {
+	return &proxy{dispatch: d, vendor: vendor, log: log, parts: map[string][]string{}}
+}
+
+// blobPath takes a path apart: repository (in the grammar of the OCI distribution specification), kind and digest. Tags are not for
+// runners: they would not be what was approved.
+var blobPath = func() *regexp.Regexp {
+	const name = `[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*`
+	return regexp.MustCompile(`^/v2/(` + name + `(?:/` + name + `)*)/(manifests|blobs)/(sha256:[0-9a-f]{64})$`)
+}()
+
+// ServeHTTP answers GET and HEAD.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, stop := context.WithTimeout(r.Context(), slow)
+	defer stop()
+	limit(w, slow)
+	w.Header().Set("Docker-Distribution-API-Version", "registry/2.0")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "UNSUPPORTED", "artifacts are only read here")
+		return
+	}
+	caller, err := p.dispatch.Authenticate(ctx, tokenOf(r))
+	if err == nil && caller.Job == "" {
+		err = dispatch.ErrUnknownToken
+	}
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	if r.URL.Path == "/v2/" {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{}")
+		return
+	}
+	path := blobPath.FindStringSubmatch(r.URL.Path)
+	if path == nil {
+		p.fail(w, r, ErrNoBlob)
+		return
+	}
+	if err := p.serve(ctx, w, r, caller, wanted{repository: path[1], kind: BlobKind(path[2]), digest: path[3]}); err != nil {
+		p.fail(w, r, err)
+	}
+}
+
+// wanted is what one request asks for.
+type wanted struct {
+	repository, digest string
+	kind               BlobKind
+}
+
+// serve streams what is wanted, if the caller's spec names it. An error comes before the first byte.
+func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, caller dispatch.Caller, want wanted) error {
+	ref, err := attemptOf(caller)
+	if err != nil {
+		return err
+	}
+	spec, err := p.dispatch.Spec(ctx, caller, ref)
+	if err != nil {
+		return err
+	}
+	named, err := p.names(ctx, spec, want)
+	if err != nil {
+		return err
+	}
+	if !named {
+		return ErrNoBlob
+	}
+	body, size, mediaType, err := p.vendor.Open(ctx, want.repository, want.digest, want.kind)
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	header := w.Header()
+	header.Set("Content-Type", mediaType)
+	header.Set("Docker-Content-Digest", want.digest)
+	contentLength(header, size)
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(w, body); err != nil && ctx.Err() == nil {
+		p.log.WarnContext(ctx, "stopped handing out an artifact in the middle", "job", caller.Job, "digest", want.digest, "error", err)
+	}
+	return nil
+}
+
+// names says whether a spec names what is wanted: an artifact of the vendor's, or what one is made of.
+func (p *proxy) names(ctx context.Context, spec api.JobSpec, want wanted) (bool, error) {
+	for _, ref := range []api.ArtifactRef{spec.Build.Source, spec.Plan.Module.Artifact, spec.Apply.Module.Artifact} {
+		if ref.Repository == "" || ref.Repository != want.repository {
+			continue
+		}
+		if ref.Digest == want.digest {
+			return true, nil
+		}
+		if want.kind != Layers {
+			continue
+		}
+		parts, err := p.partsOf(ctx, ref)
+		if err != nil {
+			return false, err
+		}
+		if slices.Contains(parts, want.digest) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+const (
+	// largestManifest bounds what is read of a manifest, in bytes; nuon's own have under 2 KiB.
+	largestManifest = mib
+	// mostCached bounds the cache of manifests; it is emptied when it is full.
+	mostCached = 4096
+)
+
+// partsOf are the digests of an artifact's config and layers.
+func (p *proxy) partsOf(ctx context.Context, ref api.ArtifactRef) ([]string, error) {
+	p.mu.Lock()
+	parts, known := p.parts[ref.Digest]
+	p.mu.Unlock()
+	if known {
+		return parts, nil
+	}
+	body, _, _, err := p.vendor.Open(ctx, ref.Repository, ref.Digest, Manifests)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	raw, err := io.ReadAll(io.LimitReader(body, largestManifest+1))
+	if err != nil {
+		return nil, fmt.Errorf("read manifest %s: %w", ref.Digest, err)
+	}
+	if parts, err = partsIn(raw, ref.Digest); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.parts) >= mostCached {
+		clear(p.parts)
+	}
+	p.parts[ref.Digest] = parts
+	return parts, nil
+}
+
+// partsIn reads a manifest, which must be the one that its digest names: what it lists is handed out.
+func partsIn(raw []byte, digest string) ([]string, error) {
+	if len(raw) > largestManifest {
+		return nil, fmt.Errorf("manifest %s has more than %d bytes", digest, largestManifest)
+	}
+	if came := artifact.Digest(raw); came != digest {
+		return nil, fmt.Errorf("the vendor's registry gave %s for manifest %s", came, digest)
+	}
+	type descriptor struct {
+		Digest string `json:"digest"`
+	}
+	var manifest struct {
+		Config descriptor   `json:"config"`
+		Layers []descriptor `json:"layers"`
+	}
+	if err := json.Unmarshal(raw, &manifest); err != nil {
+		return nil, fmt.Errorf("read manifest %s: %w", digest, err)
+	}
+	parts := []string{manifest.Config.Digest}
+	for _, layer := range manifest.Layers {
+		parts = append(parts, layer.Digest)
+	}
+	return parts, nil
+}
+
+// fail answers in the form that OCI clients read (OCI distribution specification, error codes).
+func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, dispatch.ErrUnknownToken):
+		challenge(w, err)
+		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "send the attempt's token")
+	case errors.Is(err, ErrNoBlob), errors.Is(err, dispatch.ErrNotFound), errors.Is(err, dispatch.ErrNotRunning):
+		code := "BLOB_UNKNOWN"
+		if strings.Contains(r.URL.Path, "/"+string(Manifests)+"/") {
+			code = "MANIFEST_UNKNOWN"
+		}
+		refuse(w, http.StatusNotFound, code, "the job's spec names no such artifact, or the vendor's registry does not have it")
+	default:
+		p.log.ErrorContext(r.Context(), "cannot hand out an artifact", "path", r.URL.Path, "error", err)
+		refuse(w, http.StatusBadGateway, "UNKNOWN", "the vendor's registry cannot be read now; try again")
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// Strings always marshal, and a client that has gone away is nobody to tell.
+	_ = json.NewEncoder(w).Encode(map[string]any{"errors": []map[string]string{{"code": code, "message": message}}})
+}

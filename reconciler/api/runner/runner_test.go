@@ -1,0 +1,311 @@
+package runner_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// served is the runner API over a world.
+type served struct {
+	*dispatchtest.World
+	url string
+}
+
+func serve(t *testing.T, vendor runner.Blobs) served {
+	t.Helper()
+	w := dispatchtest.New(t)
+	server := httptest.NewServer(runner.New(w.Dispatch, vendor, nil))
+	t.Cleanup(server.Close)
+	t.Cleanup(w.Dispatch.Drain)
+	return served{w, server.URL}
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// code is that of the problem that came back.
+func (a answer) code(t testing.TB) string {
+	t.Helper()
+	var p api.Problem
+	if a.header.Get("Content-Type") != problem.ContentType || json.Unmarshal(a.body, &p) != nil || p.Status != a.status || p.Title == "" {
+		t.Fatalf("%d is no problem: %s", a.status, a.body)
+	}
+	return p.Code
+}
+
+func (s served) call(t testing.TB, method, path, token string, body any) answer {
+	t.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	case io.Reader:
+		reader = b
+	default:
+		raw, err := json.Marshal(b)
+		must(t, err)
+		reader = bytes.NewReader(raw)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, reader)
+	must(t, err)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return do(t, request)
+}
+
+func do(t testing.TB, request *http.Request) answer {
+	t.Helper()
+	came, err := http.DefaultTransport.RoundTrip(request)
+	must(t, err)
+	defer came.Body.Close() //nolint:errcheck // it was only read
+	body, err := io.ReadAll(came.Body)
+	must(t, err)
+	return answer{came.StatusCode, came.Header, body}
+}
+
+// ok is call, of which a 2xx answer is expected; out gets its body.
+func (s served) ok(t testing.TB, method, path, token string, body, out any) {
+	t.Helper()
+	a := s.call(t, method, path, token, body)
+	if a.status/100 != 2 {
+		t.Fatalf("%s %s: %d %s", method, path, a.status, a.body)
+	}
+	if out != nil {
+		must(t, json.Unmarshal(a.body, out))
+	}
+}
+
+func attemptPath(ref api.AttemptRef, rest string) string {
+	return fmt.Sprintf("/runner/v1/jobs/%s/attempts/%d/%s", ref.Job, ref.Attempt, rest)
+}
+
+func aState(serial int64) api.State {
+	return api.State{Serial: serial, Lineage: "l", Digest: fmt.Sprint("d", serial), Sealed: seal.Sealed{KeyID: "key-1", Ciphertext: []byte{1, 2}}}
+}
+
+func TestARunnersDayOverHTTP(t *testing.T) {
+	s := serve(t, nil)
+	r := s.Runner(t, dispatch.RunnerInstall)
+	jobID := s.Job(t, r, "apply", s.Component(t, r))
+	var offers api.Offers
+	s.ok(t, "POST", "/runner/v1/lease", r.Key, api.LeaseRequest{Free: 2, Version: "0.1.0"}, &offers)
+	if len(offers.Offers) != 1 || offers.Offers[0].Job != jobID || offers.Offers[0].Kind != "apply" || offers.Offers[0].AcceptWithinSeconds < 1 {
+		t.Fatalf("offers %+v", offers)
+	}
+	ref := api.AttemptRef{Job: jobID, Attempt: offers.Offers[0].Attempt}
+	var accepted api.Accepted
+	s.ok(t, "POST", attemptPath(ref, "accept"), r.Key, nil, &accepted)
+	var spec api.JobSpec
+	s.ok(t, "GET", attemptPath(ref, "spec"), accepted.Token, nil, &spec)
+	if spec.Job != jobID || spec.Apply.Module.InstallComponent == "" {
+		t.Errorf("spec %+v", spec)
+	}
+	var beat api.HeartbeatAnswer
+	s.ok(t, "POST", "/runner/v1/heartbeat", r.Key, api.Heartbeat{Version: "0.1.0", Attempts: []api.AttemptRef{ref}}, &beat)
+	if len(beat.Attempts) != 1 || beat.Attempts[0].Superseded || beat.LeaseSeconds != accepted.LeaseSeconds {
+		t.Errorf("heartbeat: %+v", beat)
+	}
+	if a := s.call(t, "GET", attemptPath(ref, "state"), accepted.Token, nil); a.status != 404 || a.code(t) != "no_state" {
+		t.Errorf("no state: %d %s", a.status, a.body)
+	}
+	s.ok(t, "POST", attemptPath(ref, "state/lock"), accepted.Token, api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
+	s.ok(t, "POST", attemptPath(ref, "state"), accepted.Token, aState(1), nil)
+	s.ok(t, "POST", attemptPath(ref, "state"), r.Key, aState(2), nil)
+	if a := s.call(t, "POST", attemptPath(ref, "state"), r.Key, aState(0)); a.status != 409 || a.code(t) != "state_conflict" || !strings.Contains(string(a.body), "serial 2 is kept already") {
+		t.Errorf("older state: %d %s", a.status, a.body)
+	}
+	var got api.State
+	s.ok(t, "GET", attemptPath(ref, "state"), accepted.Token, nil, &got)
+	if diff := cmp.Diff(aState(2), got); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+	s.ok(t, "DELETE", attemptPath(ref, "state/lock"), accepted.Token, nil, nil)
+	line := api.LogLine{L: api.Info, M: "applied"}
+	for _, token := range []string{r.Key, accepted.Token} {
+		s.ok(t, "POST", attemptPath(ref, "logs"), token, api.LogBatch{Chunks: []api.NewLogChunk{{Seq: 0, Lines: []api.LogLine{line}}}}, nil)
+		s.ok(t, "POST", attemptPath(ref, "result"), token, api.JobResult{Status: api.JobResultStatusSucceeded}, nil)
+	}
+	if got := s.JobStatus(t, jobID); got != "succeeded" {
+		t.Errorf("the job is %s", got)
+	}
+	if a := s.call(t, "POST", attemptPath(ref, "accept"), r.Key, nil); a.status != 409 || a.code(t) != "offer_gone" {
+		t.Errorf("accept what has ended: %d %s", a.status, a.body)
+	}
+}
+
+func TestRegisterOverHTTP(t *testing.T) {
+	s := serve(t, nil)
+	forged, _ := token.Mint(token.Registration, s.Org.ID)
+	r := s.Runner(t, dispatch.RunnerBuild)
+	for name, plain := range map[string]string{"forged": forged, "nonsense": "nonsense", "a runner key": r.Key} {
+		a := s.call(t, "POST", "/runner/v1/register", plain, api.Registration{Version: "1", Capacity: 1})
+		if a.status != 401 || a.code(t) != "registration_refused" || !strings.Contains(string(a.body), "nuon runners create") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	if a := s.call(t, "POST", "/runner/v1/register", "", api.Registration{}); a.status != 401 || a.code(t) != "no_token" || a.header.Get("WWW-Authenticate") == "" {
+		t.Errorf("no token: %d %s", a.status, a.body)
+	}
+}
+
+func TestTheLockedAnswerNamesTheHolder(t *testing.T) {
+	s := serve(t, nil)
+	one, two := s.Runner(t, dispatch.RunnerInstall), s.Runner(t, dispatch.RunnerInstall)
+	component := s.Component(t, one)
+	s.Job(t, one, "apply", component)
+	s.Job(t, two, "apply", component)
+	first, firstToken := s.Start(t, one)
+	second, secondToken := s.Start(t, two)
+	s.ok(t, "POST", attemptPath(first, "state/lock"), firstToken, api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
+	a := s.call(t, "POST", attemptPath(second, "state/lock"), secondToken, api.StateLock{ID: "lock-2", Info: json.RawMessage(`{}`)})
+	var holder api.StateLock
+	if a.status != 423 || json.Unmarshal(a.body, &holder) != nil || holder.ID != "lock-1" || !strings.Contains(holder.Holder, first.Job) || !strings.Contains(string(holder.Info), "me") {
+		t.Errorf("locked: %d %s", a.status, a.body)
+	}
+}
+
+// generated are the routes of the OpenAPI document, as the generated server mounts them.
+func generated(t *testing.T) []string {
+	t.Helper()
+	source, err := os.ReadFile("server.gen.go")
+	must(t, err)
+	var routes []string
+	for _, m := range regexp.MustCompile(`HandleFunc\(http\.Method(\w+)\+" "\+options\.BaseURL\+"([^"]+)"`).FindAllSubmatch(source, -1) {
+		routes = append(routes, strings.ToUpper(string(m[1]))+" "+string(m[2]))
+	}
+	if len(routes) < 11 {
+		t.Fatalf("found only %v", routes)
+	}
+	return routes
+}
+
+// Every route of the document, with every wrong token: nothing is reached, whatever the route.
+func TestEveryRouteIsClosedToOthers(t *testing.T) {
+	s := serve(t, nil)
+	mine := s.Runner(t, dispatch.RunnerInstall)
+	s.Job(t, mine, "apply", s.Component(t, mine))
+	ref, own := s.Start(t, mine)
+	other := s.Runner(t, dispatch.RunnerInstall)
+	s.Job(t, other, "apply", s.Component(t, other))
+	_, otherAttempt := s.Start(t, other)
+	elsewhere := s.RunnerIn(t, s.AddOrg(t).ID, dispatch.RunnerInstall)
+	s.Job(t, elsewhere, "apply", s.Component(t, elsewhere))
+	_, elsewhereAttempt := s.Start(t, elsewhere)
+	forged, _ := token.Mint(token.Runner, s.Org.ID, mine.Runner)
+	control, _ := token.Mint(token.Control, s.Org.ID)
+	bodies := map[string]any{
+		"logs": api.LogBatch{Chunks: []api.NewLogChunk{{Seq: 7}}}, "result": api.JobResult{Status: api.JobResultStatusFailed},
+		"state": aState(1), "state/lock": api.StateLock{ID: "x", Info: json.RawMessage(`{}`)},
+	}
+	before := s.Text(t, "select string_agg(j::text, '') || (select string_agg(a::text, '') from attempts a) from jobs j")
+	for _, route := range generated(t) {
+		method, path, _ := strings.Cut(route, " ")
+		_, rest, ofAttempt := strings.Cut(path, "/attempts/{attempt}/")
+		if ofAttempt {
+			path = attemptPath(ref, rest)
+		}
+		body := bodies[rest]
+		if body == nil {
+			body = "{}"
+		}
+		t.Run(route, func(t *testing.T) {
+			for name, plain := range map[string]string{"no token": "", "nonsense": "x", "forged": forged, "control": control} {
+				if a := s.call(t, method, path, plain, body); a.status != 401 {
+					t.Errorf("%s: %d %s", name, a.status, a.body)
+				}
+			}
+			if !ofAttempt {
+				return
+			}
+			for name, plain := range map[string]string{"another runner": other.Key, "its attempt": otherAttempt, "another org": elsewhere.Key, "its attempt ": elsewhereAttempt} {
+				a := s.call(t, method, path, plain, body)
+				if a.status != 404 && a.status != 403 || a.status == 403 && a.code(t) != "wrong_token" {
+					t.Errorf("%s: %d %s", name, a.status, a.body)
+				}
+			}
+		})
+	}
+	if after := s.Text(t, "select string_agg(j::text, '') || (select string_agg(a::text, '') from attempts a) from jobs j"); after != before {
+		t.Error("somebody else's call changed something")
+	}
+	// The kinds of token each open their own routes only.
+	for path, plain := range map[string]string{"GET " + attemptPath(ref, "spec"): mine.Key, "POST " + attemptPath(ref, "accept"): own, "POST /runner/v1/lease": own} {
+		method, path, _ := strings.Cut(path, " ")
+		if a := s.call(t, method, path, plain, "{}"); a.status != 403 || a.code(t) != "wrong_token" {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
+// endless is a body without an end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
+
+func TestRequestsAreBounded(t *testing.T) {
+	s := serve(t, nil)
+	r := s.Runner(t, dispatch.RunnerInstall)
+	s.Job(t, r, "apply", s.Component(t, r))
+	ref, _ := s.Start(t, r)
+	for path, mib := range map[string]int64{"/runner/v1/heartbeat": 1, attemptPath(ref, "logs"): 4} {
+		if a := s.call(t, "POST", path, r.Key, io.LimitReader(endless{}, mib<<20+1)); a.status != 413 || a.code(t) != "too_large" {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	for path, code := range map[string]string{"/runner/v1/lease": "bad_request", attemptPath(ref, "result"): "bad_request"} {
+		if a := s.call(t, "POST", path, r.Key, "{"); a.status != 400 || a.code(t) != code {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	if a := s.call(t, "POST", "/runner/v1/jobs/"+ref.Job+"/attempts/one/accept", r.Key, nil); a.status != 400 || a.code(t) != "bad_request" {
+		t.Errorf("an attempt that is no number: %d %s", a.status, a.body)
+	}
+	if a := s.call(t, "POST", "/runner/v1/jobs/%00/attempts/1/accept", r.Key, nil); a.status != 404 || a.code(t) != "not_found" {
+		t.Errorf("NUL: %d %s", a.status, a.body)
+	}
+	if a := s.call(t, "POST", attemptPath(ref, "result"), r.Key, api.JobResult{Status: "great"}); a.status != 422 || a.code(t) != "invalid" {
+		t.Errorf("odd result: %d %s", a.status, a.body)
+	}
+	if a := s.call(t, "GET", "/runner/v1/lease", r.Key, nil); a.status != 405 || a.code(t) != "method_not_allowed" {
+		t.Errorf("wrong method: %d %s", a.status, a.body)
+	}
+	if a := s.call(t, "GET", "/runner/v2/lease", r.Key, nil); a.status != 404 || a.code(t) != "no_route" {
+		t.Errorf("no route: %d %s", a.status, a.body)
+	}
+}

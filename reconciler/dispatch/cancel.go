@@ -1,0 +1,87 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Cancel asks for the end of a job. One that nobody has accepted is cancelled with this transaction, and can never be accepted; its
+// owner's JobEnded follows in a moment, in another. One that runs gets its cancel with the next heartbeat, and ends with its result.
+// One that has ended stays as it is. ErrNotFound when there is no such job.
+func Cancel(ctx context.Context, tx *store.Tx, jobID, reason string) error {
+	job, err := tx.LockJob(ctx, tx.Org, jobID)
+	if err != nil {
+		return fmt.Errorf("cancel job %s: %w", jobID, orNotFound(err))
+	}
+	switch status := JobStatus(job.Status); {
+	case status.Ended() || job.Cancel:
+		return nil
+	case status == JobRunning:
+		err = askCancel(ctx, tx, job, reason)
+	default:
+		err = cancelUnaccepted(ctx, tx, job, reason)
+	}
+	if err != nil {
+		return fmt.Errorf("cancel job %s: %w", jobID, err)
+	}
+	return nil
+}
+
+func askCancel(ctx context.Context, tx *store.Tx, job store.Job, reason string) error {
+	waits := "a cancel was asked for (" + reason + "); the runner is told with its next heartbeat"
+	if job.Waits != "" {
+		waits = job.Waits + "; " + waits
+	}
+	if err := tx.AskJobCancel(ctx, waits, tx.Org, job.ID); err != nil {
+		return err
+	}
+	return wake(ctx, tx, job.RunnerID)
+}
+
+// cancelUnaccepted ends a job that never began. Its owner cannot be called from here (it is the caller), so the work queue is asked
+// to; that the row has no result yet is what says that the owner was not told.
+func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason string) error {
+	if JobStatus(job.Status) == JobOffered {
+		row, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, job.Attempt)
+		if err != nil {
+			return err
+		}
+		if err := leave(ctx, tx, row.Attempt, AttemptWithdrawn); err != nil {
+			return err
+		}
+	}
+	if _, err := moveJob(ctx, tx, job, jobMove{to: JobCancelled, error: "cancelled before it began: " + reason}); err != nil {
+		return err
+	}
+	if err := tx.Notify(ctx, store.ChannelLogs, tx.Org+"/"+job.ID); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Expire{Org: tx.Org, ID: job.ID + "/" + strconv.Itoa(int(job.Attempt))})
+}
+
+// tellCancelled tells the owner of a job that was cancelled before it began, once.
+func (d *Dispatch) tellCancelled(ctx context.Context, tx *store.Tx, job store.Job) error {
+	if JobStatus(job.Status) != JobCancelled || len(job.Result) > 0 {
+		return nil
+	}
+	result := api.JobResult{Status: api.JobResultStatusCancelled, Error: job.Error}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	told, err := tx.TellJobEnd(ctx, raw, tx.Org, job.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.tell(ctx, tx, told, result)
+}

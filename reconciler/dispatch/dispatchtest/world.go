@@ -1,0 +1,277 @@
+// Package dispatchtest gives tests a dispatch over a real database, with runners, jobs and an install component to work on, and
+// lets them turn the clock of a lease instead of waiting for it. Only tests import it.
+package dispatchtest
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// World is one org on a database of its own.
+type World struct {
+	Store    *store.Store
+	Org      store.Org
+	Dispatch *dispatch.Dispatch
+	Owner    *Owner
+	admin    *pgx.Conn
+}
+
+// New makes a world that goes with the test.
+func New(t testing.TB) *World {
+	t.Helper()
+	dsn := storetest.DSN(t)
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(s.Close)
+	admin, err := pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(func() { _ = admin.Close(context.WithoutCancel(t.Context())) })
+	bell := store.NewBell()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var ringing sync.WaitGroup
+	ringing.Go(func() { _ = bell.Run(ctx, s) })
+	t.Cleanup(func() { stop(); ringing.Wait() })
+	owner := &Owner{}
+	w := &World{Store: s, Owner: owner, admin: admin, Dispatch: dispatch.New(s, bell, map[string]dispatch.Owner{"build": owner, "step": owner})}
+	w.Org = w.AddOrg(t)
+	return w
+}
+
+// AddOrg makes another org.
+func (w *World) AddOrg(t testing.TB) store.Org {
+	t.Helper()
+	orgID := id.New("org")
+	org, err := w.Store.AddOrg(t.Context(), orgID, orgID)
+	must(t, err)
+	return org
+}
+
+// Exec runs SQL as the database's owner, whom no policy binds.
+func (w *World) Exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	_, err := w.admin.Exec(t.Context(), sql, args...)
+	must(t, err)
+}
+
+// Text gives one value as text, read as the database's owner.
+func (w *World) Text(t testing.TB, sql string, args ...any) string {
+	t.Helper()
+	var text string
+	must(t, w.admin.QueryRow(t.Context(), sql, args...).Scan(&text))
+	return text
+}
+
+// In runs one unit of work of the world's org.
+func (w *World) In(t testing.TB, work func(context.Context, *store.Tx) error) {
+	t.Helper()
+	must(t, w.Store.In(t.Context(), w.Org.ID, work))
+}
+
+// Plan gives Postgres's plan for a statement, as the program's own role in the world's org, where row-level security holds.
+func (w *World) Plan(t testing.TB, sql string) string {
+	t.Helper()
+	var plan []string
+	must(t, pgx.BeginFunc(t.Context(), w.admin, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), "set local role nuon_app"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(t.Context(), "select set_config('nuon.org', $1, true)", w.Org.ID); err != nil {
+			return err
+		}
+		rows, err := tx.Query(t.Context(), "explain (costs off) "+sql)
+		if err != nil {
+			return err
+		}
+		plan, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	}))
+	return strings.Join(plan, "\n")
+}
+
+// Runner is a registered runner.
+type Runner struct {
+	dispatch.Caller
+	Key string
+}
+
+// Runner makes and registers a runner of the world's org.
+func (w *World) Runner(t testing.TB, kind string) Runner { return w.RunnerIn(t, w.Org.ID, kind) }
+
+// RunnerIn makes and registers a runner of an org.
+func (w *World) RunnerIn(t testing.TB, org, kind string) Runner {
+	t.Helper()
+	var token string
+	must(t, w.Store.In(t.Context(), org, func(ctx context.Context, tx *store.Tx) (err error) {
+		_, token, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: id.New("r"), Kind: kind})
+		return err
+	}))
+	registration := api.Registration{Version: "0.1.0", Capacity: 2}
+	if kind == dispatch.RunnerInstall {
+		key, err := seal.NewIdentity()
+		must(t, err)
+		registration.Recipient = key.Recipient().String()
+	}
+	registered, err := w.Dispatch.Register(t.Context(), token, registration)
+	must(t, err)
+	return Runner{Caller: dispatch.Caller{Org: org, Runner: registered.RunnerID}, Key: registered.RunnerKey}
+}
+
+// Job queues a job of a kind for a runner and gives its id. Modules of plans and applies work on the given install component.
+func (w *World) Job(t testing.TB, runner Runner, kind, component string) string {
+	t.Helper()
+	module := api.ModuleSpec{InstallComponent: component}
+	spec := api.JobSpec{}
+	switch kind {
+	case "build":
+		spec.Build = api.BuildSpec{Build: "bld_1", Component: "web"}
+	case "plan":
+		spec.Plan = api.PlanSpec{Module: module}
+	case "apply":
+		spec.Apply = api.ApplySpec{Module: module}
+	case "action":
+		spec.Action = api.ActionSpec{Action: "migrate"}
+	}
+	return w.Enqueue(t, runner, dispatch.NewJob{Kind: kind, Spec: spec})
+}
+
+// Enqueue queues a job for a runner; what it leaves out is filled in.
+func (w *World) Enqueue(t testing.TB, runner Runner, j dispatch.NewJob) string {
+	t.Helper()
+	j.Runner, j.OwnerKind, j.OwnerID, j.Reason = runner.Runner, "step", "stp_1", "a test asked for it"
+	var jobID string
+	must(t, w.Store.In(t.Context(), runner.Org, func(ctx context.Context, tx *store.Tx) (err error) {
+		jobID, err = dispatch.Enqueue(ctx, tx, j)
+		return err
+	}))
+	return jobID
+}
+
+// Offer leases the one job that the runner has queued.
+func (w *World) Offer(t testing.TB, runner Runner) api.AttemptRef {
+	t.Helper()
+	offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1})
+	must(t, err)
+	if len(offers.Offers) != 1 {
+		t.Fatalf("offered %v, want one job", offers.Offers)
+	}
+	return api.AttemptRef{Job: offers.Offers[0].Job, Attempt: offers.Offers[0].Attempt}
+}
+
+// Start leases and accepts the one job that the runner has queued, and gives its attempt token.
+func (w *World) Start(t testing.TB, runner Runner) (api.AttemptRef, string) {
+	t.Helper()
+	ref := w.Offer(t, runner)
+	accepted, err := w.Dispatch.Accept(t.Context(), runner.Caller, ref)
+	must(t, err)
+	return ref, accepted.Token
+}
+
+// RunOut lets the time of an attempt's lease or offer be over, and has it looked at.
+func (w *World) RunOut(t testing.TB, org string, ref api.AttemptRef) {
+	t.Helper()
+	w.Exec(t, "update attempts set lease_until = now() - interval '1 second' where job_id = $1 and number = $2", ref.Job, ref.Attempt)
+	must(t, w.Dispatch.Expire(t.Context(), org, Due(ref)))
+}
+
+// Due names an attempt as the list of what is due does.
+func Due(ref api.AttemptRef) string {
+	n, _ := json.Marshal(ref.Attempt) // numbers always marshal
+	return ref.Job + "/" + string(n)
+}
+
+// Component makes an install component, with the app and the install that it belongs to, and gives its id.
+func (w *World) Component(t testing.TB, runner Runner) string {
+	t.Helper()
+	org, app, component, install, installed := runner.Org, id.New("app"), id.New("cmp"), id.New("ins"), id.New("ico")
+	w.Exec(t, "insert into apps (org_id, id, name) values ($1, $2, $3)", org, app, app)
+	w.Exec(t, "insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, 'web', 'terraform_module')", org, component, app)
+	w.Exec(t, "insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, $5)", org, install, app, install, runner.Runner)
+	w.Exec(t, "insert into install_components (org_id, id, install_id, component_id, name) values ($1, $2, $3, $4, 'web')", org, installed, install, component)
+	return installed
+}
+
+// JobStatus reads where a job is.
+func (w *World) JobStatus(t testing.TB, jobID string) string {
+	t.Helper()
+	return w.Text(t, "select status from jobs where id = $1", jobID)
+}
+
+// AttemptStatus reads where an attempt is.
+func (w *World) AttemptStatus(t testing.TB, ref api.AttemptRef) string {
+	t.Helper()
+	return w.Text(t, "select status from attempts where job_id = $1 and number = $2", ref.Job, ref.Attempt)
+}
+
+// Owner remembers what it was told.
+type Owner struct {
+	mu       sync.Mutex
+	refuse   error
+	accepted []string
+	ended    []Ended
+}
+
+// Ended is one end of a job.
+type Ended struct {
+	Job    string
+	Status string
+	Result api.JobResult
+}
+
+// RefuseWith makes the next accepts end with this error.
+func (o *Owner) RefuseWith(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refuse = err
+}
+
+// JobAccepted remembers, or refuses.
+func (o *Owner) JobAccepted(_ context.Context, _ *store.Tx, job store.Job) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.refuse != nil {
+		return o.refuse
+	}
+	o.accepted = append(o.accepted, job.ID)
+	return nil
+}
+
+// JobEnded remembers.
+func (o *Owner) JobEnded(_ context.Context, _ *store.Tx, job store.Job, result api.JobResult) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = append(o.ended, Ended{Job: job.ID, Status: job.Status, Result: result})
+	return nil
+}
+
+// Accepted gives the jobs of all accepts so far.
+func (o *Owner) Accepted() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string{}, o.accepted...)
+}
+
+// Ended gives all ends so far.
+func (o *Owner) Ended() []Ended {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]Ended{}, o.ended...)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,50 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// end records how a job ended, wakes who follows its log, and tells its owner, all in one transaction. The move's fence makes it
+// once per job.
+func (d *Dispatch) end(ctx context.Context, tx *store.Tx, job store.Job, to JobStatus, result api.JobResult) error {
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("record the end of job %s: %w", job.ID, err)
+	}
+	job, err = moveJob(ctx, tx, job, jobMove{to: to, error: result.Error, result: raw})
+	if err != nil {
+		return err
+	}
+	return d.tell(ctx, tx, job, result)
+}
+
+// tell says to everybody concerned that a job has ended.
+func (d *Dispatch) tell(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
+	if err := tx.Notify(ctx, store.ChannelLogs, tx.Org+"/"+job.ID); err != nil {
+		return err
+	}
+	owner, err := d.owner(job)
+	if err != nil {
+		return err
+	}
+	if err := owner.JobEnded(ctx, tx, job, result); err != nil {
+		return fmt.Errorf("tell %s %s of the end of job %s: %w", job.OwnerKind, job.OwnerID, job.ID, err)
+	}
+	return nil
+}
+
+// leave ends an attempt, and with it all that it held.
+func leave(ctx context.Context, tx *store.Tx, attempt store.Attempt, to AttemptStatus) error {
+	if err := moveAttempt(ctx, tx, attempt, to); err != nil {
+		return err
+	}
+	if err := tx.FreeStateLocks(ctx, tx.Org, attempt.JobID, attempt.Number); err != nil {
+		return err
+	}
+	return tx.ClearDue(ctx, tx.Org, store.DueAttempt, dueID(attempt))
+}

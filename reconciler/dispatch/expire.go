@@ -1,0 +1,181 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// expiry is what comes of an attempt whose time may have run out.
+type expiry int
+
+const (
+	expiryNothing  expiry = iota // it has ended, or its silence is known already
+	expiryLater                  // its lease was extended
+	expiryWithdraw               // nobody accepted: it is offered again
+	expiryRequeue                // contact lost, and running it twice does no harm: another attempt is made
+	expiryGiveUp                 // the same, for the last time: the job ends as lost
+	expiryAbandon                // contact lost, and the job was to be cancelled anyway: it ends as cancelled
+	expiryWait                   // contact lost with what must not run twice: wait for the runner, or for a person
+)
+
+// mostLosses is after how many silent attempts a job is not tried any more: whatever ends its runner would end the next, too.
+const mostLosses = 5
+
+// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent before this one. Builds and plans
+// change nothing at a customer's, so another attempt is safe; an apply or an action is never run again because of silence (design,
+// section 6: expired means lost contact, not dead).
+func expiryOf(h held, losses int) expiry {
+	status := AttemptStatus(h.attempt.Status)
+	switch {
+	case status != AttemptOffered && status != AttemptRunning:
+		return expiryNothing
+	case !h.over:
+		return expiryLater
+	case status == AttemptOffered:
+		return expiryWithdraw
+	case !repeatable(h.job.Kind):
+		return expiryWait
+	case h.job.Cancel:
+		return expiryAbandon
+	case losses+1 >= mostLosses:
+		return expiryGiveUp
+	}
+	return expiryRequeue
+}
+
+// repeatable are the kinds of job that change nothing where they run.
+func repeatable(kind string) bool { return kind == "build" || kind == "plan" }
+
+// Expire looks at one attempt whose time may have run out, or at a job that was cancelled before it began. what is "job/number", as
+// queue.Expire has it. What is gone or not over yet is no error.
+func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
+	jobID, number, ok := strings.Cut(what, "/")
+	n, err := strconv.ParseInt(number, 10, 32)
+	if !ok || err != nil {
+		return fmt.Errorf("expire %q: that names no attempt", what)
+	}
+	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		job, err := tx.LockJob(ctx, tx.Org, jobID)
+		if errors.Is(err, store.ErrNotFound) {
+			return tx.ClearDue(ctx, tx.Org, store.DueAttempt, what)
+		}
+		if err != nil {
+			return err
+		}
+		if err := d.tellCancelled(ctx, tx, job); err != nil {
+			return err
+		}
+		row, err := tx.AttemptOfJob(ctx, tx.Org, jobID, int32(n))
+		if errors.Is(err, store.ErrNotFound) {
+			return tx.ClearDue(ctx, tx.Org, store.DueAttempt, what)
+		}
+		if err != nil {
+			return err
+		}
+		return d.expire(ctx, tx, held{job: job, attempt: row.Attempt, over: row.Over})
+	})
+	if err != nil {
+		return fmt.Errorf("expire attempt %s: %w", what, err)
+	}
+	return nil
+}
+
+// expire does what expiryOf decides.
+func (d *Dispatch) expire(ctx context.Context, tx *store.Tx, h held) error {
+	losses, err := tx.CountExpiredAttempts(ctx, tx.Org, h.job.ID)
+	if err != nil {
+		return err
+	}
+	decision := expiryOf(h, int(losses))
+	switch decision {
+	case expiryNothing:
+		return tx.ClearDue(ctx, tx.Org, store.DueAttempt, dueID(h.attempt))
+	case expiryLater:
+		return tx.SetDue(ctx, store.SetDueParams{OrgID: tx.Org, Kind: store.DueAttempt, ID: dueID(h.attempt), At: h.attempt.LeaseUntil})
+	case expiryWithdraw:
+		return withdraw(ctx, tx, h, "the runner was offered it and did not take it in time; it is offered again")
+	}
+	runner, err := tx.JobWithRunner(ctx, tx.Org, h.job.ID)
+	if err != nil {
+		return err
+	}
+	if err := moveAttempt(ctx, tx, h.attempt, AttemptExpired); err != nil {
+		return err
+	}
+	if err := tx.ClearDue(ctx, tx.Org, store.DueAttempt, dueID(h.attempt)); err != nil {
+		return err
+	}
+	silent := fmt.Sprintf("lost contact with runner %s since %s", runner.Runner.Name, h.attempt.LeaseUntil.Add(-Lease).UTC().Format(time.DateTime+" MST"))
+	return d.lose(ctx, tx, h, decision, silent)
+}
+
+// lose carries the loss of contact over to the job.
+func (d *Dispatch) lose(ctx context.Context, tx *store.Tx, h held, decision expiry, silent string) error {
+	if !h.atWork() {
+		return nil // the job has gone on without this attempt
+	}
+	if decision == expiryWait {
+		return tx.SetJobWaits(ctx, silent+"; it is taken up when the runner is back, or after `nuon runners replace`", tx.Org, h.job.ID)
+	}
+	// The attempt is superseded from here on, so a lock that it still has protects nothing.
+	if err := tx.FreeStateLocks(ctx, tx.Org, h.job.ID, h.attempt.Number); err != nil {
+		return err
+	}
+	switch decision {
+	case expiryAbandon:
+		return d.end(ctx, tx, h.job, JobCancelled, api.JobResult{Status: api.JobResultStatusCancelled, Error: silent + " while the job was being cancelled"})
+	case expiryGiveUp:
+		return d.end(ctx, tx, h.job, JobLost, api.JobResult{
+			Status: api.JobResultStatusLost,
+			Error:  fmt.Sprintf("%s, the %dth time that this job's runner fell silent; look at the runner's own log, then ask for it again", silent, mostLosses),
+		})
+	}
+	return requeue(ctx, tx, h, silent+"; another attempt is made as soon as the runner is back")
+}
+
+// withdraw takes an offer back and makes the job wait for the next.
+func withdraw(ctx context.Context, tx *store.Tx, h held, waits string) error {
+	if err := leave(ctx, tx, h.attempt, AttemptWithdrawn); err != nil {
+		return err
+	}
+	return requeue(ctx, tx, h, waits)
+}
+
+// requeue makes a job wait for its runner again, if the attempt is the one that had it.
+func requeue(ctx context.Context, tx *store.Tx, h held, waits string) error {
+	if !h.current() {
+		return nil
+	}
+	if _, err := moveJob(ctx, tx, h.job, jobMove{to: JobQueued, waits: waits}); err != nil {
+		return err
+	}
+	return wake(ctx, tx, h.job.RunnerID)
+}
+
+// Resume gives every attempt that runs a whole lease from now. A replica calls it once, before it takes what is due: while no replica
+// was there nobody could have heard a heartbeat, so that time counts for no lease (design, section 6). It does no harm beside others.
+func (d *Dispatch) Resume(ctx context.Context) error {
+	var orgs []string
+	// No org: nothing is visible but the list of what is due, which shows the orgs.
+	err := d.store.Read(ctx, "", func(ctx context.Context, tx *store.Tx) (err error) {
+		orgs, err = tx.OrgsWithAttempts(ctx)
+		return err
+	})
+	for _, org := range orgs {
+		if err != nil {
+			break
+		}
+		err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error { return tx.ExtendAllLeases(ctx, Lease.Seconds(), org) })
+	}
+	if err != nil {
+		return fmt.Errorf("extend the leases of what runs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// mostBeats bounds the attempts of one heartbeat.
+const mostBeats = 2 * mostCapacity
+
+// Heartbeat extends the leases of the attempts that a runner has, in one statement, and says for each what to do. An attempt that was
+// out of contact is back in it, if no other has taken its place.
+func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartbeat) (api.HeartbeatAnswer, error) {
+	if len(beat.Attempts) > mostBeats {
+		return api.HeartbeatAnswer{}, invalid("a heartbeat is for at most %d attempts, not %d", mostBeats, len(beat.Attempts))
+	}
+	extend := store.ExtendLeasesParams{OrgID: caller.Org, RunnerID: caller.Runner, LeaseSeconds: Lease.Seconds(), Jobs: []string{}, Numbers: []int32{}}
+	for _, ref := range beat.Attempts {
+		if !addressable(caller, ref) {
+			return api.HeartbeatAnswer{}, invalid("there can be no attempt %d of a job %q", ref.Attempt, shown(ref.Job))
+		}
+		extend.Jobs, extend.Numbers = append(extend.Jobs, ref.Job), append(extend.Numbers, int32(ref.Attempt))
+	}
+	answer := api.HeartbeatAnswer{LeaseSeconds: int(Lease.Seconds())}
+	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		if err := touch(ctx, tx, caller.Runner, beat.Version, nil); err != nil {
+			return err
+		}
+		rows, err := tx.ExtendLeases(ctx, extend)
+		if err != nil {
+			return err
+		}
+		answer.Attempts = slices.Grow([]api.AttemptOrder{}, len(rows))
+		for _, row := range rows {
+			answer.Attempts = append(answer.Attempts, orderOf(row))
+			if row.Extended && AttemptStatus(row.AttemptStatus) == AttemptExpired {
+				if err := tx.SetJobWaits(ctx, "", tx.Org, row.JobID); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return api.HeartbeatAnswer{}, fmt.Errorf("heartbeat of runner %s: %w", caller.Runner, err)
+	}
+	return answer, nil
+}
+
+// orderOf is what a runner is told of one attempt: cancel what is its own to run, finish and deliver what another has taken the place
+// of. One that is unknown here (or another runner's) counts as superseded: its runner is to be rid of it.
+func orderOf(row store.ExtendLeasesRow) api.AttemptOrder {
+	order := api.AttemptOrder{Job: row.JobID, Attempt: int(row.Number)}
+	if row.Extended {
+		order.Cancel = row.Cancel
+		return order
+	}
+	switch AttemptStatus(row.AttemptStatus) {
+	case AttemptOffered, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost:
+		// Not accepted yet, or delivered already: nothing to do.
+	default:
+		order.Superseded = true
+	}
+	return order
+}

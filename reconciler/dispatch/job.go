@@ -1,0 +1,103 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Job gives one job as the control API shows it. ErrNotFound when the org has none of that id.
+func (d *Dispatch) Job(ctx context.Context, org, jobID string) (api.Job, error) {
+	var job api.Job
+	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
+		job, err = jobNow(ctx, tx, jobID)
+		return err
+	})
+	if err != nil {
+		return api.Job{}, fmt.Errorf("job %s: %w", jobID, err)
+	}
+	return job, nil
+}
+
+func jobNow(ctx context.Context, tx *store.Tx, jobID string) (api.Job, error) {
+	if strings.ContainsRune(jobID, 0) {
+		return api.Job{}, ErrNotFound
+	}
+	row, err := tx.JobWithRunner(ctx, tx.Org, jobID)
+	if err != nil {
+		return api.Job{}, orNotFound(err)
+	}
+	return View(row.Job, row.Runner, row.At), nil
+}
+
+// View shows a job as of now.
+func View(job store.Job, runner store.Runner, now time.Time) api.Job {
+	view := api.Job{
+		ID: job.ID, Kind: job.Kind, Status: api.JobStatus(job.Status), Attempt: int(job.Attempt), Runner: runner.Name,
+		Reason: job.Reason, Waits: Waits(job, runner, now), Error: job.Error, CreatedAt: job.CreatedAt,
+	}
+	if job.EndedAt != nil {
+		view.EndedAt = *job.EndedAt
+	}
+	return view
+}
+
+// Waits says in words why a job has not started, or why nothing is heard of it; empty when it goes its way.
+func Waits(job store.Job, runner store.Runner, now time.Time) string {
+	switch JobStatus(job.Status) {
+	case JobRunning:
+		return job.Waits
+	case JobOffered:
+		return "offered to runner " + runner.Name + ", which has not taken it yet"
+	case JobQueued:
+		return waitsInQueue(job, runner, now)
+	}
+	return ""
+}
+
+func waitsInQueue(job store.Job, runner store.Runner, now time.Time) string {
+	var policy runnerPolicy
+	// What is not a policy restricts nothing.
+	_ = json.Unmarshal(runner.Policy, &policy)
+	switch {
+	case runner.KeyHash == nil:
+		return "runner " + runner.Name + " has not registered yet; start it with its registration token"
+	case !IsOnline(runner, now):
+		return fmt.Sprintf("runner %s was last heard of at %s; start it again", runner.Name, lastSeen(runner))
+	case policy.Allowed != nil && !slices.Contains(*policy.Allowed, job.Kind):
+		return fmt.Sprintf("runner %s is set up not to take jobs of kind %s; its owner can allow them", runner.Name, job.Kind)
+	case job.Waits != "":
+		return job.Waits
+	}
+	return "runner " + runner.Name + " takes it as soon as it has room"
+}
+
+func lastSeen(runner store.Runner) string {
+	if runner.LastSeen == nil {
+		return "no time"
+	}
+	return runner.LastSeen.UTC().Format(time.DateTime + " MST")
+}
+
+// IsOnline says whether a runner was heard of lately.
+func IsOnline(runner store.Runner, now time.Time) bool {
+	return runner.LastSeen != nil && now.Sub(*runner.LastSeen) < Online
+}
+
+// ViewRunner shows a runner as of now.
+func ViewRunner(runner store.Runner, now time.Time) api.Runner {
+	view := api.Runner{
+		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared, Registered: runner.KeyHash != nil,
+		Online: IsOnline(runner, now), Version: runner.Version, Capacity: int(runner.Capacity),
+	}
+	if runner.LastSeen != nil {
+		view.LastSeen = *runner.LastSeen
+	}
+	return view
+}

@@ -1,0 +1,183 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// delivery is what a result that was handed in comes to.
+type delivery int
+
+const (
+	deliverRefused    delivery = iota // the attempt was never accepted, so it can have no result
+	deliverUntaken                    // it was never accepted, and its runner says that nothing of it runs: it is offered again
+	deliverAgain                      // the attempt has ended: this was recorded before, or does not matter any more
+	deliverSuperseded                 // another attempt has the job now: only this attempt ends
+	deliverNow                        // the job ends
+)
+
+// deliveryOf decides what a result does. An attempt that is out of contact and not superseded delivers like any other.
+func deliveryOf(h held, result api.JobResultStatus) delivery {
+	lost := result == api.JobResultStatusLost
+	switch status := AttemptStatus(h.attempt.Status); {
+	case status == AttemptOffered && lost:
+		return deliverUntaken
+	case status == AttemptOffered, status == AttemptWithdrawn && !lost:
+		return deliverRefused
+	case status.Ended():
+		return deliverAgain
+	case h.atWork():
+		return deliverNow
+	}
+	return deliverSuperseded
+}
+
+// endOf are the statuses in which a job and its attempt end with a result.
+var endOf = map[api.JobResultStatus]struct {
+	job     JobStatus
+	attempt AttemptStatus
+}{
+	api.JobResultStatusSucceeded: {JobSucceeded, AttemptSucceeded},
+	api.JobResultStatusFailed:    {JobFailed, AttemptFailed},
+	api.JobResultStatusStale:     {JobFailed, AttemptFailed},
+	api.JobResultStatusCancelled: {JobCancelled, AttemptCancelled},
+	api.JobResultStatusLost:      {JobLost, AttemptLost},
+}
+
+// Result records how an attempt ended: once, however often it is handed in, and also long after contact was lost. With it the
+// attempt's state locks fall and the job's owner is told. Errors: ErrNotFound, ErrNotRunning, ErrInvalid.
+func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef, result api.JobResult) error {
+	result, err := storable(result)
+	if err != nil {
+		return err
+	}
+	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		h, err := hold(ctx, tx, caller, ref)
+		if err != nil {
+			return err
+		}
+		how := deliveryOf(h, result.Status)
+		switch how {
+		case deliverRefused:
+			return fmt.Errorf("%w: it was never accepted", ErrNotRunning)
+		case deliverUntaken:
+			return withdraw(ctx, tx, h, "the runner could not take it in time; it is offered again")
+		case deliverAgain:
+			return nil
+		}
+		if err := validResult(h.job.Kind, result); err != nil {
+			return err
+		}
+		ends := endOf[result.Status]
+		if err := leave(ctx, tx, h.attempt, ends.attempt); err != nil || how == deliverSuperseded {
+			return err
+		}
+		return d.end(ctx, tx, h.job, ends.job, result)
+	})
+	if err != nil {
+		return fmt.Errorf("result of attempt %d of job %s: %w", ref.Attempt, ref.Job, err)
+	}
+	return nil
+}
+
+// validResult refuses a result that does not fit its job: no known status, another kind's section, or a success without what it made.
+func validResult(kind string, result api.JobResult) error {
+	if _, known := endOf[result.Status]; !known {
+		return invalid("a result's status is succeeded, failed, cancelled, stale or lost, not %q", shown(string(result.Status)))
+	}
+	for section, value := range map[string]any{"build": result.Build, "plan": result.Plan, "apply": result.Apply, "action": result.Action} {
+		if section != kind && !reflect.ValueOf(value).IsZero() {
+			return invalid("the result of a job of kind %s has no section %s", kind, section)
+		}
+	}
+	if result.Status != api.JobResultStatusSucceeded {
+		return nil
+	}
+	switch {
+	case kind == "build" && result.Build.Artifact.Digest == "":
+		return invalid("a build that succeeded names the artifact's digest")
+	case kind == "plan" && (len(result.Plan.Report) == 0 || result.Plan.ReportDigest == ""):
+		return invalid("a plan that succeeded has a report and its digest")
+	case kind == "plan" && result.Plan.Applyable && result.Plan.Bundle.Digest == "":
+		return invalid("a plan that can be applied names its bundle's digest")
+	}
+	return nil
+}
+
+// mostError bounds a result's error text, in bytes.
+const mostError = 16 << 10
+
+// storable makes a result such that the database takes it: Postgres keeps no NUL and no half of a surrogate pair in JSON. Both become
+// U+FFFD, for a result that could not be kept would leave its job without an end.
+func storable(result api.JobResult) (api.JobResult, error) {
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return result, invalid("the result is not JSON: %v", err)
+	}
+	if raw, err = storableJSON(raw); err != nil {
+		return result, err
+	}
+	var clean api.JobResult
+	if err := json.Unmarshal(raw, &clean); err != nil {
+		return result, invalid("the result is not JSON: %v", err)
+	}
+	if len(clean.Error) > mostError {
+		clean.Error = strings.ToValidUTF8(clean.Error[:mostError], "") + "…"
+	}
+	return clean, nil
+}
+
+// storableJSON is JSON that means the same, as far as Postgres can keep it. Errors: ErrInvalid.
+func storableJSON(raw []byte) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // no digit of a number may be lost
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, invalid("that is not JSON: %v", err)
+	}
+	value, err := storableValue(value)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+func storableValue(value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case string:
+		return withoutNUL(v), nil
+	case json.Number:
+		// What overflows here would be spelled out, digit by digit, by the database.
+		if _, err := strconv.ParseFloat(v.String(), 64); errors.Is(err, strconv.ErrRange) {
+			return nil, invalid("the number %s is too large", shown(v.String()))
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = storableValue(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for key, inner := range v {
+			if clean[withoutNUL(key)], err = storableValue(inner); err != nil {
+				return nil, err
+			}
+		}
+		return clean, nil
+	}
+	return value, nil
+}
+
+// withoutNUL replaces what Postgres cannot keep in a text.
+func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }

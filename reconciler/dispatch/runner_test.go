@@ -1,0 +1,169 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+)
+
+func create(t *testing.T, w *dispatchtest.World, n dispatch.NewRunner) (store.Runner, string, error) {
+	t.Helper()
+	var runner store.Runner
+	var registration string
+	err := w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		runner, registration, err = dispatch.CreateRunner(ctx, tx, n)
+		return err
+	})
+	return runner, registration, err
+}
+
+func TestARegistrationTokenIsUsedOnce(t *testing.T) {
+	w := dispatchtest.New(t)
+	var heard []string
+	w.Dispatch.OnRegistered(func(_ context.Context, _ *store.Tx, runner store.Runner) error {
+		heard = append(heard, runner.Name+" "+runner.Recipient)
+		return nil
+	})
+	runner, registration, err := create(t, w, dispatch.NewRunner{Name: "berlin", Kind: dispatch.RunnerInstall, Shared: true})
+	must(t, err)
+	key, err := seal.NewIdentity()
+	must(t, err)
+	ok := api.Registration{Version: "0.1.0", Capacity: 2, Recipient: key.Recipient().String()}
+	for _, bad := range []api.Registration{{Version: "0.1.0", Capacity: 2}, {Capacity: 2, Recipient: "age1nonsense"}, {Recipient: ok.Recipient}} {
+		_, err := w.Dispatch.Register(t.Context(), registration, bad)
+		wantIs(t, err, dispatch.ErrInvalid) // and the token stays good
+	}
+	// Many at once: one gets the key.
+	var mu sync.Mutex
+	var won []api.Registered
+	var tries sync.WaitGroup
+	for range 8 {
+		tries.Go(func() {
+			registered, err := w.Dispatch.Register(t.Context(), registration, ok)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won = append(won, registered)
+			} else if !errors.Is(err, dispatch.ErrRegistration) {
+				t.Error(err)
+			}
+		})
+	}
+	tries.Wait()
+	if len(won) != 1 || won[0].RunnerID != runner.ID || won[0].Name != "berlin" || won[0].Kind != "install" {
+		t.Fatalf("registered %+v", won)
+	}
+	caller, err := w.Dispatch.Authenticate(t.Context(), won[0].RunnerKey)
+	must(t, err)
+	if caller != (dispatch.Caller{Org: w.Org.ID, Runner: runner.ID}) {
+		t.Errorf("the key is %+v's", caller)
+	}
+	if want := "berlin " + ok.Recipient; len(heard) != 1 || heard[0] != want {
+		t.Errorf("heard %q, want %q", heard, want)
+	}
+	kept := w.Text(t, "select coalesce(string_agg(r::text, ' '), '') || (select string_agg(g::text, ' ') from registrations g) from runners r")
+	for _, secret := range []string{won[0].RunnerKey, registration} {
+		if strings.Contains(kept, secret) {
+			t.Error("a token is kept in clear")
+		}
+	}
+}
+
+func TestTokensThatOpenNothing(t *testing.T) {
+	w := dispatchtest.New(t)
+	_, old, err := create(t, w, dispatch.NewRunner{Name: "old", Kind: dispatch.RunnerBuild})
+	must(t, err)
+	w.Exec(t, "update registrations set expires_at = now() - interval '1 second'")
+	_, good, err := create(t, w, dispatch.NewRunner{Name: "good", Kind: dispatch.RunnerBuild})
+	must(t, err)
+	forged, _ := token.Mint(token.Registration, w.Org.ID)
+	elsewhere := strings.Replace(good, w.Org.ID, w.AddOrg(t).ID, 1)
+	runner := w.Runner(t, dispatch.RunnerBuild)
+	for name, plain := range map[string]string{"expired": old, "forged": forged, "moved to another org": elsewhere, "empty": "", "a runner key": runner.Key} {
+		if _, err := w.Dispatch.Register(t.Context(), plain, api.Registration{Capacity: 1}); !errors.Is(err, dispatch.ErrRegistration) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	forgedKey, _ := token.Mint(token.Runner, w.Org.ID, runner.Runner)
+	forgedAttempt, _ := token.Mint(token.Attempt, w.Org.ID, "job_1", "99999999999")
+	control, _ := token.Mint(token.Control, w.Org.ID)
+	for name, plain := range map[string]string{
+		"a registration token": good, "forged key": forgedKey, "forged attempt": forgedAttempt, "control token": control, "empty": "",
+		"another org": strings.Replace(runner.Key, w.Org.ID, w.AddOrg(t).ID, 1),
+	} {
+		_, err := w.Dispatch.Authenticate(t.Context(), plain)
+		if !errors.Is(err, dispatch.ErrUnknownToken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRunnersThatCannotBe(t *testing.T) {
+	w := dispatchtest.New(t)
+	for _, n := range []dispatch.NewRunner{
+		{Name: "", Kind: "build"}, {Name: "Upper", Kind: "build"}, {Name: "a b", Kind: "build"}, {Name: "x", Kind: "odd"},
+		{Name: "x", Kind: "build", Shared: true}, {Name: strings.Repeat("x", 64), Kind: "build"},
+	} {
+		_, _, err := create(t, w, n)
+		wantIs(t, err, dispatch.ErrInvalid)
+	}
+	_, _, err := create(t, w, dispatch.NewRunner{Name: "twice", Kind: "build"})
+	must(t, err)
+	_, _, err = create(t, w, dispatch.NewRunner{Name: "twice", Kind: "build"})
+	wantIs(t, err, dispatch.ErrNameTaken)
+}
+
+func TestAWaitingJobSaysWhy(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	lately, longAgo := now.Add(-dispatch.Lease/2), now.Add(-time.Hour)
+	here := store.Runner{Name: "berlin", KeyHash: []byte{1}, LastSeen: &lately, Policy: []byte(`{}`)}
+	gone, unregistered, strict := here, here, here
+	gone.LastSeen, unregistered.KeyHash, strict.Policy = &longAgo, nil, []byte(`{"allowed":["plan"]}`)
+	for name, test := range map[string]struct {
+		job    store.Job
+		runner store.Runner
+		want   string
+	}{
+		"no runner":      {store.Job{Status: "queued", Kind: "apply"}, unregistered, "runner berlin has not registered yet; start it with its registration token"},
+		"runner off":     {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last heard of at 2026-03-01 11:00:00 UTC; start it again"},
+		"forbidden":      {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin is set up not to take jobs of kind apply; its owner can allow them"},
+		"allowed":        {store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin takes it as soon as it has room"},
+		"offered before": {store.Job{Status: "queued", Kind: "plan", Waits: "offered again"}, here, "offered again"},
+		"offered":        {store.Job{Status: "offered"}, here, "offered to runner berlin, which has not taken it yet"},
+		"runs":           {store.Job{Status: "running"}, here, ""},
+		"silent":         {store.Job{Status: "running", Waits: "lost contact"}, here, "lost contact"},
+		"ended":          {store.Job{Status: "failed", Waits: "old words"}, gone, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := dispatch.Waits(test.job, test.runner, now); got != test.want {
+				t.Errorf("waits because %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	jobID := w.Job(t, runner, "apply", "")
+	_, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, WaitSeconds: -1, Allowed: []string{"plan", "build"}, Version: "9\x00\x1b[31m" + strings.Repeat("9", 200)})
+	must(t, err)
+	job, err := w.Dispatch.Job(t.Context(), w.Org.ID, jobID)
+	must(t, err)
+	if !strings.Contains(job.Waits, "not to take jobs of kind apply") {
+		t.Errorf("waits: %q", job.Waits)
+	}
+	if version := w.Text(t, "select version from runners where id = $1", runner.Runner); len(version) != 64 || strings.Contains(version, "\x1b") {
+		t.Errorf("kept version %q", version)
+	}
+}

@@ -1,0 +1,116 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// JobStatus is where a job is in its life; the column's constraint has the same words.
+type JobStatus string
+
+// The life of a job.
+const (
+	JobQueued    JobStatus = "queued"    // waits for its runner
+	JobOffered   JobStatus = "offered"   // its runner was asked, and has not answered
+	JobRunning   JobStatus = "running"   // an attempt was accepted; it may be out of contact
+	JobSucceeded JobStatus = "succeeded" // ended
+	JobFailed    JobStatus = "failed"    // ended; also a stale apply, whose result says so
+	JobCancelled JobStatus = "cancelled" // ended because somebody asked
+	JobLost      JobStatus = "lost"      // ended: its process is provably gone and left no result
+)
+
+// jobMoves are all legal moves of a job. A status without moves is an end.
+var jobMoves = map[JobStatus][]JobStatus{
+	JobQueued:  {JobOffered, JobCancelled},
+	JobOffered: {JobRunning, JobQueued, JobFailed, JobCancelled},
+	JobRunning: {JobQueued, JobSucceeded, JobFailed, JobCancelled, JobLost},
+}
+
+// AttemptStatus is where one try of a job is in its life; the column's constraint has the same words.
+type AttemptStatus string
+
+// The life of an attempt.
+const (
+	AttemptOffered   AttemptStatus = "offered"   // its runner was asked
+	AttemptRunning   AttemptStatus = "running"   // accepted, and its lease holds
+	AttemptExpired   AttemptStatus = "expired"   // its runner is silent; it may still deliver
+	AttemptSucceeded AttemptStatus = "succeeded" // ended
+	AttemptFailed    AttemptStatus = "failed"    // ended
+	AttemptCancelled AttemptStatus = "cancelled" // ended
+	AttemptLost      AttemptStatus = "lost"      // ended: its process is provably gone
+	AttemptWithdrawn AttemptStatus = "withdrawn" // ended before it was accepted: nothing of it ever ran
+)
+
+// attemptMoves are all legal moves of an attempt. A status without moves is an end.
+var attemptMoves = map[AttemptStatus][]AttemptStatus{
+	AttemptOffered: {AttemptRunning, AttemptWithdrawn},
+	AttemptRunning: {AttemptExpired, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost},
+	AttemptExpired: {AttemptRunning, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost},
+}
+
+// JobMoves gives a copy of the table of a job's legal moves, for whoever draws or checks it.
+func JobMoves() map[JobStatus][]JobStatus { return maps.Clone(jobMoves) }
+
+// AttemptMoves gives a copy of the table of an attempt's legal moves, for whoever draws or checks it.
+func AttemptMoves() map[AttemptStatus][]AttemptStatus { return maps.Clone(attemptMoves) }
+
+// Ended says that nothing more happens to the job.
+func (s JobStatus) Ended() bool { return len(jobMoves[s]) == 0 }
+
+// Ended says that nothing more happens to the attempt.
+func (s AttemptStatus) Ended() bool { return len(attemptMoves[s]) == 0 }
+
+// atWork says that the attempt was accepted and its process may be running.
+func (s AttemptStatus) atWork() bool { return s == AttemptRunning || s == AttemptExpired }
+
+// errFence says that a row was no longer as it was read. The work is done anew from what is there now.
+var errFence = errors.New("the record has moved in the meantime; look again")
+
+// jobMove is one move of a job and what is written with it.
+type jobMove struct {
+	to     JobStatus
+	waits  string
+	error  string
+	result json.RawMessage // nil keeps what is there
+}
+
+// moveJob writes one legal move of a job, fenced by the status and attempt number that were read.
+func moveJob(ctx context.Context, tx *store.Tx, job store.Job, move jobMove) (store.Job, error) {
+	if !slices.Contains(jobMoves[JobStatus(job.Status)], move.to) {
+		return job, fmt.Errorf("job %s: a job does not move from %s to %s", job.ID, job.Status, move.to)
+	}
+	moved, err := tx.MoveJob(ctx, store.MoveJobParams{
+		OrgID: tx.Org, ID: job.ID, Attempt: job.Attempt, FromStatus: job.Status,
+		ToStatus: string(move.to), Waits: move.waits, Error: move.error, Result: move.result, Ended: move.to.Ended(),
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = errFence
+	}
+	if err != nil {
+		return job, fmt.Errorf("move job %s from %s to %s: %w", job.ID, job.Status, move.to, err)
+	}
+	return moved, nil
+}
+
+// moveAttempt writes one legal move of an attempt, fenced by the status that was read.
+func moveAttempt(ctx context.Context, tx *store.Tx, attempt store.Attempt, to AttemptStatus) error {
+	if !slices.Contains(attemptMoves[AttemptStatus(attempt.Status)], to) {
+		return fmt.Errorf("attempt %d of job %s: an attempt does not move from %s to %s", attempt.Number, attempt.JobID, attempt.Status, to)
+	}
+	changed, err := tx.MoveAttempt(ctx, store.MoveAttemptParams{
+		OrgID: tx.Org, JobID: attempt.JobID, Number: attempt.Number, FromStatus: attempt.Status, ToStatus: string(to), Ended: to.Ended(),
+	})
+	if err == nil && changed != 1 {
+		err = errFence
+	}
+	if err != nil {
+		return fmt.Errorf("move attempt %d of job %s from %s to %s: %w", attempt.Number, attempt.JobID, attempt.Status, to, err)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// StreamLogs follows a job's log as server-sent events until the job has ended: events `log`, each with a LogChunk and the id
+// attempt/seq, and at last one `end` with the Job. lastEventID is where a follower that comes back had got to; anything else starts
+// from the beginning. An error comes before the first byte was written (ErrNotFound); a stream that breaks later just ends, and its
+// follower comes back.
+func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, jobID, lastEventID string) error {
+	// Before the first look: what is written from now on is heard.
+	rung, stop := d.bell.Wait(store.ChannelLogs, org+"/"+jobID)
+	defer stop()
+	page, err := d.followed(ctx, org, jobID, positionOf(lastEventID))
+	if err != nil {
+		return fmt.Errorf("follow the log of job %s: %w", jobID, err)
+	}
+	stream := newEventStream(w)
+	beat := time.NewTicker(streamBeat)
+	defer beat.Stop()
+	for {
+		if err := stream.send(page.events); err != nil {
+			return nil // the follower has gone; there is nobody to tell
+		}
+		if page.ended {
+			return nil
+		}
+		if !page.more {
+			select {
+			case <-rung:
+			case <-beat.C:
+				page.events = []byte(": beat\n\n")
+				continue
+			case <-d.draining:
+				return nil
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if page, err = d.followed(ctx, org, jobID, page.at); err != nil {
+			return nil // headers are out: ending the stream makes its follower come back
+		}
+	}
+}
+
+// followedPage is what a follower gets at once.
+type followedPage struct {
+	events []byte
+	at     position
+	more   bool // there is more to read right now
+	ended  bool // the events hold the end
+}
+
+// followed reads the next page of a log, on one snapshot with the job: all chunks that came before the end are before it.
+func (d *Dispatch) followed(ctx context.Context, org, jobID string, at position) (followedPage, error) {
+	page := followedPage{at: at}
+	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		job, err := jobNow(ctx, tx, jobID)
+		if err != nil {
+			return err
+		}
+		rows, err := chunksAfter(ctx, tx, jobID, at)
+		if err != nil {
+			return err
+		}
+		var events bytes.Buffer
+		for _, row := range rows {
+			page.at = position{attempt: row.Attempt, seq: row.Seq}
+			fmt.Fprintf(&events, "id: %d/%d\nevent: log\ndata: {\"attempt\":%d,\"seq\":%d,\"lines\":%s}\n\n", row.Attempt, row.Seq, row.Attempt, row.Seq, row.Lines)
+		}
+		page.more = len(rows) == logPage
+		page.ended = !page.more && JobStatus(job.Status).Ended()
+		if page.ended {
+			if err := endEvent(&events, job); err != nil {
+				return err
+			}
+		}
+		page.events = events.Bytes()
+		return nil
+	})
+	return page, err
+}
+
+func endEvent(events *bytes.Buffer, job api.Job) error {
+	raw, err := json.Marshal(job)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(events, "event: end\ndata: %s\n\n", raw)
+	return nil
+}
+
+// positionOf reads an event id; the zero position for what is none.
+func positionOf(eventID string) position {
+	attempt, seq, _ := strings.Cut(strings.TrimSpace(eventID), "/")
+	a, errA := strconv.ParseInt(attempt, 10, 32)
+	s, errS := strconv.ParseInt(seq, 10, 64)
+	if errA != nil || errS != nil {
+		return position{}
+	}
+	return position{attempt: int32(a), seq: s}
+}
+
+// eventStream writes server-sent events and lets go of a follower that does not read.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func newEventStream(w http.ResponseWriter) eventStream {
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // proxies that buffer know this word
+	return eventStream{w: w, control: http.NewResponseController(w)}
+}
+
+// send writes and flushes. Empty events still send the headers.
+func (s eventStream) send(events []byte) error {
+	// Not every writer has deadlines or can flush; those that cannot are buffers of tests and middlewares.
+	_ = s.control.SetWriteDeadline(time.Now().Add(streamWrite))
+	if _, err := s.w.Write(events); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

@@ -1,0 +1,36 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+)
+
+// The order that the timings must keep, whatever the one constant becomes.
+func TestTimingsKeepTheirOrder(t *testing.T) {
+	for _, rule := range []struct {
+		shorter, longer time.Duration
+		why             string
+	}{
+		{3 * Heartbeat, Lease, "a lease outlives two lost heartbeats"},
+		{AcceptWithin, offerLife, "a runner that accepts in the time it was told finds its offer"},
+		{offerLife, Lease, "an offer nobody takes is offered again before a lease would run out"},
+		{LongestPoll, Online, "a runner that waits for work counts as online"},
+		{LongestPoll + touchEvery, Online, "also when its last poll was too soon to be noted"},
+		{Heartbeat + touchEvery, Online, "a runner that only beats counts as online"},
+		{2 * touchEvery, Online, "last_seen is fresh enough"},
+		{streamBeat, streamWrite, "a follower that reads is not let go between two beats"},
+		{Lease, registrationLife, "a registration token lives long enough to be carried to a machine"},
+	} {
+		if rule.shorter >= rule.longer {
+			t.Errorf("%s: %s is not shorter than %s", rule.why, rule.shorter, rule.longer)
+		}
+	}
+	if registrationLife != time.Hour {
+		t.Errorf("the API's document says that a registration token lives an hour, not %s", registrationLife)
+	}
+	for _, whole := range []time.Duration{Lease, AcceptWithin, LongestPoll} {
+		if whole%time.Second != 0 {
+			t.Errorf("%s is told to runners in whole seconds", whole)
+		}
+	}
+}
