@@ -1,0 +1,151 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// start is a workflow that is to be started, and over which components.
+type start struct {
+	kind       workflow.Kind
+	components []string
+	reason     string
+}
+
+// running is what is under way on the install.
+type running struct {
+	busy map[string]bool // components that a running workflow is at work on
+	any  bool            // some workflow over components runs
+}
+
+// decide says which workflows an install needs now. It is pure: what is wanted and what runs go in.
+//
+//   - to be gone: one deprovision over everything that is there, once nothing else runs;
+//   - nothing there yet: one provision over everything, once the sandbox can be planned and no build is under way;
+//   - else one deploy over just what is behind, and one teardown for each component that left the app.
+//
+// Nobody is asked again about what was refused, and no two workflows are at work on one component.
+func (s *snapshot) decide(wants map[string]*want, now running) []start {
+	switch {
+	case s.install.Wanted == "absent":
+		return s.deprovision(wants, now)
+	case s.config == nil:
+		return nil
+	case !s.provisioned(wants):
+		return append(s.provision(wants, now), s.teardowns(wants, now)...)
+	}
+	return append(s.deploy(wants, now), s.teardowns(wants, now)...)
+}
+
+// provisioned says that the install has what everything else stands on. Where there is no sandbox, anything will do.
+func (s *snapshot) provisioned(wants map[string]*want) bool {
+	if base := s.places["sandbox"]; base != nil && base.config != nil {
+		return base.there() && (base.row.AppliedDigest != "" || s.install.Provisioned)
+	}
+	if s.install.Provisioned {
+		return true
+	}
+	for _, p := range s.places {
+		if p.there() && wants[p.row.Name] != nil && !wants[p.row.Name].Absent {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *snapshot) provision(wants map[string]*want, now running) []start {
+	var names []string
+	ready := false
+	for _, name := range s.names() {
+		w := wants[name]
+		if w.Absent {
+			continue
+		}
+		if now.busy[name] || w.building {
+			return nil
+		}
+		if name == "sandbox" && (w.Waits != "" || w.Refused != "") {
+			return nil
+		}
+		names = append(names, name)
+		ready = ready || w.behind && w.Waits == "" && w.Refused == ""
+	}
+	if !ready {
+		return nil
+	}
+	reason := fmt.Sprintf("install %s is new: everything of app version %d is to be there", s.install.Name, s.version.Number)
+	return []start{{workflow.KindProvision, names, reason}}
+}
+
+// deploy takes what is behind and can be planned, and with it what waits for nothing but that.
+func (s *snapshot) deploy(wants map[string]*want, now running) []start {
+	in := map[string]bool{}
+	for _, name := range s.names() {
+		w := wants[name]
+		in[name] = !w.Absent && w.behind && w.Waits == "" && w.Refused == "" && !now.busy[name]
+	}
+	for grew := true; grew; {
+		grew = false
+		for _, name := range s.names() {
+			w := wants[name]
+			if in[name] || w.Absent || !w.behind || w.own || w.Stuck || now.busy[name] || len(w.blockers) == 0 {
+				continue
+			}
+			if !slices.ContainsFunc(w.blockers, func(on string) bool { return !in[on] }) {
+				in[name], grew = true, true
+			}
+		}
+	}
+	var names, reasons []string
+	for _, name := range s.names() {
+		if in[name] {
+			names = append(names, name)
+			reasons = append(reasons, fmt.Sprintf("%s is behind: %s", name, wants[name].moved))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []start{{workflow.KindDeploy, names, summary(reasons)}}
+}
+
+// mostReasons is how many components a workflow's reason speaks of one by one.
+const mostReasons = 3
+
+func summary(reasons []string) string {
+	if len(reasons) <= mostReasons {
+		return strings.Join(reasons, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(reasons[:mostReasons], "; "), len(reasons)-mostReasons)
+}
+
+func (s *snapshot) teardowns(wants map[string]*want, now running) []start {
+	var all []start
+	for _, name := range s.names() {
+		w := wants[name]
+		if w.Absent && w.behind && w.Waits == "" && w.Refused == "" && !now.busy[name] {
+			all = append(all, start{workflow.KindTeardown, []string{name}, w.Reason})
+		}
+	}
+	return all
+}
+
+// deprovision takes all that is there and can go: not what was refused, nor what that stands on.
+func (s *snapshot) deprovision(wants map[string]*want, now running) []start {
+	if now.any {
+		return nil
+	}
+	var names []string
+	for _, name := range s.names() {
+		if w := wants[name]; w.behind && w.Refused == "" && !w.Stuck {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []start{{workflow.KindDeprovision, names, fmt.Sprintf("install %s is to be gone", s.install.Name)}}
+}

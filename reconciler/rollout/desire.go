@@ -1,0 +1,232 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// want is what an install wants of one component, as workflow sees it, and what only rollout asks of it.
+type want struct {
+	workflow.Want
+	facts    facts
+	behind   bool           // what is there is not what is wanted, as far as can be said already
+	key      bool           // it waits for something to be sealed to the runner's key
+	building bool           // its own artifact is being made
+	blockers []string       // the components that it waits for
+	own      bool           // it waits for something that is not another component
+	refusal  *store.Refusal // what was said no to, if that is still what is wanted
+	moved    string         // what moved since it was applied, in words
+}
+
+// mostRetries bounds a component's own retries.
+const mostRetries = 10
+
+// desire works out what is wanted of every place. It is pure.
+func (s *snapshot) desire() map[string]*want {
+	d := &desiring{snapshot: s, wants: map[string]*want{}}
+	for _, name := range s.names() {
+		d.of(name)
+	}
+	return d.wants
+}
+
+// desiring remembers what was worked out already: each component needs to know how its upstream is.
+type desiring struct {
+	*snapshot
+	wants map[string]*want
+	depth int
+}
+
+func (d *desiring) of(name string) *want {
+	if w, ok := d.wants[name]; ok {
+		return w
+	}
+	p := d.places[name]
+	if p == nil || d.depth > len(d.places) { // a cycle, which the config's reader refuses
+		return &want{Want: workflow.Want{Waits: name + " is no part of this install", Stuck: true}}
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	w := &want{}
+	if d.install.Wanted == "absent" || p.config == nil {
+		d.absent(p, w)
+	} else {
+		d.present(p, w)
+	}
+	if r, no := p.refusals[w.Digest]; no && w.Digest != "" && !w.Current {
+		w.refusal, w.Refused = &r, refusedBy(r)
+	}
+	d.wants[name] = w
+	return w
+}
+
+// present is a component that is to be there.
+func (d *desiring) present(p *place, w *want) {
+	w.Retries = min(p.config.MaxAutoRetries, mostRetries)
+	refs := p.config.Refs()
+	w.facts = facts{Config: p.config.ConfigDigest(), Values: d.vector(refs), Version: d.version.Number}
+	if p.artifact != nil {
+		w.facts.Artifact, w.facts.Build = p.artifact.ArtifactDigest, p.artifact.Number
+	}
+	d.waitForOwn(p, w)
+	if w.Waits == "" {
+		d.waitForUpstream(p, w)
+	}
+	if w.Waits == "" {
+		d.waitForValues(p, w)
+	}
+	w.moved = d.whatMoved(p, w)
+	if w.Waits != "" {
+		// What upstream gives may still change, so only what is its own can say that it is behind.
+		w.behind = !w.own && (!p.there() || p.row.AppliedDigest == "" || ownMoved(p.kept.Facts, w.facts))
+		return
+	}
+	w.Digest = w.facts.digest()
+	w.Current = p.row.AppliedDigest == w.Digest
+	w.behind, w.Reason = !w.Current, w.moved
+}
+
+// waitForOwn says what is missing of the component itself.
+func (d *desiring) waitForOwn(p *place, w *want) {
+	own := func(stuck bool, format string, args ...any) {
+		w.Waits, w.Stuck, w.own, w.building = fmt.Sprintf(format, args...), stuck, true, !stuck
+	}
+	name := p.row.Name
+	switch {
+	case d.app.InputsVersionID == nil || *d.app.InputsVersionID != d.version.ID:
+		own(false, "what app version %d is built from is being worked out", d.version.Number)
+	case p.component.Problem != "":
+		own(true, "%s cannot be built: %s", name, p.component.Problem)
+	case p.artifact != nil:
+	case p.newest == nil:
+		own(false, "%s has no build yet", name)
+	case p.newest.Status == "failed":
+		own(true, "%s's build %d failed: %s", name, p.newest.Number, p.newest.Error)
+	default:
+		own(false, "build %d of %s is %s", p.newest.Number, name, p.newest.Status)
+	}
+}
+
+// waitForUpstream says which of the components that it needs is not as it is wanted.
+func (d *desiring) waitForUpstream(p *place, w *want) {
+	var words []string
+	for _, name := range p.after {
+		up := d.of(name)
+		if up.Current && !up.Absent {
+			continue
+		}
+		w.blockers = append(w.blockers, name)
+		w.Stuck = w.Stuck || up.Stuck || up.Refused != "" || up.Absent
+		words = append(words, name+", which "+d.condition(name, up))
+	}
+	w.Waits = strings.Join(words, "; ")
+}
+
+// condition says how a component is that others wait for.
+func (d *desiring) condition(name string, up *want) string {
+	p := d.places[name]
+	switch {
+	case p == nil || up.Absent:
+		return "is not part of the app"
+	case up.Refused != "":
+		return "is " + up.Refused
+	case up.own:
+		return "waits itself (" + up.Waits + ")"
+	case up.Waits != "":
+		return "waits itself"
+	case !p.there():
+		return "is not deployed yet"
+	case p.row.AppliedDigest == "":
+		return "is being deployed, or was not deployed well"
+	}
+	return "is behind"
+}
+
+// waitForValues says which value cannot be had.
+func (d *desiring) waitForValues(p *place, w *want) {
+	refs := p.config.Refs()
+	if input, missing := d.missingInput(refs); missing {
+		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it on the install", input), true, true
+		return
+	}
+	path, foreign := d.foreignKey(refs)
+	if !foreign {
+		return
+	}
+	w.own, w.key = true, true
+	switch what := label(path.String()); {
+	case d.runnerKey == "":
+		w.Waits = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)
+	case path.HasPrefix("inputs"):
+		w.Waits = what + " is not sealed to the runner's key yet"
+	default:
+		w.Waits, w.Stuck = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
+	}
+}
+
+// absent is a component that is to be gone.
+func (d *desiring) absent(p *place, w *want) {
+	w.Absent = true
+	if !p.there() {
+		w.Current, w.Reason = true, "it is gone"
+		return
+	}
+	w.behind, w.facts = true, p.kept.Facts
+	w.Digest = absentDigestOf(p)
+	w.Reason = fmt.Sprintf("%s left the app in version %d", p.row.Name, d.version.Number)
+	if d.install.Wanted == "absent" {
+		w.Reason = "the install is to be gone"
+	}
+	w.moved = w.Reason
+	var words []string
+	for _, name := range d.names() {
+		other := d.places[name]
+		if other == p || !other.there() || !needs(other, p.row.Name) {
+			continue
+		}
+		w.blockers = append(w.blockers, name)
+		on := d.of(name)
+		w.Stuck = w.Stuck || on.Stuck || on.Refused != "" || (!on.Absent && on.Current)
+		words = append(words, name+", which needs it, is still there")
+	}
+	w.Waits = strings.Join(words, "; ")
+}
+
+// needs says whether what is applied of a place was made with another component below it.
+func needs(p *place, name string) bool {
+	for _, up := range p.kept.After {
+		if up == name {
+			return true
+		}
+	}
+	return false
+}
+
+// digest is the desired digest: artifact, config, and the vector of values. Numbers of builds and versions are names, and do not count.
+func (f facts) digest() string {
+	raw, _ := json.Marshal(struct { // strings always encode
+		Format   string  `json:"format"`
+		Artifact string  `json:"artifact"`
+		Config   string  `json:"config"`
+		Values   []value `json:"values"`
+	}{"nuon desired 1", f.Artifact, f.Config, f.Values})
+	return workflow.Hash(raw)
+}
+
+// absentDigestOf is what is desired of a component that is to be gone: no trace of just what was applied.
+func absentDigestOf(p *place) string {
+	return workflow.Hash([]byte("nuon absent 1\n" + p.row.AppliedArtifact + "\n" + p.kept.Facts.digest() + "\n"))
+}
+
+// refusedBy is a refusal in words that follow "is".
+func refusedBy(r store.Refusal) string {
+	words := map[string]string{"rejected": "rejected by " + r.Actor, "cancelled": "cancelled by " + r.Actor, "stalled": "stalled"}[r.Kind]
+	if r.Reason == "" {
+		return "behind, " + words
+	}
+	return "behind, " + words + ": " + r.Reason
+}

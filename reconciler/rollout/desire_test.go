@@ -1,0 +1,336 @@
+package rollout
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+const key = "key-0000000000000001"
+
+// newSnapshot is an install of an app with a sandbox, network, web (reads network and two inputs) and metrics, all built and none
+// deployed.
+func newSnapshot() *snapshot {
+	version := "ver_1"
+	s := &snapshot{
+		org: store.Org{ID: "org_1", Name: "acme"}, app: store.App{ID: "app_1", Name: "hello", VersionID: &version, InputsVersionID: &version},
+		version: store.AppVersion{ID: version, Number: 1}, install: store.Install{ID: "ins_1", Name: "east", Wanted: "present"},
+		runnerKey: key, places: map[string]*place{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
+		config: &appconfig.App{
+			Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox"},
+			Inputs:  []appconfig.Input{{Name: "greeting", Required: true}, {Name: "note"}, {Name: "api_token", Sensitive: true}},
+			Components: []appconfig.Component{
+				{Name: "metrics", Kind: "terraform_module"},
+				{Name: "network", Kind: "terraform_module"},
+				{Name: "web", Kind: "terraform_module", MaxAutoRetries: 50, Vars: map[string]string{
+					"cidr": "{{.nuon.components.network.outputs.net.cidr}}", "join": "{{.nuon.components.network.outputs.join}}",
+					"greeting": "{{.nuon.install.inputs.greeting}}", "status": "{{.nuon.components.network.status}}",
+				}},
+			},
+		},
+	}
+	for _, name := range []string{"sandbox", "network", "web", "metrics"} {
+		p := &place{
+			row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, refusals: map[string]store.Refusal{},
+			component: store.Component{ID: "cmp_" + name, Name: name, Present: true},
+			artifact:  &store.Build{ArtifactDigest: "sha256:" + name, Number: 1, Status: "succeeded", Reason: "commit 1a2b3c4 changed it"},
+		}
+		p.newest = p.artifact
+		s.places[name] = p
+		s.adopt(p)
+	}
+	hello := "hello"
+	s.inputs["greeting"] = store.InstallInput{Name: "greeting", Value: &hello}
+	return s
+}
+
+// land makes what is wanted of components what is applied, as workflow does after an apply.
+func (s *snapshot) land(names ...string) {
+	for _, name := range names {
+		w, p := s.desire()[name], s.places[name]
+		p.row.AppliedDigest, p.row.AppliedArtifact = w.Digest, w.facts.Artifact
+		p.kept = kept{After: p.after, Facts: w.facts}
+		if name == "network" {
+			s.outputs[outputOwner{"component", "network"}] = []store.Output{
+				{Scope: "component", Name: "net", Value: json.RawMessage(`{"cidr": "10.0.0.0/16", "zone": "a"}`)},
+				{Scope: "component", Name: "join", Sealed: sealedTo(key), Hash: "hmac:1"},
+			}
+		}
+	}
+}
+
+func sealedTo(id string) json.RawMessage {
+	raw, _ := json.Marshal(seal.Sealed{KeyID: id, Ciphertext: []byte("x")})
+	return raw
+}
+
+func (s *snapshot) landAll() { s.land("sandbox", "network"); s.land("web", "metrics") }
+
+// stands is one word for how a component is: current, behind, waits, stuck, refused or gone.
+func (s *snapshot) stands() map[string]string {
+	all := map[string]string{}
+	for name, w := range s.desire() {
+		switch {
+		case w.Current && w.Absent:
+			all[name] = "gone"
+		case w.Current:
+			all[name] = "current"
+		case w.Stuck:
+			all[name] = "stuck: " + w.Waits
+		case w.Waits != "":
+			all[name] = "waits: " + w.Waits
+		case w.Refused != "":
+			all[name] = "refused: " + w.Refused
+		default:
+			all[name] = "behind: " + w.Reason
+		}
+	}
+	return all
+}
+
+func TestDesire(t *testing.T) {
+	current := map[string]string{"sandbox": "current", "network": "current", "web": "current", "metrics": "current"}
+	with := func(changes ...string) map[string]string {
+		all := map[string]string{}
+		for name, how := range current {
+			all[name] = how
+		}
+		for i := 0; i < len(changes); i += 2 {
+			all[changes[i]] = changes[i+1]
+		}
+		return all
+	}
+	other := "ver_2"
+	howdy := "howdy"
+	for _, c := range []struct {
+		name   string
+		change func(*snapshot)
+		want   map[string]string
+	}{
+		{"nothing moved", func(*snapshot) {}, current},
+		{"a new artifact", func(s *snapshot) {
+			s.places["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "commit 5d6e changed modules/metrics"}
+		}, with("metrics", "behind: artifact changed: build 2 of metrics, because commit 5d6e changed modules/metrics")},
+		{"a new artifact upstream", func(s *snapshot) {
+			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
+		}, with("network", "behind: artifact changed: build 2 of network, because r", "web", "waits: network, which is behind")},
+		{"the same artifact from another build", func(s *snapshot) {
+			s.places["metrics"].artifact = &store.Build{ArtifactDigest: "sha256:metrics", Number: 7}
+		}, current},
+		{"an input", func(s *snapshot) { s.inputs["greeting"] = store.InstallInput{Value: &howdy} }, with("web", "behind: input greeting changed")},
+		{"an input that nothing reads", func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} }, current},
+		{"a required input without a value", func(s *snapshot) { delete(s.inputs, "greeting") },
+			with("web", "stuck: input greeting has no value; set it on the install")},
+		{"a part of an output that is read", func(s *snapshot) {
+			s.outputs[outputOwner{"component", "network"}][0].Value = json.RawMessage(`{"cidr": "10.9.0.0/16", "zone": "a"}`)
+		}, with("web", "behind: output net.cidr of network changed")},
+		{"a part of an output that nobody reads", func(s *snapshot) {
+			s.outputs[outputOwner{"component", "network"}][0].Value = json.RawMessage(`{"zone":"b","cidr":"10.0.0.0/16"}`)
+		}, current},
+		{"an output that went away", func(s *snapshot) {
+			s.outputs[outputOwner{"component", "network"}] = s.outputs[outputOwner{"component", "network"}][1:]
+		}, with("web", "behind: output net.cidr of network changed")},
+		{"a sealed output by its hash", func(s *snapshot) {
+			s.outputs[outputOwner{"component", "network"}][1].Hash = "hmac:2"
+		}, with("web", "behind: output join of network changed")},
+		{"the ciphertext of a sealed output", func(s *snapshot) {
+			raw, _ := json.Marshal(seal.Sealed{KeyID: key, Ciphertext: []byte("another")})
+			s.outputs[outputOwner{"component", "network"}][1].Sealed = raw
+		}, current},
+		{"a sealed output that the runner cannot open", func(s *snapshot) {
+			s.outputs[outputOwner{"component", "network"}][1].Sealed = sealedTo("key-other")
+		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what gives it again")},
+		{"the config of a component", func(s *snapshot) { s.version.Number = 4; s.places["metrics"].config.TerraformVersion = "1.12.0" },
+			with("metrics", "behind: config changed in app version 4")},
+		{"retries", func(s *snapshot) { s.places["metrics"].config.MaxAutoRetries = 9 }, current},
+		{"a version whose inputs are being worked out", func(s *snapshot) { s.app.InputsVersionID = &other }, map[string]string{
+			"sandbox": "waits: what app version 1 is built from is being worked out", "network": "waits: what app version 1 is built from is being worked out",
+			"web": "waits: what app version 1 is built from is being worked out", "metrics": "waits: what app version 1 is built from is being worked out"}},
+		{"a build that runs", func(s *snapshot) {
+			s.places["network"].artifact, s.places["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
+		}, with("network", "waits: build 2 of network is running", "web", "waits: network, which waits itself (build 2 of network is running)")},
+		{"a build that failed", func(s *snapshot) {
+			s.places["network"].artifact, s.places["network"].newest = nil, &store.Build{Number: 2, Status: "failed", Error: "main.tf:3: no"}
+		}, with("network", "stuck: network's build 2 failed: main.tf:3: no", "web", "stuck: network, which waits itself (network's build 2 failed: main.tf:3: no)")},
+		{"a component that cannot be built", func(s *snapshot) { s.places["metrics"].component.Problem = "modules/metrics is missing" },
+			with("metrics", "stuck: metrics cannot be built: modules/metrics is missing")},
+		{"an apply under way", func(s *snapshot) { s.places["network"].row.AppliedDigest = "" }, with(
+			"network", "behind: its last apply did not end well, so what is there is not known",
+			"web", "waits: network, which is being deployed, or was not deployed well")},
+		{"a no", func(s *snapshot) {
+			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
+			digest := s.desire()["web"].Digest
+			s.places["web"].refusals[digest] = store.Refusal{Kind: "rejected", Actor: "alice", Reason: "too risky"}
+		}, with("web", "refused: behind, rejected by alice: too risky")},
+		{"a no to what is not wanted any more", func(s *snapshot) {
+			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
+			s.places["web"].refusals["sha256:old"] = store.Refusal{Kind: "rejected", Actor: "alice"}
+		}, with("web", "behind: input greeting changed")},
+		{"a component that left", func(s *snapshot) { s.version.Number = 2; s.places["metrics"].config = nil },
+			with("metrics", "behind: metrics left the app in version 2")},
+		{"an install that is to be gone", func(s *snapshot) { s.install.Wanted = "absent" }, map[string]string{
+			"metrics": "behind: the install is to be gone", "web": "behind: the install is to be gone",
+			"network": "waits: web, which needs it, is still there",
+			"sandbox": "waits: metrics, which needs it, is still there; network, which needs it, is still there; web, which needs it, is still there"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSnapshot()
+			s.landAll()
+			c.change(s)
+			if diff := cmp.Diff(c.want, s.stands()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDecide(t *testing.T) {
+	none := running{busy: map[string]bool{}}
+	fresh := func(*snapshot) {}
+	rebuilt := func(names ...string) func(*snapshot) {
+		return func(s *snapshot) {
+			s.landAll()
+			for _, name := range names {
+				s.places[name].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
+			}
+		}
+	}
+	everything := []string{"metrics", "network", "sandbox", "web"}
+	for _, c := range []struct {
+		name   string
+		change func(*snapshot)
+		now    running
+		want   []start
+	}{
+		{"a fresh install is provisioned whole", fresh, none, []start{{workflow.KindProvision, everything, "install east is new: everything of app version 1 is to be there"}}},
+		{"but not while a build is under way", func(s *snapshot) {
+			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "queued"}
+		}, none, nil},
+		{"a build that failed holds nobody else up", func(s *snapshot) {
+			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "failed"}
+		}, none, []start{{workflow.KindProvision, everything, "install east is new: everything of app version 1 is to be there"}}},
+		{"nor twice", fresh, running{busy: map[string]bool{"sandbox": true}, any: true}, nil},
+		{"nor after a no to its sandbox", func(s *snapshot) {
+			s.places["sandbox"].refusals[s.desire()["sandbox"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+		}, none, nil},
+		{"nothing is behind", rebuilt(), none, nil},
+		{"just what is behind", rebuilt("metrics"), none, []start{{workflow.KindDeploy, []string{"metrics"}, "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+		{"with what is behind as well and waits for it", rebuilt("network", "web"), none, []start{{workflow.KindDeploy, []string{"network", "web"},
+			"network is behind: artifact changed: build 2 of network, because r; web is behind: artifact changed: build 2 of web, because r"}}},
+		{"not what only may be behind", rebuilt("network"), none, []start{{workflow.KindDeploy, []string{"network"}, "network is behind: artifact changed: build 2 of network, because r"}}},
+		{"not what is being worked on", rebuilt("network", "metrics"), running{busy: map[string]bool{"network": true}, any: true},
+			[]start{{workflow.KindDeploy, []string{"metrics"}, "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+		{"not what was refused, nor what waits for that", func(s *snapshot) {
+			rebuilt("network", "web")(s)
+			s.places["network"].refusals[s.desire()["network"].Digest] = store.Refusal{Kind: "stalled", Actor: "nuon"}
+		}, none, nil},
+		{"what left is torn down, each on its own", func(s *snapshot) { s.landAll(); s.places["metrics"].config = nil; s.places["web"].config = nil }, none, []start{
+			{workflow.KindTeardown, []string{"metrics"}, "metrics left the app in version 1"}, {workflow.KindTeardown, []string{"web"}, "web left the app in version 1"}}},
+		{"what was never there is not torn down", func(s *snapshot) { s.landAll(); s.places["metrics"] = &place{} }, none, nil},
+		{"to be gone: everything that is there", func(s *snapshot) { s.land("sandbox", "network"); s.install.Wanted = "absent" }, none,
+			[]start{{workflow.KindDeprovision, []string{"network", "sandbox"}, "install east is to be gone"}}},
+		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.Wanted = "absent" }, running{busy: map[string]bool{"web": true}, any: true}, nil},
+		{"to be gone: not what was refused, nor what that stands on", func(s *snapshot) {
+			s.landAll()
+			s.install.Wanted = "absent"
+			s.places["web"].refusals[s.desire()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
+		}, none, []start{{workflow.KindDeprovision, []string{"metrics"}, "install east is to be gone"}}},
+		{"what a first apply may have left is destroyed too", func(s *snapshot) {
+			s.landAll()
+			s.places["web"].row.AppliedDigest = ""
+			s.install.Wanted = "absent"
+		}, none, []start{{workflow.KindDeprovision, everything, "install east is to be gone"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSnapshot()
+			c.change(s)
+			got := s.decide(s.desire(), c.now)
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(start{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRetriesAreBounded(t *testing.T) {
+	s := newSnapshot()
+	s.landAll()
+	if got := s.desire()["web"].Retries; got != mostRetries {
+		t.Errorf("50 retries were asked for and %d are taken, want %d", got, mostRetries)
+	}
+}
+
+func TestASpecHoldsJustWhatTemplatesRead(t *testing.T) {
+	s := newSnapshot()
+	s.landAll()
+	s.places["network"].row.AppliedDigest = "sha256:x"
+	values, err := s.values(s.places["web"].config.Refs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain any
+	if err := json.Unmarshal(values.Plain, &plain); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"components": map[string]any{"network": map[string]any{
+			"outputs": map[string]any{"net": map[string]any{"cidr": "10.0.0.0/16", "zone": "a"}}, "status": "active",
+		}},
+		"inputs": map[string]any{"inputs": map[string]any{"greeting": "hello"}},
+	}
+	if diff := cmp.Diff(want, plain); diff != "" {
+		t.Error(diff)
+	}
+	sealed := []api.SealedValue{{Path: []string{"components", "network", "outputs", "join"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}}}
+	if diff := cmp.Diff(sealed, values.Sealed); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAWholeObjectCountsByItsMembers(t *testing.T) {
+	s := newSnapshot()
+	s.landAll()
+	s.outputs[outputOwner{"action", "smoke"}] = []store.Output{
+		{Scope: "action", Name: "ok", Value: json.RawMessage("true")}, {Scope: "action", Name: "steps.probe.ms", Value: json.RawMessage("12")},
+	}
+	refs := []render.Path{{"actions", "workflows", "smoke", "outputs"}, {"components", "network", "outputs"}, {"install", "id"}, {"sandbox", "outputs", "none"}}
+	var paths []string
+	for _, v := range s.vector(refs) {
+		paths = append(paths, v.Path)
+	}
+	want := []string{"actions.workflows.smoke.outputs.ok", "actions.workflows.smoke.outputs.steps.probe.ms", "components.network.outputs.join", "components.network.outputs.net", "install.id", "sandbox.outputs.none"}
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A desired digest is a function of artifact, config and values, and of nothing else.
+func TestDesiredDigestsAreEqualForEqualFactsOnly(t *testing.T) {
+	draw := rapid.Custom(func(t *rapid.T) facts {
+		word := rapid.SampledFrom([]string{"", "a", "b", `a","b`})
+		f := facts{Artifact: word.Draw(t, "artifact"), Config: word.Draw(t, "config"), Build: rapid.Int32().Draw(t, "build"), Version: rapid.Int32().Draw(t, "version")}
+		for range rapid.IntRange(0, 2).Draw(t, "values") {
+			f.Values = append(f.Values, value{word.Draw(t, "path"), word.Draw(t, "digest")})
+		}
+		return f
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := draw.Draw(t, "a"), draw.Draw(t, "b")
+		equal := a.Artifact == b.Artifact && a.Config == b.Config && len(a.Values) == len(b.Values)
+		for i := range a.Values {
+			equal = equal && i < len(b.Values) && a.Values[i] == b.Values[i]
+		}
+		if (a.digest() == b.digest()) != equal {
+			t.Fatalf("%+v and %+v: equal digests %t, want %t", a, b, !equal, equal)
+		}
+	})
+}

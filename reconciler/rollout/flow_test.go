@@ -1,0 +1,531 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
+	w := newWorld(t)
+	w.exec("update installs set approval = 'approve-all'")
+	w.look()
+	w.want(strings.Join(w.runJobs(), "\n"), strings.Join([]string{
+		"plan sandbox", "apply sandbox",
+		"plan metrics, plan network", "apply metrics, apply network",
+		"plan web", "apply web", "action smoke",
+	}, "\n"))
+	w.want(w.workflows(), "[provision succeeded]")
+	status, reason := w.status()
+	w.want(status+": "+reason, "current: everything is as app version 1 wants it")
+	w.want(w.state["web"], "artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web'")+
+		"\ncidr=10.0.0.0/16\ngreeting=hello\njoin="+plantedOutput+"\ntoken="+plantedInput)
+	w.want(w.one("select outcome from workflows"), "4 deployed; 1 action run")
+	w.want(w.list("select name || '=' || value from outputs where scope = 'action'"), "[answer=42]")
+	// Looking again finds nothing to do.
+	w.look()
+	w.want(w.workflows(), "[provision succeeded]")
+}
+
+func TestNoSensitiveValueIsReadableInAnyRow(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.input("greeting", "planted-plain-7d10") // what is not sensitive is found, so the search works
+	w.build("web", "succeeded")
+	w.look()
+	w.approveAll()
+	tables := w.list(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relkind = 'r'`)
+	found := map[string][]string{}
+	for _, table := range tables {
+		for _, planted := range []string{plantedInput, plantedOutput, "planted-plain-7d10"} {
+			if len(w.list("select 'x' from "+table+" t where strpos(t::text, $1) > 0 limit 1", planted)) > 0 {
+				found[planted] = append(found[planted], table)
+			}
+		}
+	}
+	if len(found[plantedInput]) > 0 || len(found[plantedOutput]) > 0 {
+		t.Errorf("secrets are readable: %v", found)
+	}
+	if len(found["planted-plain-7d10"]) == 0 {
+		t.Error("the search finds nothing at all, so it proves nothing")
+	}
+}
+
+func TestWhatIsBehindAloneIsDeployedAndSaysWhy(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	w.look()
+	w.want(w.workflows(), "[provision succeeded deploy running]")
+	w.want(w.one("select reason from workflows where kind = 'deploy'"),
+		"web is behind: artifact changed: build 2 of web, because commit 1a2b3c4 changed it")
+	w.want(w.list("select distinct component from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy'"), "[web]")
+	w.runJobs()
+	status, reason := w.status()
+	w.want(status+": "+reason, "waiting_for_approval: the plan of web waits for a person")
+	must(t, w.answer("web", workflow.Approve, ""))
+	w.approveAll()
+	w.want(w.done, "[plan web apply web action smoke]")
+	w.input("greeting", "howdy")
+	w.look()
+	w.approveAll()
+	w.want(w.one("select reason from workflows where number = 3"), "web is behind: input greeting changed")
+	w.secret("api_token", "another")
+	w.look()
+	w.approveAll()
+	w.want(w.one("select reason from workflows where number = 4"), "web is behind: input api_token changed")
+	w.want(strings.Contains(w.state["web"], "token=another"), true)
+}
+
+func TestAPlanWithoutChangesAsksNobodyAndAppliesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	// The config moves without a difference that Terraform would see.
+	w.app.Components[2].EnvVars = map[string]string{"A": "b"}
+	w.version()
+	w.look()
+	w.want(w.runJobs(), "[plan web]")
+	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
+	w.want(w.one("select outcome from workflows where kind = 'deploy'"), "1 without changes")
+	w.want(w.list("select s.status from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy' order by position"), "[succeeded skipped skipped skipped]")
+	status, _ := w.component("web")
+	w.want(status, "current")
+	w.want(len(w.list("select id from jobs where kind = 'apply' and owner_id in (select s.id from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy')")), 0)
+}
+
+func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("web", workflow.Reject, "too risky"))
+	w.runJobs()
+	w.want(w.workflows(), "[provision succeeded deploy failed]")
+	status, reason := w.status()
+	w.want(status+": "+reason, "refused: web: behind, rejected by alice: too risky")
+	for range 3 {
+		w.look()
+	}
+	w.want(w.workflows(), "[provision succeeded deploy failed]")
+	// Another component goes on all the same.
+	w.build("metrics", "succeeded")
+	w.look()
+	w.approveAll()
+	w.want(w.workflows(), "[provision succeeded deploy failed deploy succeeded]")
+	// A person asks: the same is planned again.
+	w.ask("present", "web")
+	w.runJobs()
+	w.want(w.asked(), "[web]")
+	w.want(w.one("select requested_by from workflows order by number desc limit 1"), "alice")
+	must(t, w.answer("web", workflow.Reject, "still"))
+	w.runJobs()
+	// A newer desired: planned again by itself.
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	w.want(w.asked(), "[web]")
+}
+
+func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	old := w.one("select id from approvals where status = 'waiting'")
+	digest := w.one("select content_digest from approvals where id = $1", old)
+	// While the newer build runs the plan still stands, but its desired is not known: nothing is applied.
+	w.build("web", "running")
+	w.look()
+	w.want(w.asked(), "[web]")
+	w.endBuild("web", "succeeded")
+	w.look()
+	w.want(w.one("select status || ': ' || reason from approvals where id = $1", old),
+		"withdrawn: superseded by a newer desired: artifact changed: build 3 of web, because commit 1a2b3c4 changed it")
+	err := w.in(func(ctx context.Context, tx *store.Tx) error {
+		return workflow.Respond(ctx, tx, workflow.Response{Approval: old, Answer: workflow.Approve, ContentDigest: digest, Actor: "alice"})
+	})
+	var gone *workflow.Conflict
+	if !errors.As(err, &gone) || gone.Code != workflow.CodeApprovalGone {
+		t.Fatalf("a withdrawn plan was answered: %v", err)
+	}
+	w.approveAll()
+	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
+	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order by p.created_at"), "[superseded applied]")
+}
+
+func TestAnApprovedPlanIsNotAppliedWhenDesiredHasMoved(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("web", workflow.Approve, ""))
+	offers := w.offers() // the runner has the offer of the apply, and is slow to accept
+	w.build("web", "succeeded")
+	if _, ok := w.accept(offers["apply web"]); ok {
+		t.Fatal("an apply was accepted though something newer is wanted")
+	}
+	w.approveAll()
+	w.look()
+	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order by p.created_at"), "[superseded applied]")
+	w.want(w.state["web"][:20], "artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web' and number = 3")[:11])
+}
+
+func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
+	w := newWorld(t)
+	w.look()
+	w.runJobs()
+	approval := w.one("select id from approvals where status = 'waiting'")
+	respond := func(digest string, answer workflow.Answer) error {
+		return w.in(func(ctx context.Context, tx *store.Tx) error {
+			return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: answer, ContentDigest: digest, Actor: "alice"})
+		})
+	}
+	var c *workflow.Conflict
+	if err := respond(workflow.Hash([]byte("other")), workflow.Approve); !errors.As(err, &c) || c.Code != workflow.CodePlanChanged {
+		t.Fatalf("an answer to something else was taken: %v", err)
+	}
+	digest := w.one("select content_digest from approvals where id = $1", approval)
+	var wg sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			errs[i] = respond(digest, []workflow.Answer{workflow.Approve, workflow.Reject}[i%2])
+		}()
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.As(err, &c) || c.Code != workflow.CodeApprovalGone {
+			t.Fatalf("the losers are told %v", err)
+		}
+	}
+	w.want(won, 1)
+	w.want(len(w.list("select id from approval_responses")), 1)
+}
+
+func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
+	w := newWorld(t)
+	w.exec("update installs set approval = 'approve-all'")
+	w.break_["apply network"] = "failed"
+	w.look()
+	w.runJobs()
+	w.want(w.workflows(), "[provision failed]")
+	w.want(w.list("select component || ' ' || status from steps where kind = 'apply' order by component"),
+		"[metrics succeeded network failed sandbox succeeded web skipped]")
+	w.want(w.one("select reason from steps where kind = 'plan' and component = 'web'"), "network was not deployed: it was made to fail")
+	status, reason := w.status()
+	w.want(status+": "+reason, "stalled: network behind, stalled: it was made to fail")
+	status, reason = w.component("web")
+	w.want(status+": "+reason, "waiting: waits: network, which is behind, stalled: it was made to fail")
+	w.look()
+	w.want(w.workflows(), "[provision failed]")
+	delete(w.break_, "apply network")
+	w.ask("present")
+	w.runJobs()
+	w.want(w.workflows(), "[provision failed deploy succeeded]")
+	status, _ = w.status()
+	w.want(status, "current")
+}
+
+func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs()
+	w.break_["apply metrics"] = api.JobResultStatusLost
+	must(t, w.answer("metrics", workflow.Approve, ""))
+	w.runJobs()
+	delete(w.break_, "apply metrics")
+	w.want(w.asked(), "[metrics]")
+	w.want(w.one("select applied_digest from install_components where name = 'metrics'"), "")
+	w.approveAll()
+	w.want(w.list("select status from plans where component = 'metrics' order by created_at"), "[applied failed applied]")
+	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
+}
+
+func TestAStaleApplyIsPlannedAnewAndNothingIsLost(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	before := w.one("select applied_digest from install_components where name = 'metrics'")
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs()
+	w.break_["apply metrics"] = api.JobResultStatusStale
+	must(t, w.answer("metrics", workflow.Approve, ""))
+	w.runJobs()
+	w.want(w.one("select applied_digest from install_components where name = 'metrics'"), before)
+	w.want(w.asked(), "[metrics]")
+	w.want(w.list("select status from plans where component = 'metrics' order by created_at"), "[applied stale ready]")
+}
+
+func TestDeprovisionGoesTheOtherWayRound(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.ask("absent")
+	w.want(strings.Join(w.runJobs(), "; "), "plan metrics, plan web")
+	w.want(w.asked(), "[metrics web]")
+	status, reason := w.component("network")
+	w.want(status+": "+reason, "waiting: waits: web, which needs it, is still there")
+	w.approveAll()
+	w.want(w.done, "[plan metrics plan web apply metrics apply web plan network apply network plan sandbox apply sandbox]")
+	w.want(len(w.state), 0)
+	status, _ = w.status()
+	w.want(status, "gone")
+	w.want(w.workflows(), "[provision succeeded deprovision succeeded]")
+	w.want(len(w.list("select name from outputs where scope = 'component'")), 0)
+	// Wanted again, it is provisioned again.
+	w.ask("present")
+	w.approveAll()
+	w.want(w.workflows(), "[provision succeeded deprovision succeeded provision succeeded]")
+}
+
+func TestARejectedDestroyKeepsWhatItStandsOn(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.ask("absent")
+	w.runJobs()
+	must(t, w.answer("web", workflow.Reject, "not yet"))
+	must(t, w.answer("metrics", workflow.Approve, ""))
+	w.runJobs()
+	w.look()
+	w.want(len(w.state), 3)
+	w.want(w.workflows(), "[provision succeeded deprovision failed]")
+	status, reason := w.status()
+	w.want(status+": "+reason, "refused: web: behind, rejected by alice: not yet")
+}
+
+func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
+	// network goes, and web no longer reads it.
+	w.app.Components = append(w.app.Components[:1:1], w.app.Components[2])
+	w.app.Components[1].Vars = map[string]string{"greeting": "{{.nuon.inputs.inputs.greeting}}"}
+	w.version()
+	w.look()
+	status, reason := w.component("network")
+	w.want(status+": "+reason, "waiting: waits: web, which needs it, is still there")
+	w.runJobs()
+	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown running]")
+	w.want(w.asked(), "[network]")
+	w.want(w.one("select reason from approvals where status = 'waiting'"), "the destroy of a component that left the app always needs a person")
+	w.approveAll()
+	status, _ = w.component("network")
+	w.want(status, "gone")
+	_, there := w.state["network"]
+	w.want(there, false)
+	w.look()
+	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown succeeded]")
+}
+
+func TestCancelStopsWhatRunsAndIsRemembered(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("metrics", workflow.Approve, ""))
+	offers := w.offers()
+	if _, ok := w.accept(offers["apply metrics"]); !ok {
+		t.Fatal("the apply was not accepted")
+	}
+	running := w.one("select id from workflows where status = 'running'")
+	must(t, w.in(func(ctx context.Context, tx *store.Tx) error {
+		return workflow.Cancel(ctx, tx, running, "bob", "lunch")
+	}))
+	w.queue()
+	w.want(w.one("select cancel::text from jobs where kind = 'apply' and status = 'running'"), "true")
+	w.want(w.workflows(), "[provision succeeded deploy running]")
+	o := offers["apply metrics"]
+	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, api.JobResult{Status: "cancelled"}))
+	w.queue()
+	w.want(w.workflows(), "[provision succeeded deploy cancelled]")
+	w.look()
+	w.want(w.workflows(), "[provision succeeded deploy cancelled]")
+	status, reason := w.component("web")
+	w.want(status+": "+reason, "refused: behind, cancelled by bob: lunch")
+	err := w.in(func(ctx context.Context, tx *store.Tx) error {
+		return workflow.Cancel(ctx, tx, running, "bob", "again")
+	})
+	var c *workflow.Conflict
+	if !errors.As(err, &c) || c.Code != workflow.CodeWorkflowEnded {
+		t.Fatalf("an ended workflow was cancelled: %v", err)
+	}
+	w.ask("present")
+	w.approveAll()
+	status, _ = w.status()
+	w.want(status, "current")
+}
+
+func TestReplicasAdvanceOneWorkflowOnce(t *testing.T) {
+	w := newWorld(t)
+	var wg sync.WaitGroup
+	both := func(work func() error) {
+		t.Helper()
+		errs := make([]error, 6)
+		for i := range errs {
+			wg.Add(1)
+			go func() { defer wg.Done(); errs[i] = work() }()
+		}
+		wg.Wait()
+		must(t, errors.Join(errs...))
+	}
+	both(func() error { return w.rollout.Reconcile(t.Context(), w.org, w.install) })
+	w.want(w.workflows(), "[provision running]")
+	flow := w.one("select id from workflows")
+	both(func() error { return w.engine.Reconcile(t.Context(), w.org, flow) })
+	w.want(w.list("select kind || ' ' || status from jobs"), "[plan queued]")
+	w.runJobs()
+	both(func() error { return w.engine.Reconcile(t.Context(), w.org, flow) })
+	w.want(w.asked(), "[sandbox]")
+	w.approveAll()
+	w.want(w.workflows(), "[provision succeeded]")
+	w.want(len(w.list("select id from jobs where kind = 'apply'")), 4)
+}
+
+// Replicas look all the time while the runner accepts and delivers: nobody waits for ever, and everything happens once.
+func TestReplicasAtWorkWhileJobsEnd(t *testing.T) {
+	w := newWorld(t)
+	w.exec("update installs set approval = 'approve-all'")
+	w.look()
+	flow := w.one("select id from workflows")
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	errs := make([]error, 3)
+	for i := range errs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for ctx.Err() == nil && errs[i] == nil {
+				errs[i] = errors.Join(w.engine.Reconcile(ctx, w.org, flow), w.rollout.Reconcile(ctx, w.org, w.install))
+			}
+		}()
+	}
+	for deadline := time.Now().Add(time.Minute); w.one("select status from workflows") == "running"; {
+		if time.Now().After(deadline) {
+			w.dump()
+			t.Fatal("the workflow does not end")
+		}
+		for name, offer := range w.offers() {
+			w.runJob(name, offer)
+		}
+	}
+	stop()
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	w.want(w.workflows(), "[provision succeeded]")
+	w.want(w.list("select kind || ' ' || count(*) from jobs group by kind order by kind"), "[action 1 apply 4 plan 4]")
+}
+
+func TestWhatRunnersSendIsNotTrusted(t *testing.T) {
+	good := func(w *world, o api.Offer) (api.JobSpec, api.JobResult) {
+		spec, ok := w.accept(o)
+		if !ok {
+			t.Fatal("not accepted")
+		}
+		return spec, w.work(spec)
+	}
+	for name, spoil := range map[string]func(*api.JobResult){
+		"a report that its digest does not name": func(r *api.JobResult) { r.Plan.ReportDigest = workflow.Hash([]byte("x")) },
+		"a plan of something else":               func(r *api.JobResult) { r.Plan.Basis.DesiredDigest = "d" },
+		"another artifact":                       func(r *api.JobResult) { r.Plan.Basis.Artifact = "sha256:1" },
+		"a bundle elsewhere":                     func(r *api.JobResult) { r.Plan.Bundle.Repository = "other/installs/ins_1" },
+		"a report that cannot be right":          func(r *api.JobResult) { r.Plan.Report = []byte(`{"kind":"terraform","totals":{"destroy":3}}`) },
+		"outputs with bad names":                 func(r *api.JobResult) { r.Plan.Outputs = []api.Output{{Name: "../x", Value: []byte("1")}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.look()
+			o := w.offers()["plan sandbox"]
+			_, result := good(w, o)
+			spoil(&result)
+			must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
+			w.queue()
+			w.want(len(w.list("select id from plans")), 0)
+			w.want(w.workflows(), "[provision failed]")
+			status, reason := w.status()
+			if status != "stalled" || !strings.Contains(reason, "the runner's plan could not be used") {
+				t.Errorf("the install is %s: %s", status, reason)
+			}
+		})
+	}
+}
+
+func TestActionsRunWhenAsked(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	run := func(name string, env map[string]string) (flow string, err error) {
+		err = w.in(func(ctx context.Context, tx *store.Tx) error {
+			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install}, name, env, "alice")
+			return err
+		})
+		return flow, err
+	}
+	_, err := run("smoke", map[string]string{"LOUD": "yes"})
+	must(t, err)
+	w.want(w.runJobs(), "[action smoke]")
+	w.want(w.one("select spec->'action'->'env'->>'LOUD' from jobs where kind = 'action' order by created_at desc limit 1"), "yes")
+	w.want(w.one("select spec->'action'->'values'->'plain'->'components'->'web'->'outputs'->>'url' from jobs where kind = 'action' order by created_at desc limit 1"), "http://web")
+	w.want(w.workflows(), "[provision succeeded action succeeded]")
+	for code, bad := range map[string]struct {
+		name string
+		env  map[string]string
+	}{"unknown_action": {"smke", nil}, "bad_env": {"smoke", map[string]string{"A=B": "c"}}} {
+		var c *workflow.Conflict
+		if _, err := run(bad.name, bad.env); !errors.As(err, &c) || c.Code != code {
+			t.Errorf("%s gives %v", code, err)
+		}
+	}
+}
+
+func TestWhatWaitsForABuildOrAKeySaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("network", "running")
+	w.look()
+	_, reason := w.component("network")
+	w.want(reason, "waits: build 2 of network is running")
+	_, reason = w.component("web")
+	w.want(reason, "waits: network, which waits itself (build 2 of network is running)")
+	w.endBuild("network", "failed")
+	w.look()
+	_, reason = w.component("network")
+	w.want(reason, "waits: network's build 2 failed: no such file")
+	w.want(w.workflows(), "[provision succeeded]")
+	w.build("network", "succeeded")
+	other := *w
+	var err error
+	if other.key, err = newKey(); err != nil {
+		t.Fatal(err)
+	}
+	other.secret("api_token", "sealed for somebody else")
+	w.look()
+	w.approveAll()
+	status, reason := w.component("web")
+	w.want(status+": "+reason, "waiting: waits: input api_token is not sealed to the runner's key yet")
+	w.secret("api_token", plantedInput)
+	w.look()
+	w.approveAll()
+	status, _ = w.status()
+	w.want(status, "current")
+}

@@ -1,0 +1,48 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// kept is what is remembered of the last apply in install_components.applied_config: what a destroy is made of, and what the next
+// desired is compared with. The values that were read then stand in applied_values.
+type kept struct {
+	Module api.ModuleSpec `json:"module"` // without values
+	After  []string       `json:"after"`  // what it needed
+	Facts  facts          `json:"facts"`
+}
+
+// facts are what a desired digest is made of, and what its parts are called for people.
+type facts struct {
+	Artifact string  `json:"artifact"` // digest
+	Config   string  `json:"config"`   // digest of the component's own config
+	Values   []value `json:"values"`   // what its templates read, by path
+
+	Build   int32 `json:"build"`   // number of the build; not counted
+	Version int32 `json:"version"` // number of the app version; not counted
+}
+
+// value is one value that templates read: its path below .nuon, and the digest of a plain value's JSON or the stored hash of a sealed
+// one. A value that is not there has the digest "absent".
+type value struct {
+	Path   string `json:"path"`
+	Digest string `json:"digest"`
+}
+
+func newPlaceID() string { return id.New("ico") }
+
+func decodeKept(row store.InstallComponent) (kept, error) {
+	var k kept
+	if len(row.AppliedConfig) == 0 {
+		return k, nil
+	}
+	if err := json.Unmarshal(row.AppliedConfig, &k); err != nil {
+		return k, fmt.Errorf("decode what was applied of %s: %w", row.Name, err)
+	}
+	return k, nil
+}

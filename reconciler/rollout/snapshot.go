@@ -1,0 +1,208 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// snapshot is all that is known of one install at one moment. It is plain data; desire and its kin only read it.
+type snapshot struct {
+	org       store.Org
+	app       store.App
+	version   store.AppVersion
+	config    *appconfig.App // nil until the app has a version
+	install   store.Install
+	runnerKey string // id of the runner's public key; empty until it has registered
+	places    map[string]*place
+	inputs    map[string]store.InstallInput
+	outputs   map[outputOwner][]store.Output
+}
+
+// outputOwner is who gave an output: scope component or action, and its name.
+type outputOwner struct{ scope, name string }
+
+// place is one component's place on the install.
+type place struct {
+	row       store.InstallComponent
+	component store.Component
+	config    *appconfig.Component // nil when the component is not part of the version
+	after     []string             // what it needs: the sandbox, and the components that it depends on
+	artifact  *store.Build         // the newest succeeded build of its input
+	newest    *store.Build         // the newest build of its input
+	kept      kept
+	refusals  map[string]store.Refusal // by desired digest
+}
+
+// there says that something of the component is or may be there.
+func (p *place) there() bool { return p.row.AppliedArtifact != "" }
+
+// load reads the snapshot of a locked install, and makes the places that are missing.
+func load(ctx context.Context, tx *store.Tx, install store.Install) (*snapshot, error) {
+	s := &snapshot{install: install, places: map[string]*place{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{}}
+	for _, read := range []func(context.Context, *store.Tx) error{s.loadApp, s.loadPlaces, s.loadBuilds, s.loadRefusals, s.loadValues} {
+		if err := read(ctx, tx); err != nil {
+			return nil, fmt.Errorf("read install %s: %w", install.Name, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *snapshot) loadApp(ctx context.Context, tx *store.Tx) (err error) {
+	if s.org, err = tx.OrgByID(ctx, tx.Org); err != nil {
+		return err
+	}
+	if s.app, err = tx.RolloutApp(ctx, tx.Org, s.install.AppID); err != nil {
+		return err
+	}
+	runner, err := tx.RolloutRunner(ctx, tx.Org, s.install.RunnerID)
+	if err != nil {
+		return err
+	}
+	if runner.Recipient != "" {
+		key, err := seal.ParseRecipient(runner.Recipient)
+		if err != nil {
+			return fmt.Errorf("the key of runner %s: %w", runner.Name, err)
+		}
+		s.runnerKey = key.KeyID()
+	}
+	if s.app.VersionID == nil {
+		return nil
+	}
+	if s.version, err = tx.RolloutVersion(ctx, tx.Org, *s.app.VersionID); err != nil {
+		return err
+	}
+	s.config = &appconfig.App{}
+	if err := json.Unmarshal(s.version.Config, s.config); err != nil {
+		return fmt.Errorf("decode app version %d: %w", s.version.Number, err)
+	}
+	return nil
+}
+
+// loadPlaces gives every present component a place, and finds those of components that left.
+func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx) error {
+	components, err := tx.RolloutComponents(ctx, tx.Org, s.app.ID)
+	if err != nil {
+		return err
+	}
+	rows, err := tx.RolloutPlaces(ctx, tx.Org, s.install.ID)
+	if err != nil {
+		return err
+	}
+	if missing := s.missing(components, rows); len(missing) > 0 {
+		for _, c := range missing {
+			err := tx.AddPlace(ctx, store.AddPlaceParams{OrgID: tx.Org, ID: newPlaceID(), InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name})
+			if err != nil {
+				return err
+			}
+		}
+		if rows, err = tx.RolloutPlaces(ctx, tx.Org, s.install.ID); err != nil {
+			return err
+		}
+	}
+	byID := map[string]store.Component{}
+	for _, c := range components {
+		byID[c.ID] = c
+	}
+	for _, r := range rows {
+		p := &place{row: r, component: byID[r.ComponentID], refusals: map[string]store.Refusal{}}
+		if p.kept, err = decodeKept(r); err != nil {
+			return err
+		}
+		s.places[r.Name] = p
+		s.adopt(p)
+	}
+	return nil
+}
+
+// adopt gives a place its part of the version's config.
+func (s *snapshot) adopt(p *place) {
+	if s.config == nil || !p.component.Present {
+		return
+	}
+	c, ok := s.config.Component(p.row.Name)
+	if !ok {
+		return
+	}
+	p.config = c
+	if c.Kind != appconfig.KindSandbox {
+		if s.config.Sandbox != nil {
+			p.after = append(p.after, appconfig.SandboxName)
+		}
+		p.after = append(p.after, s.config.DependsOn(c.Name)...)
+	}
+}
+
+func (s *snapshot) missing(components []store.Component, rows []store.InstallComponent) []store.Component {
+	var missing []store.Component
+	for _, c := range components {
+		has := slices.ContainsFunc(rows, func(r store.InstallComponent) bool { return r.ComponentID == c.ID })
+		if c.Present && !has {
+			missing = append(missing, c)
+		}
+	}
+	return missing
+}
+
+func (s *snapshot) loadBuilds(ctx context.Context, tx *store.Tx) error {
+	artifacts, err := tx.RolloutArtifacts(ctx, tx.Org, s.app.ID)
+	if err != nil {
+		return err
+	}
+	newest, err := tx.RolloutBuilds(ctx, tx.Org, s.app.ID)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.places {
+		p.artifact, p.newest = buildOf(artifacts, p), buildOf(newest, p)
+	}
+	return nil
+}
+
+func buildOf(builds []store.Build, p *place) *store.Build {
+	for i := range builds {
+		if builds[i].ComponentID == p.component.ID {
+			return &builds[i]
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) loadRefusals(ctx context.Context, tx *store.Tx) error {
+	rows, err := tx.RolloutRefusals(ctx, tx.Org, s.install.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		for _, p := range s.places {
+			if p.row.ID == r.InstallComponentID {
+				p.refusals[r.DesiredDigest] = r
+			}
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) loadValues(ctx context.Context, tx *store.Tx) error {
+	inputs, err := tx.RolloutInputs(ctx, tx.Org, s.install.ID)
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		s.inputs[in.Name] = in
+	}
+	outputs, err := tx.RolloutOutputs(ctx, tx.Org, s.install.ID)
+	if err != nil {
+		return err
+	}
+	for _, o := range outputs {
+		owner := outputOwner{o.Scope, o.Owner}
+		s.outputs[owner] = append(s.outputs[owner], o)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// Spec is what a plan of an install component is made of now (workflow.World): its artifact, its templates, and just the values that
+// these read. A destroy is made of what was last applied, or was being applied when contact was lost.
+func (r *Rollout) Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool) (workflow.Target, error) {
+	s, err := load(ctx, tx, install)
+	if err != nil {
+		return workflow.Target{}, err
+	}
+	for _, p := range s.places {
+		if p.row.ID != installComponent {
+			continue
+		}
+		if destroy {
+			return s.destroySpec(p)
+		}
+		return s.deploySpec(p)
+	}
+	return workflow.Target{}, fmt.Errorf("install %s has no component %s", install.Name, installComponent)
+}
+
+func (s *snapshot) deploySpec(p *place) (workflow.Target, error) {
+	w := s.desire()[p.row.Name]
+	if p.config == nil || p.artifact == nil || w.Waits != "" || w.Absent {
+		return workflow.Target{}, fmt.Errorf("%s cannot be planned: %s", p.row.Name, w.Waits)
+	}
+	values, err := s.values(p.config.Refs())
+	if err != nil {
+		return workflow.Target{}, fmt.Errorf("the values of %s: %w", p.row.Name, err)
+	}
+	module := api.ModuleSpec{
+		Install: s.install.Name, InstallID: s.install.ID,
+		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
+		Artifact:         api.ArtifactRef{Repository: artifactRepository(s.org.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
+		TerraformVersion: p.config.TerraformVersion,
+		Vars:             orEmpty(p.config.Vars), EnvVars: orEmpty(p.config.EnvVars), VarFiles: append([]string{}, p.config.VarFiles...),
+		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID),
+	}
+	remembered := kept{Module: module, After: append([]string{}, p.after...), Facts: w.facts}
+	remembered.Module.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
+	raw, err := json.Marshal(remembered)
+	if err != nil {
+		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
+	}
+	return workflow.Target{Digest: w.Digest, Version: s.version.ID, Module: module, Config: raw}, nil
+}
+
+func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
+	if !p.there() {
+		return workflow.Target{}, fmt.Errorf("nothing of %s is there", p.row.Name)
+	}
+	t := workflow.Target{Digest: absentDigestOf(p), Module: p.kept.Module, Config: p.row.AppliedConfig}
+	if p.row.AppliedVersionID != nil {
+		t.Version = *p.row.AppliedVersionID
+	}
+	t.Module.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
+	if len(p.row.AppliedValues) > 0 {
+		if err := json.Unmarshal(p.row.AppliedValues, &t.Module.Values); err != nil {
+			return workflow.Target{}, fmt.Errorf("decode the values that %s was applied with: %w", p.row.Name, err)
+		}
+	}
+	return t, nil
+}
+
+// artifactRepository is where a component's artifacts lie, below the vendor registry's prefix.
+func artifactRepository(org, component string) string { return org + "/builds/" + component }
+
+// bundleRepository is where an install's plan bundles lie, below the install registry's prefix.
+func bundleRepository(org, install string) string { return org + "/installs/" + install }
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// ActionSpec is what a run of an action is made of now (workflow.World). An action that the app no longer has, or that cannot run on a
+// runner, is a *workflow.Unavailable.
+func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.Install, run workflow.ActionRun) (api.ActionSpec, time.Duration, error) {
+	s, err := load(ctx, tx, install)
+	if err != nil {
+		return api.ActionSpec{}, 0, err
+	}
+	if s.config == nil {
+		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: "the app has no version yet; sync it first"}
+	}
+	action, ok := s.config.Action(run.Action)
+	if !ok {
+		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("app version %d has no action %s", s.version.Number, run.Action)}
+	}
+	refs := action.Refs()
+	if path, foreign := s.foreignKey(refs); foreign {
+		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it", label(path.String()))}
+	}
+	values, err := s.values(refs)
+	if err != nil {
+		return api.ActionSpec{}, 0, fmt.Errorf("the values of action %s: %w", run.Action, err)
+	}
+	spec := api.ActionSpec{
+		Install: install.Name, InstallID: install.ID, Action: run.Action, Trigger: run.Trigger, Component: run.Component,
+		Env: run.Env, Values: values, Steps: []api.ActionStep{},
+	}
+	for _, step := range action.Steps {
+		if step.Source != nil {
+			return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("step %s runs a command from a repository, which runners cannot do yet; write it as inline_contents", step.Name)}
+		}
+		spec.Steps = append(spec.Steps, api.ActionStep{Name: step.Name, InlineContents: step.InlineContents, Command: step.Command, EnvVars: orEmpty(step.EnvVars)})
+	}
+	return spec, action.Limit(), nil
+}

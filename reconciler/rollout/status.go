@@ -1,0 +1,176 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// View is what an install's status is worked out from: rows, as they stand. Its methods are pure.
+type View struct {
+	Install    store.Install
+	Components []store.InstallComponent
+	Refusals   []store.Refusal
+	Busy       []store.BusyComponentsRow // components that running workflows are at work on
+	Waiting    []store.WaitingApprovalsRow
+	Version    int32 // number of the app's current version; 0 when it has none
+}
+
+// The statuses of an install, as the API has them.
+const (
+	StatusNew            = "new"                  // nothing was deployed yet
+	StatusCurrent        = "current"              // everything is as it is wanted
+	StatusBehind         = "behind"               // something is behind, and its turn comes
+	StatusWaitingForYes  = "waiting_for_approval" // a plan waits for a person
+	StatusDeploying      = "deploying"            // a workflow runs
+	StatusStalled        = "stalled"              // something failed and needs a person
+	StatusRefused        = "refused"              // a person said no to what is behind
+	StatusWaiting        = "waiting"              // something waits for what is not there yet
+	StatusDeprovisioning = "deprovisioning"
+	StatusGone           = "gone"
+)
+
+// LoadView reads what a status is worked out from.
+func LoadView(ctx context.Context, tx *store.Tx, installID string) (View, error) {
+	var v View
+	var err error
+	fail := func(err error) (View, error) { return View{}, fmt.Errorf("status of install %s: %w", installID, err) }
+	if v.Install, err = tx.InstallForStatus(ctx, tx.Org, installID); err != nil {
+		return fail(err)
+	}
+	if v.Components, err = tx.RolloutPlaces(ctx, tx.Org, installID); err != nil {
+		return fail(err)
+	}
+	if v.Refusals, err = tx.RolloutRefusals(ctx, tx.Org, installID); err != nil {
+		return fail(err)
+	}
+	if v.Busy, err = tx.BusyComponents(ctx, tx.Org, installID); err != nil {
+		return fail(err)
+	}
+	if v.Waiting, err = tx.WaitingApprovals(ctx, tx.Org, installID); err != nil {
+		return fail(err)
+	}
+	if v.Version, err = tx.CurrentVersionNumber(ctx, tx.Org, v.Install.AppID); err != nil {
+		return fail(err)
+	}
+	return v, nil
+}
+
+// refusal gives what was said no to, if that is still what is wanted and not there.
+func (v View) refusal(c store.InstallComponent) (store.Refusal, bool) {
+	if c.DesiredDigest == "" || c.DesiredDigest == c.AppliedDigest {
+		return store.Refusal{}, false
+	}
+	i := slices.IndexFunc(v.Refusals, func(r store.Refusal) bool {
+		return r.InstallComponentID == c.ID && r.DesiredDigest == c.DesiredDigest
+	})
+	if i < 0 {
+		return store.Refusal{}, false
+	}
+	return v.Refusals[i], true
+}
+
+func (v View) busy(name string) bool {
+	return slices.ContainsFunc(v.Busy, func(b store.BusyComponentsRow) bool { return b.Component == name })
+}
+
+func (v View) asks(name string) bool {
+	return slices.ContainsFunc(v.Waiting, func(a store.WaitingApprovalsRow) bool { return a.Component == name })
+}
+
+// Component is the status of one component (current, behind, waiting, refused or gone) and its reason as a sentence.
+func (v View) Component(c store.InstallComponent) (status, reason string) {
+	gone := c.AppliedArtifact == ""
+	refused, no := v.refusal(c)
+	switch {
+	case c.Wanted == "absent" && gone:
+		return "gone", "nothing of it is there"
+	case no:
+		return "refused", refusedBy(refused)
+	case v.asks(c.Name):
+		return "behind", "a plan waits for approval: " + c.DesiredReason
+	case c.WaitsFor != "":
+		return "waiting", "waits: " + c.WaitsFor
+	case c.Wanted == "absent" && v.busy(c.Name):
+		return "behind", "is being destroyed: " + c.DesiredReason
+	case c.Wanted == "absent":
+		return "behind", "is to be destroyed: " + c.DesiredReason
+	case c.DesiredDigest != "" && c.DesiredDigest == c.AppliedDigest:
+		return "current", "as it is wanted"
+	case v.busy(c.Name):
+		return "behind", "is being deployed: " + c.DesiredReason
+	}
+	return "behind", c.DesiredReason
+}
+
+// Status is the status of the install and its reason as a sentence. What needs a person comes before what does not.
+func (v View) Status() (status, reason string) {
+	found := map[string][]string{}
+	stalled, there := []string{}, false
+	for _, c := range v.Components {
+		s, why := v.Component(c)
+		if r, no := v.refusal(c); no && r.Kind == string(workflow.RefusalStalled) {
+			stalled = append(stalled, c.Name+" "+why)
+			s = StatusStalled
+		}
+		found[s] = append(found[s], c.Name+": "+why)
+		there = there || c.AppliedArtifact != ""
+	}
+	switch {
+	case len(v.Waiting) > 0:
+		return StatusWaitingForYes, v.asked()
+	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0:
+		return StatusGone, "nothing of it is there"
+	case v.Install.Wanted == "absent" && len(v.Busy) > 0:
+		return StatusDeprovisioning, "everything is being destroyed"
+	case len(v.Busy) > 0:
+		return StatusDeploying, "working on " + v.working()
+	case len(stalled) > 0:
+		return StatusStalled, strings.Join(stalled, "; ")
+	case len(found["refused"]) > 0:
+		return StatusRefused, summary(found["refused"])
+	case v.Install.Wanted == "absent":
+		return StatusDeprovisioning, "everything is to be destroyed"
+	case !there && len(v.Components) == 0:
+		return StatusNew, "its app has nothing to deploy yet"
+	case !there:
+		return StatusNew, summary(append(found["waiting"], found["behind"]...))
+	case len(found["behind"]) > 0:
+		return StatusBehind, summary(found["behind"])
+	case len(found["waiting"]) > 0:
+		return StatusWaiting, summary(found["waiting"])
+	}
+	return StatusCurrent, fmt.Sprintf("everything is as app version %d wants it", v.Version)
+}
+
+// Applied is the number of the app version that is applied throughout, 0 when none is.
+func (v View) Applied() int32 {
+	if status, _ := v.Status(); status != StatusCurrent {
+		return 0
+	}
+	return v.Version
+}
+
+func (v View) asked() string {
+	var names []string
+	for _, a := range v.Waiting {
+		names = append(names, a.Component)
+	}
+	if len(names) == 1 {
+		return "the plan of " + names[0] + " waits for a person"
+	}
+	return fmt.Sprintf("%d plans wait for a person: %s", len(names), strings.Join(names, ", "))
+}
+
+func (v View) working() string {
+	var names []string
+	for _, b := range v.Busy {
+		names = append(names, b.Component)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}

@@ -1,0 +1,56 @@
+package rollout
+
+import (
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+func TestStatus(t *testing.T) {
+	at := func(name, desired, applied string) store.InstallComponent {
+		artifact := ""
+		if applied != "" {
+			artifact = "sha256:a"
+		}
+		return store.InstallComponent{
+			ID: "ico_" + name, Name: name, Wanted: "present", DesiredDigest: desired, AppliedDigest: applied, AppliedArtifact: artifact, DesiredReason: "input greeting changed",
+		}
+	}
+	waits := func(c store.InstallComponent, for_ string) store.InstallComponent {
+		c.WaitsFor, c.DesiredDigest = for_, ""
+		return c
+	}
+	absent := func(c store.InstallComponent) store.InstallComponent { c.Wanted = "absent"; return c }
+	no := func(kind string) []store.Refusal {
+		return []store.Refusal{{InstallComponentID: "ico_web", DesiredDigest: "d2", Kind: kind, Actor: "alice", Reason: "too risky"}}
+	}
+	busy := []store.BusyComponentsRow{{Component: "web"}}
+	gone := store.Install{Wanted: "absent"}
+	for _, c := range []struct {
+		name string
+		view View
+		want string
+	}{
+		{"nothing known yet", View{}, "new: its app has nothing to deploy yet"},
+		{"nothing there", View{Components: []store.InstallComponent{at("web", "d1", "")}}, "new: web: input greeting changed"},
+		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Version: 3}, "current: everything is as app version 3 wants it"},
+		{"behind", View{Components: []store.InstallComponent{at("web", "d2", "d1")}}, "behind: web: input greeting changed"},
+		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy}, "deploying: working on web"},
+		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Waiting: []store.WaitingApprovalsRow{{Component: "web"}}},
+			"waiting_for_approval: the plan of web waits for a person"},
+		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("rejected")}, "refused: web: behind, rejected by alice: too risky"},
+		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")}, Refusals: no("rejected"), Version: 1}, "current: everything is as app version 1 wants it"},
+		{"stalled", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("stalled")}, "stalled: web behind, stalled: too risky"},
+		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"), waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
+		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))}, Busy: busy}, "deprovisioning: everything is being destroyed"},
+		{"gone", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "", ""))}}, "gone: nothing of it is there"},
+		{"a component that left and is gone does not count", View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))}, Version: 1}, "current: everything is as app version 1 wants it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, reason := c.view.Status()
+			if got := status + ": " + reason; got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}

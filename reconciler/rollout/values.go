@@ -1,0 +1,324 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// leaf is one value below .nuon as the control plane holds it: plain JSON, or sealed to the install's key with a hash.
+type leaf struct {
+	path    render.Path
+	plain   json.RawMessage
+	sealed  json.RawMessage
+	hash    string // of a sealed value
+	counted bool   // part of the desired digest
+}
+
+// absentDigest stands for a value that is not there.
+const absentDigest = "absent"
+
+// leaves gives the values that a canonical ref reads: those above it, it, or all those below it.
+func (s *snapshot) leaves(ref render.Path) []leaf {
+	var all []leaf
+	for _, l := range s.candidates(ref) {
+		if ref.HasPrefix(l.path...) || l.path.HasPrefix(ref...) {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// candidates are the values of the part of the tree that a ref is about.
+func (s *snapshot) candidates(ref render.Path) []leaf {
+	if len(ref) == 0 {
+		return nil
+	}
+	switch ref[0] {
+	case "install":
+		return []leaf{text("install.id", s.install.ID), text("install.name", s.install.Name)}
+	case "app":
+		return []leaf{text("app.id", s.app.ID), text("app.name", s.app.Name)}
+	case "org":
+		return []leaf{text("org.id", s.org.ID), text("org.name", s.org.Name)}
+	case "inputs":
+		return s.inputLeaves()
+	case "sandbox":
+		return append(s.outputLeaves(outputOwner{"component", "sandbox"}, "sandbox", "outputs"), s.stateLeaves("sandbox", "sandbox")...)
+	case "components":
+		return s.componentLeaves()
+	case "actions":
+		return s.actionLeaves()
+	}
+	return nil
+}
+
+func text(path, value string) leaf {
+	raw, _ := json.Marshal(value) // a string always encodes
+	return leaf{path: strings.Split(path, "."), plain: raw, counted: true}
+}
+
+// inputLeaves are the inputs of the version: the install's value, else the default, else an empty text unless it is required.
+func (s *snapshot) inputLeaves() []leaf {
+	if s.config == nil {
+		return nil
+	}
+	var all []leaf
+	for _, in := range s.config.Inputs {
+		path := render.Path{"inputs", "inputs", in.Name}
+		given, has := s.inputs[in.Name]
+		switch {
+		case has && given.Sealed != nil:
+			all = append(all, leaf{path: path, sealed: given.Sealed, hash: given.Hash, counted: true})
+			continue
+		case !has && in.Default == nil && in.Required:
+			continue
+		}
+		var plain string
+		switch {
+		case has && given.Value != nil:
+			plain = *given.Value
+		case in.Default != nil:
+			plain = *in.Default
+		}
+		raw, _ := json.Marshal(plain) // a string always encodes
+		all = append(all, leaf{path: path, plain: raw, counted: true})
+	}
+	return all
+}
+
+func (s *snapshot) componentLeaves() []leaf {
+	var all []leaf
+	for _, name := range s.names() {
+		if name == "sandbox" {
+			continue
+		}
+		all = append(all, s.outputLeaves(outputOwner{"component", name}, "components", name, "outputs")...)
+		all = append(all, s.stateLeaves(name, "components", name)...)
+	}
+	return all
+}
+
+// stateLeaves are what templates may show of a component besides its outputs. They are no reason to deploy anything.
+func (s *snapshot) stateLeaves(name string, prefix ...string) []leaf {
+	p := s.places[name]
+	if p == nil {
+		return nil
+	}
+	status := "pending"
+	if p.row.AppliedDigest != "" {
+		status = "active"
+	}
+	var all []leaf
+	for _, pair := range [][2]string{{"name", name}, {"status", status}, {"component_id", p.row.ComponentID}, {"install_component_id", p.row.ID}} {
+		l := text("x", pair[1])
+		l.path, l.counted = append(slices.Clone(render.Path(prefix)), pair[0]), false
+		all = append(all, l)
+	}
+	populated := leaf{path: append(slices.Clone(render.Path(prefix)), "populated"), plain: json.RawMessage("false")}
+	if p.row.AppliedDigest != "" {
+		populated.plain = json.RawMessage("true")
+	}
+	return append(all, populated)
+}
+
+func (s *snapshot) actionLeaves() []leaf {
+	var owners []string
+	for owner := range s.outputs {
+		if owner.scope == "action" {
+			owners = append(owners, owner.name)
+		}
+	}
+	slices.Sort(owners)
+	var all []leaf
+	for _, name := range owners {
+		all = append(all, s.outputLeaves(outputOwner{"action", name}, "actions", "workflows", name, "outputs")...)
+	}
+	return all
+}
+
+// outputLeaves are the outputs of one owner. A step's output of an action is called steps.<step>.<key>, and is a path of its own.
+func (s *snapshot) outputLeaves(owner outputOwner, prefix ...string) []leaf {
+	var all []leaf
+	for _, o := range s.outputs[owner] {
+		all = append(all, leaf{
+			path: append(slices.Clone(render.Path(prefix)), outputKeys(o)...), plain: o.Value, sealed: o.Sealed, hash: o.Hash, counted: true,
+		})
+	}
+	return all
+}
+
+func outputKeys(o store.Output) []string {
+	if parts := strings.SplitN(o.Name, ".", 3); o.Scope == "action" && len(parts) == 3 && parts[0] == "steps" {
+		return parts
+	}
+	return []string{o.Name}
+}
+
+// vector is what counts of the values that refs read, by path. A ref that goes deeper than a plain value counts by what it finds
+// there, so another key of the same output is no reason to deploy.
+func (s *snapshot) vector(refs []render.Path) []value {
+	byPath := map[string]string{}
+	for _, ref := range refs {
+		found := false
+		for _, l := range s.leaves(ref) {
+			found = true
+			if l.counted {
+				path, digest := l.count(ref)
+				byPath[path] = digest
+			}
+		}
+		if !found {
+			byPath[ref.String()] = absentDigest
+		}
+	}
+	all := []value{}
+	for path, digest := range byPath {
+		all = append(all, value{Path: path, Digest: digest})
+	}
+	slices.SortFunc(all, func(a, b value) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// count is the path and digest under which a leaf counts for a ref.
+func (l leaf) count(ref render.Path) (path, digest string) {
+	switch {
+	case l.sealed != nil:
+		return l.path.String(), l.hash
+	case len(ref) <= len(l.path):
+		return l.path.String(), workflow.Hash(canonical(l.plain))
+	}
+	var whole any
+	if err := json.Unmarshal(l.plain, &whole); err != nil {
+		return ref.String(), absentDigest
+	}
+	inner, ok := render.Tree{"v": whole}.Get(append(render.Path{"v"}, ref[len(l.path):]...))
+	if !ok {
+		return ref.String(), absentDigest
+	}
+	raw, err := json.Marshal(inner)
+	if err != nil {
+		return ref.String(), absentDigest
+	}
+	return ref.String(), workflow.Hash(raw)
+}
+
+// canonical is JSON with its keys sorted and no spaces: jsonb does not keep the form in which a value came.
+func canonical(raw json.RawMessage) []byte {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return raw
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// values are what the runner puts below .nuon for templates that read refs: what is plain as a tree, what is sealed as it is.
+func (s *snapshot) values(refs []render.Path) (api.Values, error) {
+	tree := render.Tree{}
+	out := api.Values{Sealed: []api.SealedValue{}}
+	placed := map[string]bool{}
+	for _, ref := range refs {
+		for _, l := range s.leaves(ref) {
+			if placed[l.path.String()] {
+				continue
+			}
+			placed[l.path.String()] = true
+			if err := l.put(tree, &out); err != nil {
+				return api.Values{}, err
+			}
+		}
+		s.sketch(tree, ref)
+	}
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return api.Values{}, fmt.Errorf("encode values: %w", err)
+	}
+	out.Plain = raw
+	return out, nil
+}
+
+// sketch makes the objects that exist though nothing is in them, so that a template can ask for what may be missing.
+func (s *snapshot) sketch(tree render.Tree, ref render.Path) {
+	empty := render.Path(nil)
+	switch {
+	case ref.HasPrefix("components") && len(ref) >= 2 && s.places[ref[1]] != nil && s.places[ref[1]].there():
+		empty = render.Path{"components", ref[1], "outputs"}
+	case ref.HasPrefix("sandbox") && s.places["sandbox"] != nil && s.places["sandbox"].there():
+		empty = render.Path{"sandbox", "outputs"}
+	case ref.HasPrefix("actions", "workflows") && len(ref) >= 3:
+		empty = render.Path{"actions", "workflows", ref[2], "outputs"}
+	case ref.HasPrefix("inputs"):
+		empty = render.Path{"inputs", "inputs"}
+	default:
+		return
+	}
+	if _, ok := tree.Get(empty); !ok {
+		tree.Set(empty, map[string]any{})
+	}
+}
+
+func (l leaf) put(tree render.Tree, out *api.Values) error {
+	if l.sealed != nil {
+		var sealed seal.Sealed
+		if err := json.Unmarshal(l.sealed, &sealed); err != nil {
+			return fmt.Errorf("decode the sealed value %s: %w", l.path, err)
+		}
+		out.Sealed = append(out.Sealed, api.SealedValue{Path: l.path, Sealed: sealed})
+		return nil
+	}
+	var v any
+	if err := json.Unmarshal(l.plain, &v); err != nil {
+		return fmt.Errorf("decode the value %s: %w", l.path, err)
+	}
+	tree.Set(l.path, v)
+	return nil
+}
+
+// foreignKey gives the first sealed value that refs read and that the install's runner cannot open.
+func (s *snapshot) foreignKey(refs []render.Path) (path render.Path, foreign bool) {
+	for _, ref := range refs {
+		for _, l := range s.leaves(ref) {
+			var sealed seal.Sealed
+			if l.sealed == nil {
+				continue
+			}
+			if err := json.Unmarshal(l.sealed, &sealed); err != nil || s.runnerKey == "" || sealed.KeyID != s.runnerKey {
+				return l.path, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// missingInput gives the first required input that refs read and that has no value.
+func (s *snapshot) missingInput(refs []render.Path) (name string, missing bool) {
+	for _, ref := range refs {
+		if !ref.HasPrefix("inputs", "inputs") || len(ref) < 3 {
+			continue
+		}
+		if in, known := s.config.Input(ref[2]); known && in.Required && len(s.leaves(ref)) == 0 {
+			return in.Name, true
+		}
+	}
+	return "", false
+}
+
+func (s *snapshot) names() []string {
+	var all []string
+	for name := range s.places {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}

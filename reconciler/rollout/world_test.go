@@ -1,0 +1,519 @@
+package rollout_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// world is a control plane on a real database with one app, one install and a runner that works in this process, through the very
+// calls that the runner API makes. Its Terraform is pretended: state is a map, and a plan compares.
+type world struct {
+	*testing.T
+	dsn      string
+	store    *store.Store
+	org      string
+	seed     *pgx.Conn
+	rollout  *rollout.Rollout
+	engine   *workflow.Engine
+	dispatch *dispatch.Dispatch
+	key      seal.Identity
+	caller   dispatch.Caller
+	app      appconfig.App
+	appID    string
+	install  string
+	state    map[string]string // by component: the vars that were applied
+	plans    map[string]string // by bundle digest: what applying it leads to
+	break_   map[string]api.JobResultStatus
+	done     []string // jobs in the order in which they ended well: "apply web"
+	versions int
+}
+
+// newWorld has the app hello: a sandbox; network; web, which reads two outputs of network, one of them sensitive, and two inputs;
+// metrics, which stands alone; an action after web.
+func newWorld(t *testing.T) *world {
+	dsn := storetest.DSN(t)
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(s.Close)
+	org, err := s.AddOrg(t.Context(), id.New("org"), "acme-org")
+	must(t, err)
+	w := &world{
+		T: t, dsn: dsn, store: s, org: org.ID, appID: id.New("app"), install: id.New("ins"),
+		state: map[string]string{}, plans: map[string]string{}, break_: map[string]api.JobResultStatus{},
+	}
+	w.key, err = seal.NewIdentity()
+	must(t, err)
+	w.seed, err = pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(func() { _ = w.seed.Close(context.WithoutCancel(t.Context())) })
+	w.exec("select set_config('nuon.org', $1, false)", w.org)
+	w.rollout = rollout.New(s)
+	w.engine = workflow.New(s, w.rollout)
+	w.dispatch = dispatch.New(s, store.NewBell(), map[string]dispatch.Owner{"step": w.engine})
+	w.app = hello()
+	w.exec("insert into apps (org_id, id, name) values ($1, $2, 'hello')", w.org, w.appID)
+	for _, c := range []string{"sandbox", "network", "web", "metrics"} {
+		w.addComponent(c)
+	}
+	w.version()
+	w.addInstall()
+	return w
+}
+
+func hello() appconfig.App {
+	text := func(s string) *string { return &s }
+	return appconfig.App{
+		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", TerraformVersion: "1.11.4"},
+		Inputs: []appconfig.Input{
+			{Name: "greeting", Type: "string", Default: text("hello")},
+			{Name: "api_token", Type: "string", Sensitive: true, Required: true},
+		},
+		Components: []appconfig.Component{
+			{Name: "metrics", Kind: "terraform_module", TerraformVersion: "1.11.4"},
+			{Name: "network", Kind: "terraform_module", TerraformVersion: "1.11.4", Vars: map[string]string{"region": "{{.nuon.sandbox.outputs.region}}"}},
+			{Name: "web", Kind: "terraform_module", TerraformVersion: "1.11.4", Vars: map[string]string{
+				"cidr": "{{.nuon.components.network.outputs.cidr}}", "join": "{{.nuon.components.network.outputs.join_token}}",
+				"greeting": "{{.nuon.inputs.inputs.greeting}}", "token": "{{.nuon.inputs.inputs.api_token}}",
+			}},
+		},
+		Actions: []appconfig.Action{{
+			Name: "smoke", Timeout: "1m",
+			Triggers: []appconfig.Trigger{{Type: "manual"}, {Type: "post-deploy-component", ComponentName: "web"}},
+			Steps:    []appconfig.ActionStep{{Name: "probe", InlineContents: "#!/bin/sh\ntrue", EnvVars: map[string]string{"URL": "{{.nuon.components.web.outputs.url}}"}}},
+		}},
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) exec(sql string, args ...any) {
+	w.Helper()
+	_, err := w.seed.Exec(w.Context(), sql, args...)
+	must(w, err)
+}
+
+// list gives one column of text.
+func (w *world) list(sql string, args ...any) []string {
+	w.Helper()
+	rows, err := w.seed.Query(w.Context(), sql, args...)
+	must(w, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	must(w, err)
+	return all
+}
+
+func (w *world) one(sql string, args ...any) string {
+	w.Helper()
+	all := w.list(sql, args...)
+	if len(all) != 1 {
+		w.Fatalf("%s: %d rows", sql, len(all))
+	}
+	return all[0]
+}
+
+func (w *world) in(work func(context.Context, *store.Tx) error) error {
+	return w.store.In(w.Context(), w.org, work)
+}
+
+func (w *world) addComponent(name string) {
+	kind := "terraform_module"
+	if name == "sandbox" {
+		kind = "sandbox"
+	}
+	w.exec("insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, $4, $5)", w.org, "cmp_"+name, w.appID, name, kind)
+	w.build(name, "succeeded")
+}
+
+// build makes a new input of a component with a build of it.
+func (w *world) build(name, status string) {
+	w.Helper()
+	input, build := id.New("inp"), id.New("bld")
+	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, reason) values ($1, $2, $3, $2, '{}', 'r')", w.org, input, "cmp_"+name)
+	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, artifact_digest, reason, error)
+		values ($1, $2, $3, $4, (select count(*) + 1 from builds where component_id = $3), $5, 'r', 'c', $6, 'commit 1a2b3c4 changed it', 'no such file')`,
+		w.org, build, "cmp_"+name, input, status, artifactOf(build))
+	w.exec("update components set input_id = $1 where id = $2", input, "cmp_"+name)
+}
+
+// endBuild ends the newest build of a component.
+func (w *world) endBuild(name, status string) {
+	w.Helper()
+	w.exec("update builds set status = $1 where component_id = $2 and number = (select max(number) from builds where component_id = $2)", status, "cmp_"+name)
+}
+
+func artifactOf(build string) string { return workflow.Hash([]byte(build)) }
+
+// version makes w.app the app's current version.
+func (w *world) version() {
+	w.Helper()
+	raw, err := json.Marshal(w.app)
+	must(w, err)
+	w.versions++
+	ver := id.New("ver")
+	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) values ($1, $2, $3, $4, $2, $5, 'r')", w.org, ver, w.appID, w.versions, raw)
+	w.exec("update apps set version_id = $1, inputs_version_id = $1 where id = $2", ver, w.appID)
+	for _, name := range w.list("select name from components") {
+		_, present := w.app.Component(name)
+		w.exec("update components set present = $1 where name = $2", present, name)
+	}
+}
+
+// addInstall makes a registered runner and an install with its sensitive input.
+func (w *world) addInstall() {
+	var runner store.Runner
+	var registration string
+	must(w, w.in(func(ctx context.Context, tx *store.Tx) (err error) {
+		runner, registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "acme", Kind: "install"})
+		return err
+	}))
+	_, err := w.dispatch.Register(w.Context(), registration, api.Registration{Version: "1", Capacity: 8, Recipient: w.key.Recipient().String()})
+	must(w, err)
+	w.caller = dispatch.Caller{Org: w.org, Runner: runner.ID}
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, 'acme', $4)", w.org, w.install, w.appID, runner.ID)
+	w.secret("api_token", plantedInput)
+}
+
+// What must never be found in a row.
+const (
+	plantedInput  = "planted-input-2f6b"
+	plantedOutput = "planted-output-91cc"
+)
+
+func (w *world) secret(name, plain string) {
+	w.Helper()
+	sealed, err := w.key.Recipient().Seal([]byte(plain))
+	must(w, err)
+	raw, err := json.Marshal(sealed)
+	must(w, err)
+	w.exec(`insert into install_inputs (org_id, install_id, name, sealed, hash) values ($1, $2, $3, $4, $5)
+		on conflict (org_id, install_id, name) do update set sealed = excluded.sealed, hash = excluded.hash`,
+		w.org, w.install, name, raw, w.key.Hash("input/"+name, []byte(plain)))
+}
+
+func (w *world) input(name, plain string) {
+	w.exec(`insert into install_inputs (org_id, install_id, name, value, hash) values ($1, $2, $3, $4, 'h')
+		on conflict (org_id, install_id, name) do update set value = excluded.value`, w.org, w.install, name, plain)
+}
+
+// look asks rollout to look at the install, and lets the queue run until it is empty.
+func (w *world) look() {
+	w.Helper()
+	must(w, w.rollout.Reconcile(w.Context(), w.org, w.install))
+	w.queue()
+}
+
+// queue does what was asked for through the work queue, in order: nothing else makes the control plane move.
+func (w *world) queue() {
+	w.Helper()
+	for round := 0; ; round++ {
+		if round > 500 {
+			w.Fatal("the work queue is never empty")
+		}
+		rows, err := w.seed.Query(w.Context(), "delete from river.river_job where id = (select min(id) from river.river_job) returning kind, args")
+		must(w, err)
+		type asked struct {
+			Kind string
+			Args struct{ Org, Install, Workflow, ID string }
+		}
+		work, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (a asked, err error) {
+			var raw []byte
+			if err = row.Scan(&a.Kind, &raw); err == nil {
+				err = json.Unmarshal(raw, &a.Args)
+			}
+			return a, err
+		})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return
+		}
+		must(w, err)
+		switch work.Kind {
+		case "rollout":
+			must(w, w.rollout.Reconcile(w.Context(), work.Args.Org, work.Args.Install))
+		case "advance":
+			must(w, w.engine.Reconcile(w.Context(), work.Args.Org, work.Args.Workflow))
+		case "expire":
+			must(w, w.dispatch.Expire(w.Context(), work.Args.Org, work.Args.ID))
+		}
+	}
+}
+
+// offers gives what is offered to the runner now, by "kind component".
+func (w *world) offers() map[string]api.Offer {
+	w.Helper()
+	got, err := w.dispatch.Lease(w.Context(), w.caller, api.LeaseRequest{Free: 20, Version: "1", WaitSeconds: -1})
+	must(w, err)
+	all := map[string]api.Offer{}
+	for _, o := range got.Offers {
+		var spec api.JobSpec
+		must(w, json.Unmarshal([]byte(w.one("select spec::text from jobs where id = $1", o.Job)), &spec))
+		all[o.Kind+" "+spec.Plan.Module.Component+spec.Apply.Module.Component+spec.Action.Action] = o
+	}
+	return all
+}
+
+// runJobs lets the runner take and end everything that is offered, round after round, until nothing is; it gives the rounds.
+func (w *world) runJobs() (rounds []string) {
+	w.Helper()
+	for {
+		w.queue()
+		offers := w.offers()
+		if len(offers) == 0 {
+			return rounds
+		}
+		names := slices.Sorted(maps.Keys(offers))
+		rounds = append(rounds, strings.Join(names, ", "))
+		for _, name := range names {
+			w.runJob(name, offers[name])
+		}
+	}
+}
+
+func (w *world) runJob(name string, o api.Offer) {
+	w.Helper()
+	spec, ok := w.accept(o)
+	if !ok {
+		return
+	}
+	status, broken := w.break_[name]
+	result := api.JobResult{Status: status, Error: "it was made to fail"}
+	if !broken {
+		result = w.work(spec)
+		w.done = append(w.done, name)
+	}
+	must(w, w.dispatch.Result(w.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
+}
+
+func (w *world) accept(o api.Offer) (spec api.JobSpec, ok bool) {
+	w.Helper()
+	ref := api.AttemptRef{Job: o.Job, Attempt: o.Attempt}
+	if _, err := w.dispatch.Accept(w.Context(), w.caller, ref); errors.Is(err, dispatch.ErrOfferGone) {
+		return spec, false
+	} else if err != nil {
+		w.Fatal(err)
+	}
+	must(w, json.Unmarshal([]byte(w.one("select spec::text from jobs where id = $1", o.Job)), &spec))
+	return spec, true
+}
+
+// work is what Terraform would do: a plan compares the vars, rendered with opened secrets, with the state.
+func (w *world) work(spec api.JobSpec) api.JobResult {
+	switch spec.Kind {
+	case "plan":
+		return w.plan(spec.Plan)
+	case "apply":
+		component := spec.Apply.Module.Component
+		w.state[component] = w.plans[spec.Apply.Bundle.Digest]
+		if spec.Apply.Destroy {
+			delete(w.state, component)
+		}
+		return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component)}}
+	}
+	return api.JobResult{Status: "succeeded", Action: api.ActionResult{Outputs: []api.Output{{Name: "answer", Value: json.RawMessage(`42`)}}}}
+}
+
+func (w *world) plan(spec api.PlanSpec) api.JobResult {
+	rendered := w.rendered(spec.Module)
+	action := diff.Update
+	was, had := w.state[spec.Module.Component]
+	switch {
+	case spec.Destroy:
+		action, rendered = diff.Destroy, ""
+	case !had:
+		action = diff.Create
+	}
+	report := &diff.Report{Kind: diff.KindTerraform, Applyable: had && spec.Destroy || !spec.Destroy && was != rendered}
+	if report.Applyable {
+		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it", Action: action, Risk: action.Risk()}}
+	}
+	report.Totals = report.Count()
+	raw, err := json.Marshal(report)
+	must(w, err)
+	bundle := workflow.Hash([]byte(id.New("bundle")))
+	w.plans[bundle] = rendered
+	result := api.PlanResult{
+		Applyable: report.Applyable, Report: raw, ReportDigest: report.Digest(), Destructive: report.Destructive(),
+		Bundle: api.ArtifactRef{Repository: spec.Module.Repository, Digest: bundle},
+		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, Artifact: spec.Module.Artifact.Digest, StateSerial: 1, StateLineage: "l"},
+	}
+	if !report.Applyable {
+		result.Outputs = w.outputs(spec.Module.Component)
+	}
+	return api.JobResult{Status: "succeeded", Plan: result}
+}
+
+// rendered is what the module would be called with: artifact and vars, secrets and all. It never leaves the runner.
+func (w *world) rendered(m api.ModuleSpec) string {
+	tree := render.Tree{}
+	must(w, json.Unmarshal(m.Values.Plain, &tree))
+	for _, v := range m.Values.Sealed {
+		secret, err := w.key.Open(v.Sealed)
+		must(w, err)
+		tree.Set(v.Path, string(secret.Reveal()))
+	}
+	out := "artifact " + m.Artifact.Digest
+	for _, name := range slices.Sorted(maps.Keys(m.Vars)) {
+		tmpl, err := render.Parse(name, m.Vars[name])
+		must(w, err)
+		text, err := tmpl.Execute(tree)
+		if err != nil {
+			w.Fatalf("render %s of %s: %v", name, m.Component, err)
+		}
+		out += "\n" + name + "=" + text
+	}
+	return out
+}
+
+// outputs are those of each module: network's join_token is sensitive.
+func (w *world) outputs(component string) []api.Output {
+	switch component {
+	case "sandbox":
+		return []api.Output{{Name: "region", Value: json.RawMessage(`"eu"`), Hash: "x"}}
+	case "network":
+		sealed, err := w.key.Recipient().Seal([]byte(plantedOutput))
+		must(w, err)
+		return []api.Output{
+			{Name: "cidr", Value: json.RawMessage(`"10.0.0.0/16"`), Hash: "x"},
+			{Name: "join_token", Sealed: sealed, Hash: w.key.Hash("output", []byte(plantedOutput))},
+		}
+	case "web":
+		return []api.Output{{Name: "url", Value: json.RawMessage(`"http://web"`), Hash: "x"}}
+	}
+	return []api.Output{}
+}
+
+// answer gives a person's word about the waiting plan of a component.
+func (w *world) answer(component string, answer workflow.Answer, reason string) error {
+	w.Helper()
+	approval := w.one(`select a.id from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' and p.component = $1`, component)
+	digest := w.one("select content_digest from approvals where id = $1", approval)
+	err := w.in(func(ctx context.Context, tx *store.Tx) error {
+		return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: answer, ContentDigest: digest, Actor: "alice", Reason: reason})
+	})
+	w.queue()
+	return err
+}
+
+// approveAll says yes to everything until nothing moves any more.
+func (w *world) approveAll() {
+	w.Helper()
+	for {
+		w.runJobs()
+		asked := w.asked()
+		if len(asked) == 0 {
+			return
+		}
+		for _, component := range asked {
+			must(w, w.answer(component, workflow.Approve, "fine"))
+		}
+	}
+}
+
+// asked are the components whose plans wait for a person.
+func (w *world) asked() []string {
+	w.Helper()
+	return w.list(`select p.component from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' order by 1`)
+}
+
+// provision brings a fresh install up to date.
+func (w *world) provision() {
+	w.Helper()
+	w.look()
+	w.approveAll()
+	w.done = nil
+	if status, reason := w.status(); status != "current" {
+		w.dump()
+		w.Fatalf("after provisioning the install is %s: %s", status, reason)
+	}
+}
+
+func (w *world) status() (status, reason string) {
+	w.Helper()
+	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		v, err := rollout.LoadView(ctx, tx, w.install)
+		status, reason = v.Status()
+		return err
+	}))
+	return status, reason
+}
+
+func (w *world) component(name string) (status, reason string) {
+	w.Helper()
+	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		v, err := rollout.LoadView(ctx, tx, w.install)
+		for _, c := range v.Components {
+			if c.Name == name {
+				status, reason = v.Component(c)
+			}
+		}
+		return err
+	}))
+	return status, reason
+}
+
+// workflows are "kind status" of all workflows, oldest first.
+func (w *world) workflows() []string {
+	w.Helper()
+	return w.list("select kind || ' ' || status from workflows order by number")
+}
+
+// ask is a person asking for a deploy or a deprovision.
+func (w *world) ask(wanted string, components ...string) {
+	w.Helper()
+	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.SetInstallWanted(ctx, wanted, w.org, w.install); err != nil {
+			return err
+		}
+		return w.rollout.Ask(ctx, tx, store.Install{ID: w.install, Name: "acme"}, components, "alice")
+	}))
+	w.queue()
+}
+
+// dump logs what a failing test is about.
+func (w *world) dump() {
+	for _, sql := range []string{
+		"select format('workflow %s %s %s: %s / %s', number, kind, status, reason, outcome) from workflows order by number",
+		"select format('step %s %s%s %s (try %s): %s', kind, component, action, s.status, tries, s.reason) from steps s join workflows w on w.id = s.workflow_id order by w.number, position",
+		"select format('plan of %s %s: %s', component, status, reason) from plans order by created_at",
+		"select format('%s wanted %s desired %.14s applied %.14s waits %s: %s', name, wanted, desired_digest, applied_digest, waits_for, desired_reason) from install_components order by name",
+		"select format('job %s %s %s: %s', kind, status, reason, error) from jobs order by created_at",
+	} {
+		for _, line := range w.list(sql) {
+			w.Log(line)
+		}
+	}
+}
+
+func (w *world) want(got, want any) {
+	w.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		w.dump()
+		w.Fatalf("got  %v\nwant %v", got, want)
+	}
+}
+
+func newKey() (seal.Identity, error) { return seal.NewIdentity() }

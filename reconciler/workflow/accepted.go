@@ -1,0 +1,113 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// JobAccepted is asked by dispatch in the transaction in which a runner takes a step's job. It refuses what must not start any more.
+// For an apply it consumes the plan, and from then on what is applied is unknown until the job's end says otherwise.
+func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
+	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
+	if errors.Is(err, store.ErrNotFound) {
+		return dispatch.Refuse("its workflow is gone")
+	}
+	if err != nil {
+		return err
+	}
+	install, err := tx.LockInstall(ctx, tx.Org, found.InstallID)
+	if err != nil {
+		return err
+	}
+	// Read again: what was read before the lock may have moved.
+	if found, err = tx.FindStep(ctx, tx.Org, job.OwnerID); err != nil {
+		return err
+	}
+	step := found.Step
+	switch {
+	case found.Cancelled || found.WorkflowStatus != string(Running):
+		return dispatch.Refuse("its workflow has ended or is being cancelled")
+	case step.JobID == nil || *step.JobID != job.ID || step.Status != string(StepRunning):
+		return dispatch.Refuse("its step no longer waits for this job")
+	case step.Kind != string(StepApply):
+		return nil
+	}
+	return e.consume(ctx, tx, install, job)
+}
+
+// consume takes an approved plan out of the world, once.
+func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Install, job store.Job) error {
+	if job.PlanID == nil {
+		return dispatch.Refuse("it names no plan")
+	}
+	plan, err := tx.FindPlan(ctx, tx.Org, *job.PlanID)
+	if err != nil {
+		return fmt.Errorf("find plan %s: %w", *job.PlanID, err)
+	}
+	if plan.Status != string(PlanApproved) {
+		return dispatch.Refuse("its plan is " + plan.Status)
+	}
+	wants, err := e.world.Desire(ctx, tx, install)
+	if err != nil {
+		return err
+	}
+	switch want := wants[plan.Component]; {
+	case want.Absent != plan.Destroy:
+		return dispatch.Refuse("what is wanted of " + plan.Component + " has moved: " + want.Reason)
+	case want.Waits != "":
+		return dispatch.Refuse("it waits: " + want.Waits)
+	case want.Digest != plan.DesiredDigest:
+		return dispatch.Refuse("superseded by a newer desired: " + want.Reason)
+	}
+	return consumed(ctx, tx, plan)
+}
+
+func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
+	component, err := tx.InstallComponentByID(ctx, tx.Org, plan.InstallComponentID)
+	if err != nil {
+		return err
+	}
+	target, err := decodeTarget(plan.Target)
+	if err != nil {
+		return err
+	}
+	before := appliedOf(component)
+	target.Before = &before
+	raw, err := encode(target)
+	if err != nil {
+		return err
+	}
+	if err := one(tx.ConsumePlan(ctx, raw, tx.Org, plan.ID)); err != nil {
+		return fmt.Errorf("consume plan %s: %w", plan.ID, err)
+	}
+	during, err := target.landed(false)
+	if err != nil {
+		return err
+	}
+	if err := setApplied(ctx, tx, component.ID, during); err != nil {
+		return err
+	}
+	return touch(ctx, tx, plan.WorkflowID)
+}
+
+// applySpec is the apply of exactly one plan: its bundle, its basis, and the digests that its approval binds to.
+func applySpec(plan store.FindPlanRow) (api.ApplySpec, error) {
+	target, err := decodeTarget(plan.Target)
+	if err != nil {
+		return api.ApplySpec{}, err
+	}
+	basis, err := decodeBasis(plan.Basis)
+	if err != nil {
+		return api.ApplySpec{}, err
+	}
+	return api.ApplySpec{
+		Module: target.Module, Plan: plan.ID, Destroy: plan.Destroy, Basis: basis,
+		Bundle:       api.ArtifactRef{Repository: target.Module.Repository, Digest: plan.BundleDigest},
+		ReportDigest: plan.ReportDigest, ContentDigest: plan.ContentDigest,
+	}, nil
+}

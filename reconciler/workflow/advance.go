@@ -1,0 +1,280 @@
+package workflow
+
+import "fmt"
+
+// mostRuns is how often a group is begun for one desired digest, however it went: each lost or stale apply is planned anew, and that
+// must end. A component's own retries after failures come on top.
+const mostRuns = 5
+
+// Advance says what is to be done now, in order; nothing when the workflow waits for a job, a person or another workflow. The caller
+// applies the commands and asks again until nothing comes. It is pure: equal graphs give equal commands.
+//
+// The laws that it keeps (held by properties in advance_test.go): one apply of a component at a time; no apply without its own
+// plan that a person or the install's rule approved; no plan applied twice; every history ends; what needs a component that was not
+// deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew.
+func Advance(g *Graph) []Command {
+	if g.Status != Running {
+		return nil
+	}
+	var todo []Command
+	for _, in := range g.groups() {
+		if g.Cancelled != nil {
+			todo = append(todo, in.cancel(*g.Cancelled)...)
+			continue
+		}
+		todo = append(todo, in.next()...)
+	}
+	for _, s := range g.Steps {
+		if s.Kind == StepAction {
+			todo = append(todo, g.act(s)...)
+		}
+	}
+	if len(todo) == 0 && g.allEnded() {
+		return []Command{g.finish()}
+	}
+	return todo
+}
+
+func (g *Graph) allEnded() bool {
+	for _, s := range g.Steps {
+		if !s.Status.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+// next looks at the step of the group that is under way.
+func (in group) next() []Command {
+	switch {
+	case in.ended():
+		return nil
+	case in.plan.Status == StepPending:
+		return in.beforePlan()
+	case in.plan.Status == StepRunning:
+		return in.planning()
+	case in.plan.Status != StepSucceeded || in.plan.Plan == nil:
+		// A plan step that ended otherwise ends its group in the same breath; a group half ended is closed, never waited for.
+		return in.close("the plan ended as " + string(in.plan.Status))
+	case in.approve.Status == StepPending:
+		return in.beforeApproval()
+	case in.approve.Status == StepWaiting:
+		return in.asking()
+	case in.apply.Status == StepPending:
+		return in.beforeApply()
+	case in.apply.Status == StepRunning:
+		return in.applying()
+	}
+	return in.close("the approval ended as " + string(in.approve.Status))
+}
+
+// beforePlan begins a group once what it needs has ended well and what it is to plan is known.
+func (in group) beforePlan() []Command {
+	for _, id := range in.plan.Needs {
+		need := in.g.step(id)
+		switch {
+		case need == nil || !need.Status.Ended():
+			return nil
+		case !in.g.done(need):
+			return in.skip(fmt.Sprintf("%s was not %s: %s", need.Component, verb(need.Destroy), need.Reason))
+		}
+	}
+	switch w := in.want; {
+	case w.Absent != in.plan.Destroy:
+		return in.skip(in.moved(""))
+	case w.Current:
+		return in.settle("nothing to do: " + in.plan.Component + " is as it is wanted")
+	case w.Waits != "" && w.Stuck:
+		return in.skip("waits for what will not come by itself: " + w.Waits)
+	case w.Waits != "":
+		return in.note(in.plan, "waits: "+w.Waits)
+	case w.Refused != "":
+		return in.skip(w.Refused)
+	default:
+		return []Command{Begin{in.plan.ID, w.Reason}}
+	}
+}
+
+// planning waits for the plan job, and decides what its end means.
+func (in group) planning() []Command {
+	job := in.plan.Job
+	if job == nil {
+		return in.tryAgain("its job is gone", true)
+	}
+	moved := in.moved(job.Desired)
+	if job.Status == JobOpen {
+		if moved == "" {
+			return nil
+		}
+		return in.stop(in.plan, moved)
+	}
+	plan := in.plan.Plan
+	switch {
+	case moved != "":
+		return in.withdraw(moved)
+	case plan != nil && plan.Status == PlanEmpty:
+		return in.settle("no changes: what is wanted is what is there")
+	case job.Status == JobSucceeded && plan != nil:
+		return []Command{Set{in.plan.ID, StepSucceeded, "the plan is ready"}}
+	case job.Status == JobCancelled:
+		return in.refuse(RefusalCancelled, "its plan was cancelled")
+	case job.Status == JobLost || job.Status == JobStale:
+		return in.tryAgain("the job that planned it was lost", true)
+	case job.Status == JobSucceeded:
+		return in.tryAgain(sentence(in.plan.Reason, "the runner's answer holds no plan"), false)
+	}
+	return in.tryAgain(sentence(job.Error, "the plan failed"), false)
+}
+
+// beforeApproval asks, or lets the plan through by the install's rule.
+func (in group) beforeApproval() []Command {
+	plan := in.plan.Plan
+	if moved := in.moved(plan.Desired); moved != "" {
+		return in.withdraw(moved)
+	}
+	if plan.Status != PlanReady {
+		return in.withdraw("its plan is " + string(plan.Status))
+	}
+	if in.held() {
+		return in.note(in.approve, "waits: "+in.want.Waits)
+	}
+	passes, why := in.g.passes(plan)
+	if passes {
+		return []Command{Allow{in.approve.ID, why}}
+	}
+	return []Command{Ask{in.approve.ID, why}}
+}
+
+// passes says whether the install's rule lets a plan through, and why or why not.
+func (g *Graph) passes(plan *Plan) (bool, string) {
+	switch {
+	case g.Kind == KindTeardown:
+		return false, "the destroy of a component that left the app always needs a person"
+	case !g.Rule.ApproveAll:
+		return false, "this install asks before every change"
+	case plan.Destructive && !g.Rule.AllowDestroy:
+		return false, "the plan deletes or replaces something, and this install does not allow that unasked"
+	case plan.Destructive:
+		return true, "let through by the install's rule (approve-all, allow_destroy)"
+	}
+	return true, "let through by the install's rule (approve-all)"
+}
+
+// asking looks at what the person said.
+func (in group) asking() []Command {
+	plan := in.plan.Plan
+	switch plan.Status {
+	case PlanApproved:
+		return []Command{Set{in.approve.ID, StepSucceeded, said("approved", plan)}}
+	case PlanRejected:
+		no := said("rejected", plan)
+		return []Command{
+			Refuse{in.plan.Component, plan.Desired, RefusalRejected, plan.By, plan.Because},
+			Set{in.approve.ID, StepFailed, no},
+			Set{in.apply.ID, StepSkipped, no},
+		}
+	case PlanReady:
+		if moved := in.moved(plan.Desired); moved != "" {
+			return in.withdraw(moved)
+		}
+		return nil
+	}
+	return in.withdraw("its plan is " + string(plan.Status))
+}
+
+// beforeApply begins the apply of the approved plan while it still leads to what is wanted.
+func (in group) beforeApply() []Command {
+	plan := in.plan.Plan
+	if moved := in.moved(plan.Desired); moved != "" {
+		return in.withdraw(moved)
+	}
+	if plan.Status != PlanApproved {
+		return in.withdraw("its plan is " + string(plan.Status))
+	}
+	if in.held() {
+		return in.note(in.apply, "waits: "+in.want.Waits)
+	}
+	return []Command{Begin{in.apply.ID, said("approved", plan)}}
+}
+
+// applying waits for the apply, and decides what its end means. What moves while it runs waits until it has ended.
+func (in group) applying() []Command {
+	job, plan := in.apply.Job, in.plan.Plan
+	if job == nil {
+		return in.endApply("its job is gone", JobLost)
+	}
+	moved := in.moved(plan.Desired)
+	if moved == "" && in.held() {
+		moved = "withdrawn: " + in.want.Waits
+	}
+	if job.Status == JobOpen {
+		if moved == "" || plan.Status == PlanConsumed {
+			return nil
+		}
+		return in.stop(in.apply, moved)
+	}
+	if plan.Status == PlanApproved && job.Status != JobSucceeded {
+		return in.notBegun(job, moved)
+	}
+	return in.endApply(job.Error, job.Status)
+}
+
+// notBegun is an apply whose plan was never consumed: nothing was done.
+func (in group) notBegun(job *Job, moved string) []Command {
+	switch {
+	case moved != "":
+		return in.withdraw(moved)
+	case job.Status == JobCancelled:
+		return append([]Command{EndPlan{in.plan.ID, PlanSuperseded, "its apply was cancelled"}},
+			in.refuse(RefusalCancelled, "its apply was cancelled before it began")...)
+	}
+	return append([]Command{EndPlan{in.plan.ID, PlanSuperseded, "its apply did not begin"}},
+		in.tryAgain(sentence(job.Error, "its apply did not begin"), job.Status != JobFailed)...)
+}
+
+// endApply is the end of an apply that consumed its plan.
+func (in group) endApply(why string, status JobStatus) []Command {
+	switch status {
+	case JobSucceeded:
+		return []Command{
+			EndPlan{in.plan.ID, PlanApplied, "applied"},
+			Set{in.apply.ID, StepSucceeded, in.plan.Component + " is " + verb(in.plan.Destroy)},
+		}
+	case JobStale:
+		why = sentence(why, "the world moved between plan and apply")
+		return append([]Command{EndPlan{in.plan.ID, PlanStale, why}}, in.tryAgain("the plan was stale: "+why, true)...)
+	case JobLost:
+		why = "its apply was lost; what is there is planned anew"
+		return append([]Command{EndPlan{in.plan.ID, PlanFailed, why}}, in.tryAgain(why, true)...)
+	case JobCancelled:
+		why = "its apply was cancelled half-way; what it did stays"
+		return append([]Command{EndPlan{in.plan.ID, PlanFailed, why}}, in.refuse(RefusalCancelled, why)...)
+	}
+	why = sentence(why, "the apply failed")
+	return append([]Command{EndPlan{in.plan.ID, PlanFailed, why}}, in.tryAgain(why, false)...)
+}
+
+func verb(destroy bool) string {
+	if destroy {
+		return "destroyed"
+	}
+	return "deployed"
+}
+
+func said(what string, plan *Plan) string {
+	if plan.By == byRule {
+		return plan.Because
+	}
+	if plan.Because == "" {
+		return fmt.Sprintf("%s by %s", what, plan.By)
+	}
+	return fmt.Sprintf("%s by %s: %s", what, plan.By, plan.Because)
+}
+
+// sentence is what was said, or what to say when nothing was.
+func sentence(said, otherwise string) string {
+	if said == "" {
+		return otherwise
+	}
+	return said
+}

@@ -1,0 +1,45 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Cancel asks for the end of a running workflow: jobs that run are told to end, and what is left is not begun. What was wanted is
+// remembered as cancelled, so it is not begun again by itself. Asking twice is no error. Errors: store.ErrNotFound; a *Conflict when
+// the workflow has ended.
+func Cancel(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
+	if len(reason) > mostReason {
+		return tooLong()
+	}
+	row, err := tx.FindWorkflow(ctx, tx.Org, workflowID)
+	if err != nil {
+		return fmt.Errorf("cancel workflow %s: %w", workflowID, err)
+	}
+	if _, err := tx.LockInstall(ctx, tx.Org, row.InstallID); err != nil {
+		return fmt.Errorf("cancel workflow %s: %w", workflowID, err)
+	}
+	if row, err = tx.FindWorkflow(ctx, tx.Org, workflowID); err != nil {
+		return fmt.Errorf("cancel workflow %s: %w", workflowID, err)
+	}
+	switch {
+	case row.Status != string(Running):
+		return conflict(CodeWorkflowEnded, "there is nothing left to cancel", "workflow %d has ended: %s", row.Number, row.Status)
+	case row.Cancelled:
+		return nil
+	}
+	asked, err := encode(Asked{Cancel: &Cancellation{Actor: actor, Reason: reason}})
+	if err != nil {
+		return err
+	}
+	if err := one(tx.CancelWorkflow(ctx, asked, tx.Org, workflowID)); err != nil {
+		return fmt.Errorf("cancel workflow %s: %w", workflowID, err)
+	}
+	if err := tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+workflowID); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: workflowID})
+}

@@ -1,0 +1,126 @@
+package workflow
+
+// Command is one thing that Advance wants done. Graph.Apply does it to the graph, the engine does it to the world; each carries its
+// reason as a sentence for people.
+type Command interface{ command() }
+
+// Begin starts the job of a pending step: a plan, the apply of an approved plan, or an action.
+type Begin struct{ Step, Reason string }
+
+// Stop tells the open job of a step to end. The step waits until it has.
+type Stop struct{ Step, Reason string }
+
+// Ask puts the group's plan before a person; the approve step waits for the answer.
+type Ask struct{ Step, Reason string }
+
+// Allow approves the group's plan by the install's own rule.
+type Allow struct{ Step, Reason string }
+
+// Set moves a step that has no open job, or changes the reason of one that stays.
+type Set struct {
+	Step   string
+	To     StepStatus
+	Reason string
+}
+
+// EndPlan moves a plan to a status in which it can never be applied (again), and withdraws a question that still waits.
+type EndPlan struct {
+	Step   string // the plan step
+	To     PlanStatus
+	Reason string
+}
+
+// Again sets a component's group back to its beginning, to be planned anew. Fresh: for a newer desired, so its tries count anew.
+type Again struct {
+	Component string
+	Fresh     bool
+	Reason    string
+}
+
+// Refuse remembers against what is wanted now that nobody is to be asked about it again by itself.
+type Refuse struct {
+	Component, Desired string
+	Kind               RefusalKind
+	Actor, Reason      string
+}
+
+// Finish ends the workflow.
+type Finish struct {
+	Status  Status
+	Outcome string
+}
+
+func (Begin) command()   {}
+func (Stop) command()    {}
+func (Ask) command()     {}
+func (Allow) command()   {}
+func (Set) command()     {}
+func (EndPlan) command() {}
+func (Again) command()   {}
+func (Refuse) command()  {}
+func (Finish) command()  {}
+
+// byRule is who approved a plan that an install's rule let through.
+const byRule = "the install's rule"
+
+// Apply does to the graph what a command says, so that Advance can be asked again without loading it. A begun step has an open job
+// without an id until the world gives it one.
+func (g *Graph) Apply(c Command) {
+	switch c := c.(type) {
+	case Begin:
+		g.begin(g.step(c.Step), c.Reason)
+	case Stop:
+		g.step(c.Step).Job.Cancelling = true
+	case Ask:
+		g.set(c.Step, StepWaiting, c.Reason)
+	case Allow:
+		in := g.group(g.step(c.Step).Component)
+		in.plan.Plan.Status, in.plan.Plan.By, in.plan.Plan.Because = PlanApproved, byRule, c.Reason
+		g.set(c.Step, StepSucceeded, c.Reason)
+	case Set:
+		g.set(c.Step, c.To, c.Reason)
+	case EndPlan:
+		g.step(c.Step).Plan.Status = c.To
+	case Again:
+		g.again(c)
+	case Refuse:
+		w := g.Wants[c.Component]
+		w.Refused = c.Reason
+		g.Wants[c.Component] = w
+	case Finish:
+		g.Status = c.Status
+	}
+}
+
+func (g *Graph) set(id string, to StepStatus, reason string) {
+	s := g.step(id)
+	s.Status, s.Reason = to, reason
+}
+
+func (g *Graph) begin(s *Step, reason string) {
+	s.Status, s.Reason = StepRunning, reason
+	s.Job = &Job{Status: JobOpen}
+	if s.Kind == StepPlan {
+		s.Tries++
+		s.Job.Desired = g.want(s.Component).Digest
+	}
+}
+
+func (g *Graph) again(c Again) {
+	in := g.group(c.Component)
+	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+		s.Status, s.Reason, s.Job, s.Plan = StepPending, c.Reason, nil, nil
+	}
+	if c.Fresh {
+		in.plan.Tries = 0
+	}
+}
+
+func (g *Graph) group(component string) group {
+	for _, in := range g.groups() {
+		if in.plan.Component == component {
+			return in
+		}
+	}
+	return group{}
+}

@@ -1,0 +1,205 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// JobEnded records what a step's job found or did: a plan, what is applied, outputs. It is called by dispatch once per job, in the
+// transaction that records the end. It decides nothing: what follows is up to Advance, which is asked to look right after.
+func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
+	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // the install was dropped, and its workflows with it
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.LockInstall(ctx, tx.Org, found.InstallID); err != nil {
+		return err
+	}
+	if found, err = tx.FindStep(ctx, tx.Org, job.OwnerID); err != nil {
+		return err
+	}
+	end := jobEnd{tx: tx, job: job, result: result, step: found.Step, install: found.InstallID}
+	switch StepKind(found.Step.Kind) {
+	case StepPlan:
+		err = end.plan(ctx)
+	case StepApply:
+		err = end.apply(ctx)
+	case StepAction:
+		err = end.action(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("record the end of %s %s: %w", found.Step.Kind, sentence(found.Step.Component, found.Step.Action), err)
+	}
+	if err := touch(ctx, tx, found.Step.WorkflowID); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: found.Step.WorkflowID}, queue.Rollout{Org: tx.Org, Install: found.InstallID})
+}
+
+// jobEnd is the end of one job in the hands of one transaction.
+type jobEnd struct {
+	tx      *store.Tx
+	job     store.Job
+	result  api.JobResult
+	step    store.Step
+	install string
+}
+
+func (e jobEnd) succeeded() bool { return e.result.Status == api.JobResultStatusSucceeded }
+
+// plan keeps the plan that was made, if it is still the step's.
+func (e jobEnd) plan(ctx context.Context) error {
+	if !e.succeeded() || e.step.JobID == nil || *e.step.JobID != e.job.ID || e.step.InstallComponentID == nil {
+		return nil
+	}
+	target, err := decodeTarget(e.step.Target)
+	if err != nil {
+		return err
+	}
+	outputs, problem := checkOutputs(e.result.Plan.Outputs)
+	if problem == nil {
+		problem = checkPlan(e.result.Plan, target)
+	}
+	if problem != nil {
+		target.Problem = "the runner's plan could not be used: " + problem.Error()
+		raw, err := encode(target)
+		if err != nil {
+			return err
+		}
+		return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
+	}
+	if err := e.keepPlan(ctx, target); err != nil {
+		return err
+	}
+	if e.result.Plan.Applyable {
+		return nil
+	}
+	return e.landed(ctx, *e.step.InstallComponentID, e.step.Destroy, target, outputs)
+}
+
+func (e jobEnd) keepPlan(ctx context.Context, target Target) error {
+	r := e.result.Plan
+	basis, err := encode(r.Basis)
+	if err != nil {
+		return err
+	}
+	raw, err := encode(target)
+	if err != nil {
+		return err
+	}
+	status, reason := PlanReady, e.step.Reason
+	if !r.Applyable {
+		status, reason = PlanEmpty, "no changes: what is wanted is what is there"
+	}
+	planID := id.New("pln")
+	err = e.tx.AddPlan(ctx, store.AddPlanParams{
+		OrgID: e.tx.Org, ID: planID, StepID: e.step.ID, WorkflowID: e.step.WorkflowID, InstallID: e.install,
+		InstallComponentID: *e.step.InstallComponentID, Component: e.step.Component, Destroy: e.step.Destroy,
+		Status: string(status), Reason: reason, DesiredDigest: target.Digest, Basis: basis, BasisDigest: Hash(basis),
+		BundleDigest: r.Bundle.Digest, Report: r.Report, ReportDigest: r.ReportDigest,
+		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)),
+		Destructive:   r.Destructive, Target: raw,
+	})
+	if err != nil {
+		return err
+	}
+	return e.tx.LinkPlan(ctx, store.LinkPlanParams{OrgID: e.tx.Org, WorkflowID: e.step.WorkflowID, Component: e.step.Component, PlanID: planID})
+}
+
+// apply records what an apply did. Nothing that was really done is thrown away, whatever became of the workflow.
+func (e jobEnd) apply(ctx context.Context) error {
+	if e.job.PlanID == nil {
+		return nil
+	}
+	plan, err := e.tx.FindPlan(ctx, e.tx.Org, *e.job.PlanID)
+	if err != nil {
+		return err
+	}
+	if plan.Status != string(PlanConsumed) {
+		return nil // it was never accepted
+	}
+	target, err := decodeTarget(plan.Target)
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.result.Status == api.JobResultStatusStale && target.Before != nil:
+		return setApplied(ctx, e.tx, plan.InstallComponentID, *target.Before)
+	case !e.succeeded():
+		return nil // what is there stays unknown until it is planned again
+	}
+	if plan.Destroy {
+		return e.landed(ctx, plan.InstallComponentID, true, target, nil)
+	}
+	outputs, problem := checkOutputs(e.result.Apply.Outputs)
+	if problem != nil {
+		target.Problem = "it was applied, but the runner's outputs could not be used: " + problem.Error()
+		raw, err := encode(target)
+		if err != nil {
+			return err
+		}
+		return e.tx.SetPlanTarget(ctx, raw, e.tx.Org, plan.ID)
+	}
+	return e.landed(ctx, plan.InstallComponentID, false, target, outputs)
+}
+
+// landed records that what a target says is what is there.
+func (e jobEnd) landed(ctx context.Context, installComponent string, destroyed bool, target Target, outputs []output) error {
+	if destroyed {
+		if err := e.keepOutputs(ctx, "component", e.step.Component, nil); err != nil {
+			return err
+		}
+		return setApplied(ctx, e.tx, installComponent, Applied{})
+	}
+	applied, err := target.landed(true)
+	if err != nil {
+		return err
+	}
+	if err := e.keepOutputs(ctx, "component", e.step.Component, outputs); err != nil {
+		return err
+	}
+	return setApplied(ctx, e.tx, installComponent, applied)
+}
+
+// action keeps the outputs of an action that ran.
+func (e jobEnd) action(ctx context.Context) error {
+	if !e.succeeded() {
+		return nil
+	}
+	outputs, problem := checkOutputs(e.result.Action.Outputs)
+	if problem == nil {
+		return e.keepOutputs(ctx, "action", e.step.Action, outputs)
+	}
+	raw, err := encode(Target{Problem: "the action ran, but its outputs could not be used: " + problem.Error()})
+	if err != nil {
+		return err
+	}
+	return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
+}
+
+// keepOutputs replaces all outputs of one component or action.
+func (e jobEnd) keepOutputs(ctx context.Context, scope, owner string, outputs []output) error {
+	err := e.tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: e.tx.Org, InstallID: e.install, Scope: scope, Owner: owner})
+	if err != nil {
+		return err
+	}
+	for _, o := range outputs {
+		err := e.tx.PutOutput(ctx, store.PutOutputParams{
+			OrgID: e.tx.Org, InstallID: e.install, Scope: scope, Owner: owner,
+			Name: o.name, Value: o.value, Sealed: o.sealed, Hash: o.hash,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package workflow
+
+import "fmt"
+
+// Conflict says that something can no longer be done because the world has moved, in words for the person who asked. The control
+// API answers it with 409.
+type Conflict struct {
+	Code   string // stable word for programs
+	Title  string // what is the case
+	Remedy string // what to do next
+}
+
+// The codes of Conflict.
+const (
+	CodeApprovalGone  = "approval_gone"  // the question was answered or withdrawn
+	CodePlanChanged   = "plan_changed"   // the digest is not that of the plan that waits
+	CodeWorkflowEnded = "workflow_ended" // there is nothing left to cancel
+	CodeTooLong       = "too_long"       // the reason
+	CodeBusy          = "busy"           // a running workflow is at work on the same component
+)
+
+// Error gives title and remedy.
+func (c *Conflict) Error() string { return c.Title + "; " + c.Remedy }
+
+func conflict(code, remedy, title string, args ...any) error {
+	return &Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
+}
+
+// Unavailable is World's word that a step cannot be begun, now or later: the step fails with the reason.
+type Unavailable struct{ Reason string }
+
+// Error gives the reason.
+func (u *Unavailable) Error() string { return u.Reason }

@@ -1,0 +1,85 @@
+package workflow
+
+import (
+	"fmt"
+	"strings"
+)
+
+// finish says how a workflow ended all of whose steps have.
+func (g *Graph) finish() Finish {
+	var done, same, actions int
+	var failed, cancelled, skipped []string
+	for _, in := range g.groups() {
+		switch name := in.plan.Component; {
+		case in.apply.Status == StepSucceeded:
+			done++
+		case in.g.done(in.apply):
+			same++
+		case in.failure() != nil:
+			failed = append(failed, name+": "+in.failure().Reason)
+		case in.plan.Status == StepCancelled || in.approve.Status == StepCancelled || in.apply.Status == StepCancelled:
+			cancelled = append(cancelled, name)
+		default:
+			skipped = append(skipped, fmt.Sprintf("%s skipped: %s", name, in.apply.Reason))
+		}
+	}
+	for _, s := range g.Steps {
+		switch {
+		case s.Kind != StepAction:
+		case s.Status == StepSucceeded:
+			actions++
+		case s.Status == StepFailed:
+			failed = append(failed, "action "+s.Action+": "+s.Reason)
+		case s.Status == StepCancelled:
+			cancelled = append(cancelled, "action "+s.Action)
+		}
+	}
+	destroy := g.Kind == KindDeprovision || g.Kind == KindTeardown
+	var words []string
+	words = count(words, done, verb(destroy))
+	words = count(words, same, "without changes")
+	if actions == 1 {
+		words = append(words, "1 action run")
+	} else {
+		words = count(words, actions, "actions run")
+	}
+	words = append(append(words, failed...), skipped...)
+	if len(cancelled) > 0 {
+		words = append(words, "cancelled: "+strings.Join(cancelled, ", "))
+	}
+	if len(words) == 0 {
+		words = []string{"nothing to do"}
+	}
+	return Finish{Status: g.end(done+same+actions, len(failed), len(cancelled), len(skipped)), Outcome: strings.Join(words, "; ")}
+}
+
+func (g *Graph) end(well, failed, cancelled, skipped int) Status {
+	switch {
+	case g.Cancelled != nil && (cancelled > 0 || failed > 0 || skipped > 0):
+		return Cancelled
+	case failed > 0:
+		return Failed
+	case cancelled > 0:
+		return Cancelled
+	case well == 0 && skipped > 0:
+		return Superseded
+	}
+	return Succeeded
+}
+
+func count(words []string, n int, what string) []string {
+	if n == 0 {
+		return words
+	}
+	return append(words, fmt.Sprintf("%d %s", n, what))
+}
+
+// failure is the step at which the group failed.
+func (in group) failure() *Step {
+	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+		if s.Status == StepFailed {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package workflow
+
+// Graph is one workflow as Advance sees it: what was asked, how far each step is, what jobs found, and what is wanted now.
+// It is plain data; ids are opaque.
+type Graph struct {
+	Kind      Kind
+	Status    Status
+	Cancelled *Cancellation // nil until a person ends the workflow
+	Rule      Rule
+	Steps     []*Step         // in the order in which they were composed: plan, approve, apply of a component stand together
+	Wants     map[string]Want // by component
+}
+
+// Cancellation is a person's word that the workflow is to end.
+type Cancellation struct{ Actor, Reason string }
+
+// Rule is what an install lets through without asking.
+type Rule struct {
+	ApproveAll   bool // everything but plans that delete or replace
+	AllowDestroy bool // with ApproveAll: those too
+}
+
+// Step is one step and what is known of its work.
+type Step struct {
+	ID        string
+	Kind      StepKind
+	Component string
+	Action    string
+	Destroy   bool
+	Needs     []string // ids of steps that must have ended before this one begins
+	Status    StepStatus
+	Reason    string
+	Tries     int   // of a plan step: how often its component's group was begun for what is wanted now
+	Job       *Job  // the step's newest job, if it had one
+	Plan      *Plan // of a plan step: the plan that its newest job made
+}
+
+// JobStatus is how a step's job is or ended, as far as a workflow cares.
+type JobStatus string
+
+// The statuses of a job as a workflow sees them.
+const (
+	JobOpen      JobStatus = "open" // queued, offered or running
+	JobSucceeded JobStatus = "succeeded"
+	JobFailed    JobStatus = "failed"
+	JobStale     JobStatus = "stale" // an apply that saw that the world had moved, and did nothing
+	JobCancelled JobStatus = "cancelled"
+	JobLost      JobStatus = "lost" // its process is gone and left no result
+)
+
+// Job is the facts of a step's newest job.
+type Job struct {
+	ID         string
+	Status     JobStatus
+	Desired    string // of a plan job: the desired digest that it plans
+	Cancelling bool   // it has been told to end
+	Error      string // one sentence, for people
+}
+
+// Plan is the facts of a plan.
+type Plan struct {
+	ID          string
+	Status      PlanStatus
+	Desired     string // the desired digest that it leads to
+	Destructive bool   // it deletes or replaces something
+	Approval    string // id of the question about it; empty when it was never asked
+	By, Because string // who said yes or no, and why
+}
+
+// Want is what the install wants of a component now, and how far that is.
+type Want struct {
+	Digest  string // desired digest; empty while it is not known
+	Reason  string // what moved, in words
+	Absent  bool   // it is to be destroyed
+	Waits   string // why Digest is not known or must not be planned yet; empty when it may
+	Stuck   bool   // Waits will not go away without a person or a new revision
+	Current bool   // applied = desired
+	Refused string // why nobody is to be asked about Digest again; empty when it may be planned
+	Retries int    // how often a failure is tried again by itself
+}
+
+// group is the plan, approve and apply steps of one component, and what is wanted of it.
+type group struct {
+	plan, approve, apply *Step
+	want                 Want
+	g                    *Graph
+}
+
+// groups gives the groups in the order of their plan steps.
+func (g *Graph) groups() []group {
+	byComponent := map[string]*group{}
+	var order []string
+	for _, s := range g.Steps {
+		if s.Kind == StepAction {
+			continue
+		}
+		if byComponent[s.Component] == nil {
+			byComponent[s.Component] = &group{want: g.want(s.Component), g: g}
+			order = append(order, s.Component)
+		}
+		switch in := byComponent[s.Component]; s.Kind {
+		case StepPlan:
+			in.plan = s
+		case StepApprove:
+			in.approve = s
+		case StepApply:
+			in.apply = s
+		}
+	}
+	var all []group
+	for _, name := range order {
+		if in := byComponent[name]; in.plan != nil && in.approve != nil && in.apply != nil {
+			all = append(all, *in)
+		}
+	}
+	return all
+}
+
+// want is what is wanted of a component. One that the install knows nothing of is never planned.
+func (g *Graph) want(component string) Want {
+	if w, ok := g.Wants[component]; ok {
+		return w
+	}
+	return Want{Waits: component + " is no part of this install", Stuck: true}
+}
+
+func (g *Graph) step(id string) *Step {
+	for _, s := range g.Steps {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// done says that a step which others need has ended well. An apply that had nothing to do has.
+func (g *Graph) done(s *Step) bool {
+	if s.Status == StepSucceeded {
+		return true
+	}
+	if s.Kind != StepApply || s.Status != StepSkipped {
+		return false
+	}
+	for _, in := range g.groups() {
+		if in.apply == s {
+			return in.plan.Status == StepSucceeded && in.approve.Status == StepSkipped
+		}
+	}
+	return false
+}
+
+// open says whether the step has a job that has not ended.
+func (s *Step) open() bool { return s.Job != nil && s.Job.Status == JobOpen }
+
+// ended says whether the whole group has ended.
+func (in group) ended() bool {
+	return in.plan.Status.Ended() && in.approve.Status.Ended() && in.apply.Status.Ended()
+}
+
+// moved says why what the group works on is no longer what is wanted, or nothing.
+func (in group) moved(desired string) string {
+	switch w := in.want; {
+	case w.Absent && in.plan.Destroy && w.Current:
+		return "" // it is gone, as this group wanted it
+	case w.Absent && !in.plan.Destroy:
+		return in.plan.Component + " is no longer wanted"
+	case !w.Absent && in.plan.Destroy:
+		return in.plan.Component + " is wanted again"
+	case w.Waits != "" && w.Stuck:
+		return "it waits for what will not come by itself: " + w.Waits
+	case w.Waits == "" && w.Digest != desired:
+		return "superseded by a newer desired: " + w.Reason
+	}
+	return ""
+}
+
+// held says that the group may not go on just now, though it may later.
+func (in group) held() bool { return in.want.Waits != "" && !in.want.Stuck }

@@ -1,0 +1,148 @@
+package workflow
+
+import "fmt"
+
+// This file holds what can happen to a whole group.
+
+// note writes why a pending step waits, once.
+func (in group) note(s *Step, why string) []Command {
+	if s.Reason == why {
+		return nil
+	}
+	return []Command{Set{s.ID, s.Status, why}}
+}
+
+// stop tells a job to end, once. What follows is decided when it has.
+func (in group) stop(s *Step, why string) []Command {
+	if s.Job.Cancelling {
+		return nil
+	}
+	return []Command{Stop{s.ID, why}}
+}
+
+// settle ends a group that has nothing to apply, well.
+func (in group) settle(why string) []Command {
+	return []Command{
+		Set{in.plan.ID, StepSucceeded, why},
+		Set{in.approve.ID, StepSkipped, why},
+		Set{in.apply.ID, StepSkipped, why},
+	}
+}
+
+// skip ends a group that has not begun.
+func (in group) skip(why string) []Command {
+	var todo []Command
+	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+		if !s.Status.Ended() {
+			todo = append(todo, Set{s.ID, StepSkipped, why})
+		}
+	}
+	return todo
+}
+
+// close ends what is left of a group whose way is blocked.
+func (in group) close(why string) []Command {
+	var todo []Command
+	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
+	}
+	return append(todo, in.skip(why)...)
+}
+
+// withdraw takes back a plan that no longer leads to what is wanted, and begins anew.
+func (in group) withdraw(why string) []Command {
+	var todo []Command
+	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
+	}
+	return append(todo, Again{Component: in.plan.Component, Fresh: true, Reason: why})
+}
+
+// tryAgain begins a group anew after it failed, or stalls it. What was lost or stale (shaken) has not been tried in earnest, so it
+// is begun anew up to mostRuns times; a failure only as often as its component asks for.
+func (in group) tryAgain(why string, shaken bool) []Command {
+	most := 1 + in.want.Retries
+	if shaken {
+		most = mostRuns + in.want.Retries
+	}
+	if in.moved(in.desired()) != "" {
+		return []Command{Again{Component: in.plan.Component, Fresh: true, Reason: why}}
+	}
+	if in.plan.Tries < most {
+		return []Command{Again{Component: in.plan.Component, Reason: why}}
+	}
+	return in.fail(RefusalStalled, "", why)
+}
+
+// refuse ends a group that a person stopped.
+func (in group) refuse(kind RefusalKind, why string) []Command { return in.fail(kind, "", why) }
+
+// fail ends a group and remembers why, so that nobody is asked about the same again.
+func (in group) fail(kind RefusalKind, actor, why string) []Command {
+	var todo []Command
+	if desired := in.desired(); desired != "" {
+		todo = append(todo, Refuse{in.plan.Component, desired, kind, actor, why})
+	}
+	to := StepFailed
+	if kind == RefusalCancelled {
+		to = StepCancelled
+	}
+	if in.plan.Status != StepSucceeded {
+		return append(todo, Set{in.plan.ID, to, why}, Set{in.approve.ID, StepSkipped, why}, Set{in.apply.ID, StepSkipped, why})
+	}
+	return append(todo, Set{in.apply.ID, to, why})
+}
+
+// desired is the digest that the group works towards.
+func (in group) desired() string {
+	switch {
+	case in.plan.Plan != nil:
+		return in.plan.Plan.Desired
+	case in.plan.Job != nil:
+		return in.plan.Job.Desired
+	}
+	return in.want.Digest
+}
+
+// cancel ends a group because a person ended the workflow: its job first, then what is left of it. What was done is kept.
+func (in group) cancel(by Cancellation) []Command {
+	if in.ended() {
+		return nil
+	}
+	why := sentence(by.Reason, "no reason given")
+	words := fmt.Sprintf("cancelled by %s: %s", by.Actor, why)
+	for _, s := range []*Step{in.plan, in.apply} {
+		if s.Status == StepRunning && s.open() {
+			return in.stop(s, words)
+		}
+	}
+	if in.apply.Status == StepRunning && in.apply.Job != nil && in.apply.Job.Status == JobSucceeded {
+		return in.endApply("", JobSucceeded)
+	}
+	if plan := in.plan.Plan; plan != nil && plan.Status == PlanEmpty {
+		return in.settle("no changes: what is wanted is what is there")
+	}
+	if plan := in.plan.Plan; plan != nil && plan.Status == PlanRejected && in.approve.Status == StepWaiting {
+		return in.asking() // the no to this plan came first
+	}
+	var todo []Command
+	if plan := in.plan.Plan; plan != nil {
+		switch {
+		case plan.Status.Live():
+			todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, words})
+		case plan.Status == PlanConsumed && in.apply.Job != nil && in.apply.Job.Status == JobStale:
+			todo = append(todo, EndPlan{in.plan.ID, PlanStale, words})
+		case plan.Status == PlanConsumed:
+			todo = append(todo, EndPlan{in.plan.ID, PlanFailed, words})
+		}
+	}
+	if desired := in.desired(); desired != "" && in.moved(desired) == "" && !in.want.Current {
+		todo = append(todo, Refuse{in.plan.Component, desired, RefusalCancelled, by.Actor, why})
+	}
+	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+		if !s.Status.Ended() {
+			todo = append(todo, Set{s.ID, StepCancelled, words})
+		}
+	}
+	return todo
+}

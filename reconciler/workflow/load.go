@@ -1,0 +1,125 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Asked is what a person asked of a workflow besides its kind; it is kept with it as JSON.
+type Asked struct {
+	Env    map[string]string `json:"env,omitempty"` // of an action run
+	Cancel *Cancellation     `json:"cancel,omitempty"`
+}
+
+// load reads a workflow of a locked install into a graph, with what is wanted worked out anew.
+func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, id string) (*flow, error) {
+	row, err := tx.FindWorkflow(ctx, tx.Org, id)
+	if err != nil {
+		return nil, err
+	}
+	f := &flow{engine: e, tx: tx, install: install, row: row, rows: map[string]store.Step{}}
+	f.graph = &Graph{
+		Kind: Kind(row.Kind), Status: Status(row.Status),
+		Rule: Rule{ApproveAll: install.Approval == "approve-all", AllowDestroy: install.AllowDestroy},
+	}
+	if f.graph.Status != Running {
+		return f, nil
+	}
+	if err := json.Unmarshal(row.Request, &f.asked); err != nil {
+		return nil, fmt.Errorf("decode what was asked: %w", err)
+	}
+	if row.Cancelled {
+		f.graph.Cancelled = f.asked.Cancel
+		if f.graph.Cancelled == nil {
+			f.graph.Cancelled = &Cancellation{Actor: "a person"}
+		}
+	}
+	if f.graph.Wants, err = e.world.Desire(ctx, tx, install); err != nil {
+		return nil, fmt.Errorf("work out what %s wants: %w", install.Name, err)
+	}
+	if err := f.loadSteps(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.loadJobs(ctx); err != nil {
+		return nil, err
+	}
+	return f, f.loadPlans(ctx)
+}
+
+func (f *flow) loadSteps(ctx context.Context) error {
+	rows, err := f.tx.StepsOfWorkflow(ctx, f.tx.Org, f.row.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		s := &Step{
+			ID: r.ID, Kind: StepKind(r.Kind), Component: r.Component, Action: r.Action, Destroy: r.Destroy,
+			Status: StepStatus(r.Status), Reason: r.Reason, Tries: int(r.Tries),
+		}
+		if err := json.Unmarshal(r.Needs, &s.Needs); err != nil {
+			return fmt.Errorf("decode the needs of step %s: %w", r.ID, err)
+		}
+		f.rows[r.ID] = r
+		f.graph.Steps = append(f.graph.Steps, s)
+	}
+	return nil
+}
+
+func (f *flow) loadPlans(ctx context.Context) error {
+	rows, err := f.tx.PlansUnderWay(ctx, f.tx.Org, f.row.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		plan := &Plan{
+			ID: r.ID, Status: PlanStatus(r.Status), Desired: r.DesiredDigest, Destructive: r.Destructive,
+			Approval: r.ApprovalID, By: r.Actor, Because: r.Because,
+		}
+		if plan.By == "" && plan.Status == PlanApproved {
+			plan.By, plan.Because = byRule, r.Reason
+		}
+		s := f.graph.step(r.StepID)
+		s.Plan = plan
+		if apply := f.graph.group(s.Component).apply; r.Problem != "" && apply != nil && apply.Job != nil {
+			apply.Job.Status, apply.Job.Error = JobFailed, r.Problem
+		}
+	}
+	return nil
+}
+
+func (f *flow) loadJobs(ctx context.Context) error {
+	rows, err := f.tx.JobsUnderWay(ctx, f.tx.Org, f.row.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		job := &Job{ID: r.ID, Status: jobStatus(r.Status, r.Result), Desired: r.DesiredDigest, Cancelling: r.Cancel, Error: r.Error}
+		if r.Problem != "" {
+			job.Status, job.Error = JobFailed, r.Problem
+		}
+		f.graph.step(r.StepID).Job = job
+	}
+	return nil
+}
+
+// jobStatus is a job's end as a workflow sees it. A stale apply is recorded as failed, with the word in its result.
+func jobStatus(status, result string) JobStatus {
+	switch status {
+	case "succeeded":
+		return JobSucceeded
+	case "failed":
+		if result == string(api.JobResultStatusStale) {
+			return JobStale
+		}
+		return JobFailed
+	case "cancelled":
+		return JobCancelled
+	case "lost":
+		return JobLost
+	}
+	return JobOpen
+}

@@ -1,0 +1,151 @@
+package workflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// This file reads what runners send. A runner belongs to the customer: everything is bounded and checked before it is kept, and what
+// does not fit fails the step in words.
+
+// Bounds of what one job may give.
+const (
+	mostOutputs     = 1000
+	mostOutputBytes = 256 << 10 // of one value or ciphertext
+	mostOutputsAll  = 4 << 20   // of all together
+	mostReportBytes = 16 << 20
+)
+
+var (
+	sha256Digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	outputName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$`)
+	outputHash   = regexp.MustCompile(`^[a-z0-9]+:[0-9a-f]{1,128}$`)
+)
+
+// output is one checked output: exactly one of value and sealed is set.
+type output struct {
+	name   string
+	value  json.RawMessage
+	sealed json.RawMessage
+	hash   string
+}
+
+// checkOutputs takes outputs that fit. The hash of a plain value is made here, from its JSON; a sealed value's cannot be, and is the
+// runner's.
+func checkOutputs(given []api.Output) ([]output, error) {
+	if len(given) > mostOutputs {
+		return nil, fmt.Errorf("there are %d outputs, and at most %d are kept", len(given), mostOutputs)
+	}
+	seen, size := map[string]bool{}, 0
+	var all []output
+	for _, o := range given {
+		if !outputName.MatchString(o.Name) {
+			return nil, fmt.Errorf("an output has the name %.60q; use letters, digits, dots, dashes and underscores", o.Name)
+		}
+		if seen[o.Name] {
+			return nil, fmt.Errorf("output %s is given twice", o.Name)
+		}
+		seen[o.Name] = true
+		kept, err := checkOutput(o)
+		if err != nil {
+			return nil, fmt.Errorf("output %s: %w", o.Name, err)
+		}
+		if size += len(kept.value) + len(kept.sealed); size > mostOutputsAll {
+			return nil, fmt.Errorf("the outputs together are larger than %d bytes", mostOutputsAll)
+		}
+		all = append(all, kept)
+	}
+	return all, nil
+}
+
+func checkOutput(o api.Output) (output, error) {
+	plain, sealed := len(o.Value) > 0, !o.Sealed.IsZero()
+	switch {
+	case plain == sealed:
+		return output{}, errors.New("it must be either plain or sealed")
+	case len(o.Value) > mostOutputBytes || len(o.Sealed.Ciphertext) > mostOutputBytes:
+		return output{}, fmt.Errorf("it is larger than %d bytes", mostOutputBytes)
+	case sealed && (o.Sealed.KeyID == "" || len(o.Sealed.KeyID) > 100):
+		return output{}, errors.New("it names no key")
+	case sealed && !outputHash.MatchString(o.Hash):
+		return output{}, errors.New("it has no hash")
+	case sealed:
+		raw, err := encode(o.Sealed)
+		return output{name: o.Name, sealed: raw, hash: o.Hash}, err
+	}
+	value, err := compact(o.Value)
+	if err != nil {
+		return output{}, err
+	}
+	return output{name: o.Name, value: value, hash: Hash(value)}, nil
+}
+
+// compact is JSON in one form: numbers as written, keys sorted.
+func compact(raw json.RawMessage) (json.RawMessage, error) {
+	v, err := decodeValue(raw)
+	if err != nil {
+		return nil, err
+	}
+	return encode(v)
+}
+
+// Hash is "sha256:" and the hex digest of a plain value's JSON.
+func Hash(value []byte) string {
+	sum := sha256.Sum256(value)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// checkPlan says why a plan result cannot be used. The report is what a person is asked about, so it must be one that could have been
+// made, be what its digest says, and agree with what the runner says of it.
+func checkPlan(r api.PlanResult, target Target) error {
+	switch {
+	case r.Basis.DesiredDigest != target.Digest:
+		return errors.New("it is a plan of something else: its desired digest is not what was asked for")
+	case r.Basis.Artifact != target.Module.Artifact.Digest:
+		return errors.New("it was made from another artifact")
+	case len(r.Basis.StateLineage) > 200 || r.Basis.StateSerial < 0:
+		return errors.New("its basis is malformed")
+	case r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest):
+		return errors.New("its bundle has no digest")
+	case r.Applyable && r.Bundle.Repository != target.Module.Repository:
+		return errors.New("its bundle lies in another repository")
+	case !sha256Digest.MatchString(r.ReportDigest):
+		return errors.New("its report has no digest")
+	case len(r.Report) > mostReportBytes:
+		return fmt.Errorf("its report is larger than %d bytes", mostReportBytes)
+	}
+	var report diff.Report
+	if err := json.Unmarshal(r.Report, &report); err != nil {
+		return fmt.Errorf("its report cannot be read: %w", err)
+	}
+	if err := report.Validate(); err != nil {
+		return fmt.Errorf("its report cannot be right: %w", err)
+	}
+	switch {
+	case report.Digest() != r.ReportDigest:
+		return errors.New("its report is not what its digest says")
+	case report.Destructive() && !r.Destructive:
+		return errors.New("its report destroys something, and the runner says that it does not")
+	}
+	return nil
+}
+
+// contentDigest is what an approval binds to: the bundle that will be applied, the report that was shown, and what both were made from.
+func contentDigest(bundle, report, basis string) string {
+	return Hash([]byte("nuon plan content 1\n" + bundle + "\n" + report + "\n" + basis + "\n"))
+}
+
+func decodeBasis(raw json.RawMessage) (api.Basis, error) {
+	var b api.Basis
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return b, fmt.Errorf("decode a plan's basis: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,118 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Request is a workflow to be started.
+type Request struct {
+	Install     string // id; its row must be locked by the caller's transaction
+	Kind        Kind
+	Reason      string            // why there is this workflow, as a sentence
+	RequestedBy string            // a person's name; empty: nuon itself
+	Parts       []Part            // what it is about; not of an action run
+	Components  map[string]string // install component id of each part
+	Action      string            // of an action run
+	Env         map[string]string // of an action run
+}
+
+// Start makes a workflow and asks for its first step. It refuses, with a *Conflict, to work on a component that another running
+// workflow of the install is at work on.
+func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err error) {
+	steps, err := r.steps()
+	if err != nil {
+		return "", fmt.Errorf("compose the %s of install %s: %w", r.Kind, r.Install, err)
+	}
+	if err := free(ctx, tx, r); err != nil {
+		return "", err
+	}
+	request, err := encode(Asked{Env: r.Env})
+	if err != nil {
+		return "", err
+	}
+	workflowID, by := id.New("wfl"), sentence(r.RequestedBy, itself)
+	number, err := tx.AddWorkflow(ctx, store.AddWorkflowParams{
+		OrgID: tx.Org, ID: workflowID, InstallID: r.Install, Kind: string(r.Kind), Reason: r.Reason, RequestedBy: by, Request: request,
+	})
+	if err != nil {
+		return "", fmt.Errorf("add a workflow to install %s: %w", r.Install, err)
+	}
+	for i, s := range steps {
+		if err := r.addStep(ctx, tx, workflowID, i, s); err != nil {
+			return "", fmt.Errorf("add step %d: %w", i, err)
+		}
+	}
+	detail := map[string]any{"kind": r.Kind, "number": number, "install": r.Install, "reason": r.Reason}
+	if err := tx.Audit(ctx, by, "workflow.start", workflowID, detail); err != nil {
+		return "", err
+	}
+	if err := tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: workflowID}); err != nil {
+		return "", err
+	}
+	return workflowID, tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+workflowID)
+}
+
+func (r Request) steps() ([]*Step, error) {
+	newID := func() string { return id.New("stp") }
+	if r.Kind == KindAction {
+		return ComposeAction(r.Action, r.Reason, newID), nil
+	}
+	return Compose(r.Kind, r.Parts, newID)
+}
+
+func (r Request) addStep(ctx context.Context, tx *store.Tx, workflowID string, position int, s *Step) error {
+	needs := s.Needs
+	if needs == nil {
+		needs = []string{}
+	}
+	raw, err := encode(needs)
+	if err != nil {
+		return err
+	}
+	row := store.AddStepParams{
+		OrgID: tx.Org, ID: s.ID, WorkflowID: workflowID, Position: int32(position), Kind: string(s.Kind), //nolint:gosec // bounded by the app's size
+		Component: s.Component, Action: s.Action, Destroy: s.Destroy, Needs: raw, Reason: s.Reason,
+	}
+	if s.Kind != StepAction {
+		component, ok := r.Components[s.Component]
+		if !ok {
+			return fmt.Errorf("component %s has no place on the install", s.Component)
+		}
+		row.InstallComponentID = &component
+	}
+	return tx.AddStep(ctx, row)
+}
+
+// free sees to it that no two workflows of an install touch one component.
+func free(ctx context.Context, tx *store.Tx, r Request) error {
+	running, err := tx.RunningWorkflows(ctx, tx.Org, r.Install)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, p := range r.Parts {
+		wanted[p.Component] = true
+	}
+	for _, w := range running {
+		steps, err := tx.StepsOfWorkflow(ctx, tx.Org, w.ID)
+		if err != nil {
+			return err
+		}
+		var taken []string
+		for _, s := range steps {
+			if s.Kind == string(StepPlan) && wanted[s.Component] {
+				taken = append(taken, s.Component)
+			}
+		}
+		if len(taken) > 0 {
+			return conflict(CodeBusy, "wait for it, or cancel it", "workflow %d (%s) is at work on %s", w.Number, w.Kind, strings.Join(taken, ", "))
+		}
+	}
+	return nil
+}

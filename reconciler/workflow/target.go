@@ -1,0 +1,86 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Target is what a plan leads to: all that its plan and apply jobs need, and what is kept as applied once it is there. It is stored
+// with the step, then with the plan. It holds templates and values, plain or sealed to the install's key, never an opened secret.
+type Target struct {
+	Digest  string         `json:"digest"`  // the desired digest
+	Version string         `json:"version"` // id of the app version
+	Module  api.ModuleSpec `json:"module"`  // with the values that its templates read
+	// Config is what World wants back as the applied config: what a later desired is compared with, and what a destroy is made of.
+	// It is opaque here.
+	Config json.RawMessage `json:"config"`
+
+	Problem string   `json:"problem,omitempty"` // why the runner's answer could not be used
+	Before  *Applied `json:"before,omitempty"`  // of a consumed plan: what was applied when its apply was accepted
+}
+
+// Applied is the applied columns of an install component: what is there, as far as it is known. With an empty digest and an artifact,
+// something may be there, made of these or of what they replaced.
+type Applied struct {
+	Digest   string          `json:"digest"`
+	Artifact string          `json:"artifact"`
+	Version  *string         `json:"version"`
+	Config   json.RawMessage `json:"config"`
+	Values   json.RawMessage `json:"values"`
+}
+
+func appliedOf(c store.InstallComponent) Applied {
+	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Version: c.AppliedVersionID, Config: c.AppliedConfig, Values: c.AppliedValues}
+}
+
+// landed is the target as what is applied; with known false, as what was being applied when contact with it was lost.
+func (t Target) landed(known bool) (Applied, error) {
+	values, err := json.Marshal(t.Module.Values)
+	if err != nil {
+		return Applied{}, fmt.Errorf("encode applied values: %w", err)
+	}
+	a := Applied{Artifact: t.Module.Artifact.Digest, Config: t.Config, Values: values}
+	if known {
+		a.Digest = t.Digest
+	}
+	if t.Version != "" {
+		a.Version = &t.Version
+	}
+	return a, nil
+}
+
+func decodeTarget(raw json.RawMessage) (Target, error) {
+	var t Target
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return Target{}, fmt.Errorf("decode a plan's target: %w", err)
+	}
+	return t, nil
+}
+
+// setApplied writes what is applied.
+func setApplied(ctx context.Context, tx *store.Tx, installComponent string, a Applied) error {
+	return one(tx.SetApplied(ctx, store.SetAppliedParams{
+		OrgID: tx.Org, ID: installComponent, Digest: a.Digest, Artifact: a.Artifact, VersionID: a.Version,
+		Config: orNull(a.Config), ValuesRead: orNull(a.Values),
+	}))
+}
+
+// orNull makes the JSON null of a decoded Applied the database's.
+func orNull(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+func encode(v any) (json.RawMessage, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return raw, nil
+}

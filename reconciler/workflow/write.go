@@ -1,0 +1,233 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// This file is what each command does to the world. Every write names the status that the command was given for; one that changes no
+// row is an error, and the transaction with all the others is undone.
+
+// errMoved says that a row was not as it was read, which the install's lock should make impossible.
+var errMoved = errors.New("the record has moved in the meantime; it is looked at again")
+
+// itself is who acts where no person does.
+const itself = "nuon"
+
+func (f *flow) do(ctx context.Context, c Command) error {
+	var err error
+	switch c := c.(type) {
+	case Begin:
+		return f.begin(ctx, c) // applies c itself: the job has an id only then
+	case Stop:
+		return f.stop(ctx, c)
+	case Ask:
+		err = f.ask(ctx, c)
+	case Allow:
+		err = f.allow(ctx, c)
+	case Set:
+		err = f.move(ctx, c.Step, c.To, c.Reason)
+	case EndPlan:
+		err = f.endPlan(ctx, c)
+	case Again:
+		err = f.again(ctx, c)
+	case Refuse:
+		err = f.refuse(ctx, c)
+	case Finish:
+		err = one(f.tx.FinishWorkflow(ctx, store.FinishWorkflowParams{OrgID: f.tx.Org, ID: f.row.ID, Status: string(c.Status), Outcome: c.Outcome}))
+	}
+	if err != nil {
+		return fmt.Errorf("%T: %w", c, err)
+	}
+	f.graph.Apply(c)
+	return nil
+}
+
+// one makes a write that changed no row an error.
+func one(changed int64, err error) error {
+	if err == nil && changed != 1 {
+		return errMoved
+	}
+	return err
+}
+
+func (f *flow) move(ctx context.Context, step string, to StepStatus, reason string) error {
+	was := f.graph.step(step).Status
+	if !stepMoves.allows(was, to) {
+		return fmt.Errorf("a step does not move from %s to %s", was, to)
+	}
+	return one(f.tx.MoveStep(ctx, store.MoveStepParams{OrgID: f.tx.Org, ID: step, Status: string(to), Reason: reason, Was: string(was)}))
+}
+
+func (f *flow) movePlan(ctx context.Context, plan *Plan, to PlanStatus, reason string) error {
+	if !planMoves.allows(plan.Status, to) {
+		return fmt.Errorf("a plan does not move from %s to %s", plan.Status, to)
+	}
+	return one(f.tx.MovePlan(ctx, store.MovePlanParams{OrgID: f.tx.Org, ID: plan.ID, Status: string(to), Reason: reason, Was: string(plan.Status)}))
+}
+
+func (f *flow) plan(step string) *Plan { return f.graph.group(f.graph.step(step).Component).plan.Plan }
+
+func (f *flow) ask(ctx context.Context, c Ask) error {
+	plan := f.plan(c.Step)
+	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
+	if err != nil {
+		return err
+	}
+	plan.Approval = id.New("apr")
+	err = f.tx.AddApproval(ctx, store.AddApprovalParams{
+		OrgID: f.tx.Org, ID: plan.Approval, PlanID: plan.ID, StepID: c.Step, InstallID: f.install.ID,
+		ContentDigest: row.ContentDigest, Status: string(ApprovalWaiting), Reason: c.Reason,
+	})
+	if err != nil {
+		return err
+	}
+	return f.move(ctx, c.Step, StepWaiting, c.Reason)
+}
+
+func (f *flow) allow(ctx context.Context, c Allow) error {
+	plan := f.plan(c.Step)
+	if err := f.movePlan(ctx, plan, PlanApproved, c.Reason); err != nil {
+		return err
+	}
+	if err := f.tx.Audit(ctx, itself, "plan.allow", plan.ID, map[string]any{"reason": c.Reason, "workflow": f.row.ID}); err != nil {
+		return err
+	}
+	return f.move(ctx, c.Step, StepSucceeded, c.Reason)
+}
+
+func (f *flow) endPlan(ctx context.Context, c EndPlan) error {
+	plan := f.plan(c.Step)
+	if err := f.movePlan(ctx, plan, c.To, c.Reason); err != nil {
+		return err
+	}
+	if c.To != PlanSuperseded {
+		return nil
+	}
+	return f.tx.WithdrawApproval(ctx, c.Reason, f.tx.Org, plan.ID)
+}
+
+func (f *flow) again(ctx context.Context, c Again) error {
+	in := f.graph.group(c.Component)
+	tries := in.plan.Tries
+	if c.Fresh {
+		tries = 0
+	}
+	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+		err := f.tx.ResetStep(ctx, store.ResetStepParams{OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(tries)}) //nolint:gosec // a handful
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *flow) refuse(ctx context.Context, c Refuse) error {
+	f.refused = true
+	row := f.rows[f.graph.group(c.Component).plan.ID]
+	if row.InstallComponentID == nil {
+		return fmt.Errorf("step %s names no install component", row.ID)
+	}
+	return f.tx.PutRefusal(ctx, store.PutRefusalParams{
+		OrgID: f.tx.Org, InstallComponentID: *row.InstallComponentID, DesiredDigest: c.Desired,
+		Kind: string(c.Kind), Actor: sentence(c.Actor, itself), Reason: c.Reason, WorkflowID: f.row.ID,
+	})
+}
+
+// stop tells a job to end. One that nobody had taken has ended with that, and the core may go on at once.
+func (f *flow) stop(ctx context.Context, c Stop) error {
+	s := f.graph.step(c.Step)
+	if err := dispatch.Cancel(ctx, f.tx, s.Job.ID, c.Reason); err != nil {
+		return err
+	}
+	f.graph.Apply(c)
+	now, err := f.tx.JobNow(ctx, f.tx.Org, s.Job.ID)
+	if err != nil {
+		return err
+	}
+	s.Job.Status = jobStatus(now.Status, "")
+	return nil
+}
+
+// begin makes the job of a step and gives it to the install's runner.
+func (f *flow) begin(ctx context.Context, c Begin) error {
+	s := f.graph.step(c.Step)
+	job := dispatch.NewJob{Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID, Reason: c.Reason}
+	var target []byte
+	var err error
+	switch s.Kind {
+	case StepPlan:
+		target, err = f.planJob(ctx, s, &job)
+	case StepApply:
+		err = f.applyJob(ctx, s, &job)
+	case StepAction:
+		err = f.actionJob(ctx, s, &job)
+	default:
+		err = fmt.Errorf("a step of kind %s has no job", s.Kind)
+	}
+	var cannot *Unavailable
+	if errors.As(err, &cannot) {
+		return f.do(ctx, Set{s.ID, StepFailed, cannot.Reason})
+	}
+	if err != nil {
+		return fmt.Errorf("begin %s of %s: %w", s.Kind, sentence(s.Component, s.Action), err)
+	}
+	jobID, err := dispatch.Enqueue(ctx, f.tx, job)
+	if err != nil {
+		return err
+	}
+	f.graph.Apply(c)
+	s.Job.ID = jobID
+	return one(f.tx.BeginStep(ctx, store.BeginStepParams{
+		OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(s.Tries), JobID: &jobID, Target: target, //nolint:gosec // a handful
+	}))
+}
+
+func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
+	row := f.rows[s.ID]
+	if row.InstallComponentID == nil {
+		return nil, fmt.Errorf("step %s names no install component", s.ID)
+	}
+	target, err := f.engine.world.Spec(ctx, f.tx, f.install, *row.InstallComponentID, s.Destroy)
+	if err != nil {
+		return nil, err
+	}
+	if want := f.graph.want(s.Component).Digest; target.Digest != want {
+		return nil, fmt.Errorf("what would be planned is %s, what is wanted is %s", target.Digest, want)
+	}
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Plan: api.PlanSpec{Module: target.Module, DesiredDigest: target.Digest, Destroy: s.Destroy}}
+	return encode(target)
+}
+
+func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
+	row, err := f.tx.FindPlan(ctx, f.tx.Org, f.plan(s.ID).ID)
+	if err != nil {
+		return err
+	}
+	spec, err := applySpec(row)
+	if err != nil {
+		return err
+	}
+	job.PlanID = row.ID
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Apply: spec}
+	return nil
+}
+
+func (f *flow) actionJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
+	run := ActionRun{Action: s.Action, Trigger: TriggerPostDeploy, Component: s.Component}
+	if s.Component == "" {
+		run.Trigger, run.Env = TriggerManual, f.asked.Env
+	}
+	spec, limit, err := f.engine.world.ActionSpec(ctx, f.tx, f.install, run)
+	if err != nil {
+		return err
+	}
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Action: spec, TimeoutSeconds: int(limit.Seconds())}
+	return nil
+}
