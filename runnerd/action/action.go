@@ -1,0 +1,101 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+)
+
+// Action is the handler of action jobs.
+type Action struct{}
+
+// run is one run of an action.
+type run struct {
+	env    *job.Env
+	spec   api.ActionSpec
+	values *values.Values
+	work   string // the root of all steps
+}
+
+// Run runs the steps one after the other and stops at the first that fails. The
+// error names the step. The time limit of the job holds for all steps together.
+func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	spec := env.Spec.Action
+	opened, err := values.Open(spec.Values, env.Key, env.Redact)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	work, err := env.Work()
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	limited := ctx
+	if env.Spec.TimeoutSeconds > 0 {
+		var stop context.CancelFunc
+		limited, stop = context.WithTimeout(ctx, time.Duration(env.Spec.TimeoutSeconds)*time.Second)
+		defer stop()
+	}
+	running := &run{env: env, spec: spec, values: opened, work: work}
+	var all []stepOutputs
+	for i, step := range spec.Steps {
+		given, err := running.step(limited, i, step)
+		if limited.Err() != nil && ctx.Err() == nil {
+			return api.JobResult{}, fmt.Errorf("step %q: action %s took longer than %d s; make it quicker, or raise its timeout", step.Name, spec.Action, env.Spec.TimeoutSeconds)
+		}
+		if err != nil {
+			return api.JobResult{}, fmt.Errorf("step %q: %w", step.Name, err)
+		}
+		all = append(all, stepOutputs{step: step.Name, values: given})
+	}
+	outputs, err := running.outputs(all)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	return api.JobResult{Status: job.Succeeded, Action: api.ActionResult{Outputs: outputs}}, nil
+}
+
+// step runs one step and gives what it wrote as outputs.
+func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[string]any, error) {
+	dir := filepath.Join(r.work, fmt.Sprintf("step-%d", number+1))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	outputs := filepath.Join(r.work, fmt.Sprintf("outputs-%d", number+1))
+	if err := os.WriteFile(outputs, nil, 0o600); err != nil {
+		return nil, err
+	}
+	argv, err := r.argv(number, step)
+	if err != nil {
+		return nil, err
+	}
+	environ, err := r.environ(step, outputs)
+	if err != nil {
+		return nil, err
+	}
+	r.env.Log.Info("step %s", step.Name)
+	if err := r.execute(ctx, dir, argv, environ); err != nil {
+		return nil, err
+	}
+	return readOutputs(outputs)
+}
+
+// argv gives what to execute: the script, written to a file, or the command.
+func (r *run) argv(number int, step api.ActionStep) ([]string, error) {
+	switch {
+	case step.InlineContents != "" && step.Command != "":
+		return nil, errors.New("it has both inline_contents and command; keep one of them")
+	case step.InlineContents != "":
+		script, err := r.script(number, step.InlineContents)
+		return []string{script}, err
+	case step.Command != "":
+		return r.command(step.Command)
+	}
+	return nil, errors.New("it has nothing to run; give it inline_contents or command")
+}

@@ -1,0 +1,290 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+// rig is what the job process gives the handler.
+type rig struct {
+	*testing.T
+	env *job.Env
+	log *bytes.Buffer
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	key, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &rig{T: t, log: &bytes.Buffer{}}
+	secrets := &redact.Set{}
+	made.env = &job.Env{
+		Spec: api.JobSpec{Job: "job_1", Attempt: 1, Kind: api.JobSpecKindAction, Org: "org_1", TimeoutSeconds: 60},
+		Dir:  t.TempDir(), Root: t.TempDir(), Log: job.NewLog(made.log, secrets), Redact: secrets, Key: key, Timing: timing.Default(),
+	}
+	made.env.Spec.Action = api.ActionSpec{Install: "acme", InstallID: "ins_1", Action: "smoke", Trigger: "manual", Component: "web", Values: api.Values{Plain: json.RawMessage(`{"inputs":{"inputs":{"name":"two words"}}}`)}}
+	return made
+}
+
+func script(name, body string) api.ActionStep {
+	return api.ActionStep{Name: name, InlineContents: "#!/bin/sh\nset -eu\n" + body + "\n"}
+}
+
+func (r *rig) run(ctx context.Context, steps ...api.ActionStep) (map[string]string, error) {
+	r.Helper()
+	r.env.Spec.Action.Steps = steps
+	result, err := (Action{}).Run(ctx, r.env)
+	if err != nil {
+		return nil, err
+	}
+	if result.Status != job.Succeeded {
+		r.Fatalf("no error, but %s", result.Status)
+	}
+	made := map[string]string{}
+	for _, output := range result.Action.Outputs {
+		made[output.Name] = string(output.Value)
+		if output.Value == nil {
+			opened, err := r.env.Key.Open(output.Sealed)
+			if err != nil {
+				r.Fatal(err)
+			}
+			made[output.Name] = "sealed " + string(opened.Reveal())
+		}
+	}
+	return made, nil
+}
+
+func TestSteps(t *testing.T) {
+	r := newRig(t)
+	r.env.Spec.Action.Env = map[string]string{"ASKED": "run-time", "BOTH": "run-time"}
+	t.Setenv("PLANTED", "must not be passed on")
+	first := script("look around", `
+echo "hello from $PWD"
+echo "to stderr" >&2
+test "$(ls -A)" = ""
+test -z "${PLANTED:-}"
+echo kept >"$NUON_ACTIONS_ROOT/shared"
+{
+  echo "env=$NUON_ORG_ID,$NUON_INSTALL_ID,$TRIGGER_TYPE,$COMPONENT_NAME,$ASKED,$BOTH,$OWN,$TMPDIR"
+  echo 'number={"not": "parsed"}'
+  echo '{"deep": {"n": 12345678901234567890}, "name": "{{.nuon.inputs.inputs.name}}"}'
+} >>"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
+	first.EnvVars = map[string]string{"OWN": "{{.nuon.inputs.inputs.name}}!", "BOTH": "step", "NUON_ORG_ID": "forged"}
+	second := script("second-step", `test "$(cat "$NUON_ACTIONS_ROOT/shared")" = kept; printf '{\n "name": "later"\n}' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
+	got, err := r.run(t.Context(), first, second)
+	if err != nil {
+		t.Fatal(err, r.log)
+	}
+	env := `"org_1,ins_1,manual,web,run-time,run-time,two words!,` + filepath.Join(r.env.Dir, "work", "tmp") + `"`
+	want := map[string]string{
+		"env": env, "number": `"{\"not\": \"parsed\"}"`, "deep": `{"n":12345678901234567890}`, "name": `"later"`,
+		"steps": `{"look around":{"deep":{"n":12345678901234567890},"env":` + env + `,"name":"two words","number":"{\"not\": \"parsed\"}"},"second-step":{"name":"later"}}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	for _, line := range []string{`"l":"info","m":"hello from `, `"l":"warn","m":"to stderr"`, `"m":"step second-step"`} {
+		if !strings.Contains(r.log.String(), line) {
+			t.Errorf("%s is not in the log:\n%s", line, r.log)
+		}
+	}
+}
+
+func TestCommand(t *testing.T) {
+	r := newRig(t)
+	got, err := r.run(t.Context(), api.ActionStep{
+		Name:    "c",
+		Command: `sh -c 'echo "args=$#:$1:$2" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"' sh {{.nuon.inputs.inputs.name}} "a\"b"`,
+	})
+	if err != nil || got["args"] != `"2:two words:a\"b"` {
+		t.Fatal(got, err, r.log)
+	}
+}
+
+// A secret reaches the script, and nothing that leaves has it.
+func TestSecrets(t *testing.T) {
+	r := newRig(t)
+	const secret = "planted-s3cret"
+	closed, err := r.env.Key.Recipient().Seal([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.env.Spec.Action.Values.Sealed = []api.SealedValue{{Path: []string{"inputs", "inputs", "token"}, Sealed: closed}}
+	step := script("s", `echo "token is $TOKEN"; echo "$TOKEN" | base64 >&2; echo "copy=<$TOKEN>" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; echo "length=${#TOKEN}" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
+	step.EnvVars = map[string]string{"TOKEN": "{{.nuon.inputs.inputs.token}}"}
+	got, err := r.run(t.Context(), step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got["copy"] != `sealed "\u003c`+secret+`\u003e"` && got["copy"] != `sealed "<`+secret+`>"` || got["length"] != `"14"` || !strings.HasPrefix(got["steps"], "sealed ") {
+		t.Fatal(got)
+	}
+	known := &redact.Set{}
+	known.Add([]byte(secret))
+	if known.Contains(r.log.Bytes()) || !strings.Contains(r.log.String(), "token is "+redact.Mark) {
+		t.Fatal(r.log)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	tests := map[string]struct {
+		step api.ActionStep
+		want string
+	}{
+		"exit code":           {script("x", "exit 7"), `step "x": script-1 ended with exit code 7`},
+		"killed":              {script("x", "kill -9 $$"), "was ended by a signal"},
+		"no shebang":          {api.ActionStep{Name: "x", InlineContents: "echo hi\n"}, "let its first line be like #!/bin/sh"},
+		"no interpreter":      {api.ActionStep{Name: "x", InlineContents: "#!/nowhere/sh\n"}, "what its first line names is not on this runner"},
+		"nothing":             {api.ActionStep{Name: "x"}, "it has nothing to run"},
+		"both":                {api.ActionStep{Name: "x", InlineContents: "#!/bin/sh\n", Command: "true"}, "keep one of them"},
+		"no program":          {api.ActionStep{Name: "x", Command: "no-such-program-here"}, "on the runner's PATH"},
+		"no program there":    {api.ActionStep{Name: "x", Command: "./run.sh"}, "there is no program"},
+		"open quote":          {api.ActionStep{Name: "x", Command: "echo 'a"}, "a quote is not closed"},
+		"template":            {script("x", "echo {{.nuon.inputs.inputs.missing}}"), "inputs.missing"},
+		"variable":            {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"A=B": "c"}}, "env_vars.A=B"},
+		"list as outputs":     {script("x", `echo '["a"]' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 1 of its outputs: it is JSON, but not an object"},
+		"words as outputs":    {script("x", `printf 'a=b\n\nhello\n' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 3 of its outputs is neither"},
+		"broken outputs":      {script("x", `echo '{"a": ' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 1 of its outputs: it is not JSON"},
+		"reserved output":     {script("x", `echo 'steps=1' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), `an output named "steps"`},
+		"outputs by a link":   {script("x", `ln -sf /etc/hostname "$NUON_ACTIONS_OUTPUT_FILEPATH"`), "write into the file itself"},
+		"outputs by a pipe":   {script("x", `rm "$NUON_ACTIONS_OUTPUT_FILEPATH"; mkfifo "$NUON_ACTIONS_OUTPUT_FILEPATH"`), "is not a file"},
+		"outputs without end": {script("x", `head -c 1048577 /dev/zero >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "write less"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			_, err := r.run(t.Context(), test.step, script("never", "echo must-not-run"))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("got %v\nwant %s", err, test.want)
+			}
+			if strings.Contains(r.log.String(), "must-not-run") {
+				t.Fatal("the next step ran")
+			}
+		})
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	r := newRig(t)
+	r.env.Spec.TimeoutSeconds = 1
+	begun := time.Now()
+	_, err := r.run(t.Context(), script("slow", "sleep 300"))
+	if err == nil || !strings.Contains(err.Error(), `step "slow": action smoke took longer than 1 s`) || time.Since(begun) > 20*time.Second {
+		t.Fatal(err, time.Since(begun))
+	}
+}
+
+// A step that does not heed the interrupt is killed, with everything that it
+// started, also when that holds its output open.
+func TestCancel(t *testing.T) {
+	for name, trap := range map[string]string{"heeds": "", "deaf": "trap '' INT; "} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.env.Timing.ToolGrace = 500 * time.Millisecond
+			pid := filepath.Join(t.TempDir(), "pid")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				look := time.NewTicker(10 * time.Millisecond)
+				defer look.Stop()
+				for range look.C {
+					if content, err := os.ReadFile(pid); err == nil && len(content) > 0 || ctx.Err() != nil {
+						cancel()
+						return
+					}
+				}
+			}()
+			_, err := r.run(ctx, script("x", trap+"sh -c '"+strings.ReplaceAll(trap, "'", `"`)+"echo $$ >"+pid+"; while :; do sleep 1; done' &\nwhile :; do sleep 1; done"))
+			if err == nil || !strings.Contains(err.Error(), "interrupted") {
+				t.Fatal(err)
+			}
+			mustBeGone(t, pid)
+		})
+	}
+}
+
+func TestLeftoversAreKilled(t *testing.T) {
+	r := newRig(t)
+	pid := filepath.Join(t.TempDir(), "pid")
+	begun := time.Now()
+	if _, err := r.run(t.Context(), script("x", "sleep 300 &\necho $! >"+pid)); err != nil || time.Since(begun) > 20*time.Second {
+		t.Fatal(err, time.Since(begun))
+	}
+	mustBeGone(t, pid)
+}
+
+// mustBeGone waits until the process in the file is gone or a zombie.
+func mustBeGone(t *testing.T, file string) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(content)), "stat"))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("what the step started is still running")
+		}
+	}
+}
+
+func TestSplitWords(t *testing.T) {
+	tests := map[string][]string{
+		"":                              nil,
+		"  a\tb\nc  ":                   {"a", "b", "c"},
+		`a 'b c' "d e"f`:                {"a", "b c", "d ef"},
+		`'' ""`:                         {"", ""},
+		`a\ b \'c`:                      {"a b", "'c"},
+		`"a\"b\\c\n" 'd\e'`:             {`a"b\c\n`, `d\e`},
+		`x{{ index .nuon.a "b c" }}y`:   {`x{{ index .nuon.a "b c" }}y`},
+		`"{{ .nuon.a | quote "x" }} z"`: {`{{ .nuon.a | quote "x" }} z`},
+		`$HOME *`:                       {"$HOME", "*"},
+	}
+	for line, want := range tests {
+		if got, err := splitWords(line); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, %v, want %q", line, got, err, want)
+		}
+	}
+	for _, line := range []string{`'a`, `"a`, `a\`, `{{ a`} {
+		if got, err := splitWords(line); err == nil {
+			t.Errorf("%s: got %q", line, got)
+		}
+	}
+}
+
+// Words that are quoted one by one come back as they were.
+func TestQuotedWordsComeBack(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		words := rapid.SliceOf(rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "{{") })).Draw(rt, "words")
+		var line []string
+		for _, word := range words {
+			line = append(line, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+		}
+		got, err := splitWords(strings.Join(line, " "))
+		if err != nil || !slices.Equal(got, words) {
+			rt.Fatalf("got %q, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,62 @@
+package action
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// passed are the variables of the runner that a step may see.
+var passed = []string{
+	"PATH", "HOME", "LANG", "TZ",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR",
+}
+
+// environ gives the whole environment of a step. Later ones win: the runner's
+// few, what the run is about, the step's own variables, those that were given
+// when the run was asked for, and last what the product relies on.
+func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
+	own, err := r.values.RenderAll("env_vars", step.EnvVars)
+	if err != nil {
+		return nil, err
+	}
+	made := map[string]string{"TRIGGER_TYPE": r.spec.Trigger, "COMPONENT_NAME": r.spec.Component}
+	for _, name := range passed {
+		if value := os.Getenv(name); value != "" {
+			made[name] = value
+		}
+	}
+	maps.Copy(made, own)
+	maps.Copy(made, r.spec.Env)
+	temporary := filepath.Join(r.work, "tmp")
+	if err := os.MkdirAll(temporary, 0o700); err != nil {
+		return nil, err
+	}
+	made["TMPDIR"] = temporary
+	made["NUON_ORG_ID"] = r.env.Spec.Org
+	made["NUON_INSTALL_ID"] = r.spec.InstallID
+	if app, found := r.values.Get("app", "id"); found {
+		made["NUON_APP_ID"] = app
+	}
+	made["NUON_ACTIONS_ROOT"] = r.work
+	made["NUON_ACTIONS_OUTPUT_FILEPATH"] = outputs
+	return lines(made)
+}
+
+func lines(environ map[string]string) ([]string, error) {
+	var made []string
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		value := environ[name]
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return nil, fmt.Errorf("env_vars.%s: this cannot be an environment variable; correct its name or value", name)
+		}
+		made = append(made, name+"="+value)
+	}
+	return made, nil
+}

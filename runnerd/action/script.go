@@ -1,0 +1,43 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// script writes the rendered script to a file that only this user may run.
+func (r *run) script(number int, contents string) (string, error) {
+	rendered, err := r.values.Render("inline_contents", contents)
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(rendered, "#!") {
+		return "", errors.New("the script does not say what runs it; let its first line be like #!/bin/sh")
+	}
+	path := filepath.Join(r.work, fmt.Sprintf("script-%d", number+1))
+	if err := os.WriteFile(path, []byte(rendered), 0o700); err != nil {
+		return "", fmt.Errorf("write the script: %w", err)
+	}
+	return path, nil
+}
+
+// command gives the words of a command line. They are rendered one by one, so a
+// value with blanks or quotes in it stays a part of its word.
+func (r *run) command(line string) ([]string, error) {
+	words, err := splitWords(line)
+	if err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	if len(words) == 0 {
+		return nil, errors.New("the command is empty; name a program")
+	}
+	for i, word := range words {
+		if words[i], err = r.values.Render("command", word); err != nil {
+			return nil, err
+		}
+	}
+	return words, nil
+}

@@ -1,0 +1,67 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// maxAnswer bounds the body of an answer. The largest is a sealed Terraform
+// state, in base64.
+const maxAnswer = 512 << 20
+
+// NewClient gives the generated client for base, which sends token with every
+// call. It gives up a call after limit; zero leaves that to the context.
+func NewClient(base string, token seal.Secret, limit time.Duration) (*api.ClientWithResponses, error) {
+	parsed, err := url.Parse(base)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return nil, fmt.Errorf("%q is not the URL of a runner API; it looks like https://host:port", base)
+	}
+	doer := &http.Client{
+		Timeout:   limit,
+		Transport: boundedTransport{http.DefaultTransport},
+		// A token is for one host; the runner API never redirects.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	client, err := api.NewClientWithResponses(base, api.WithHTTPClient(doer), api.WithRequestEditorFn(
+		func(_ context.Context, request *http.Request) error {
+			request.Header.Set("Authorization", "Bearer "+string(token.Reveal()))
+			return nil
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("prepare calls to %s: %w", base, err)
+	}
+	return client, nil
+}
+
+// boundedTransport keeps a hostile or broken server from filling the memory.
+type boundedTransport struct{ below http.RoundTripper }
+
+// RoundTrip makes one call.
+func (b boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := b.below.RoundTrip(request)
+	if err == nil {
+		answer.Body = &boundedBody{ReadCloser: answer.Body, left: maxAnswer}
+	}
+	return answer, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read gives an error once more than the limit was read.
+func (b *boundedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if b.left -= int64(n); b.left < 0 {
+		return n, fmt.Errorf("the answer has more than %d bytes", int64(maxAnswer))
+	}
+	return n, err
+}

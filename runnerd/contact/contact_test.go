@@ -1,0 +1,138 @@
+package contact_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+)
+
+func refusal(status int, contentType, body string) error {
+	return contact.Check("take the job", &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {contentType}}}, []byte(body))
+}
+
+func TestRefusal(t *testing.T) {
+	for name, test := range map[string]struct {
+		err     error
+		text    string
+		passing bool
+	}{
+		"problem": {
+			refusal(409, "application/problem+json", `{"title":"the offer is gone.","code":"offer_gone","detail":"ask for another","status":409,"type":""}`),
+			"take the job: the offer is gone (HTTP 409, offer_gone); ask for another", false,
+		},
+		"no problem":  {refusal(502, "text/html", "<html>"), "take the job: Bad Gateway (HTTP 502)", true},
+		"broken json": {refusal(500, "application/json", "{"), "take the job: Internal Server Error (HTTP 500)", true},
+		"too many":    {refusal(429, "", ""), "take the job: Too Many Requests (HTTP 429)", true},
+		"unknown key": {refusal(401, "", ""), "take the job: Unauthorized (HTTP 401)", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.err == nil || test.err.Error() != test.text {
+				t.Errorf("got %v", test.err)
+			}
+			if got := contact.AsRefusal(test.err).Passing(); got != test.passing {
+				t.Errorf("passing: %v", got)
+			}
+		})
+	}
+	if err := refusal(204, "", ""); err != nil {
+		t.Errorf("204: %v", err)
+	}
+	if !contact.HasStatus(refusal(423, "", ""), 423) || contact.HasStatus(errors.New("x"), 423) {
+		t.Error("HasStatus is wrong")
+	}
+}
+
+func pace(log *bytes.Buffer) contact.Pace {
+	return contact.Pace{First: time.Millisecond, Most: 4 * time.Millisecond, Line: &contact.Line{Log: slog.New(slog.NewTextHandler(log, nil)), URL: "http://x"}}
+}
+
+func TestPersistLogsOnlyTheChange(t *testing.T) {
+	var log bytes.Buffer
+	tries := 0
+	err := contact.Persist(t.Context(), pace(&log), func(context.Context) error {
+		if tries++; tries < 6 {
+			return errors.New("connection refused")
+		}
+		return nil
+	})
+	if err != nil || tries != 6 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "lost contact") || !strings.Contains(log.String(), "is back") {
+		t.Errorf("logged:\n%s", log.String())
+	}
+}
+
+func TestPersistEndsWithARefusal(t *testing.T) {
+	var log bytes.Buffer
+	tries := 0
+	err := contact.Persist(t.Context(), pace(&log), func(context.Context) error {
+		tries++
+		return refusal(409, "", "")
+	})
+	if !contact.HasStatus(err, 409) || tries != 1 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+	custom := pace(&log)
+	custom.Final = func(r *contact.Refusal) bool { return r.Status == 404 }
+	err = contact.Persist(t.Context(), custom, func(context.Context) error {
+		if tries++; tries < 5 {
+			return refusal(409, "", "")
+		}
+		return refusal(404, "", "")
+	})
+	if !contact.HasStatus(err, 404) || tries != 5 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+	if err := contact.Persist(t.Context(), pace(&log), func(context.Context) error { return contact.Permanent(errors.New("nonsense")) }); err == nil || err.Error() != "nonsense" {
+		t.Errorf("permanent: %v", err)
+	}
+}
+
+func TestPersistEndsWithItsContext(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	why := errors.New("the runner stops")
+	err := contact.Persist(ctx, contact.Pace{First: time.Hour, Most: time.Hour}, func(context.Context) error {
+		stop(why)
+		return errors.New("connection refused")
+	})
+	if !errors.Is(err, why) || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestClientSendsItsTokenAndFollowsNoRedirect(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the redirect was followed")
+	}))
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer key" {
+			t.Errorf("sent %q", r.Header.Get("Authorization"))
+		}
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	client, err := contact.NewClient(server.URL, seal.NewSecret([]byte("key")), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.GetSpecWithResponse(t.Context(), "job", 1)
+	if err != nil || answer.StatusCode() != http.StatusTemporaryRedirect {
+		t.Errorf("got %v", err)
+	}
+	for _, bad := range []string{"", "host:1", "ftp://host", "://"} {
+		if _, err := contact.NewClient(bad, seal.Secret{}, 0); err == nil {
+			t.Errorf("took %q", bad)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package contact
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// Refusal is an answer other than yes.
+type Refusal struct {
+	// Doing is what was tried: "lease", "deliver the result of job_1/2".
+	Doing string
+	// Status is the HTTP status.
+	Status int
+	// Code is the stable word for programs, empty when the answer was no problem+json.
+	Code string
+	// Title says what is wrong, Detail what to do about it.
+	Title, Detail string
+	// Body is the answer's body, for answers that carry more than a problem.
+	Body []byte
+}
+
+// Error gives what was tried, why not, and what to do.
+func (r *Refusal) Error() string {
+	title := r.Title
+	if title == "" {
+		title = http.StatusText(r.Status)
+	}
+	text := fmt.Sprintf("%s: %s (HTTP %d", r.Doing, strings.TrimRight(title, "."), r.Status)
+	if r.Code != "" {
+		text += ", " + r.Code
+	}
+	text += ")"
+	if r.Detail != "" {
+		text += "; " + r.Detail
+	}
+	return text
+}
+
+// Passing tells whether the same call may succeed later: the server is
+// overloaded, restarting or behind a proxy that cannot reach it. A key that the
+// server does not know (401, 403) counts as passing too where work would be lost
+// otherwise; the caller decides that with Final.
+func (r *Refusal) Passing() bool {
+	switch r.Status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return r.Status >= 500
+}
+
+// AsRefusal gives the Refusal in err, nil when there was no answer at all.
+func AsRefusal(err error) *Refusal {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	return nil
+}
+
+// HasStatus tells whether err is an answer with that HTTP status.
+func HasStatus(err error, status int) bool {
+	refusal := AsRefusal(err)
+	return refusal != nil && refusal.Status == status
+}
+
+// Check gives nil for a 2xx answer, else a *Refusal. body is the answer's body.
+func Check(doing string, answer *http.Response, body []byte) error {
+	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
+		return nil
+	}
+	refusal := &Refusal{Doing: doing, Status: answer.StatusCode, Body: body}
+	var problem api.Problem
+	if strings.Contains(answer.Header.Get("Content-Type"), "json") && json.Unmarshal(body, &problem) == nil {
+		refusal.Code, refusal.Title, refusal.Detail = problem.Code, problem.Title, problem.Detail
+	}
+	return refusal
+}

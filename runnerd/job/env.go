@@ -1,0 +1,76 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+// Env is what a handler is given.
+type Env struct {
+	// Spec says what to do.
+	Spec api.JobSpec
+	// Dir is the attempt's spool directory. It goes when the result has been
+	// delivered.
+	Dir string
+	// Root is the runner's own directory. What has to be at the same absolute
+	// path in two jobs (plan and apply) lies below it.
+	Root string
+	// Log takes what people will read, without what Redact knows.
+	Log *Log
+	// Redact holds the known secrets. A handler adds each secret as it opens it,
+	// before it uses it.
+	Redact *redact.Set
+	// Key is the install key; the zero Identity when the runner has none.
+	Key seal.Identity
+	// API makes the calls that this attempt may make.
+	API *Remote
+	// Vendor and Install are the registries, as VendorRegistry and
+	// InstallRegistry give them; nil when the runner has none.
+	Vendor, Install *Registry
+	// Timing holds the graces; see Handler.
+	Timing timing.Timing
+}
+
+// Registry is where artifacts lie, with the credential that this job has for it.
+// The repositories that a spec names lie below Reference.
+type Registry struct {
+	Reference  artifact.Reference
+	Credential artifact.Credential
+}
+
+// VendorRegistry gives where the vendor's artifacts are: for a build job the
+// vendor's registry itself, for every other the runner API, which hands out what
+// the job's spec names, by the attempt token.
+func (e *Env) VendorRegistry() (artifact.Reference, artifact.Credential, error) {
+	return e.Vendor.open("vendor")
+}
+
+// InstallRegistry gives where the plan bundles of the install are. A build job
+// has none.
+func (e *Env) InstallRegistry() (artifact.Reference, artifact.Credential, error) {
+	return e.Install.open("install")
+}
+
+func (r *Registry) open(whose string) (artifact.Reference, artifact.Credential, error) {
+	if r == nil {
+		return artifact.Reference{}, artifact.Credential{}, fmt.Errorf("this runner has no %s registry; start it with NUON_REGISTRY=host/path, and NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them", whose)
+	}
+	return r.Reference, r.Credential, nil
+}
+
+// Work makes the private work directory of the attempt, and gives its path. It
+// goes with the spool directory.
+func (e *Env) Work() (string, error) {
+	work := filepath.Join(e.Dir, "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return "", fmt.Errorf("make the work directory: %w", err)
+	}
+	return work, nil
+}

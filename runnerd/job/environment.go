@@ -1,0 +1,110 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// The variables of the job protocol.
+const (
+	// VarURL is <runner API>/runner/v1/jobs/{job}/attempts/{n}.
+	VarURL = "NUON_JOB_URL"
+	// VarToken is the attempt token.
+	VarToken = "NUON_JOB_TOKEN"
+	// VarDir is the attempt's spool directory.
+	VarDir = "NUON_JOB_DIR"
+	// VarRoot is the runner's own directory; left out, the one that VarDir lies in.
+	VarRoot = "NUON_JOB_ROOT"
+	// VarLock is the number of the open file that holds the attempt's lock; left
+	// out, the process takes the lock itself.
+	VarLock = "NUON_JOB_LOCK"
+	// VarKeyFile is the file of the install key; it need not be there.
+	VarKeyFile = "NUON_KEY_FILE"
+)
+
+// The variables that say where artifacts are, as runnerd itself gets them.
+const (
+	// VarRegistry is host/path of the registry: the vendor's on a build runner,
+	// the install's on every other.
+	VarRegistry = "NUON_REGISTRY"
+	// VarRegistryUsername and VarRegistryPassword are its credential.
+	VarRegistryUsername = "NUON_REGISTRY_USERNAME"
+	VarRegistryPassword = "NUON_REGISTRY_PASSWORD"
+	// VarRegistryPlainHTTP, set to 1, leaves out TLS.
+	VarRegistryPlainHTTP = "NUON_REGISTRY_PLAIN_HTTP"
+)
+
+// environment is what the variables say.
+type environment struct {
+	url, dir, root   string
+	lock             string
+	keyFile          string
+	token            seal.Secret
+	registry         string
+	registryUsername string
+	registryPassword seal.Secret
+	plainHTTP        bool
+}
+
+// readEnvironment reads the variables and takes the secrets out of the
+// environment, so that nothing that the job starts inherits them.
+func readEnvironment() (environment, error) {
+	env := environment{
+		url: os.Getenv(VarURL), dir: os.Getenv(VarDir), root: os.Getenv(VarRoot), lock: os.Getenv(VarLock),
+		keyFile:          os.Getenv(VarKeyFile),
+		token:            takeSecret(VarToken),
+		registry:         os.Getenv(VarRegistry),
+		registryUsername: os.Getenv(VarRegistryUsername),
+		registryPassword: takeSecret(VarRegistryPassword),
+		plainHTTP:        os.Getenv(VarRegistryPlainHTTP) == "1",
+	}
+	if env.url == "" || env.dir == "" || env.token.IsZero() {
+		return env, fmt.Errorf("%s, %s and %s must be set; this command is started by runnerd run, not by hand", VarURL, VarDir, VarToken)
+	}
+	if !filepath.IsAbs(env.dir) {
+		return env, errors.New(VarDir + " must be an absolute path")
+	}
+	if env.root == "" {
+		env.root = filepath.Dir(filepath.Dir(env.dir))
+	}
+	return env, nil
+}
+
+func takeSecret(name string) seal.Secret {
+	value := os.Getenv(name)
+	_ = os.Unsetenv(name) // fails only for names that are none
+	return seal.NewSecret([]byte(value))
+}
+
+// registries gives the vendor's and the install's registry for a kind of job.
+func (e environment) registries(kind api.JobSpecKind) (vendor, install *Registry, err error) {
+	var own *Registry
+	if e.registry != "" {
+		reference, err := artifact.ParseReference(e.registry, e.plainHTTP)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", VarRegistry, err)
+		}
+		own = &Registry{Reference: reference}
+		if e.registryUsername != "" || !e.registryPassword.IsZero() {
+			own.Credential = artifact.Basic(e.registryUsername, string(e.registryPassword.Reveal()))
+		}
+	}
+	if kind == api.JobSpecKindBuild {
+		return own, nil, nil
+	}
+	base, err := url.Parse(e.url)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", VarURL, err)
+	}
+	return &Registry{
+		Reference:  artifact.Reference{Host: base.Host, PlainHTTP: base.Scheme == "http"},
+		Credential: artifact.Bearer(string(e.token.Reveal())),
+	}, own, nil
+}

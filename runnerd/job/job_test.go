@@ -1,0 +1,265 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+func linesOf(t *testing.T, out *bytes.Buffer) (lines []string) {
+	t.Helper()
+	for text := range strings.Lines(out.String()) {
+		var line api.LogLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if line.T.IsZero() {
+			t.Errorf("%q has no time", text)
+		}
+		lines = append(lines, string(line.L)+" "+line.M)
+	}
+	return lines
+}
+
+func TestLog(t *testing.T) {
+	var out bytes.Buffer
+	secrets := &redact.Set{}
+	secrets.Add([]byte("hunter2\nhunter3"))
+	log := NewLog(&out, secrets)
+	log.Info("two\nlines, %d", 2)
+	log.Debug("")
+	log.Warn("nul \x00, broken \xff, end\r\n")
+	log.Error("is hunter2\nhunter3!")
+	writer := log.Writer(api.Debug)
+	for _, piece := range []string{"begin", "ning\nhun", "ter2\nhunt", "er3 and ", "on\nlast"} {
+		if _, err := writer.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"info two", "info lines, 2", "warn nul \uFFFD, broken \uFFFD, end", "error is (sensitive)!",
+		"debug beginning", "debug (sensitive) and on", "debug last",
+	}
+	if diff := cmp.Diff(want, linesOf(t, &out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLongLinesGoOn(t *testing.T) {
+	var out bytes.Buffer
+	log := NewLog(&out, &redact.Set{})
+	long := strings.Repeat("ä", maxMessage) // cut in the middle of a letter, were it cut by bytes
+	log.Info("a%s", long)
+	got := strings.ReplaceAll(strings.Join(linesOf(t, &out), ""), "info ", "")
+	if got != "a"+long {
+		t.Errorf("%d bytes became %d", len(long)+1, len(got))
+	}
+	for _, line := range linesOf(t, &out) {
+		if len(line) > maxMessage+len("info ") {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+}
+
+func TestALogHasAnEnd(t *testing.T) {
+	var out bytes.Buffer
+	log := NewLog(&out, &redact.Set{})
+	log.left = 1000
+	for range 100 {
+		log.Info("some line of text")
+	}
+	lines := linesOf(t, &out)
+	if len(lines) > 20 || !strings.Contains(lines[len(lines)-1], "the rest is not kept") {
+		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+var errFull = errors.New("no space left on device")
+
+func TestALogThatCannotBeWritten(t *testing.T) {
+	log := NewLog(fullDisk{}, &redact.Set{})
+	log.Info("x")
+	if !errors.Is(log.Trouble(), errFull) {
+		t.Errorf("got %v", log.Trouble())
+	}
+}
+
+func TestRegistries(t *testing.T) {
+	env := environment{
+		url: "https://runner.example:7111/runner/v1/jobs/job_1/attempts/2", token: seal.NewSecret([]byte("attempt-token")),
+		registry: "registry.example/dev/x", registryUsername: "u", registryPassword: seal.NewSecret([]byte("p")),
+	}
+	own := artifact.Reference{Host: "registry.example", Repository: "dev/x"}
+	t.Run("build", func(t *testing.T) {
+		vendor, install, err := env.registries(api.JobSpecKindBuild)
+		if err != nil || install != nil || vendor.Reference != own {
+			t.Fatal(vendor, install, err)
+		}
+		of := &Env{Vendor: vendor, Install: install}
+		if _, _, err := of.InstallRegistry(); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY=host/path") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("plan", func(t *testing.T) {
+		vendor, install, err := env.registries(api.JobSpecKindPlan)
+		if err != nil || install.Reference != own || vendor.Reference != (artifact.Reference{Host: "runner.example:7111"}) {
+			t.Fatal(vendor, install, err)
+		}
+		if got := vendor.Reference.Below("hello/network").String(); got != "runner.example:7111/hello/network" {
+			t.Errorf("below it: %s", got)
+		}
+	})
+	t.Run("none", func(t *testing.T) {
+		_, install, err := environment{url: "http://x/"}.registries(api.JobSpecKindPlan)
+		if err != nil || install != nil {
+			t.Fatal(install, err)
+		}
+	})
+	env.registry = "https://registry.example/x"
+	if _, _, err := env.registries(api.JobSpecKindPlan); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAttemptURL(t *testing.T) {
+	at := timing.From(time.Millisecond)
+	for _, bad := range []string{"", "http://x", "http://x/runner/v1/jobs/a/attempts/x", "http://x/runner/v1/jobs/a%2Fb/attempts/1", "http://x/runner/v1/jobs/../attempts/1", "http://x/runner/v1/jobs/a/attempts/0", "ftp://x/runner/v1/jobs/a/attempts/1"} {
+		if _, err := NewRemote(bad, seal.Secret{}, t.TempDir(), at); err == nil {
+			t.Errorf("took %q", bad)
+		}
+	}
+	remote, err := NewRemote("http://x:1/runner/v1/jobs/a/attempts/12", seal.Secret{}, t.TempDir(), at)
+	if err != nil || remote.job != "a" || remote.attempt != 12 {
+		t.Errorf("got %+v %v", remote, err)
+	}
+}
+
+// remoteOf gives a Remote to a server that answers as handle does.
+func remoteOf(t *testing.T, handle http.HandlerFunc) (*Remote, spool.Attempt) {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	remote, err := NewRemote(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir, timing.From(20*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return remote, spool.Attempt{Dir: dir}
+}
+
+func TestGetStateTriesAgain(t *testing.T) {
+	var calls atomic.Int64
+	remote, _ := remoteOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		switch calls.Add(1) {
+		case 1:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case 2:
+			panic(http.ErrAbortHandler)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"serial":4,"lineage":"l","digest":"d","sealed":{"key_id":"k","ciphertext":"eA=="}}`)
+		}
+	})
+	state, found, err := remote.GetState(t.Context())
+	if err != nil || !found || state.Serial != 4 {
+		t.Errorf("got %+v %v %v", state, found, err)
+	}
+}
+
+func TestNoStateYet(t *testing.T) {
+	remote, _ := remoteOf(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	if _, found, err := remote.GetState(t.Context()); found || err != nil {
+		t.Errorf("got %v %v", found, err)
+	}
+}
+
+func TestLockedError(t *testing.T) {
+	remote, _ := remoteOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusLocked)
+		fmt.Fprint(w, `{"id":"l1","info":{"Who":"me"},"holder":"job_9/1"}`)
+	})
+	err := remote.LockState(t.Context(), api.StateLock{ID: "l2", Info: []byte("{}")})
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder.Holder != "job_9/1" || string(locked.Holder.Info) != `{"Who":"me"}` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// With the control plane away the lock stays asked for, and the job is not held up.
+func TestUnlockWithoutContact(t *testing.T) {
+	remote, attempt := remoteOf(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if err := remote.SpoolState(api.State{Serial: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.UnlockState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := attempt.States()
+	if !attempt.UnlockAsked() || err != nil || len(files) != 1 {
+		t.Errorf("asked: %v, states: %v %v", attempt.UnlockAsked(), files, err)
+	}
+}
+
+func TestReadEnvironment(t *testing.T) {
+	for _, name := range []string{VarURL, VarToken, VarDir, VarRoot, VarLock, VarKeyFile} {
+		t.Setenv(name, "")
+	}
+	if _, err := readEnvironment(); err == nil || !strings.Contains(err.Error(), "runnerd run") {
+		t.Errorf("nothing set: %v", err)
+	}
+	t.Setenv(VarURL, "http://x/runner/v1/jobs/a/attempts/1")
+	t.Setenv(VarToken, "secret-token")
+	t.Setenv(VarDir, "relative")
+	if _, err := readEnvironment(); err == nil || !strings.Contains(err.Error(), "absolute") {
+		t.Errorf("relative directory: %v", err)
+	}
+	t.Setenv(VarToken, "secret-token")
+	t.Setenv(VarDir, "/r/spool/a.1")
+	env, err := readEnvironment()
+	if err != nil || env.root != "/r" || string(env.token.Reveal()) != "secret-token" {
+		t.Errorf("got %+v %v", env, err)
+	}
+	if _, left := os.LookupEnv(VarToken); left {
+		t.Error("the token is left in the environment")
+	}
+}
+
+func TestWork(t *testing.T) {
+	env := &Env{Dir: t.TempDir()}
+	for range 2 {
+		work, err := env.Work()
+		if err != nil || work != filepath.Join(env.Dir, "work") {
+			t.Fatal(work, err)
+		}
+	}
+	info, err := os.Stat(filepath.Join(env.Dir, "work"))
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("mode %v %v", info.Mode(), err)
+	}
+}

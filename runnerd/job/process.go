@@ -1,0 +1,168 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+// Process runs the job that the environment names, in this process, with one of
+// handlers, and leaves its result in the spool. SIGINT and SIGTERM end the ctx of
+// the handler. The error says that no result could be left; a job that failed is
+// no error. It may be called once in a process: it takes over its signals and
+// its standard output.
+func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
+	env, err := readEnvironment()
+	if err != nil {
+		return err
+	}
+	attempt := spool.Attempt{Dir: env.dir}
+	lock, err := takeOver(attempt, env.lock)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+
+	secrets := &redact.Set{}
+	secrets.AddSecret(env.token)
+	secrets.AddSecret(env.registryPassword)
+	log, closeLog, err := openLog(attempt, secrets, at)
+	if err != nil {
+		return err
+	}
+	result := run(ctx, &Env{Dir: env.dir, Root: env.root, Log: log, Redact: secrets, Timing: at}, env, handlers)
+	result.Error = secrets.String(result.Error)
+	closeLog()
+	return attempt.SaveResult(result)
+}
+
+// takeOver makes sure that the lock of the attempt is held by this process, keeps
+// it from what this process starts, and notes which process this is.
+func takeOver(attempt spool.Attempt, inherited string) (lock *os.File, err error) {
+	if inherited == "" {
+		lock, err = attempt.TakeLock()
+	} else {
+		var number int
+		if number, err = strconv.Atoi(inherited); err == nil {
+			syscall.CloseOnExec(number)
+			lock = os.NewFile(uintptr(number), "lock")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take the lock of this attempt: %w", err)
+	}
+	return lock, attempt.SaveProcess(spool.ThisProcess())
+}
+
+// openLog opens the log, and sends to it at warn what any library prints to the
+// standard output or error. The crash of this process is not among that: the Go
+// runtime writes it to the file that runnerd gave.
+func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log, func(), error) {
+	out, err := attempt.OpenLog()
+	if err != nil {
+		return nil, nil, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("catch what libraries print: %w", err)
+	}
+	log := NewLog(out, secrets)
+	stdout, stderr := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = write, write
+	drained := make(chan struct{})
+	go func() { // waits for the pipe's last writer, which is this process
+		defer close(drained)
+		caught := log.Writer(api.Warn)
+		_, _ = read.WriteTo(caught) // a log that cannot be written is in Trouble
+		_ = caught.Close()
+	}()
+	return log, func() {
+		os.Stdout, os.Stderr = stdout, stderr
+		_ = write.Close()
+		// A process that the job left behind may hold the pipe open for ever.
+		_ = read.SetReadDeadline(time.Now().Add(at.Gather))
+		<-drained
+		_ = read.Close()
+		_ = out.Close()
+	}, nil
+}
+
+// run gives how the job ends.
+func run(ctx context.Context, env *Env, from environment, handlers Handlers) api.JobResult {
+	if err := prepare(ctx, env, from); err != nil {
+		return ended(ctx, env, err)
+	}
+	handler, known := handlers[env.Spec.Kind]
+	if !known {
+		return ended(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the control plane", env.Spec.Kind))
+	}
+	result, err := guarded(ctx, handler, env)
+	if err != nil {
+		return ended(ctx, env, err)
+	}
+	if result.Status == "" {
+		return ended(ctx, env, fmt.Errorf("the handler of %q jobs gave a result without a status; this is a fault of the product, report it", env.Spec.Kind))
+	}
+	return result
+}
+
+// prepare completes env: the calls, the key, the spec, the registries.
+func prepare(ctx context.Context, env *Env, from environment) (err error) {
+	if env.API, err = NewRemote(from.url, from.token, from.dir, env.Timing); err != nil {
+		return err
+	}
+	if from.keyFile != "" {
+		env.Key, err = seal.LoadIdentity(from.keyFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if env.Spec, err = env.API.spec(ctx); err != nil {
+		return err
+	}
+	if env.Spec.Job != env.API.job || env.Spec.Attempt != env.API.attempt {
+		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a fault of the control plane, report it", env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
+	}
+	if err := env.API.spool.SaveSpec(env.Spec); err != nil {
+		return err
+	}
+	env.Vendor, env.Install, err = from.registries(env.Spec.Kind)
+	return err
+}
+
+// guarded turns a panic of the handler into an error, so that its message passes
+// the redactor, as the Go runtime would not let it.
+func guarded(ctx context.Context, handler Handler, env *Env) (result api.JobResult, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			env.Log.Error("the handler crashed: %v\n%s", fault, debug.Stack())
+			err = errors.New("the runner's handler of this job crashed; the log says where: this is a fault of the product, report it")
+		}
+	}()
+	return handler.Run(ctx, env)
+}
+
+// ended gives the result of a job that ended with an error.
+func ended(ctx context.Context, env *Env, err error) api.JobResult {
+	if ctx.Err() != nil {
+		env.Log.Warn("interrupted: %v", err)
+		return api.JobResult{Status: api.JobResultStatusCancelled, Error: err.Error()}
+	}
+	env.Log.Error("%v", err)
+	return api.JobResult{Status: api.JobResultStatusFailed, Error: err.Error()}
+}

@@ -1,0 +1,145 @@
+// Command runnerd is the runner: it leases jobs from the control plane, gives each its own process on this machine, and delivers what
+// they leave. `runnerd run` is the program that stays; `runnerd job` is the process that it starts for one job.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+func main() {
+	if err := newRoot().Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "runnerd:", err)
+		os.Exit(1)
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use: "runnerd", Short: "The runner of nuon", Version: version.Number, SilenceUsage: true, SilenceErrors: true,
+	}
+	root.SetVersionTemplate("runnerd {{.Version}}\n")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRun(), newJob())
+	return root
+}
+
+// varToken names the variable of the registration token: on a command line
+// everybody on the machine could read it.
+const varToken = "NUON_REGISTRATION_TOKEN"
+
+func newRun() *cobra.Command {
+	options := runner.Options{Version: version.Number}
+	command := &cobra.Command{
+		Use:   "run",
+		Short: "Lease jobs and run them, until stopped",
+		Long: `Lease jobs and run them, until stopped.
+
+The first start registers this runner with the token in ` + varToken + `, and makes
+its install key in <dir>/install.key. That key opens the install's secrets and
+state and is nowhere else: keep a copy of it in a safe place.
+
+SIGTERM or SIGINT: no more jobs are taken, and those that end within a few
+seconds are waited for. The others go on by themselves; the next "runnerd run" in
+the same directory adopts them. A second signal does not wait.
+
+Variables:
+  ` + varToken + `   the registration token, the first time
+  NUON_REGISTRY             host/path of the registry: the vendor's on a build
+                            runner, the install's on an install runner
+  NUON_REGISTRY_USERNAME, NUON_REGISTRY_PASSWORD
+                            what it asks for
+  NUON_REGISTRY_PLAIN_HTTP  1 for a registry without TLS
+  NUON_TERRAFORM            the terraform or tofu to use; else the version that
+                            an app names is found on PATH or fetched
+  NUON_TERRAFORM_RELEASES   a mirror of the release site, to fetch it from
+  NUON_TF_CLI_CONFIG_FILE   Terraform's own configuration, such as a mirror of
+                            providers; else an empty one is used`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			options.Token = seal.NewSecret([]byte(os.Getenv(varToken)))
+			if err := os.Unsetenv(varToken); err != nil {
+				return fmt.Errorf("take %s out of the environment: %w", varToken, err)
+			}
+			options.Log = slog.New(slog.NewTextHandler(command.ErrOrStderr(), nil))
+			if options.Name != "" {
+				options.Log = options.Log.With("runner_name", options.Name)
+			}
+			ctx, abandon, release := untilStopped(command.Context())
+			defer release()
+			options.Abandon = abandon
+			err := runner.Run(ctx, options)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // stopped while it was registering
+			}
+			return err
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&options.URL, "url", "", "the runner API, https://host:port (required)")
+	flags.StringVar(&options.Dir, "dir", "", "this runner's own directory (required)")
+	flags.StringVar(&options.Name, "name", "", "what to call this runner in its own log")
+	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once")
+	command.MarkFlagsRequiredTogether("url", "dir")
+	command.MarkFlagsOneRequired("url", "dir")
+	return command
+}
+
+// untilStopped gives a context that ends with the first signal to stop, and a
+// channel that is closed with the second.
+func untilStopped(parent context.Context) (context.Context, <-chan struct{}, func()) {
+	ctx, stop := context.WithCancel(parent)
+	abandon := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	released := make(chan struct{})
+	go func() { // waits for two signals, or for release
+		for _, next := range []func(){stop, func() { close(abandon) }} {
+			select {
+			case <-signals:
+				next()
+			case <-released:
+				return
+			}
+		}
+	}()
+	return ctx, abandon, func() {
+		signal.Stop(signals)
+		close(released)
+		stop()
+	}
+}
+
+func newJob() *cobra.Command {
+	var dir string
+	command := &cobra.Command{
+		Use: "job", Short: "Run one job (started by runnerd run)", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if named := os.Getenv(job.VarDir); dir != "" && named != "" && filepath.Clean(dir) != filepath.Clean(named) {
+				return fmt.Errorf("--dir is %s but %s is %s; give one of them", dir, job.VarDir, named)
+			}
+			if dir != "" {
+				if err := os.Setenv(job.VarDir, dir); err != nil {
+					return fmt.Errorf("set %s: %w", job.VarDir, err)
+				}
+			}
+			return job.Process(command.Context(), handlers(), timing.Default())
+		},
+	}
+	command.Flags().StringVar(&dir, "dir", "", "the spool directory of the attempt")
+	return command
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+func TestCommandLine(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no url":         {[]string{"run", "--dir", t.TempDir()}, "url"},
+		"no dir":         {[]string{"run", "--url", "http://127.0.0.1:1"}, "dir"},
+		"nothing":        {[]string{"run"}, "url"},
+		"no token":       {[]string{"run", "--url", "http://127.0.0.1:1", "--dir", t.TempDir()}, "NUON_REGISTRATION_TOKEN"},
+		"job by hand":    {[]string{"job"}, "started by runnerd run"},
+		"too many words": {[]string{"run", "x"}, "unknown command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(varToken, "")
+			t.Setenv(job.VarDir, "")
+			root := newRoot()
+			var out bytes.Buffer
+			root.SetOut(&out)
+			root.SetErr(&out)
+			root.SetArgs(test.args)
+			if err := root.Execute(); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestABadURLIsSaidAtOnce(t *testing.T) {
+	t.Setenv(varToken, "token")
+	root := newRoot()
+	root.SetArgs([]string{"run", "--url", "127.0.0.1:7111", "--dir", t.TempDir()})
+	if err := root.Execute(); err == nil || !strings.Contains(err.Error(), "https://host:port") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEveryKindHasAHandler(t *testing.T) {
+	known := handlers()
+	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindPlan, api.JobSpecKindApply, api.JobSpecKindAction} {
+		if known[kind] == nil {
+			t.Errorf("no handler for jobs of kind %q", kind)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+)
+
+// Apply is the handler of apply jobs.
+type Apply struct{}
+
+// staleError says that the world moved since the plan was made. It becomes the
+// result stale: plan again.
+type staleError struct{ why string }
+
+// Error gives the reason in one sentence.
+func (s *staleError) Error() string { return s.why }
+
+func stale(format string, args ...any) error {
+	return &staleError{why: fmt.Sprintf(format, args...) + "; plan again"}
+}
+
+// Run applies the plan of a bundle, and no other: when anything that the plan was
+// made from has moved, the result is stale and nothing was done. Whatever state
+// Terraform wrote is in the spool, also when the apply failed or was cancelled.
+func (Apply) Run(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
+	result, err = apply(ctx, env)
+	var moved *staleError
+	if errors.As(err, &moved) && ctx.Err() == nil {
+		env.Log.Warn("stale: %s", moved.why)
+		return api.JobResult{Status: api.JobResultStatusStale, Error: moved.why}, nil
+	}
+	return result, err
+}
+
+func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
+	spec := env.Spec.Apply
+	// Only to make them known to the redactor: what was rendered is in the bundle.
+	if _, err := values.Open(spec.Module.Values, env.Key, env.Redact); err != nil {
+		return api.JobResult{}, err
+	}
+	opened, known, err := pullBundle(ctx, env, spec.Bundle)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	if err := sameBasis(spec, opened.note); err != nil {
+		return api.JobResult{}, err
+	}
+	packed, err := pull(ctx, env.VendorRegistry, spec.Module.Artifact)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	session, err := open(ctx, env, spec.Module)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	// What was done counts more than that the cleaning up went wrong.
+	defer func() {
+		if closing := session.close(ctx); closing != nil {
+			env.Log.Warn("after the apply: %v", closing)
+		}
+	}()
+	if session.place.root != opened.note.Workplace {
+		return api.JobResult{}, stale("the plan was made in %s, and this runner works in %s", opened.note.Workplace, session.place.root)
+	}
+	if err := session.sameState(ctx, spec.Basis); err != nil {
+		return api.JobResult{}, err
+	}
+	if _, err := (&variables{files: opened.vars}).write(session.place); err != nil {
+		return api.JobResult{}, err
+	}
+	if err := os.WriteFile(session.place.plan(), opened.plan, 0o600); err != nil {
+		return api.JobResult{}, fmt.Errorf("restore the plan file: %w", err)
+	}
+	if err := session.prepare(ctx, packed, opened.tree, opened.note.Environ); err != nil {
+		return api.JobResult{}, err
+	}
+	if err := session.sameReport(ctx, spec, opened.note, known); err != nil {
+		return api.JobResult{}, err
+	}
+	return session.applied(ctx, known)
+}
+
+// sameBasis: the bundle must be that of the plan that was approved.
+func sameBasis(spec api.ApplySpec, noted note) error {
+	switch {
+	case noted.Basis != spec.Basis:
+		return stale("the plan bundle was made from something else than the plan that was approved")
+	case spec.Module.Artifact.Digest != spec.Basis.Artifact:
+		return stale("the component's artifact is %s now, and was %s when the plan was made", spec.Module.Artifact.Digest, spec.Basis.Artifact)
+	case noted.Destroy != spec.Destroy:
+		return stale("the plan that was approved and the plan in the bundle differ in whether they destroy everything")
+	}
+	return nil
+}
+
+// sameState: nobody else may have written the state since the plan.
+func (s *session) sameState(ctx context.Context, basis api.Basis) error {
+	now, err := s.endpoint.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Lineage != basis.StateLineage {
+		return stale("the state is another one than the plan was made for (lineage %q now, %q then)", now.Lineage, basis.StateLineage)
+	}
+	if now.Serial != basis.StateSerial {
+		return stale("the state moved from serial %d to %d since the plan was made", basis.StateSerial, now.Serial)
+	}
+	return nil
+}
+
+// sameReport: the plan in the bundle, described anew, must be what was shown.
+func (s *session) sameReport(ctx context.Context, spec api.ApplySpec, noted note, known *values.Secrets) error {
+	if s.terraform.tool.Version != noted.Terraform {
+		return stale("the plan was made by Terraform %s, and this runner has %s now", noted.Terraform, s.terraform.tool.Version)
+	}
+	report, err := s.report(ctx, known)
+	if err != nil {
+		return err
+	}
+	if digest := report.Digest(); digest != spec.ReportDigest {
+		return stale("the stored plan says something else (%s) than what was approved (%s)", digest, spec.ReportDigest)
+	}
+	return nil
+}
+
+// applied runs the apply and gives the outputs of the state that came of it.
+func (s *session) applied(ctx context.Context, known *values.Secrets) (api.JobResult, error) {
+	done, err := s.terraform.apply(ctx, s.place.plan())
+	err = s.said(err)
+	if stray := s.keepStray(); stray != nil {
+		err = errors.Join(err, stray)
+		done = false
+	}
+	if isSavedPlanStale(err) {
+		return api.JobResult{}, stale("Terraform says that the state moved since the plan was made")
+	}
+	if !done {
+		return api.JobResult{}, err
+	}
+	outputs, err := outputsOf(s.endpoint.Last(), s.env.Key, s.spec.Component, known)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	return api.JobResult{Status: job.Succeeded, Apply: api.ApplyResult{Outputs: outputs}}, nil
+}
+
+// keepStray saves a state that Terraform could not hand over, before the
+// workplace goes. The error says that this state is lost to us, and where it is.
+func (s *session) keepStray() error {
+	content, err := s.place.strayState()
+	if err != nil || content == nil {
+		return err
+	}
+	keeping := s.endpoint.Keep(content)
+	if keeping == nil {
+		s.env.Log.Warn("Terraform could not hand over its last state; it was found in %s and is kept", erroredState)
+		return nil
+	}
+	return fmt.Errorf("Terraform's last state could not be kept: %w; make room on the runner's disk, and plan again: what exists is found by the next refresh only as far as the state names it", keeping)
+}

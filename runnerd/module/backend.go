@@ -1,0 +1,52 @@
+package module
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// backendFile sorts behind every other override file that people write, and the
+// last one wins. checkBackend makes sure that it did.
+const backendFile = "zzzz_nuon_backend_override.tf"
+
+const backendOverride = `# Written by runnerd: the state of this module is kept by nuon.
+terraform {
+  backend "http" {}
+}
+`
+
+// overrideBackend puts our backend over the module's own. Whatever has the
+// file's name already goes: a link would be written through.
+func overrideBackend(moduleDir string) error {
+	name := filepath.Join(moduleDir, backendFile)
+	if err := os.RemoveAll(name); err != nil {
+		return fmt.Errorf("set the backend: %w", err)
+	}
+	if err := os.WriteFile(name, []byte(backendOverride), 0o600); err != nil {
+		return fmt.Errorf("set the backend: %w", err)
+	}
+	return nil
+}
+
+// checkBackend says, after init, whether Terraform really uses our backend. A
+// state that went elsewhere would be out of everybody's sight.
+func checkBackend(moduleDir string) error {
+	content, err := os.ReadFile(filepath.Join(moduleDir, ".terraform", "terraform.tfstate"))
+	if err != nil {
+		return fmt.Errorf("the module does not keep its state with nuon: %w; remove its backend or cloud block", err)
+	}
+	var settled struct {
+		Backend struct {
+			Type string `json:"type"`
+		} `json:"backend"`
+	}
+	if err := json.Unmarshal(content, &settled); err != nil {
+		return fmt.Errorf("read Terraform's backend settings: %w", err)
+	}
+	if settled.Backend.Type != "http" {
+		return fmt.Errorf("the module keeps its state in a %q backend by an override file; remove it, nuon keeps the state", settled.Backend.Type)
+	}
+	return nil
+}

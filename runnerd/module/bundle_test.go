@@ -1,0 +1,114 @@
+package module
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+func TestBundleComesBack(t *testing.T) {
+	key, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := bundle{
+		note: note{Format: bundleFormat, Workplace: "/w", Terraform: "1.11.4", Basis: api.Basis{Artifact: "sha256:a", StateSerial: 3}, Environ: map[string]string{"A": "b"}, Secrets: []string{"planted-secret"}},
+		plan: []byte("plan"),
+		vars: []artifact.File{{Path: "000.tfvars.json", Content: []byte("{}")}},
+		tree: []artifact.File{{Path: "m/gen/x", Content: []byte("x"), Executable: true}, {Path: "m/link", Link: "gen/x"}},
+	}
+	packed, err := made.seal(key.Recipient())
+	if err != nil || strings.Contains(string(packed.Layer), "planted-secret") {
+		t.Fatal(err)
+	}
+	got, err := openBundle(packed, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An empty file has no content, whether that is nil or not.
+	if diff := cmp.Diff(made, got, cmp.AllowUnexported(bundle{})); diff != "" {
+		t.Fatal(diff)
+	}
+
+	other, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openBundle(packed, other); err == nil || !strings.Contains(err.Error(), key.KeyID()) {
+		t.Error("another key:", err)
+	}
+	torn := packed
+	torn.Layer = packed.Layer[:len(packed.Layer)/2]
+	if _, err := openBundle(torn, key); err == nil || !strings.Contains(err.Error(), "plan again") {
+		t.Error("torn:", err)
+	}
+	module, err := artifact.Pack(artifact.MediaTerraform, nil, nil, artifact.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openBundle(module, key); err == nil {
+		t.Error("a module was taken for a bundle")
+	}
+	made.note.Format = 2
+	if packed, err = made.seal(key.Recipient()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openBundle(packed, key); err == nil || !strings.Contains(err.Error(), "format 2") {
+		t.Error("another format:", err)
+	}
+}
+
+func TestDirectoryOf(t *testing.T) {
+	good := map[string]string{artifact.AnnotationFormat: "1", annotationDirectory: "m"}
+	tests := map[string]struct {
+		media artifact.Media
+		notes map[string]string
+		want  string
+	}{
+		"module":      {artifact.MediaTerraform, good, ""},
+		"source":      {artifact.MediaSource, good, "not a Terraform module"},
+		"newer":       {artifact.MediaTerraform, map[string]string{artifact.AnnotationFormat: "2", annotationDirectory: "m"}, "update the runner"},
+		"way out":     {artifact.MediaTerraform, map[string]string{artifact.AnnotationFormat: "1", annotationDirectory: "../m"}, "inside itself"},
+		"nothing":     {artifact.MediaTerraform, map[string]string{artifact.AnnotationFormat: "1"}, "inside itself"},
+		"no notation": {artifact.MediaTerraform, nil, "in format \"\""},
+	}
+	for name, test := range tests {
+		_, err := directoryOf(artifact.Artifact{Type: test.media, Annotations: test.notes})
+		if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestScreen(t *testing.T) {
+	r := newRig(t)
+	env := r.env(api.JobSpecKindPlan)
+	env.Redact.Add([]byte("planted-secret"))
+	shown := &screen{log: env.Log, place: placing{root: "/w/tree", module: "m"}}
+	for _, part := range []string{
+		`{"@level":"info","@message":"Outputs: 1","type":"outputs","outputs":{"a":{"value":"never-shown"}}}` + "\n" + `{"@level":"info",`,
+		`"@message":"x: planted-secret\n\nmore","type":"provision_progress"}` + "\n",
+		`{"@level":"error","@message":"Error: no","type":"diagnostic","diagnostic":{"severity":"error","summary":"No.","detail":"Not at all.","address":"x.y","range":{"filename":"../n/a.tf","start":{"line":7}}}}` + "\n",
+		`{"@level":"warn","@message":"w","type":"diagnostic","diagnostic":{"severity":"warning","summary":"Careful"}}` + "\n",
+		"plain text\n" + `{"@level":"info","@message":"Apply complete!","type":"change_summary","changes":{"operation":"apply"}}`,
+	} {
+		if _, err := shown.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown.flush()
+	log := r.log.String()
+	for _, want := range []string{`"m":"Outputs: 1"`, `"m":"x: (sensitive)"`, `"m":"more"`, `"l":"error","m":"n/a.tf:7: x.y: No: Not at all."`, `"l":"warn","m":"Careful"`, `"m":"plain text"`} {
+		if !strings.Contains(log, want) {
+			t.Errorf("%s is not in\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "never-shown") || strings.Contains(log, "planted") || !shown.applied || len(shown.errors) != 1 {
+		t.Errorf("%v %q\n%s", shown.applied, shown.errors, log)
+	}
+}

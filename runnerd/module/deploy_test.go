@@ -1,0 +1,483 @@
+package module
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// hello has a resource, a plain output, a sensitive output, and one that gives a
+// secret away without marking it.
+const hello = `
+variable "greeting" {
+  type = string
+}
+variable "replicas" {
+  type    = number
+  default = 1
+}
+variable "token" {
+  type      = string
+  default   = ""
+  sensitive = true
+}
+variable "careless" {
+  type    = string
+  default = ""
+}
+resource "terraform_data" "page" {
+  input = {
+    text     = var.greeting
+    replicas = var.replicas
+    token    = var.token
+    careless = var.careless
+  }
+}
+output "text" {
+  value = terraform_data.page.output.text
+}
+output "token" {
+  value     = { join = terraform_data.page.output.token }
+  sensitive = true
+}
+output "careless" {
+  value = "<${terraform_data.page.output.careless}>"
+}
+`
+
+func report(t *testing.T, planned api.PlanResult) *diff.Report {
+	t.Helper()
+	var read diff.Report
+	if err := json.Unmarshal(planned.Report, &read); err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if read.Digest() != planned.ReportDigest {
+		t.Fatalf("the report's digest is %s, the result says %s", read.Digest(), planned.ReportDigest)
+	}
+	return &read
+}
+
+func find(outputs []api.Output, name string) api.Output {
+	at := slices.IndexFunc(outputs, func(output api.Output) bool { return output.Name == name })
+	if at < 0 {
+		return api.Output{}
+	}
+	return outputs[at]
+}
+
+// The whole life of a component: created, nothing to do, changed, destroyed; with
+// secrets that must never be seen on the way.
+func TestLifeOfAComponent(t *testing.T) {
+	r := newRig(t)
+	const secret, nested = "planted-s3cret/token+1", "nested\"planted\nsecret-value"
+	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
+	encoded, err := json.Marshal(map[string]any{"deep": []string{nested}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Values = api.Values{
+		Plain:  json.RawMessage(`{"inputs":{"inputs":{"greeting":"hello"}},"install":{"name":"acme"}}`),
+		Sealed: []api.SealedValue{r.sealed("inputs.inputs.api_token", secret), r.sealed("components.network.outputs.all", string(encoded))},
+	}
+	spec.Vars = map[string]string{
+		"greeting": "{{.nuon.install.inputs.greeting}} from {{.nuon.install.name}}",
+		"token":    "{{index .nuon.components.network.outputs.all.deep 0}}",
+		"careless": "postgres://u:{{.nuon.inputs.inputs.api_token | b64enc}}@h/db",
+	}
+	spec.VarFiles = []string{"replicas = 2\n", `{"replicas": 3, "unheard_of": "{{.nuon.inputs.inputs.api_token}}"}`}
+	spec.EnvVars = map[string]string{"REGION": "{{.nuon.install.name}}"}
+
+	first := r.mustPlan(spec, false)
+	shown := report(t, first)
+	if !first.Applyable || first.Destructive || shown.Totals.Create != 1 || first.Bundle.Digest == "" || first.Bundle.Repository != "install/plans" || first.Outputs != nil {
+		t.Fatalf("%+v", first)
+	}
+	if first.Basis != (api.Basis{DesiredDigest: "sha256:desired", Artifact: spec.Artifact.Digest}) {
+		t.Fatalf("basis %+v", first.Basis)
+	}
+	if len(r.states) != 0 {
+		t.Fatal("a plan wrote a state")
+	}
+	r.mustBeFree()
+
+	applied := r.mustApply(applySpec(spec, first, false))
+	if got := find(applied.Outputs, "text"); string(got.Value) != `"hello from acme"` || !strings.HasPrefix(got.Hash, "sha256:") {
+		t.Fatalf("text is %+v", got)
+	}
+	for name, want := range map[string]string{"token": "nested", "careless": "postgres"} {
+		got := find(applied.Outputs, name)
+		opened, err := r.key.Open(got.Sealed)
+		if err != nil || got.Value != nil || !strings.HasPrefix(got.Hash, "hmac:") || !strings.Contains(string(opened.Reveal()), want) {
+			t.Fatalf("%s is %+v, %v", name, got, err)
+		}
+	}
+	r.mustBeFree()
+	wrote := r.states[len(r.states)-1]
+
+	second := r.mustPlan(spec, false)
+	if second.Applyable || second.Bundle.Digest != "" || second.Basis.StateSerial != wrote.Serial || second.Basis.StateLineage != wrote.Lineage {
+		t.Fatalf("%+v", second)
+	}
+	if got := find(second.Outputs, "careless"); got.Hash != find(applied.Outputs, "careless").Hash || got.Value != nil {
+		t.Fatalf("the outputs as they stand differ from those of the apply: %+v", got)
+	}
+
+	spec.Vars["greeting"] = "howdy"
+	third := r.mustPlan(spec, false)
+	if shown := report(t, third); !third.Applyable || shown.Totals.Update != 1 || third.Destructive {
+		t.Fatalf("%+v", shown.Totals)
+	}
+	if changed := r.mustApply(applySpec(spec, third, false)); string(find(changed.Outputs, "text").Value) != `"howdy"` {
+		t.Fatalf("%+v", changed)
+	}
+
+	last := r.mustPlan(spec, true)
+	if shown := report(t, last); !last.Applyable || !last.Destructive || shown.Totals.Destroy != 1 {
+		t.Fatalf("%+v", shown.Totals)
+	}
+	if gone := r.mustApply(applySpec(spec, last, true)); len(gone.Outputs) != 0 {
+		t.Fatalf("%+v", gone)
+	}
+	if again := r.mustPlan(spec, true); again.Applyable {
+		t.Fatal("there is still something to destroy")
+	}
+	r.mustBeFree()
+	r.mustNotLeak(secret, nested, "cGxhbnRlZC1zM2NyZXQ")
+	if !strings.Contains(r.log.String(), "terraform_data.page: Creation complete") {
+		t.Error("Terraform's own output is not in the log")
+	}
+}
+
+// Terraform would apply a plan again if the state has not moved; here it has.
+func TestAppliedOnce(t *testing.T) {
+	r := newRig(t)
+	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
+	spec.Vars = map[string]string{"greeting": "hello"}
+	planned := r.mustPlan(spec, false)
+	r.mustApply(applySpec(spec, planned, false))
+	result, err := r.apply(t.Context(), applySpec(spec, planned, false))
+	if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "plan again") {
+		t.Fatal(result, err)
+	}
+}
+
+func TestStale(t *testing.T) {
+	r := newRig(t)
+	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
+	spec.Vars = map[string]string{"greeting": "hello"}
+	r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
+	before := len(r.states)
+	spec.Vars["greeting"] = "howdy"
+	planned := r.mustPlan(spec, false)
+
+	tests := map[string]struct {
+		change func(*api.ApplySpec)
+		want   string
+	}{
+		"report":         {func(s *api.ApplySpec) { s.ReportDigest = "sha256:tampered" }, "the stored plan says something else"},
+		"state serial":   {func(s *api.ApplySpec) { s.Basis.StateSerial++ }, "made from something else"},
+		"desired":        {func(s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, "made from something else"},
+		"other artifact": {func(s *api.ApplySpec) { s.Module.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) }, "the component's artifact is"},
+		"destroy":        {func(s *api.ApplySpec) { s.Destroy = true }, "differ in whether they destroy"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			asked := applySpec(spec, planned, false)
+			test.change(&asked)
+			result, err := r.apply(t.Context(), asked)
+			if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, test.want) {
+				t.Fatalf("%+v, %v\nwant %s", result, err, test.want)
+			}
+		})
+	}
+	t.Run("state moved", func(t *testing.T) {
+		spec := spec
+		spec.Vars = map[string]string{"greeting": "in between"}
+		r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
+		before = len(r.states)
+		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
+		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "the state moved from serial") {
+			t.Fatal(result, err)
+		}
+	})
+	t.Run("another state", func(t *testing.T) {
+		kept := r.states
+		r.states = nil
+		defer func() { r.states = kept }()
+		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
+		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "another one") {
+			t.Fatal(result, err)
+		}
+	})
+	if len(r.states) != before {
+		t.Fatal("a stale plan changed something")
+	}
+	r.mustBeFree()
+}
+
+func TestFailures(t *testing.T) {
+	r := newRig(t)
+	local := func(command string) string {
+		return "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"
+	}
+	tests := map[string]struct {
+		module string
+		change func(*api.ModuleSpec)
+		want   []string
+		apply  bool
+	}{
+		"variable missing": {module: "variable \"a\" {}\n", want: []string{"terraform plan: m/main.tf:1: No value for required variable"}},
+		"condition": {module: "variable \"a\" {\n  validation {\n    condition     = var.a == \"x\"\n    error_message = \"It must be x.\"\n  }\n}\n",
+			change: func(s *api.ModuleSpec) { s.Vars = map[string]string{"a": "y"} }, want: []string{"terraform plan: vars/000.tfvars.json:2: Invalid value", "It must be x."}},
+		"template names nothing": {module: "", change: func(s *api.ModuleSpec) { s.Vars = map[string]string{"a": "{{.nuon.inputs.inputs.b}}"} }, want: []string{"vars.a", "inputs.b"}},
+		"sealed to another":      {module: "", change: func(s *api.ModuleSpec) { s.Values.Sealed = []api.SealedValue{newRig(t).sealed("inputs.inputs.x", "y")} }, want: []string{".nuon.inputs.inputs.x", "key-"}},
+		"variable as variable":   {module: "", change: func(s *api.ModuleSpec) { s.EnvVars = map[string]string{"TF_VAR_x": "1"} }, want: []string{"env_vars.TF_VAR_x", "move it there"}},
+		"runner's own variable":  {module: "", change: func(s *api.ModuleSpec) { s.EnvVars = map[string]string{"TF_HTTP_ADDRESS": "x"} }, want: []string{"env_vars.TF_HTTP_ADDRESS", "remove it"}},
+		"broken variable file":   {module: "", change: func(s *api.ModuleSpec) { s.VarFiles = []string{"a = ["} }, want: []string{"terraform plan: vars/001.tfvars:"}},
+		"path as component":      {module: "", change: func(s *api.ModuleSpec) { s.InstallComponent = "../x" }, want: []string{"is not an id"}},
+		"path as repository":     {module: "variable \"a\" {\n  default = 1\n}\noutput \"a\" {\n  value = var.a\n}\n", change: func(s *api.ModuleSpec) { s.Repository = "../x" }, want: []string{"is not the name of a repository"}},
+		"local-exec":             {module: local("echo planned-to-fail; exit 3"), want: []string{"terraform apply: m/main.tf:2: terraform_data.x: ", "exit status 3"}, apply: true},
+		"other backend": {module: "", change: func(s *api.ModuleSpec) {
+			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf", "terraform {\n  backend \"local\" {}\n}\n")
+		}, want: []string{`keeps its state in a "local" backend`}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r.states = nil
+			spec := r.spec(r.mustBuild("m", "m/main.tf", test.module))
+			if test.change != nil {
+				test.change(&spec)
+			}
+			planned, err := r.plan(spec, false)
+			if test.apply {
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = r.apply(t.Context(), applySpec(spec, planned, false))
+			}
+			for _, want := range test.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v\nwant %s", err, want)
+				}
+			}
+			r.mustBeFree()
+			if test.apply && len(r.states) == 0 {
+				t.Error("the state of a failed apply was not shipped")
+			}
+		})
+	}
+}
+
+func TestLockHeldByAnother(t *testing.T) {
+	r := newRig(t)
+	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))
+	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2", Info: json.RawMessage(`{"ID":"theirs","Operation":"OperationTypeApply"}`)}
+	env := r.env(api.JobSpecKindPlan)
+	env.Timing.UnlockTry = time.Second
+	env.Spec.Plan = api.PlanSpec{Module: spec}
+	_, err := r.run(t.Context(), Plan{}, env)
+	if err == nil || !strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") {
+		t.Fatal(err)
+	}
+	if r.lock == nil {
+		t.Fatal("somebody else's lock was freed")
+	}
+}
+
+// A job that is cancelled in the middle of an apply ends soon, leaves what it did
+// in the state, and leaves no lock.
+func TestCancelInMidApply(t *testing.T) {
+	r := newRig(t)
+	mark := filepath.Join(t.TempDir(), "running")
+	module := "resource \"terraform_data\" \"first\" {}\n\nresource \"terraform_data\" \"slow\" {\n  depends_on = [terraform_data.first]\n  provisioner \"local-exec\" {\n    command = \"touch '" + mark + "'; sleep 300\"\n  }\n}\n"
+	spec := r.spec(r.mustBuild("m", "m/main.tf", module))
+	planned := r.mustPlan(spec, false)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // watches for the resource in the middle of its work
+		look := time.NewTicker(10 * time.Millisecond)
+		defer look.Stop()
+		for range look.C {
+			if _, err := os.Stat(mark); err == nil || ctx.Err() != nil {
+				cancel()
+				return
+			}
+		}
+	}()
+	begun := time.Now()
+	_, err := r.apply(ctx, applySpec(spec, planned, false))
+	cancel()
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took > 30*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	r.mustBeFree()
+	if len(r.states) == 0 {
+		t.Fatalf("the state was not shipped\n%s", r.log.String())
+	}
+	opened, err := r.key.Open(r.states[len(r.states)-1].Sealed)
+	if err != nil || !strings.Contains(string(opened.Reveal()), `"first"`) {
+		t.Fatalf("the state does not have what was done: %v", err)
+	}
+	healed := r.mustPlan(spec, false)
+	if shown := report(t, healed); shown.Totals.Create+shown.Totals.Replace != 1 {
+		t.Fatalf("%+v", shown.Totals)
+	}
+}
+
+// The job's process may have to be told to hurry: what Terraform leaves is killed.
+func TestDeafToolIsKilled(t *testing.T) {
+	r := newRig(t)
+	grandchild := filepath.Join(t.TempDir(), "pid")
+	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))
+	fakeTerraform(t, "trap '' INT\nsh -c 'trap \"\" INT; echo $$ >"+grandchild+"; while :; do sleep 1; done' &\nwhile :; do sleep 1; done", "")
+	env := r.env(api.JobSpecKindPlan)
+	env.Timing.ToolGrace = 300 * time.Millisecond
+	env.Spec.Plan = api.PlanSpec{Module: spec}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		look := time.NewTicker(10 * time.Millisecond)
+		defer look.Stop()
+		for range look.C {
+			if content, err := os.ReadFile(grandchild); err == nil && len(content) > 0 || ctx.Err() != nil {
+				cancel()
+				return
+			}
+		}
+	}()
+	if _, err := r.run(ctx, Plan{}, env); err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(grandchild)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(content)), "stat"))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("what the tool started is still running")
+		}
+	}
+	r.mustBeFree()
+}
+
+func TestForeignBackendIsToldAndReplaced(t *testing.T) {
+	r := newRig(t)
+	spec := r.spec(r.mustBuild("m", "m/main.tf", "terraform {\n  backend \"s3\" {}\n}\noutput \"a\" {\n  value = 1\n}\n"))
+	r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
+	if !strings.Contains(r.log.String(), `m/main.tf:2: the module declares a \"s3\" backend; it is not used`) || len(r.states) != 1 {
+		t.Fatal(r.log.String())
+	}
+}
+
+// A state that the endpoint did not take is found before the workplace goes.
+func TestStrayStateIsKept(t *testing.T) {
+	r := newRig(t)
+	env := r.env(api.JobSpecKindApply)
+	session, err := open(t.Context(), env, r.spec(api.ArtifactRef{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.place.module = "m"
+	if err := os.MkdirAll(session.place.moduleDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.keepStray(); err != nil {
+		t.Fatal("there is none, but:", err)
+	}
+	stray := filepath.Join(session.place.moduleDir(), "errored.tfstate")
+	for content, wrong := range map[string]string{`{"version":4,"serial":3,"lineage":"l"}`: "", "torn": "could not be kept"} {
+		if err := os.WriteFile(stray, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := session.keepStray(); (wrong == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Fatalf("%s: %v", content, err)
+		}
+	}
+	if err := env.API.UnlockState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.states) != 1 || r.states[0].Serial != 3 {
+		t.Fatalf("%+v", r.states)
+	}
+	if err := session.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.mustBeFree()
+}
+
+// fakeTerraform is a script in place of Terraform, for what its built-in resources
+// cannot do. It answers version, init and show; the rest is given.
+func fakeTerraform(t *testing.T, plan, apply string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "terraform")
+	script := "#!/bin/sh\ncase \"$1\" in\n" +
+		"version) echo '{\"terraform_version\": \"" + terraformVersion + "\"}' ;;\n" +
+		"init) mkdir -p .terraform; echo '{\"backend\":{\"type\":\"http\"}}' >.terraform/terraform.tfstate ;;\n" +
+		"show) echo '{\"format_version\":\"1.2\",\"terraform_version\":\"" + terraformVersion + "\",\"applyable\":true,\"complete\":true}' ;;\n" +
+		"plan)\n" + plan + "\n;;\napply)\n" + apply + "\n;;\nesac\n"
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NUON_TERRAFORM", path)
+}
+
+// What the plan wrote in the working directory, and the path of that, are the
+// same when it is applied; the component's environment, too.
+func TestBundleBringsBackWhatThePlanWrote(t *testing.T) {
+	r := newRig(t)
+	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n", "m/run.sh", "old"))
+	spec.EnvVars = map[string]string{"REGION": "{{.nuon.inputs.inputs.region}}"}
+	spec.VarFiles = []string{"a = 1\n"}
+	spec.Values.Plain = json.RawMessage(`{"inputs":{"inputs":{"region":"north"}}}`)
+	seen := filepath.Join(t.TempDir(), "seen")
+	fakeTerraform(t, `
+for a in "$@"; do case "$a" in -out=*) echo the-plan >"${a#-out=}" ;; esac; done
+mkdir -p gen .terraform/x; pwd >gen/where; echo secret-archive >gen/code.zip; chmod 755 gen/code.zip; echo new >run.sh; echo no >.terraform/x/y`, `
+for last in "$@"; do :; done
+{ pwd; cat gen/where "$last" run.sh ../../vars/001.tfvars; echo "$REGION"; test -x gen/code.zip && cat gen/code.zip; test -e .terraform/x || echo gone; } >'`+seen+`'`)
+	planned := r.mustPlan(spec, false)
+	spec.Values.Plain = json.RawMessage(`{"inputs":{"inputs":{"region":"south"}}}`)
+	r.mustApply(applySpec(spec, planned, false))
+	got, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := filepath.Join(r.root, "work", "ic_web", "tree", "m")
+	want := where + "\n" + where + "\nthe-plan\nnew\na = 1\nnorth\nsecret-archive\ngone\n"
+	if string(got) != want {
+		t.Fatalf("got %s\nwant %s", got, want)
+	}
+	r.mustBeFree()
+}
+
+// Another runner of the same install, whose directory is elsewhere, must not
+// apply: paths may be in the plan.
+func TestPlanOfAnotherPlaceIsStale(t *testing.T) {
+	r := newRig(t)
+	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))
+	planned := r.mustPlan(spec, false)
+	r.root = t.TempDir()
+	result, err := r.apply(t.Context(), applySpec(spec, planned, false))
+	if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "this runner works in") {
+		t.Fatal(result, err)
+	}
+}

@@ -1,0 +1,365 @@
+package module
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/distribution/distribution/v3/configuration"
+	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
+	"github.com/sirupsen/logrus"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+const (
+	terraformVersion = "1.11.4"
+	token            = "the-attempt-token"
+)
+
+func TestMain(m *testing.M) {
+	// The registry's own log would hide what the tests say.
+	logrus.SetOutput(io.Discard)
+	os.Exit(m.Run())
+}
+
+// rig is everything around a job: the runner API with its states and lock, both
+// registries in one, and the runner's own directory and key.
+type rig struct {
+	t        *testing.T
+	key      seal.Identity
+	root     string
+	stored   string // the directory of the registry
+	registry *httptest.Server
+	api      *httptest.Server
+	jobs     int
+
+	mutex  sync.Mutex
+	states []api.State
+	lock   *api.StateLock
+	locked chan struct{} // gets one when the lock is taken
+	log    bytes.Buffer  // of all jobs
+	given  []string      // what left as a result, as JSON
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	key, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, key: key, root: t.TempDir(), stored: t.TempDir(), locked: make(chan struct{}, 100)}
+	config := &configuration.Configuration{Storage: configuration.Storage{
+		"filesystem":  configuration.Parameters{"rootdirectory": r.stored},
+		"maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
+	}}
+	config.HTTP.Secret = "for tests"
+	config.Log.AccessLog.Disabled = true
+	config.Log.Level = "panic"
+	config.Catalog.MaxEntries = 100
+	registry := handlers.NewApp(context.Background(), config)
+	r.registry = httptest.NewServer(registry)
+	t.Cleanup(r.registry.Close)
+
+	mux := http.NewServeMux()
+	mux.Handle("/v2/", bearer(registry))
+	at := "/runner/v1/jobs/{job}/attempts/{attempt}/state"
+	mux.Handle("GET "+at, bearer(http.HandlerFunc(r.getState)))
+	mux.Handle("POST "+at, bearer(http.HandlerFunc(r.putState)))
+	mux.Handle("POST "+at+"/lock", bearer(http.HandlerFunc(r.lockState)))
+	mux.Handle("DELETE "+at+"/lock", bearer(http.HandlerFunc(r.unlockState)))
+	r.api = httptest.NewServer(mux)
+	t.Cleanup(r.api.Close)
+	return r
+}
+
+func bearer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if request.Header.Get("Authorization") != "Bearer "+token {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, request)
+	})
+}
+
+func (r *rig) getState(w http.ResponseWriter, _ *http.Request) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if len(r.states) == 0 {
+		http.Error(w, `{"code":"no_state"}`, http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(r.states[len(r.states)-1])
+}
+
+func (r *rig) putState(w http.ResponseWriter, request *http.Request) {
+	var state api.State
+	if err := json.NewDecoder(request.Body).Decode(&state); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if len(r.states) == 0 || r.states[len(r.states)-1].Digest != state.Digest {
+		r.states = append(r.states, state)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *rig) lockState(w http.ResponseWriter, request *http.Request) {
+	var lock api.StateLock
+	if err := json.NewDecoder(request.Body).Decode(&lock); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	lock.Holder = request.PathValue("job") + " attempt " + request.PathValue("attempt")
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.lock != nil && r.lock.Holder != lock.Holder {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusLocked)
+		_ = json.NewEncoder(w).Encode(r.lock)
+		return
+	}
+	r.lock = &lock
+	select {
+	case r.locked <- struct{}{}:
+	default:
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *rig) unlockState(w http.ResponseWriter, _ *http.Request) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.lock = nil
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *rig) plainHost() artifact.Reference {
+	return artifact.Reference{Host: strings.TrimPrefix(r.registry.URL, "http://"), PlainHTTP: true}
+}
+
+// env makes what the job process would give a handler.
+func (r *rig) env(kind api.JobSpecKind) *job.Env {
+	r.t.Helper()
+	r.jobs++
+	dir := filepath.Join(r.root, "spool", fmt.Sprintf("job-%d", r.jobs))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	secrets := &redact.Set{}
+	name := fmt.Sprintf("job-%d", r.jobs)
+	at := timing.Default()
+	remote, err := job.NewRemote(r.api.URL+"/runner/v1/jobs/"+name+"/attempts/1", seal.NewSecret([]byte(token)), dir, at)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	registry := &job.Registry{Reference: r.plainHost()}
+	env := &job.Env{
+		Spec: api.JobSpec{Job: name, Attempt: 1, Kind: kind, Org: "dev", TimeoutSeconds: 600},
+		Dir:  dir, Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, API: remote,
+		Install: registry, Timing: at,
+	}
+	env.Vendor = registry
+	if kind != api.JobSpecKindBuild {
+		env.Vendor = &job.Registry{
+			Reference:  artifact.Reference{Host: strings.TrimPrefix(r.api.URL, "http://"), PlainHTTP: true},
+			Credential: artifact.Bearer(token),
+		}
+	}
+	return env
+}
+
+// run runs a handler as the job process does, and keeps what leaves.
+func (r *rig) run(ctx context.Context, handler job.Handler, env *job.Env) (api.JobResult, error) {
+	r.t.Helper()
+	result, err := handler.Run(ctx, env)
+	if err != nil {
+		result.Error = env.Redact.String(err.Error())
+	}
+	encoded, jsonErr := json.Marshal(result)
+	if jsonErr != nil {
+		r.t.Fatal(jsonErr)
+	}
+	r.given = append(r.given, string(encoded))
+	return result, err
+}
+
+// source packs a tree as the observer does, and gives where it is.
+func (r *rig) source(files ...string) api.ArtifactRef {
+	r.t.Helper()
+	var tree []artifact.File
+	for i := 0; i < len(files); i += 2 {
+		tree = append(tree, artifact.File{Path: files[i], Content: []byte(files[i+1])})
+	}
+	packed, err := artifact.Pack(artifact.MediaSource, tree, nil, artifact.Limits{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	opened, err := artifact.Open(r.plainHost().Below("vendor/source"), artifact.Credential{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	digest, err := opened.Push(context.Background(), packed)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return api.ArtifactRef{Repository: "vendor/source", Digest: digest}
+}
+
+func (r *rig) build(dir string, files ...string) (api.ArtifactRef, error) {
+	r.t.Helper()
+	env := r.env(api.JobSpecKindBuild)
+	env.Spec.Build = api.BuildSpec{
+		Build: "bld_1", Component: "web", ComponentKind: "terraform_module", Source: r.source(files...), Directory: dir,
+		Repository: "vendor/web", TerraformVersion: terraformVersion, Tree: "sha256:0123",
+	}
+	result, err := r.run(context.Background(), Build{}, env)
+	return result.Build.Artifact, err
+}
+
+func (r *rig) mustBuild(dir string, files ...string) api.ArtifactRef {
+	r.t.Helper()
+	built, err := r.build(dir, files...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return built
+}
+
+// sealed seals a value to the install's key.
+func (r *rig) sealed(path, value string) api.SealedValue {
+	r.t.Helper()
+	closed, err := r.key.Recipient().Seal([]byte(value))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return api.SealedValue{Path: strings.Split(path, "."), Sealed: closed}
+}
+
+func (r *rig) spec(built api.ArtifactRef) api.ModuleSpec {
+	return api.ModuleSpec{
+		Install: "acme", InstallID: "ins_1", Component: "web", InstallComponent: "ic_web", ComponentKind: "terraform_module",
+		Artifact: built, TerraformVersion: terraformVersion, Repository: "install/plans",
+		Values: api.Values{Plain: json.RawMessage(`{}`)},
+	}
+}
+
+func (r *rig) plan(spec api.ModuleSpec, destroy bool) (api.PlanResult, error) {
+	r.t.Helper()
+	env := r.env(api.JobSpecKindPlan)
+	env.Spec.Plan = api.PlanSpec{Module: spec, DesiredDigest: "sha256:desired", Destroy: destroy}
+	result, err := r.run(context.Background(), Plan{}, env)
+	if err == nil && result.Status != job.Succeeded {
+		r.t.Fatalf("plan without an error is %s", result.Status)
+	}
+	return result.Plan, err
+}
+
+func (r *rig) mustPlan(spec api.ModuleSpec, destroy bool) api.PlanResult {
+	r.t.Helper()
+	planned, err := r.plan(spec, destroy)
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, r.log.String())
+	}
+	return planned
+}
+
+func applySpec(spec api.ModuleSpec, planned api.PlanResult, destroy bool) api.ApplySpec {
+	return api.ApplySpec{
+		Module: spec, Plan: "pln_1", Destroy: destroy, Bundle: planned.Bundle, Basis: planned.Basis,
+		ReportDigest: planned.ReportDigest, ContentDigest: "sha256:content",
+	}
+}
+
+func (r *rig) apply(ctx context.Context, spec api.ApplySpec) (api.JobResult, error) {
+	r.t.Helper()
+	env := r.env(api.JobSpecKindApply)
+	env.Spec.Apply = spec
+	return r.run(ctx, Apply{}, env)
+}
+
+func (r *rig) mustApply(spec api.ApplySpec) api.ApplyResult {
+	r.t.Helper()
+	result, err := r.apply(context.Background(), spec)
+	if err != nil || result.Status != job.Succeeded {
+		r.t.Fatalf("%s %s %v\n%s", result.Status, result.Error, err, r.log.String())
+	}
+	return result.Apply
+}
+
+// everything that left the job or lies on a disk: logs, results, states as they
+// were shipped, the registry, and the runner's directory.
+func (r *rig) everything() map[string][]byte {
+	r.t.Helper()
+	states, err := json.Marshal(r.states)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	found := map[string][]byte{"log": r.log.Bytes(), "results": []byte(strings.Join(r.given, "\n")), "states": states}
+	for _, root := range []string{r.stored, r.root} {
+		err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			opened, err := os.Open(name)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = opened.Close() }()
+			content, err := io.ReadAll(io.LimitReader(opened, 64<<20))
+			found[name] = content
+			return err
+		})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// mustNotLeak says that none of the secrets is in anything that left, in any form.
+func (r *rig) mustNotLeak(secrets ...string) {
+	r.t.Helper()
+	known := &redact.Set{}
+	for _, secret := range secrets {
+		known.Add([]byte(secret))
+	}
+	for where, content := range r.everything() {
+		if known.Contains(content) {
+			r.t.Errorf("a secret is in %s", where)
+		}
+	}
+}
+
+// mustBeFree says that nothing is locked and nothing is left in the workplace.
+func (r *rig) mustBeFree() {
+	r.t.Helper()
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.lock != nil {
+		r.t.Errorf("the state is still locked: %+v", *r.lock)
+	}
+	if _, err := os.Stat(filepath.Join(r.root, "work", "ic_web")); !os.IsNotExist(err) {
+		r.t.Errorf("the workplace is still there: %v", err)
+	}
+}

@@ -1,0 +1,166 @@
+package module
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+// maxScreenLine bounds a line of output that is held until it ends.
+const maxScreenLine = 4 << 20
+
+// maxDiagnostic bounds how much of one diagnostic gets into an error.
+const maxDiagnostic = 2 << 10
+
+// screen takes what Terraform prints in its machine-readable form, puts readable
+// lines into the job's log as they come, and keeps the errors. It shows messages
+// only: the fields beside them can hold values.
+type screen struct {
+	log     *job.Log
+	place   placing
+	held    []byte
+	errors  []string
+	applied bool // the summary of a finished apply was printed
+}
+
+// placing says where Terraform runs, so that people see paths of the repository
+// and not of this machine.
+type placing struct {
+	// root is the directory that the tree of the repository lies in.
+	root string
+	// module is the root module's directory in that tree.
+	module string
+}
+
+// name gives a file's name as people know it.
+func (p placing) name(file string) string {
+	if below, err := filepath.Rel(p.root, file); filepath.IsAbs(file) && err == nil && filepath.IsLocal(below) {
+		return filepath.ToSlash(below)
+	}
+	if filepath.IsAbs(file) || file == "" {
+		return file
+	}
+	return path.Join(p.module, filepath.ToSlash(file))
+}
+
+// Write takes output in any portions.
+func (s *screen) Write(text []byte) (int, error) {
+	s.held = append(s.held, text...)
+	for {
+		end := bytes.IndexByte(s.held, '\n')
+		if end < 0 {
+			break
+		}
+		s.line(s.held[:end])
+		s.held = s.held[end+1:]
+	}
+	if len(s.held) > maxScreenLine {
+		s.flush()
+	}
+	return len(text), nil
+}
+
+// flush shows a last line that has no end.
+func (s *screen) flush() {
+	if len(s.held) > 0 {
+		s.line(s.held)
+		s.held = nil
+	}
+}
+
+// event is one line of the machine-readable form.
+type event struct {
+	Level      string     `json:"@level"`
+	Message    string     `json:"@message"`
+	Type       string     `json:"type"`
+	Diagnostic diagnostic `json:"diagnostic"`
+	Changes    struct {
+		Operation string `json:"operation"`
+	} `json:"changes"`
+}
+
+type diagnostic struct {
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	Address  string `json:"address"`
+	Range    struct {
+		Filename string `json:"filename"`
+		Start    struct {
+			Line int `json:"line"`
+		} `json:"start"`
+	} `json:"range"`
+}
+
+func (s *screen) line(line []byte) {
+	var said event
+	if json.Unmarshal(line, &said) != nil || said.Message == "" {
+		if text := strings.TrimRight(string(line), "\r "); text != "" {
+			s.log.Info("%s", text)
+		}
+		return
+	}
+	switch {
+	case said.Type == "diagnostic":
+		s.problem(said.Diagnostic)
+	case said.Type == "version":
+		s.log.Debug("%s", said.Message)
+	case said.Level == "error":
+		show(s.log.Error, said.Message)
+	case said.Level == "warn":
+		show(s.log.Warn, said.Message)
+	default:
+		if said.Type == "change_summary" && (said.Changes.Operation == "apply" || said.Changes.Operation == "destroy") {
+			s.applied = true
+		}
+		show(s.log.Info, said.Message)
+	}
+}
+
+// show leaves out empty lines, with which Terraform frames its messages.
+func show(print func(format string, args ...any), text string) {
+	var kept []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \r\n"); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	if len(kept) > 0 {
+		print("%s", strings.Join(kept, "\n"))
+	}
+}
+
+// problem shows a diagnostic and keeps it when it is an error.
+func (s *screen) problem(said diagnostic) {
+	said.Range.Filename = s.place.name(said.Range.Filename)
+	text := said.text()
+	if said.Severity == "warning" {
+		show(s.log.Warn, text)
+		return
+	}
+	show(s.log.Error, text)
+	if len(text) > maxDiagnostic {
+		text = strings.ToValidUTF8(text[:maxDiagnostic], "") + "…"
+	}
+	s.errors = append(s.errors, text)
+}
+
+// text gives "file:line: summary: detail", with the resource where it is known.
+func (d diagnostic) text() string {
+	text := strings.TrimSuffix(strings.TrimSpace(d.Summary), ".")
+	if detail := strings.TrimSpace(d.Detail); detail != "" {
+		text += ": " + detail
+	}
+	if d.Address != "" {
+		text = d.Address + ": " + text
+	}
+	if d.Range.Filename != "" {
+		text = fmt.Sprintf("%s:%d: %s", d.Range.Filename, d.Range.Start.Line, text)
+	}
+	return text
+}

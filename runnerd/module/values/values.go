@@ -1,0 +1,180 @@
+// Package values gives a job the values that its templates read, and says what of
+// them is secret.
+//
+// It owns the opening of sealed values, the rendering of templates over them, the
+// list of texts that must not be shown because of them, and the form in which an
+// output leaves: plain, or sealed with a keyed hash.
+//
+// It never stores or sends anything, and knows no kind of component. Packages
+// module and action use it in the job process; every secret that it opens is
+// known to the job's redactor before its caller gets it.
+package values
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// Values is what templates read below .nuon, opened. It holds secrets.
+type Values struct {
+	// Secrets is every text that must not be shown, as it is found.
+	Secrets *Secrets
+
+	tree render.Tree
+	// masked is the tree with other values in place of the secrets: what it gives
+	// otherwise than tree does was made of a secret.
+	masked render.Tree
+	sealed []render.Path
+}
+
+// Open opens the sealed values and puts each at its place. Every secret is known
+// to the redactor before this returns. The error names the path of a value that
+// cannot be opened, and the key that it needs.
+func Open(given api.Values, key seal.Identity, known *redact.Set) (*Values, error) {
+	made := &Values{Secrets: NewSecrets(known)}
+	var err error
+	if made.tree, err = plainTree(given.Plain); err != nil {
+		return nil, err
+	}
+	if made.masked, err = plainTree(given.Plain); err != nil {
+		return nil, err
+	}
+	for _, each := range given.Sealed {
+		path := render.Canonical(render.Path(each.Path))
+		if len(path) == 0 {
+			return nil, fmt.Errorf("a sealed value has no path; this is a fault of the control plane, report it")
+		}
+		opened, err := key.Open(each.Sealed)
+		if err != nil {
+			return nil, fmt.Errorf("open .nuon.%s: %w; enter the value again, or give the runner the key file that it had before", path, err)
+		}
+		value := sealedValue(path, opened)
+		made.Secrets.addLeaves(value)
+		made.tree.Set(path, value)
+		made.masked.Set(path, disguise(value))
+		made.sealed = append(made.sealed, path)
+	}
+	return made, nil
+}
+
+func plainTree(plain json.RawMessage) (render.Tree, error) {
+	tree := render.Tree{}
+	if len(plain) == 0 {
+		return tree, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(plain))
+	decoder.UseNumber()
+	if err := decoder.Decode(&tree); err != nil || tree == nil {
+		return nil, fmt.Errorf("the values of this job are not a JSON object; this is a fault of the control plane, report it")
+	}
+	return tree, nil
+}
+
+// sealedValue gives the value inside a sealed one. Outputs are sealed as JSON,
+// by the job that has them. What a person entered is sealed as the text that it is: an
+// input is always a string, and must not turn into a number on the way.
+func sealedValue(path render.Path, opened seal.Secret) any {
+	text := opened.Reveal()
+	if path.HasPrefix("inputs") || path.HasPrefix("secrets") {
+		return string(text)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return string(text)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return string(text)
+	}
+	return value
+}
+
+// disguise gives a value of the same shape with other leaves.
+func disguise(value any) any {
+	switch value := value.(type) {
+	case string:
+		return "nuon-disguise-" + fmt.Sprint(len(value))
+	case json.Number:
+		return json.Number("271828")
+	case bool:
+		return !value
+	case []any:
+		made := make([]any, len(value))
+		for i, each := range value {
+			made[i] = disguise(each)
+		}
+		return made
+	case map[string]any:
+		made := make(map[string]any, len(value))
+		for key, each := range value {
+			made[key] = disguise(each)
+		}
+		return made
+	}
+	return value
+}
+
+// Get gives a plain or opened value as text; false when there is none, or when it
+// is no text.
+func (v *Values) Get(path ...string) (string, bool) {
+	value, _ := v.tree.Get(render.Path(path))
+	text, found := value.(string)
+	return text, found
+}
+
+// Render renders one template; name is what it is called in errors. What of the
+// result was made of a secret is one, too.
+func (v *Values) Render(name, text string) (string, error) {
+	template, err := render.Parse(name, text)
+	if err != nil {
+		return "", fmt.Errorf("%w; correct the component's config", err)
+	}
+	rendered, err := template.Execute(v.tree)
+	if err != nil {
+		return "", fmt.Errorf("%w; correct the component's config, or deploy first what it reads", err)
+	}
+	if v.touches(template) {
+		other, err := template.Execute(v.masked)
+		if err != nil {
+			other = "" // it cannot do with another value: then all of it counts
+		}
+		v.Secrets.addDifference(rendered, other)
+	}
+	return rendered, nil
+}
+
+// touches says whether a template can read a sealed value.
+func (v *Values) touches(template *render.Template) bool {
+	for _, ref := range template.Refs() {
+		ref = render.Canonical(ref)
+		for _, path := range v.sealed {
+			if ref.HasPrefix(path...) || path.HasPrefix(ref...) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RenderAll renders a map of templates; in errors one is called kind.key.
+func (v *Values) RenderAll(kind string, templates map[string]string) (map[string]string, error) {
+	made := make(map[string]string, len(templates))
+	for _, key := range slices.Sorted(maps.Keys(templates)) {
+		rendered, err := v.Render(kind+"."+key, templates[key])
+		if err != nil {
+			return nil, err
+		}
+		made[key] = rendered
+	}
+	return made, nil
+}

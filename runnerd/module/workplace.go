@@ -1,0 +1,118 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/tool"
+)
+
+// workplace is the directory of one install component. Its absolute path is the
+// same for a plan and for its apply, because paths get into plans (abspath,
+// generated archives). It holds rendered secrets, so it is private and lives
+// only as long as a job.
+//
+//	<root>/work/<install component>/tree   what the artifact holds, and what Terraform writes into it
+//	<root>/work/<install component>/vars   the rendered variables
+//	<root>/work/<install component>/plan   the plan file
+type workplace struct {
+	root   string // <root>/work/<install component>
+	module string // the root module's directory, relative to the tree
+	free   func()
+}
+
+// plainID is what an install component's id may look like: it names a directory.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// enter takes the lock of the workplace and empties it. leave must be called.
+func enter(ctx context.Context, env *job.Env, installComponent string) (*workplace, error) {
+	if !plainID.MatchString(installComponent) {
+		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it", installComponent)
+	}
+	place := &workplace{root: filepath.Join(env.Root, "work", installComponent)}
+	if err := os.MkdirAll(filepath.Dir(place.root), 0o700); err != nil {
+		return nil, fmt.Errorf("make the work directory: %w", err)
+	}
+	release, err := tool.Lock(ctx, place.root+".lock")
+	if err != nil {
+		return nil, fmt.Errorf("another job works on this component on this runner: %w", err)
+	}
+	place.free = release
+	if err := place.wipe(); err != nil {
+		place.free()
+		return nil, err
+	}
+	return place, nil
+}
+
+// leave removes everything: there are secrets in it.
+func (w *workplace) leave() error {
+	defer w.free()
+	return os.RemoveAll(w.root)
+}
+
+func (w *workplace) wipe() error {
+	if err := os.RemoveAll(w.root); err != nil {
+		return fmt.Errorf("empty the work directory: %w", err)
+	}
+	if err := os.Mkdir(w.root, 0o700); err != nil {
+		return fmt.Errorf("make the work directory: %w", err)
+	}
+	return nil
+}
+
+func (w *workplace) tree() string      { return filepath.Join(w.root, "tree") }
+func (w *workplace) vars() string      { return filepath.Join(w.root, "vars") }
+func (w *workplace) plan() string      { return filepath.Join(w.root, "plan") }
+func (w *workplace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
+
+// unpack puts a module's artifact in place. What overlay holds replaces files of
+// the artifact; it may be nil.
+func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) error {
+	module, err := directoryOf(packed)
+	if err != nil {
+		return err
+	}
+	files, err := packed.Files(artifact.Limits{})
+	if err != nil {
+		return fmt.Errorf("unpack the module: %w", err)
+	}
+	w.module = module
+	if err := artifact.WriteTree(merge(files, overlay), w.tree(), artifact.Limits{}); err != nil {
+		return fmt.Errorf("unpack the module: %w", err)
+	}
+	return nil
+}
+
+// merge puts the files of over in place of those of under with the same path.
+func merge(under, over []artifact.File) []artifact.File {
+	replaced := make(map[string]bool, len(over))
+	for _, file := range over {
+		replaced[file.Path] = true
+	}
+	var made []artifact.File
+	for _, file := range under {
+		if !replaced[file.Path] {
+			made = append(made, file)
+		}
+	}
+	return append(made, over...)
+}
+
+// erroredState is where Terraform puts a state that nobody would take.
+const erroredState = "errored.tfstate"
+
+// strayState gives such a state, nil when there is none.
+func (w *workplace) strayState() ([]byte, error) {
+	content, err := os.ReadFile(filepath.Join(w.moduleDir(), erroredState))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return content, err
+}

@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+)
+
+// errWithdrawn ends an attempt that is not this runner's.
+var errWithdrawn = errors.New("the offer is gone")
+
+// accept takes the offer. Nothing is started before the answer is on disk. When
+// it may have been taken without this runner hearing so, the attempt is given
+// back as lost: nothing ran, and nobody else can say that.
+func (a *attempt) accept(ctx context.Context) error {
+	within, stop := context.WithDeadline(ctx, a.record.AcceptBy)
+	defer stop()
+	unheard := a.adopted
+	var accepted api.Accepted
+	err := contact.Persist(within, a.runner.pace(), func(ctx context.Context) error {
+		answer, err := a.runner.quick.AcceptWithResponse(ctx, a.record.Job, a.record.Attempt)
+		if err == nil {
+			err = contact.Check("accept "+a.name(), answer.HTTPResponse, answer.Body)
+		}
+		if err == nil && (answer.JSON200 == nil || answer.JSON200.Token == "") {
+			err = errors.New("accept " + a.name() + ": the answer holds no attempt token")
+		}
+		if err != nil {
+			unheard = unheard || contact.AsRefusal(err) == nil || contact.AsRefusal(err).Passing()
+			return err
+		}
+		accepted = *answer.JSON200
+		return nil
+	})
+	switch {
+	case err == nil:
+		a.runner.setLease(accepted.LeaseSeconds)
+		a.log.Info("took the job")
+		return a.setToken(accepted.Token)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case unheard:
+		a.log.Warn("cannot tell whether the offer was accepted in time; giving it back", "error", err)
+		return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "the runner could not take the job in time; nothing of it ran, so it can be started again"})
+	}
+	a.log.Info("the offer is gone", "error", err)
+	return errors.Join(errWithdrawn, a.dir.Remove())
+}

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// conclude makes sure that nothing of the job runs any more, completes its log,
+// and decides its result. Only then may anyone be told that it ended.
+func (a *attempt) conclude(ctx context.Context) error {
+	a.reap() // should it have ended before it was watched
+	if err := a.sweep(ctx); err != nil {
+		return err
+	}
+	said, err := a.saidAtTheEnd()
+	if err != nil {
+		return err
+	}
+	if len(said) > 0 {
+		if err := a.dir.AppendLines(api.Warn, said...); err != nil {
+			return err
+		}
+	}
+	seen := outcome{limit: a.limit()}
+	if seen.result, seen.found, err = a.dir.Result(); err != nil {
+		// Every job ends, also one that leaves nonsense.
+		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
+	}
+	if seen.ending, seen.ended, err = a.dir.Ending(); err != nil {
+		return err
+	}
+	final := seen.final()
+	a.log.Info("the job has ended", "status", final.Status, "error", final.Error)
+	return a.dir.SaveFinal(final)
+}
+
+// sweep kills what the job process left behind, until there is nothing.
+func (a *attempt) sweep(ctx context.Context) error {
+	process, found, err := a.dir.Process()
+	if err != nil || !found {
+		return err // it ended before it could start anything
+	}
+	warnAt := time.Now().Add(a.runner.Timing.KillWait)
+	for {
+		left, err := killAll(process)
+		if err != nil {
+			return err
+		}
+		if left == 0 {
+			return nil
+		}
+		if time.Now().After(warnAt) {
+			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left, "session", process.PID)
+			warnAt = time.Now().Add(a.runner.Timing.BackoffMost)
+		}
+		if !contact.Pause(ctx, a.runner.Timing.Look) {
+			return ctx.Err()
+		}
+	}
+}
+
+// limit gives the job's time limit, zero when it is not known.
+func (a *attempt) limit() time.Duration {
+	spec, _, err := a.dir.Spec()
+	if err != nil {
+		return 0 // it is only for the wording
+	}
+	return time.Duration(spec.TimeoutSeconds) * time.Second
+}
+
+// outcome is all that decides a result.
+type outcome struct {
+	result api.JobResult // of the job process
+	found  bool
+	ending spool.Ending // of this runner
+	ended  bool
+	limit  time.Duration
+}
+
+// final decides. What the job process says stands, but for a cancel that was in
+// truth a time limit.
+func (o outcome) final() api.JobResult {
+	timeout := o.ended && o.ending.Reason == spool.ReasonTimeout
+	switch {
+	case o.found && timeout && o.result.Status == api.JobResultStatusCancelled:
+		final := o.result
+		final.Status = api.JobResultStatusFailed
+		final.Error = fmt.Sprintf("the job ran longer than its limit of %v and was interrupted: %s", o.limit, o.result.Error)
+		return final
+	case o.found:
+		return o.result
+	case timeout:
+		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ran longer than its limit of %v and %s; look at what it was waiting for in its log, or give it more time", o.limit, o.howItEnded())}
+	case o.ended:
+		return api.JobResult{Status: api.JobResultStatusCancelled, Error: "the job was cancelled and " + o.howItEnded()}
+	}
+	return api.JobResult{Status: api.JobResultStatusLost, Error: "the process of this job ended without a result; nothing more runs here"}
+}
+
+func (o outcome) howItEnded() string {
+	if o.ending.Killed {
+		return "did not end when it was interrupted, so all its processes were killed"
+	}
+	return "ended without a result when it was interrupted"
+}

@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+func TestNext(t *testing.T) {
+	for _, test := range []struct {
+		seen observed
+		want verb
+	}{
+		{observed{}, accept},
+		{observed{Accepted: true}, start},
+		{observed{Accepted: true, Started: true}, conclude},
+		{observed{Accepted: true, Started: true, Alive: true}, watch},
+		{observed{Accepted: true, Started: true, Final: true}, deliver},
+		{observed{Final: true}, deliver},
+		{observed{Accepted: true, Started: true, Final: true, Alive: true}, watch},
+	} {
+		if got := test.seen.next(); got != test.want {
+			t.Errorf("%+v: got %s, want %s", test.seen, got, test.want)
+		}
+	}
+}
+
+func TestFinal(t *testing.T) {
+	cancel, timeout := spool.Ending{Reason: spool.ReasonCancel}, spool.Ending{Reason: spool.ReasonTimeout}
+	killed := spool.Ending{Reason: spool.ReasonTimeout, Killed: true}
+	result := func(status api.JobResultStatus) api.JobResult { return api.JobResult{Status: status, Error: "because"} }
+	for name, test := range map[string]struct {
+		seen   outcome
+		status api.JobResultStatus
+		text   string
+	}{
+		"as the job says":               {outcome{result: result("stale"), found: true}, "stale", "because"},
+		"cancelled, but done":           {outcome{result: result("succeeded"), found: true, ending: cancel, ended: true}, "succeeded", "because"},
+		"cancelled":                     {outcome{result: result("cancelled"), found: true, ending: cancel, ended: true}, "cancelled", "because"},
+		"cancelled, no result":          {outcome{ending: cancel, ended: true}, "cancelled", "ended without a result when it was interrupted"},
+		"out of time":                   {outcome{result: result("cancelled"), found: true, ending: timeout, ended: true, limit: time.Minute}, "failed", "limit of 1m0s and was interrupted: because"},
+		"out of time, but done":         {outcome{result: result("succeeded"), found: true, ending: timeout, ended: true}, "succeeded", "because"},
+		"out of time, and killed":       {outcome{ending: killed, ended: true, limit: time.Minute}, "failed", "all its processes were killed"},
+		"gone":                          {outcome{}, "lost", "nothing more runs here"},
+		"interrupted by somebody else":  {outcome{result: result("cancelled"), found: true}, "cancelled", "because"},
+		"killed, but it left a failure": {outcome{result: result("failed"), found: true, ending: killed, ended: true}, "failed", "because"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.seen.final()
+			if got.Status != test.status || !strings.Contains(got.Error, test.text) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestWithoutPanicValue(t *testing.T) {
+	text := "before\npanic: secret\nof two lines\n\ngoroutine 7 [running]:\nmain.f(0x1)\n\t/src/f.go:3 +0x1d\n"
+	want := []string{"before", "panic: (its value is left out, because it may hold a secret)", "goroutine 7 [running]:", "main.f(0x1)", "\t/src/f.go:3 +0x1d"}
+	if diff := cmp.Diff(want, withoutPanicValue(text)); diff != "" {
+		t.Error(diff)
+	}
+	index := "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\n"
+	if got := withoutPanicValue(index); len(got) != 2 || !strings.Contains(got[0], "index out of range") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What was started before a reboot, or has a number that was given out again, is
+// not touched.
+func TestMembersOfAnother(t *testing.T) {
+	this := spool.ThisProcess()
+	for name, other := range map[string]spool.Process{
+		"this process":   this,
+		"another boot":   {PID: 1 << 21, Start: 1, Boot: "another"},
+		"no process":     {},
+		"init":           {PID: 1, Boot: this.Boot},
+		"given out anew": {PID: parentOf(t, this.PID), Start: 1, Boot: this.Boot},
+	} {
+		if members, err := membersOf(other); err != nil || len(members) != 0 {
+			t.Errorf("%s: %v %v", name, members, err)
+		}
+	}
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := spool.ReadStat(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stat.Parent
+}

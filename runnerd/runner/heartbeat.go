@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+)
+
+// heartbeatLoop keeps the leases of all attempts with one call, and hands on what
+// comes back. It waits for the next beat; a beat that fails is not repeated, the
+// next one does as well. With nothing to keep it says nothing: the lease loop's
+// poll shows that the runner is there.
+func (r *runner) heartbeatLoop(ctx context.Context) {
+	for contact.Pause(ctx, r.beat()) {
+		kept := map[api.AttemptRef]*attempt{}
+		refs := []api.AttemptRef{}
+		for _, a := range r.list() {
+			if a.isAccepted() {
+				ref := api.AttemptRef{Job: a.record.Job, Attempt: a.record.Attempt}
+				kept[ref], refs = a, append(refs, ref)
+			}
+		}
+		if len(refs) == 0 {
+			continue
+		}
+		answer, err := r.heartbeat(ctx, refs)
+		if err != nil {
+			if ctx.Err() == nil {
+				r.line.Lost(err)
+			}
+			continue
+		}
+		r.line.Back()
+		if answer.LeaseSeconds > 0 {
+			r.setLease(answer.LeaseSeconds)
+		}
+		for _, order := range answer.Attempts {
+			a := kept[api.AttemptRef{Job: order.Job, Attempt: order.Attempt}]
+			if a == nil {
+				continue
+			}
+			if order.Cancel {
+				a.askCancel()
+			}
+			if order.Superseded {
+				a.noteSuperseded()
+			}
+		}
+	}
+}
+
+func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.HeartbeatAnswer, error) {
+	// A beat that takes longer than a beat is worth nothing any more.
+	ctx, stop := context.WithTimeout(ctx, max(r.beat(), time.Second))
+	defer stop()
+	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version})
+	if err != nil {
+		return api.HeartbeatAnswer{}, err
+	}
+	if err := contact.Check("heartbeat", answer.HTTPResponse, answer.Body); err != nil {
+		return api.HeartbeatAnswer{}, err
+	}
+	if answer.JSON200 == nil {
+		return api.HeartbeatAnswer{}, &contact.Refusal{Doing: "heartbeat", Status: answer.StatusCode(), Title: "the answer is not one of a runner API"}
+	}
+	return *answer.JSON200, nil
+}

@@ -1,0 +1,190 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+// The test binary is also runnerd: with the argument job a job process, with the
+// argument run a runnerd that a test can kill.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "job":
+			exit(job.Process(context.Background(), job.Handlers{api.JobSpecKindAction: job.HandlerFunc(do)}, testTiming()))
+		case "run":
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+			defer stop()
+			exit(runner.Run(ctx, testOptions(os.Args[2], os.Args[3])))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// tick is small, so that the graces of the product pass quickly.
+const tick = 40 * time.Millisecond
+
+const varTick = "NUON_TEST_TICK"
+
+func testTiming() timing.Timing {
+	if named, err := time.ParseDuration(os.Getenv(varTick)); err == nil {
+		return timing.From(named)
+	}
+	return timing.From(tick)
+}
+
+func testOptions(url, dir string) runner.Options {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return runner.Options{
+		URL: url, Dir: dir, Token: seal.NewSecret([]byte("register-once")), Version: "test",
+		Job: []string{self, "job"}, PassEnv: []string{varTick}, Timing: testTiming(),
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+}
+
+// do is the handler of the tests; the action's name says what to do.
+func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	given := env.Spec.Action.Env
+	switch env.Spec.Action.Action {
+	case "log":
+		lines, _ := strconv.Atoi(given["lines"])
+		for i := range lines {
+			env.Log.Info("line %d", i)
+		}
+		return succeeded(), nil
+	case "wait":
+		env.Log.Info("waiting")
+		return api.JobResult{}, waitFor(ctx, filepath.Join(env.Root, given["file"]))
+	case "wait and succeed":
+		env.Log.Info("waiting")
+		if err := waitFor(ctx, filepath.Join(env.Root, given["file"])); err != nil {
+			return api.JobResult{}, err
+		}
+		env.Log.Info("waited")
+		return succeeded(), nil
+	case "finish in spite of the interrupt":
+		env.Log.Info("waiting")
+		<-ctx.Done()
+		return succeeded(), nil
+	case "deaf":
+		return deaf(env)
+	case "states":
+		return states(ctx, env)
+	case "secrets":
+		env.Redact.Add([]byte("hunter2-hunter2"))
+		env.Log.Info("the password is hunter2-hunter2")
+		fmt.Println("a library prints hunter2-hunter2")
+		return api.JobResult{}, errors.New("cannot log in with hunter2-hunter2; change it")
+	case "panic":
+		env.Redact.Add([]byte("hunter2-hunter2"))
+		panic("with hunter2-hunter2")
+	case "crash":
+		go func() { panic("with hunter2-hunter2") }()
+		<-ctx.Done()
+		return api.JobResult{}, ctx.Err()
+	case "leave a process behind":
+		return succeeded(), sleeper(env, "left.pid")
+	case "environment":
+		for _, entry := range os.Environ() {
+			env.Log.Info("%s", entry)
+		}
+		return succeeded(), nil
+	}
+	return api.JobResult{}, fmt.Errorf("no such action %q", env.Spec.Action.Action)
+}
+
+func succeeded() api.JobResult { return api.JobResult{Status: job.Succeeded} }
+
+// waitFor waits for a file that the test writes.
+func waitFor(ctx context.Context, file string) error {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", filepath.Base(file), ctx.Err())
+		}
+	}
+}
+
+// deaf is a job that no interrupt ends, with one process in its group, and one in
+// a group of its own whose parent is gone.
+func deaf(env *job.Env) (api.JobResult, error) {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+	if err := sleeper(env, "child.pid"); err != nil {
+		return api.JobResult{}, err
+	}
+	orphan := exec.Command("sh", "-c", `setsid -f true 2>/dev/null; sleep 1000 & echo $! > "$0.new" && mv "$0.new" "$0"`, filepath.Join(env.Root, "orphan.pid"))
+	orphan.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := orphan.Run(); err != nil {
+		return api.JobResult{}, err
+	}
+	env.Log.Info("deaf")
+	select {}
+}
+
+func sleeper(env *job.Env, pidFile string) error {
+	command := exec.Command("sleep", "1000")
+	if err := command.Start(); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(env.Root, pidFile), []byte(strconv.Itoa(command.Process.Pid)), 0o600)
+}
+
+// states is a job that writes three versions of a state under the lock.
+func states(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	if _, found, err := env.API.GetState(ctx); err != nil || found {
+		return api.JobResult{}, fmt.Errorf("there is a state, or: %w", err)
+	}
+	if err := env.API.LockState(ctx, api.StateLock{ID: "lock-1", Info: []byte(`{}`)}); err != nil {
+		return api.JobResult{}, err
+	}
+	env.Log.Info("locked")
+	if file := env.Spec.Action.Env["file"]; file != "" {
+		if err := waitFor(ctx, filepath.Join(env.Root, file)); err != nil {
+			return api.JobResult{}, err
+		}
+	}
+	for serial := range int64(3) {
+		plain := fmt.Appendf(nil, "state %d", serial+1)
+		sealed, err := env.Key.Recipient().Seal(plain)
+		if err != nil {
+			return api.JobResult{}, err
+		}
+		if err := env.API.SpoolState(api.State{Serial: serial + 1, Lineage: "line", Digest: env.Key.Hash("state", plain), Sealed: sealed}); err != nil {
+			return api.JobResult{}, err
+		}
+	}
+	return succeeded(), env.API.UnlockState(ctx)
+}

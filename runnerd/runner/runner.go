@@ -1,0 +1,258 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+// Options say how a runner works.
+type Options struct {
+	// URL is that of the runner API: https://host:port.
+	URL string
+	// Dir is the runner's own directory; made when it is not there.
+	Dir string
+	// Name is for the log of this runner; empty means the name it registered under.
+	Name string
+	// Capacity is how many jobs may run at once; zero means 2.
+	Capacity int
+	// Token is the registration token; needed only the first time.
+	Token seal.Secret
+	// Version is this program's, for the control plane to see.
+	Version string
+	// Job is the command line of a job process; empty means this program with the
+	// argument "job".
+	Job []string
+	// PassEnv names variables that job processes get besides the usual ones.
+	PassEnv []string
+	// Abandon, when closed, ends Run at once, whatever still runs. Jobs go on.
+	Abandon <-chan struct{}
+	// Log takes what the operator of the runner reads; nil means slog.Default.
+	Log *slog.Logger
+	// Timing is zero for timing.Default.
+	Timing timing.Timing
+}
+
+func (o Options) complete() (Options, error) {
+	var err error
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return o, fmt.Errorf("find the runner's directory: %w", err)
+	}
+	if o.Capacity <= 0 {
+		o.Capacity = 2
+	}
+	if len(o.Job) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return o, fmt.Errorf("find the runner's own program: %w", err)
+		}
+		o.Job = []string{self, "job"}
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Timing == (timing.Timing{}) {
+		o.Timing = timing.Default()
+	}
+	return o, nil
+}
+
+// runner is one Run.
+type runner struct {
+	Options
+	log   *slog.Logger
+	line  *contact.Line
+	spool spool.Spool
+	quick *api.ClientWithResponses // calls that are answered at once
+	poll  *api.ClientWithResponses // lease
+	heavy *api.ClientWithResponses // states and results
+
+	mutex    sync.Mutex
+	attempts map[string]*attempt
+	lease    time.Duration // as the control plane last said
+	// changed has an element when an attempt has come or gone.
+	changed chan struct{}
+	// working counts the goroutines of attempts.
+	working sync.WaitGroup
+}
+
+// Run is a runner's life. When ctx ends it takes no more jobs, waits
+// timing.StopWait for those that run, and leaves the others running; the next Run
+// in the same directory adopts them. It gives an error only for what has to be
+// mended by a person: the directory, the key, the registration.
+func Run(ctx context.Context, options Options) error {
+	options, err := options.complete()
+	if err != nil {
+		return err
+	}
+	r := &runner{Options: options, log: options.Log, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1)}
+	r.line = &contact.Line{Log: r.log, URL: r.URL}
+	lock, err := r.claimDirectory()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	identity, err := r.identify(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.connect(identity); err != nil {
+		return err
+	}
+	r.log.Info("the runner works", "runner", identity.RunnerID, "name", identity.Name, "kind", identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
+	return r.work(ctx)
+}
+
+// claimDirectory makes the directory, and makes sure that no other runnerd uses it.
+func (r *runner) claimDirectory() (*os.File, error) {
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the runner's directory: %w", err)
+	}
+	lock, err := spool.TakeLock(filepath.Join(r.Dir, "runnerd.lock"))
+	if errors.Is(err, spool.ErrHeld) {
+		return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir", r.Dir)
+	}
+	return lock, err
+}
+
+func (r *runner) connect(identity identity) (err error) {
+	key := seal.NewSecret([]byte(identity.RunnerKey))
+	if r.quick, err = contact.NewClient(r.URL, key, r.Timing.Call); err != nil {
+		return err
+	}
+	if r.poll, err = contact.NewClient(r.URL, key, r.Timing.PollCall); err != nil {
+		return err
+	}
+	r.heavy, err = contact.NewClient(r.URL, key, r.Timing.Transfer)
+	return err
+}
+
+// work starts the loops and waits for them. Loops that take work end with ctx;
+// those that look after it end a little later.
+func (r *runner) work(ctx context.Context) error {
+	taking, stopTaking := context.WithCancel(ctx)
+	defer stopTaking()
+	after, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	if err := r.adopt(after); err != nil {
+		return err
+	}
+	var loops sync.WaitGroup
+	loops.Go(func() { r.leaseLoop(taking, after) })
+	loops.Go(func() { r.heartbeatLoop(after) })
+	select {
+	case <-ctx.Done():
+		r.windDown()
+	case <-r.Abandon:
+	}
+	stopTaking()
+	stop()
+	loops.Wait()
+	r.working.Wait()
+	return nil
+}
+
+// windDown waits for the attempts, for timing.StopWait at most.
+func (r *runner) windDown() {
+	limit := time.NewTimer(r.Timing.StopWait)
+	defer limit.Stop()
+	running := r.list()
+	if len(running) > 0 {
+		r.log.Info("stopping: no more jobs are taken; waiting for those that run", "jobs", len(running), "at_most", r.Timing.StopWait.String())
+	}
+	for len(running) > 0 {
+		select {
+		case <-running[0].gone:
+			running = r.list()
+		case <-limit.C:
+			r.log.Info("stopping: jobs go on without this process, and the next runnerd in this directory adopts them", "jobs", len(running), "dir", r.Dir)
+			return
+		case <-r.Abandon:
+			return
+		}
+	}
+}
+
+// enter notes an attempt; false when it is known already.
+func (r *runner) enter(a *attempt) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if _, known := r.attempts[a.name()]; known {
+		return false
+	}
+	r.attempts[a.name()] = a
+	return true
+}
+
+// leave forgets an attempt.
+func (r *runner) leave(a *attempt) {
+	r.mutex.Lock()
+	delete(r.attempts, a.name())
+	r.mutex.Unlock()
+	r.wake()
+}
+
+func (r *runner) list() []*attempt {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	var attempts []*attempt
+	for _, a := range r.attempts {
+		attempts = append(attempts, a)
+	}
+	return attempts
+}
+
+// free is how many more jobs may run. What has ended but is not delivered yet
+// takes no place.
+func (r *runner) free() int {
+	free := r.Capacity
+	for _, a := range r.list() {
+		if !a.isConcluded() {
+			free--
+		}
+	}
+	return max(free, 0)
+}
+
+// wake makes the lease loop look again.
+func (r *runner) wake() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (r *runner) setLease(seconds int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.lease = time.Duration(seconds) * time.Second
+}
+
+func (r *runner) beat() time.Duration {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.Timing.BeatWithin(r.lease)
+}
+
+// pace tries for as long as it takes. A key that the control plane does not know
+// now (401, 403) ends nothing: what is in the spool may be all there is.
+func (r *runner) pace() contact.Pace {
+	return contact.Pace{
+		First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line,
+		Final: func(refusal *contact.Refusal) bool {
+			return !refusal.Passing() && refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusForbidden
+		},
+	}
+}

@@ -1,0 +1,752 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// working is a runner in this process.
+type working struct {
+	stop    context.CancelFunc
+	abandon chan struct{}
+	ended   chan error
+}
+
+func work(t *testing.T, s *server, dir string, change ...func(*runner.Options)) *working {
+	ctx, stop := context.WithCancel(t.Context())
+	w := &working{stop: stop, abandon: make(chan struct{}), ended: make(chan error, 1)}
+	options := testOptions(s.http.URL, dir)
+	options.Abandon = w.abandon
+	options.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	for _, apply := range change {
+		apply(&options)
+	}
+	go func() { w.ended <- runner.Run(ctx, options) }()
+	t.Cleanup(func() { w.end(t) })
+	return w
+}
+
+// end stops the runner; its jobs go on if they last.
+func (w *working) end(t *testing.T) {
+	if w.ended == nil {
+		return
+	}
+	w.stop()
+	select {
+	case err := <-w.ended:
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("the runner ended with %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the runner does not end")
+	}
+	w.ended = nil
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	limit := time.After(60 * time.Second)
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-limit:
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func spoolIsEmpty(t *testing.T, dir string) {
+	t.Helper()
+	eventually(t, "the spool is empty", func() bool {
+		entries, err := os.ReadDir(filepath.Join(dir, "spool"))
+		return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
+	})
+}
+
+func touch(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (j *served) ended() bool { return j.result != nil }
+
+func TestRegisterLeaseAcceptRunResult(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "log", map[string]string{"lines": "1200"})
+	w := work(t, s, dir)
+	s.until("the result is there", job.ended)
+	spoolIsEmpty(t, dir)
+	w.end(t)
+
+	if diff := cmp.Diff(api.JobResult{Status: "succeeded"}, *job.result); diff != "" {
+		t.Error(diff)
+	}
+	if got := job.messages(); len(got) != 1200 || got[0] != "line 0" || got[1199] != "line 1199" {
+		t.Errorf("%d lines came", len(got))
+	}
+	if len(job.lines) < 3 {
+		t.Errorf("1200 lines came in %d chunks", len(job.lines))
+	}
+	key, err := seal.LoadIdentity(runner.KeyFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.recipient != key.Recipient().String() {
+		t.Error("registered with another key than the one on disk")
+	}
+	info, err := os.Stat(filepath.Join(dir, "runner.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("runner.json: %v %v", info.Mode(), err)
+	}
+	// A second life needs no token, and registers no more.
+	second := s.enqueue("job_2", "log", map[string]string{"lines": "1"})
+	work(t, s, dir, func(o *runner.Options) { o.Token = seal.Secret{} })
+	s.until("the second result is there", second.ended)
+}
+
+func TestRegistrationIsRefused(t *testing.T) {
+	s := newServer(t)
+	for name, test := range map[string]struct{ token, want string }{
+		"wrong token": {"wrong", "make a new one"},
+		"no token":    {"", "NUON_REGISTRATION_TOKEN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := testOptions(s.http.URL, t.TempDir())
+			options.Token = seal.NewSecret([]byte(test.token))
+			err := runner.Run(t.Context(), options)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("used token", func(t *testing.T) {
+		work(t, s, t.TempDir())
+		s.until("the token is used", func() bool { return s.token == "" })
+		err := runner.Run(t.Context(), testOptions(s.http.URL, t.TempDir()))
+		if err == nil || !strings.Contains(err.Error(), "token_used") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestALostInstallKeyIsNotReplaced(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	w := work(t, s, dir)
+	eventually(t, "it is registered", func() bool { _, err := os.Stat(filepath.Join(dir, "runner.json")); return err == nil })
+	w.end(t)
+	if err := os.Remove(runner.KeyFile(dir)); err != nil {
+		t.Fatal(err)
+	}
+	err := runner.Run(t.Context(), testOptions(s.http.URL, dir))
+	if err == nil || !strings.Contains(err.Error(), "install key cannot be used") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTwoRunnersInOneDirectory(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	work(t, s, dir)
+	s.until("the first has registered", func() bool { return s.token == "" })
+	err := runner.Run(t.Context(), testOptions(s.http.URL, dir))
+	if err == nil || !strings.Contains(err.Error(), "another runnerd works in") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCapacity(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	var jobs []*served
+	for i := range 5 {
+		jobs = append(jobs, s.enqueue(fmt.Sprintf("job_%d", i), "wait and succeed", map[string]string{"file": "go"}))
+	}
+	work(t, s, dir)
+	s.until("two have begun", func() bool { return len(jobs[0].lines) > 0 && len(jobs[1].lines) > 0 })
+	s.until("some beats have passed", func() bool { return jobs[0].beats >= 3 })
+	s.with(func() {
+		running := 0
+		for _, job := range jobs {
+			if job.accepted {
+				running++
+			}
+		}
+		if running != 2 {
+			t.Errorf("%d run at once, 2 may", running)
+		}
+	})
+	touch(t, dir, "go")
+	s.until("all are done", func() bool {
+		return !slices.ContainsFunc(jobs, func(j *served) bool { return !j.ended() })
+	})
+}
+
+// Every second call fails before or after the server has done what was asked.
+func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	var n atomic.Int64
+	s.setTrouble(func(r *http.Request, after bool) int {
+		if after && strings.HasSuffix(r.URL.Path, "/lease") {
+			return 0 // offers that are lost come again under another number
+		}
+		switch n.Add(1) % 7 {
+		case 1:
+			return http.StatusBadGateway
+		case 3:
+			return noAnswer
+		case 5:
+			if after {
+				return http.StatusInternalServerError
+			}
+		}
+		return 0
+	})
+	log := s.enqueue("job_log", "log", map[string]string{"lines": "3000"})
+	states := s.enqueue("job_states", "states", nil)
+	// A registration whose answer is lost cannot be repeated, so it gets none of this.
+	alreadyRegistered(t, s, dir)
+	work(t, s, dir)
+	s.until("both are done", func() bool { return log.ended() && states.ended() })
+	s.setTrouble(nil)
+	spoolIsEmpty(t, dir)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	got := log.messages()
+	for i := range 3000 {
+		if i >= len(got) || got[i] != fmt.Sprintf("line %d", i) {
+			t.Fatalf("%d lines came; line %d is wrong", len(got), i)
+		}
+	}
+	if log.result.Status != "succeeded" || states.result.Status != "succeeded" {
+		t.Errorf("results: %+v %+v", log.result, states.result)
+	}
+	if len(states.states) != 3 || states.states[2].Serial != 3 || states.locked {
+		t.Errorf("states: %d, locked: %v", len(states.states), states.locked)
+	}
+}
+
+func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "states", nil)
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	important := slices.DeleteFunc(slices.Clone(job.order), func(what string) bool { return what == "log" })
+	if diff := cmp.Diff([]string{"state", "state", "state", "unlock", "result"}, important); diff != "" {
+		t.Error(diff)
+	}
+	key, err := seal.LoadIdentity(runner.KeyFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := key.Open(job.states[2].Sealed)
+	if err != nil || string(plain.Reveal()) != "state 3" {
+		t.Errorf("the last state: %v", err)
+	}
+}
+
+// A job in flight finishes while the control plane is away, and all arrives later.
+func TestOutageDuringAJob(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "states", map[string]string{"file": "go"})
+	work(t, s, dir)
+	s.until("it holds the lock", func() bool { return job.locked && len(job.lines) > 0 })
+	s.setTrouble(func(*http.Request, bool) int { return noAnswer })
+	touch(t, dir, "go")
+	results, err := filepath.Glob(filepath.Join(dir, "spool", "*", "result.json"))
+	eventually(t, "the job has ended", func() bool {
+		results, err = filepath.Glob(filepath.Join(dir, "spool", "*", "result.json"))
+		return err != nil || len(results) == 1
+	})
+	s.with(func() {
+		if job.ended() || len(job.states) > 0 {
+			t.Error("something came through")
+		}
+	})
+	s.setTrouble(nil)
+	s.until("the result is there", job.ended)
+	spoolIsEmpty(t, dir)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if job.result.Status != "succeeded" || len(job.states) != 3 || job.locked {
+		t.Errorf("result %+v, %d states, locked %v", job.result, len(job.states), job.locked)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	for name, test := range map[string]struct{ do, status, text string }{
+		"graceful":    {"wait", "cancelled", "wait for never"},
+		"done before": {"finish in spite of the interrupt", "succeeded", ""},
+		"hard":        {"deaf", "cancelled", "all its processes were killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			job := s.enqueue("job_1", test.do, map[string]string{"file": "never"})
+			work(t, s, dir)
+			s.until("it runs", func() bool { return len(job.lines) > 0 })
+			s.with(func() { job.cancel = true })
+			s.until("the result is there", job.ended)
+			if string(job.result.Status) != test.status || !strings.Contains(job.result.Error, test.text) {
+				t.Errorf("got %+v", job.result)
+			}
+			if test.do == "deaf" {
+				isGone(t, dir, "child.pid")
+				isGone(t, dir, "orphan.pid")
+			}
+		})
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	for do, text := range map[string]string{"wait": "was interrupted: wait for never", "deaf": "all its processes were killed"} {
+		t.Run(do, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			job := s.enqueue("job_1", do, map[string]string{"file": "never"})
+			s.with(func() { job.spec.TimeoutSeconds = 1 })
+			work(t, s, dir)
+			s.until("the result is there", job.ended)
+			if job.result.Status != "failed" || !strings.Contains(job.result.Error, "longer than its limit of 1s") || !strings.Contains(job.result.Error, text) {
+				t.Errorf("got %+v", job.result)
+			}
+		})
+	}
+}
+
+// isGone checks a process whose number a job has written down.
+func isGone(t *testing.T, dir, file string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("%s: process %d still runs: %s", file, pid, stat)
+	}
+}
+
+func TestNothingOfAJobOutlivesIt(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "leave a process behind", nil)
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	isGone(t, dir, "left.pid")
+}
+
+// runnerd as a program of its own, to be killed.
+func startProgram(t *testing.T, s *server, dir string) *exec.Cmd {
+	t.Helper()
+	options := testOptions(s.http.URL, dir)
+	command := exec.Command(options.Job[0], "run", s.http.URL, dir)
+	command.Stderr = os.Stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
+	return command
+}
+
+func TestKilledRunnerdIsFollowedByOneThatAdopts(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	first := startProgram(t, s, dir)
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	pid := pidOfJob(t, dir)
+	_ = first.Process.Kill()
+	_ = first.Wait()
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Fatalf("the job died with its runnerd: %v", err)
+	}
+	var before int
+	s.with(func() { before = job.beats })
+	startProgram(t, s, dir)
+	s.until("the next runnerd keeps its lease", func() bool { return job.beats > before })
+	touch(t, dir, "go")
+	s.until("the result is there", job.ended)
+	spoolIsEmpty(t, dir)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if diff := cmp.Diff([]string{"waiting", "waited"}, job.messages()); diff != "" || job.result.Status != "succeeded" {
+		t.Errorf("%+v\n%s", job.result, diff)
+	}
+}
+
+func pidOfJob(t *testing.T, dir string) (pid int) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "spool", "job_1.1", "process.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(string(content), `{"pid":%d`, &pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// The job ends while no runnerd is there, and the log is shipped in part twice.
+func TestResultWaitsForTheNextRunnerd(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	first := startProgram(t, s, dir)
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	_ = first.Process.Kill()
+	_ = first.Wait()
+	touch(t, dir, "go")
+	eventually(t, "the job has ended", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "spool", "job_1.1", "result.json"))
+		return err == nil
+	})
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	if got := job.messages(); !slices.Equal(got, []string{"waiting", "waited"}) {
+		t.Errorf("log: %q", got)
+	}
+}
+
+func TestAStoppedRunnerLeavesItsJobs(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	w := work(t, s, dir)
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	w.end(t)
+	if job.ended() {
+		t.Fatalf("got %+v", job.result)
+	}
+	touch(t, dir, "go")
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	if job.result.Status != "succeeded" {
+		t.Errorf("got %+v", job.result)
+	}
+}
+
+func TestAStoppedRunnerWaitsForWhatEndsSoon(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	w := work(t, s, dir, func(o *runner.Options) { o.Timing.StopWait = time.Hour })
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	w.stop()
+	touch(t, dir, "go")
+	w.end(t)
+	s.with(func() {
+		if !job.ended() {
+			t.Error("it did not wait")
+		}
+	})
+}
+
+func TestTheSecondSignalEndsAtOnce(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "wait", map[string]string{"file": "go"})
+	w := work(t, s, dir, func(o *runner.Options) { o.Timing.StopWait = time.Hour })
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	close(w.abandon)
+	w.end(t)
+	if err := syscall.Kill(-pidOfJob(t, dir), syscall.SIGKILL); err != nil {
+		t.Errorf("the job did not go on: %v", err)
+	}
+}
+
+func TestKilledJobIsLost(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "deaf", nil)
+	work(t, s, dir)
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the result is there", job.ended)
+	if job.result.Status != "lost" || !strings.Contains(job.result.Error, "nothing more runs here") {
+		t.Errorf("got %+v", job.result)
+	}
+	// Which is true: what it had started is gone too.
+	isGone(t, dir, "child.pid")
+	isGone(t, dir, "orphan.pid")
+}
+
+func TestASupersededAttemptDelivers(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	work(t, s, dir)
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.with(func() { job.superseded = true })
+	beats := 0
+	s.with(func() { beats = job.beats })
+	s.until("it was told", func() bool { return job.beats > beats+1 })
+	touch(t, dir, "go")
+	s.until("the result is there", job.ended)
+	if job.result.Status != "succeeded" {
+		t.Errorf("got %+v", job.result)
+	}
+}
+
+func TestSecretsStayInTheJob(t *testing.T) {
+	for do, want := range map[string]string{
+		"secrets": "cannot log in with (sensitive); change it",
+		"panic":   "crashed",
+		"crash":   "ended without a result",
+	} {
+		t.Run(do, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			job := s.enqueue("job_1", do, nil)
+			work(t, s, dir)
+			s.until("the result is there", job.ended)
+			if !strings.Contains(job.result.Error, want) {
+				t.Errorf("got %+v", job.result)
+			}
+			log := strings.Join(job.messages(), "\n")
+			if strings.Contains(log+job.result.Error, "hunter2") {
+				t.Errorf("the secret got out: %s\n%s", log, job.result.Error)
+			}
+			for _, line := range map[string][]string{
+				"secrets": {"the password is (sensitive)", "a library prints (sensitive)"},
+				"panic":   {"with (sensitive)", "program_test.go"},
+				"crash":   {"its value is left out", "program_test.go"},
+			}[do] {
+				if !strings.Contains(log, line) {
+					t.Errorf("the log lacks %q:\n%s", line, log)
+				}
+			}
+		})
+	}
+}
+
+func TestTheEnvironmentIsClean(t *testing.T) {
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "not-for-jobs")
+	t.Setenv("NUON_REGISTRATION_TOKEN", "not-for-jobs")
+	t.Setenv("NUON_REGISTRY_PASSWORD", "registry-password")
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "environment", nil)
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	log := strings.Join(job.messages(), "\n")
+	for _, bad := range []string{"not-for-jobs", "registry-password", "attempt-token", "NUON_JOB_TOKEN"} {
+		if strings.Contains(log, bad) {
+			t.Errorf("the environment has %q:\n%s", bad, log)
+		}
+	}
+	if !strings.Contains(log, "PATH=") {
+		t.Errorf("the environment lacks PATH:\n%s", log)
+	}
+}
+
+func TestOffersThatAreNone(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	s.with(func() {
+		bad := &served{spec: api.JobSpec{Job: "../../etc", Attempt: 1}}
+		s.queue = append(s.queue, bad)
+	})
+	good := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+	work(t, s, dir)
+	s.until("the good one is done", good.ended)
+	if _, err := os.Stat(filepath.Join(dir, "..", "etc")); err == nil {
+		t.Error("the runner left its directory")
+	}
+}
+
+func TestAnOfferThatIsGone(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	gone := s.enqueue("job_gone", "log", nil)
+	s.setTrouble(func(r *http.Request, after bool) int {
+		if !after && strings.HasSuffix(r.URL.Path, "job_gone/attempts/1/accept") {
+			return http.StatusConflict
+		}
+		return 0
+	})
+	work(t, s, dir)
+	s.until("it was offered", func() bool { return gone.offered })
+	next := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+	s.until("the next is done", next.ended)
+	spoolIsEmpty(t, dir)
+	if gone.results > 0 || gone.accepted {
+		t.Errorf("got %+v", gone)
+	}
+}
+
+// The answer to accept is lost, and the next one says that the offer is gone.
+func TestAnAcceptThatWasNotHeardIsGivenBack(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "log", nil)
+	var tries atomic.Int64
+	s.setTrouble(func(r *http.Request, after bool) int {
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/accept"):
+			return 0
+		case after:
+			return noAnswer
+		case tries.Add(1) > 1:
+			return http.StatusConflict
+		}
+		return 0
+	})
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	if job.result.Status != "lost" || !strings.Contains(job.result.Error, "nothing of it ran") {
+		t.Errorf("got %+v", job.result)
+	}
+	spoolIsEmpty(t, dir)
+}
+
+// What the server refuses for good is kept, and a refused state is no success.
+func TestARefusedStateIsKept(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "states", nil)
+	s.setTrouble(func(r *http.Request, after bool) int {
+		if !after && r.Method == "POST" && strings.HasSuffix(r.URL.Path, "/state") {
+			return http.StatusConflict
+		}
+		return 0
+	})
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	if job.result.Status != "failed" || !strings.Contains(job.result.Error, "refused Terraform state") {
+		t.Errorf("got %+v", job.result)
+	}
+	spoolIsEmpty(t, dir)
+	kept, err := filepath.Glob(filepath.Join(dir, "refused", "job_1.1-*", "state", "*.refused"))
+	if err != nil || len(kept) != 3 {
+		t.Errorf("kept: %v %v", kept, err)
+	}
+}
+
+func TestALockedStateNamesItsHolder(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	holder := s.enqueue("job_holder", "states", map[string]string{"file": "go"})
+	work(t, s, dir)
+	s.until("one holds the lock", func() bool { return holder.locked })
+	other := s.enqueue("job_1", "states", nil)
+	s.until("the other is done", other.ended)
+	if other.result.Status != "failed" || !strings.Contains(other.result.Error, "locked by job_holder") {
+		t.Errorf("got %+v", other.result)
+	}
+	touch(t, dir, "go")
+	s.until("the holder is done", holder.ended)
+}
+
+// alreadyRegistered gives dir what a registration would have left, for a server that has
+// offered job to it.
+func alreadyRegistered(t *testing.T, s *server, dir string) spool.Spool {
+	t.Helper()
+	s.with(func() { s.token = "" })
+	if err := os.WriteFile(filepath.Join(dir, "runner.json"), []byte(`{"runner_id":"run_1","runner_key":"key-of-the-runner"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := seal.CreateIdentity(runner.KeyFile(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return spool.Spool{Root: dir}
+}
+
+// What a runnerd that was killed at some point leaves, and what the next makes of it.
+func TestAdopt(t *testing.T) {
+	soon := time.Now().Add(time.Minute)
+	for name, test := range map[string]struct {
+		record   spool.Record
+		prepare  func(spool.Attempt) error
+		accepted bool
+		status   api.JobResultStatus
+		text     string
+	}{
+		"before it accepted": {
+			record: spool.Record{AcceptBy: soon}, status: "succeeded",
+		},
+		"while it accepted, too late": {
+			record: spool.Record{}, accepted: true, status: "lost", text: "nothing of it ran",
+		},
+		"before it started the process": {
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "succeeded",
+		},
+		"as it started the process": {
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "lost", text: "nothing more runs here",
+			prepare: func(a spool.Attempt) error { return a.MarkStarted(time.Now()) },
+		},
+		"after the process ended": {
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "stale", text: "moved",
+			prepare: func(a spool.Attempt) error {
+				return errors.Join(a.MarkStarted(time.Now()), a.SaveResult(api.JobResult{Status: "stale", Error: "moved"}))
+			},
+		},
+		"after the process was killed": {
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "cancelled", text: "were killed",
+			prepare: func(a spool.Attempt) error {
+				return errors.Join(a.MarkStarted(time.Now()), a.SaveEnding(spool.Ending{Reason: spool.ReasonCancel, Killed: true}))
+			},
+		},
+		"with a broken result": {
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "failed", text: "cannot be used",
+			prepare: func(a spool.Attempt) error {
+				return errors.Join(a.MarkStarted(time.Now()), os.WriteFile(filepath.Join(a.Dir, "result.json"), []byte("nonsense"), 0o600))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+			s.with(func() { s.queue, job.offered, job.offeredAt, job.accepted = nil, true, time.Now(), test.accepted })
+			test.record.Job, test.record.Attempt, test.record.Kind = "job_1", 1, "action"
+			attempt, err := alreadyRegistered(t, s, dir).Create(test.record)
+			if err == nil && test.prepare != nil {
+				err = test.prepare(attempt)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			work(t, s, dir)
+			s.until("the result is there", job.ended)
+			if job.result.Status != test.status || !strings.Contains(job.result.Error, test.text) {
+				t.Errorf("got %+v", job.result)
+			}
+			spoolIsEmpty(t, dir)
+		})
+	}
+}
+
+// A result that the server cannot take does not leave the job without an end.
+func TestAnUnusableResultIsReplaced(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+	var tries atomic.Int64
+	s.setTrouble(func(r *http.Request, after bool) int {
+		if !after && strings.HasSuffix(r.URL.Path, "/result") && tries.Add(1) == 1 {
+			return http.StatusUnprocessableEntity
+		}
+		return 0
+	})
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	if job.result.Status != "failed" || !strings.Contains(job.result.Error, "ended as succeeded") {
+		t.Errorf("got %+v", job.result)
+	}
+	spoolIsEmpty(t, dir)
+	if kept, err := filepath.Glob(filepath.Join(dir, "refused", "job_1.1-*", "result.json")); err != nil || len(kept) != 1 {
+		t.Errorf("kept: %v %v", kept, err)
+	}
+}

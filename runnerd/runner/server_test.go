@@ -1,0 +1,425 @@
+package runner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// server is a control plane as a runner sees it: it keeps what it is told, and
+// fails the test when that breaks the contract.
+type server struct {
+	t    *testing.T
+	http *httptest.Server
+
+	mutex     sync.Mutex
+	changed   chan struct{} // closed and made anew at every change
+	token     string        // the registration token, empty once it was used
+	key       string
+	recipient string
+	queue     []*served
+	known     map[string]*served
+	// trouble, when set, may answer a call in place of the server. after says that
+	// the server has already done what was asked.
+	trouble func(r *http.Request, after bool) (status int)
+	calls   []string
+}
+
+// served is one attempt as the server sees it.
+type served struct {
+	spec       api.JobSpec
+	offered    bool
+	offeredAt  time.Time
+	accepted   bool
+	cancel     bool
+	superseded bool
+	beats      int
+	locked     bool
+	states     []api.State
+	lines      map[int64][]api.LogLine
+	result     *api.JobResult
+	results    int
+	order      []string // of arrival: state, unlock, log, result
+}
+
+func newServer(t *testing.T) *server {
+	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", known: map[string]*served{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /runner/v1/register", s.register)
+	mux.HandleFunc("POST /runner/v1/lease", s.lease)
+	mux.HandleFunc("POST /runner/v1/heartbeat", s.heartbeat)
+	const attempt = "/runner/v1/jobs/{job}/attempts/{attempt}"
+	for route, handle := range map[string]func(*served, http.ResponseWriter, *http.Request){
+		"POST " + attempt + "/accept":       s.accept,
+		"GET " + attempt + "/spec":          s.spec,
+		"POST " + attempt + "/logs":         s.logs,
+		"POST " + attempt + "/result":       s.result,
+		"GET " + attempt + "/state":         s.getState,
+		"POST " + attempt + "/state":        s.putState,
+		"POST " + attempt + "/state/lock":   s.lock,
+		"DELETE " + attempt + "/state/lock": s.unlock,
+	} {
+		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
+			s.mutex.Lock()
+			defer s.mutex.Unlock()
+			job := s.known[r.PathValue("job")+"/"+r.PathValue("attempt")]
+			if job == nil {
+				problem(w, http.StatusNotFound, "unknown_attempt")
+				return
+			}
+			handle(job, w, r)
+			s.note()
+		})
+	}
+	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.inTrouble(w, r, false) {
+			return
+		}
+		recorder := httptest.NewRecorder()
+		mux.ServeHTTP(recorder, r)
+		if s.inTrouble(w, r, true) {
+			return
+		}
+		for name, values := range recorder.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(recorder.Code)
+		_, _ = w.Write(recorder.Body.Bytes())
+	}))
+	t.Cleanup(s.http.Close)
+	return s
+}
+
+// noAnswer is the status for which the connection is cut.
+const noAnswer = -1
+
+func (s *server) inTrouble(w http.ResponseWriter, r *http.Request, after bool) bool {
+	s.mutex.Lock()
+	trouble := s.trouble
+	if !after {
+		s.calls = append(s.calls, r.Method+" "+r.URL.Path)
+	}
+	s.mutex.Unlock()
+	if trouble == nil {
+		return false
+	}
+	switch status := trouble(r, after); status {
+	case 0:
+		return false
+	case noAnswer:
+		panic(http.ErrAbortHandler)
+	default:
+		problem(w, status, "trouble")
+		return true
+	}
+}
+
+func (s *server) setTrouble(trouble func(r *http.Request, after bool) int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.trouble = trouble
+}
+
+func problem(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(api.Problem{Type: "about:blank", Title: "the server says " + code, Status: status, Code: code})
+}
+
+func answer(w http.ResponseWriter, content any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(content)
+}
+
+// note tells waiters that something changed; under the mutex.
+func (s *server) note() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *server) authorised(w http.ResponseWriter, r *http.Request, tokens ...string) bool {
+	for _, token := range tokens {
+		if r.Header.Get("Authorization") == "Bearer "+token {
+			return true
+		}
+	}
+	problem(w, http.StatusUnauthorized, "unknown_token")
+	return false
+}
+
+func read[T any](t *testing.T, r *http.Request) (content T) {
+	if err := json.NewDecoder(r.Body).Decode(&content); err != nil {
+		t.Errorf("%s %s: the body is not what the contract says: %v", r.Method, r.URL.Path, err)
+	}
+	return content
+}
+
+func (s *server) register(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.token == "" || !s.authorised(w, r, s.token) {
+		if s.token == "" {
+			problem(w, http.StatusUnauthorized, "token_used")
+		}
+		return
+	}
+	s.token = ""
+	s.recipient = read[api.Registration](s.t, r).Recipient
+	s.note()
+	answer(w, api.Registered{RunnerID: "run_1", RunnerKey: s.key, Name: "local", Kind: "install"})
+}
+
+func (s *server) lease(w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, s.key) {
+		return
+	}
+	request := read[api.LeaseRequest](s.t, r)
+	if request.Free < 1 {
+		s.t.Error("asked for work without room for it")
+	}
+	hold := time.After(300 * time.Millisecond)
+	for {
+		s.mutex.Lock()
+		offers := []api.Offer{}
+		s.offerAgain()
+		for len(s.queue) > 0 && len(offers) < request.Free {
+			job := s.queue[0]
+			s.queue, job.offered, job.offeredAt = s.queue[1:], true, time.Now()
+			offers = append(offers, api.Offer{Job: job.spec.Job, Attempt: job.spec.Attempt, Kind: string(job.spec.Kind), AcceptWithinSeconds: 5})
+		}
+		changed := s.changed
+		s.mutex.Unlock()
+		if len(offers) > 0 {
+			s.with(func() {})
+			answer(w, api.Offers{Offers: offers})
+			return
+		}
+		select {
+		case <-changed:
+		case <-hold:
+			answer(w, api.Offers{Offers: offers})
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// offerAgain takes back offers that nobody has accepted: their answer went to a
+// runner that had hung up. A real server gives them another attempt number.
+func (s *server) offerAgain() {
+	for _, job := range s.known {
+		if job.offered && !job.accepted && time.Since(job.offeredAt) > time.Second {
+			job.offered, s.queue = false, append(s.queue, job)
+		}
+	}
+}
+
+func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.authorised(w, r, s.key) {
+		return
+	}
+	orders := api.HeartbeatAnswer{Attempts: []api.AttemptOrder{}, LeaseSeconds: 60}
+	for _, ref := range read[api.Heartbeat](s.t, r).Attempts {
+		job := s.known[ref.Job+"/"+strconv.Itoa(ref.Attempt)]
+		if job == nil || !job.accepted {
+			s.t.Errorf("heartbeat for %v, which was not accepted", ref)
+			continue
+		}
+		job.beats++
+		orders.Attempts = append(orders.Attempts, api.AttemptOrder{Job: ref.Job, Attempt: ref.Attempt, Cancel: job.cancel, Superseded: job.superseded})
+	}
+	s.note()
+	answer(w, orders)
+}
+
+func (s *server) accept(job *served, w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, s.key) {
+		return
+	}
+	if !job.offered || job.result != nil {
+		problem(w, http.StatusConflict, "offer_gone")
+		return
+	}
+	job.accepted = true
+	answer(w, api.Accepted{Token: attemptToken(job), LeaseSeconds: 60})
+}
+
+func attemptToken(job *served) string { return "attempt-token-" + job.spec.Job }
+
+func (s *server) spec(job *served, w http.ResponseWriter, r *http.Request) {
+	if !job.accepted {
+		s.t.Error("a process asked for its spec before the offer was accepted")
+	}
+	if s.authorised(w, r, attemptToken(job)) {
+		answer(w, job.spec)
+	}
+}
+
+func (s *server) logs(job *served, w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, s.key) {
+		return
+	}
+	if job.result != nil {
+		s.t.Error("log lines came after the result")
+	}
+	for _, chunk := range read[api.LogBatch](s.t, r).Chunks {
+		if had, there := job.lines[chunk.Seq]; there {
+			if diff := cmp.Diff(had, chunk.Lines); diff != "" {
+				s.t.Errorf("chunk %d came twice and differs:\n%s", chunk.Seq, diff)
+			}
+			continue
+		}
+		if chunk.Seq != int64(len(job.lines))+1 {
+			s.t.Errorf("chunk %d came after %d chunks", chunk.Seq, len(job.lines))
+		}
+		if len(chunk.Lines) > 500 {
+			s.t.Errorf("chunk %d has %d lines", chunk.Seq, len(chunk.Lines))
+		}
+		job.lines[chunk.Seq] = chunk.Lines
+		job.order = append(job.order, "log")
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *server) result(job *served, w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, s.key) {
+		return
+	}
+	result := read[api.JobResult](s.t, r)
+	job.results++
+	if job.result != nil {
+		if diff := cmp.Diff(*job.result, result); diff != "" {
+			s.t.Errorf("a second result differs:\n%s", diff)
+		}
+	} else {
+		job.result = &result
+		job.order = append(job.order, "result")
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *server) getState(job *served, w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, attemptToken(job)) {
+		return
+	}
+	if len(job.states) == 0 {
+		problem(w, http.StatusNotFound, "no_state")
+		return
+	}
+	answer(w, job.states[len(job.states)-1])
+}
+
+func (s *server) putState(job *served, w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, s.key, attemptToken(job)) {
+		return
+	}
+	state := read[api.State](s.t, r)
+	for _, had := range job.states {
+		if had.Serial == state.Serial && had.Digest == state.Digest {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+	}
+	if job.result != nil {
+		s.t.Error("a state came after the result")
+	}
+	job.states = append(job.states, state)
+	job.order = append(job.order, "state")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *server) lock(job *served, w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, attemptToken(job)) {
+		return
+	}
+	for _, other := range s.known {
+		if other != job && other.locked {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusLocked)
+			_ = json.NewEncoder(w).Encode(api.StateLock{ID: "lock-of-" + other.spec.Job, Info: json.RawMessage(`{}`), Holder: other.spec.Job})
+			return
+		}
+	}
+	job.locked = true
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *server) unlock(job *served, w http.ResponseWriter, r *http.Request) {
+	if !s.authorised(w, r, s.key, attemptToken(job)) {
+		return
+	}
+	job.locked = false
+	job.order = append(job.order, "unlock")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// enqueue gives the runner something to do: what the test handler named by do does.
+func (s *server) enqueue(job, do string, env map[string]string) *served {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	entry := &served{
+		spec:  api.JobSpec{Job: job, Attempt: 1, Kind: api.JobSpecKindAction, Org: "org", TimeoutSeconds: 600, Action: api.ActionSpec{Action: do, Env: env}},
+		lines: map[int64][]api.LogLine{},
+	}
+	s.known[fmt.Sprintf("%s/%d", job, 1)] = entry
+	s.queue = append(s.queue, entry)
+	s.note()
+	return entry
+}
+
+// with reads or changes what the server knows.
+func (s *server) with(do func()) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	do()
+	s.note()
+}
+
+// until waits for what the server sees.
+func (s *server) until(what string, holds func() bool) {
+	s.t.Helper()
+	limit := time.After(60 * time.Second)
+	for {
+		s.mutex.Lock()
+		held, changed := holds(), s.changed
+		s.mutex.Unlock()
+		if held {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			s.t.Fatalf("waited in vain until %s; calls: %v", what, s.last(40))
+		}
+	}
+}
+
+func (s *server) last(n int) []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Clone(s.calls[max(0, len(s.calls)-n):])
+}
+
+// messages gives the log as a reader sees it; under the mutex.
+func (j *served) messages() []string {
+	var messages []string
+	for seq := range len(j.lines) {
+		for _, line := range j.lines[int64(seq+1)] {
+			messages = append(messages, line.M)
+		}
+	}
+	return messages
+}

@@ -1,0 +1,243 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// chunksPerCall is how many chunks of a log one call carries.
+const chunksPerCall = 8
+
+// shipper delivers what the spool of one attempt holds.
+type shipper struct {
+	*attempt
+	chunks *spool.Chunks
+	// deaf: the server takes no more lines of this log.
+	deaf bool
+}
+
+// shipLoop delivers: states before lines, because they are worth more; lines as
+// they come; and when the job is concluded the result, last. It waits for time to
+// gather lines, or for the conclusion. Then the directory goes. It ends early
+// with ctx, and the next runnerd goes on where it was.
+func (a *attempt) shipLoop(ctx context.Context) {
+	s := &shipper{attempt: a}
+	defer func() {
+		if s.chunks != nil {
+			_ = s.chunks.Close()
+		}
+	}()
+	gather := time.NewTicker(a.runner.Timing.Gather)
+	defer gather.Stop()
+	concluded := a.concluded
+	for {
+		// Looked at first: what is in the spool after it is all there will be.
+		last := a.isConcluded()
+		done, err := s.ship(ctx, last)
+		if ctx.Err() != nil || done {
+			return
+		}
+		if err != nil {
+			// The server is tried again within ship; this is the disk.
+			a.log.Error("cannot deliver what the job left; trying again", "error", err)
+			contact.Pause(ctx, a.runner.Timing.Beat)
+		}
+		select {
+		case <-gather.C:
+		case <-concluded:
+			concluded = nil
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ship delivers once what is there; true when nothing is left of the attempt.
+func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
+	if s.isAccepted() {
+		if err := s.shipStates(ctx); err != nil {
+			return false, err
+		}
+		if err := s.shipUnlock(ctx); err != nil {
+			return false, err
+		}
+		if err := s.shipLines(ctx, last); err != nil {
+			return false, err
+		}
+	}
+	if !last {
+		return false, nil
+	}
+	err := s.shipResult(ctx)
+	return err == nil, err
+}
+
+func (s *shipper) shipStates(ctx context.Context) error {
+	files, err := s.dir.States()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		state, found, err := spool.LoadState(file)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		err = contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
+			answer, err := s.runner.heavy.PutStateWithResponse(ctx, s.record.Job, s.record.Attempt, state)
+			if err != nil {
+				return err
+			}
+			return contact.Check("deliver a state of "+s.name(), answer.HTTPResponse, answer.Body)
+		})
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			err = spool.StateDone(file)
+		default:
+			s.log.Error("the control plane refuses a state version; it is kept", "serial", state.Serial, "error", err)
+			err = spool.RefuseState(file)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shipUnlock frees the state lock where the job process could not. It comes after
+// the states, so whoever has the lock next reads them.
+func (s *shipper) shipUnlock(ctx context.Context) error {
+	if !s.dir.UnlockAsked() {
+		return nil
+	}
+	err := contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
+		answer, err := s.runner.quick.UnlockStateWithResponse(ctx, s.record.Job, s.record.Attempt)
+		if err != nil {
+			return err
+		}
+		return contact.Check("unlock the state of "+s.name(), answer.HTTPResponse, answer.Body)
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		s.log.Warn("the control plane does not free the state lock now; it does when it gets the result", "error", err)
+	}
+	return s.dir.UnlockDone()
+}
+
+func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
+	if s.chunks == nil {
+		if s.chunks, err = s.dir.Chunks(); err != nil {
+			return err
+		}
+	}
+	for !s.deaf {
+		chunks, err := s.chunks.Next(chunksPerCall, last)
+		if err != nil || len(chunks) == 0 {
+			return err
+		}
+		err = contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
+			answer, err := s.runner.quick.AppendLogsWithResponse(ctx, s.record.Job, s.record.Attempt, api.LogBatch{Chunks: chunks})
+			if err != nil {
+				return err
+			}
+			return contact.Check("deliver the log of "+s.name(), answer.HTTPResponse, answer.Body)
+		})
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			s.log.Error("the control plane takes no more lines of this job's log", "error", err)
+			s.deaf = true
+		default:
+			if err := s.chunks.Sent(len(chunks)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shipResult delivers the result and ends the attempt here.
+func (s *shipper) shipResult(ctx context.Context) error {
+	final, found, err := s.dir.Final()
+	if err == nil && !found {
+		err = errors.New("the result that was to be delivered is gone from the spool")
+	}
+	if err != nil {
+		return err
+	}
+	refused, err := s.dir.RefusedStates()
+	if err != nil {
+		return err
+	}
+	if len(refused) > 0 {
+		final = withRefusedStates(final, refused)
+	}
+	err = s.postResult(ctx, final)
+	unusable := isUnusable(err)
+	if unusable {
+		// Every job ends: what cannot be taken is kept here, and the job ends as failed.
+		s.log.Error("the control plane refuses the result; another is delivered in its place", "error", err)
+		err = s.postResult(ctx, api.JobResult{Status: api.JobResultStatusFailed, Error: "the job ended as " + string(final.Status) + ", but the control plane cannot take its result, which the runner keeps in its directory refused/: " + err.Error()})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil && len(refused) == 0 && !unusable:
+		s.log.Info("delivered the result", "status", final.Status)
+		return s.dir.Remove()
+	case err != nil && !s.isAccepted():
+		s.log.Info("the job was not this runner's", "error", err)
+		return s.dir.Remove()
+	}
+	aside, moveErr := s.runner.spool.SetAside(s.dir)
+	if moveErr != nil {
+		return moveErr
+	}
+	s.log.Error("the control plane refuses what this job left; it is kept here, remove it when it is not needed", "at", aside, "error", err)
+	return nil
+}
+
+func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
+	return contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
+		answer, err := s.runner.heavy.PostResultWithResponse(ctx, s.record.Job, s.record.Attempt, result)
+		if err != nil {
+			return err
+		}
+		return contact.Check("deliver the result of "+s.name(), answer.HTTPResponse, answer.Body)
+	})
+}
+
+// isUnusable tells whether what was sent was refused for its form or size, not
+// for whose it is.
+func isUnusable(err error) bool {
+	return contact.HasStatus(err, http.StatusBadRequest) || contact.HasStatus(err, http.StatusRequestEntityTooLarge) || contact.HasStatus(err, http.StatusUnprocessableEntity)
+}
+
+// withRefusedStates says in the result that states did not arrive: the job did
+// what it did, but nothing may build on it.
+func withRefusedStates(final api.JobResult, refused []string) api.JobResult {
+	names := ""
+	for _, file := range refused {
+		names += " " + filepath.Base(file)
+	}
+	note := "the control plane refused Terraform state that this job wrote; the runner keeps it, sealed, in its directory refused/ (" + names[1:] + "): look at the runner's log for the reason before anything else is applied"
+	if final.Error != "" {
+		note = final.Error + "; " + note
+	}
+	final.Status, final.Error = api.JobResultStatusFailed, note
+	return final
+}

@@ -1,0 +1,210 @@
+package spool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// The files of an attempt.
+const (
+	recordFile  = "attempt.json"  // Record, by runnerd
+	startedFile = "started.json"  // time, by runnerd, before it starts the process
+	lockFile    = "lock"          // flock, held by the job process for its life
+	processFile = "process.json"  // Process, by the job process
+	specFile    = "spec.json"     // api.JobSpec, by the job process
+	logFile     = "log.ndjson"    // api.LogLine each, by both, appended
+	chunksFile  = "chunks.ndjson" // where the log was cut, by runnerd, appended
+	stateDir    = "state"         // NNNNNN.json: api.State, by the job process
+	unlockFile  = "unlock"        // by the job process: free the state lock after the states
+	resultFile  = "result.json"   // api.JobResult, by the job process
+	endingFile  = "ending.json"   // Ending, by runnerd, before it interrupts
+	finalFile   = "final.json"    // api.JobResult as it is delivered, by runnerd
+)
+
+// Attempt is the directory of one attempt.
+type Attempt struct {
+	// Dir is its absolute path.
+	Dir string
+}
+
+// Record is what runnerd knows of an attempt.
+type Record struct {
+	Job     string `json:"job"`
+	Attempt int    `json:"attempt"`
+	Kind    string `json:"kind"`
+	// Token is the attempt token; empty until the offer was accepted.
+	Token string `json:"token,omitempty"`
+	// AcceptBy is when the offer runs out.
+	AcceptBy time.Time `json:"accept_by"`
+}
+
+// Accepted tells whether the control plane has given the attempt to this runner.
+func (r Record) Accepted() bool { return r.Token != "" }
+
+// Ending is why runnerd ends a job before its time.
+type Ending struct {
+	// Reason is ReasonCancel or ReasonTimeout.
+	Reason string `json:"reason"`
+	// Since is when the job process was interrupted.
+	Since time.Time `json:"since"`
+	// Killed: it did not end by itself, and all its processes were killed.
+	Killed bool `json:"killed,omitempty"`
+}
+
+// The reasons of an Ending.
+const (
+	ReasonCancel  = "cancel"
+	ReasonTimeout = "timeout"
+)
+
+func (a Attempt) path(name string) string { return filepath.Join(a.Dir, name) }
+
+// WorkDir is where the handler may put its files.
+func (a Attempt) WorkDir() string { return a.path("work") }
+
+// StateDir holds the sealed state versions.
+func (a Attempt) StateDir() string { return a.path(stateDir) }
+
+// StdoutFile takes what the job process prints past its log.
+func (a Attempt) StdoutFile() string { return a.path("stdout") }
+
+// StderrFile takes what the Go runtime prints when the job process crashes.
+func (a Attempt) StderrFile() string { return a.path("stderr") }
+
+// SaveRecord replaces the record.
+func (a Attempt) SaveRecord(record Record) error { return a.save(recordFile, record) }
+
+// Record reads the record.
+func (a Attempt) Record() (Record, error) {
+	var record Record
+	found, err := a.load(recordFile, &record)
+	if err == nil && !found {
+		err = fmt.Errorf("read %s: %w", a.path(recordFile), fs.ErrNotExist)
+	}
+	return record, err
+}
+
+// MarkStarted notes that a process may run from now on.
+func (a Attempt) MarkStarted(at time.Time) error { return a.save(startedFile, at) }
+
+// Started gives when MarkStarted was called; false when it was not.
+func (a Attempt) Started() (at time.Time, found bool, err error) {
+	found, err = a.load(startedFile, &at)
+	return at, found, err
+}
+
+// SaveSpec keeps the spec as the job process got it.
+func (a Attempt) SaveSpec(spec api.JobSpec) error { return a.save(specFile, spec) }
+
+// Spec reads the spec; false while the job process has not got it.
+func (a Attempt) Spec() (spec api.JobSpec, found bool, err error) {
+	found, err = a.load(specFile, &spec)
+	return spec, found, err
+}
+
+// SaveResult keeps how the job process says that the job ended.
+func (a Attempt) SaveResult(result api.JobResult) error { return a.save(resultFile, result) }
+
+// Result reads that; false when there is none.
+func (a Attempt) Result() (result api.JobResult, found bool, err error) {
+	found, err = a.load(resultFile, &result)
+	return result, found, err
+}
+
+// SaveFinal keeps the result that is to be delivered.
+func (a Attempt) SaveFinal(result api.JobResult) error { return a.save(finalFile, result) }
+
+// Final reads that; false while the job has not been concluded.
+func (a Attempt) Final() (result api.JobResult, found bool, err error) {
+	found, err = a.load(finalFile, &result)
+	return result, found, err
+}
+
+// SaveEnding notes that the job is being ended.
+func (a Attempt) SaveEnding(ending Ending) error { return a.save(endingFile, ending) }
+
+// Ending reads that; false when nobody ends the job.
+func (a Attempt) Ending() (ending Ending, found bool, err error) {
+	found, err = a.load(endingFile, &ending)
+	return ending, found, err
+}
+
+// AskUnlock leaves it to runnerd to free the state lock once the states are delivered.
+func (a Attempt) AskUnlock() error { return WriteFile(a.path(unlockFile), nil) }
+
+// UnlockAsked tells whether AskUnlock was called and not yet done.
+func (a Attempt) UnlockAsked() bool { return a.has(unlockFile) }
+
+// UnlockDone takes the request back.
+func (a Attempt) UnlockDone() error {
+	if err := os.Remove(a.path(unlockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("note that the state lock is free: %w", err)
+	}
+	return nil
+}
+
+// goneSuffix marks a directory whose content has been delivered.
+const goneSuffix = ".gone"
+
+// Remove deletes the directory. It is renamed first, so a removal that is cut
+// short leaves nothing that could be taken for a job.
+func (a Attempt) Remove() error {
+	gone := a.Dir + goneSuffix
+	if err := os.Rename(a.Dir, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the spool of an attempt: %w", err)
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		return fmt.Errorf("remove the spool of an attempt: %w", err)
+	}
+	return nil
+}
+
+func (a Attempt) has(name string) bool {
+	_, err := os.Stat(a.path(name))
+	return err == nil
+}
+
+func (a Attempt) save(name string, content any) error {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", a.path(name), err)
+	}
+	return WriteFile(a.path(name), encoded)
+}
+
+// maxFile bounds what is read back; the largest is a result with a report.
+const maxFile = 64 << 20
+
+func (a Attempt) load(name string, into any) (bool, error) {
+	return loadJSON(a.path(name), maxFile, into)
+}
+
+func loadJSON(file string, limit int64, into any) (bool, error) {
+	opened, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", file, err)
+	}
+	defer func() { _ = opened.Close() }()
+	content, err := io.ReadAll(io.LimitReader(opened, limit+1))
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", file, err)
+	}
+	if int64(len(content)) > limit {
+		return false, fmt.Errorf("read %s: it has more than %d bytes", file, limit)
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return false, fmt.Errorf("read %s: %w", file, err)
+	}
+	return true, nil
+}

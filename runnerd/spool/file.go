@@ -1,0 +1,42 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile replaces file by content as a whole, readable by its owner alone. It
+// is on disk when this returns, also after a power failure.
+func WriteFile(file string, content []byte) error {
+	dir := filepath.Dir(file)
+	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	defer func() { _ = os.Remove(beside.Name()) }()
+	_, err = beside.Write(content)
+	if err == nil {
+		err = beside.Sync()
+	}
+	if err = errors.Join(err, beside.Close()); err == nil {
+		err = os.Rename(beside.Name(), file)
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// syncDir makes a new name in dir itself survive a crash.
+func syncDir(dir string) error {
+	opened, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Sync(), opened.Close())
+}

@@ -1,0 +1,72 @@
+package spool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// OpenLog opens the log of the attempt to append to it. Each Write must be whole
+// lines, each the JSON of an api.LogLine.
+func (a Attempt) OpenLog() (*os.File, error) {
+	out, err := os.OpenFile(a.path(logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of the attempt: %w", err)
+	}
+	return out, nil
+}
+
+// AppendLines adds lines of runnerd's own to the log, when the job process is
+// gone. A line that the job process left half written is ended first.
+func (a Attempt) AppendLines(level api.LogLineL, messages ...string) error {
+	out, err := a.OpenLog()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	torn, err := a.logIsTorn()
+	if err != nil {
+		return err
+	}
+	var text []byte
+	if torn {
+		text = append(text, '\n')
+	}
+	for _, message := range messages {
+		line, err := json.Marshal(api.LogLine{T: time.Now().UTC(), L: level, M: message})
+		if err != nil {
+			return fmt.Errorf("append to the log of the attempt: %w", err)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	if _, err := out.Write(text); err != nil {
+		return fmt.Errorf("append to the log of the attempt: %w", err)
+	}
+	return nil
+}
+
+func (a Attempt) logIsTorn() (bool, error) {
+	in, err := os.Open(a.path(logFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the log of the attempt: %w", err)
+	}
+	defer func() { _ = in.Close() }()
+	size, err := in.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	if _, err := in.ReadAt(last, size-1); err != nil {
+		return false, fmt.Errorf("read the log of the attempt: %w", err)
+	}
+	return last[0] != '\n', nil
+}

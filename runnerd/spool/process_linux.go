@@ -1,0 +1,57 @@
+package spool
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Stat is what the kernel says of one process.
+type Stat struct {
+	PID, Parent, Session int
+	// State is the kernel's letter: R, S, D, T, Z …
+	State byte
+	// Start is when it started, in clock ticks since boot.
+	Start uint64
+}
+
+// ThisProcess gives the calling process.
+func ThisProcess() Process {
+	process := Process{PID: os.Getpid(), Boot: Boot()}
+	if stat, err := ReadStat(process.PID); err == nil {
+		process.Start = stat.Start
+	}
+	return process
+}
+
+// Boot names the boot of the machine, empty when that is not to be had.
+func Boot() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// ReadStat reads /proc/<pid>/stat (proc_pid_stat(5)).
+func ReadStat(pid int) (Stat, error) {
+	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return Stat{}, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	// The second field, the program's name in parentheses, may hold anything.
+	end := bytes.LastIndexByte(content, ')')
+	fields := strings.Fields(string(content[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return Stat{}, fmt.Errorf("look at process %d: /proc gives %q", pid, content)
+	}
+	stat := Stat{PID: pid, State: fields[0][0]}
+	stat.Parent, _ = strconv.Atoi(fields[1])
+	stat.Session, _ = strconv.Atoi(fields[3])
+	if stat.Start, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
+		return Stat{}, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return stat, nil
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package spool
+
+import "os"
+
+// ThisProcess gives the calling process; without /proc its number must do, and
+// the lock alone tells whether it lives.
+func ThisProcess() Process { return Process{PID: os.Getpid()} }

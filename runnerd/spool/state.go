@@ -1,0 +1,78 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// maxState bounds one sealed state on disk.
+const maxState = 512 << 20
+
+// AddState keeps one more sealed state version, on disk when this returns. Only
+// one goroutine of the job process may call it at a time.
+func (a Attempt) AddState(state api.State, number int) error {
+	if err := os.MkdirAll(a.StateDir(), 0o700); err != nil {
+		return fmt.Errorf("spool a state: %w", err)
+	}
+	return a.save(filepath.Join(stateDir, fmt.Sprintf("%06d"+stateSuffix, number)), state)
+}
+
+// The endings of state files.
+const (
+	stateSuffix   = ".json"
+	refusedSuffix = ".refused"
+)
+
+// States gives the files of the versions that are not delivered yet, oldest first.
+func (a Attempt) States() ([]string, error) { return a.stateFiles(stateSuffix) }
+
+// RefusedStates gives the files of the versions that RefuseState was called for.
+func (a Attempt) RefusedStates() ([]string, error) { return a.stateFiles(refusedSuffix) }
+
+func (a Attempt) stateFiles(suffix string) ([]string, error) {
+	entries, err := os.ReadDir(a.StateDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the spooled states: %w", err)
+	}
+	var files []string
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), suffix) && !strings.HasPrefix(entry.Name(), ".") {
+			files = append(files, filepath.Join(a.StateDir(), entry.Name()))
+		}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// LoadState reads one file of States; false when it was delivered in between.
+func LoadState(file string) (state api.State, found bool, err error) {
+	found, err = loadJSON(file, maxState, &state)
+	return state, found, err
+}
+
+// StateDone removes a version that has been delivered.
+func StateDone(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a delivered state: %w", err)
+	}
+	return nil
+}
+
+// RefuseState renames a version that the server refuses for good, so that it is
+// kept but not offered again.
+func RefuseState(file string) error {
+	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+refusedSuffix); err != nil {
+		return fmt.Errorf("keep a refused state: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+// shelf is a Remote that keeps what it is given.
+type shelf struct {
+	mutex   sync.Mutex
+	states  []api.State
+	held    *api.StateLock
+	full    error
+	unlocks int
+}
+
+func (s *shelf) GetState(ctx context.Context) (api.State, bool, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.states) == 0 {
+		return api.State{}, false, ctx.Err()
+	}
+	return s.states[len(s.states)-1], true, ctx.Err()
+}
+
+func (s *shelf) LockState(_ context.Context, lock api.StateLock) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.held != nil {
+		return fmt.Errorf("lock: %w", &job.LockedError{Holder: *s.held})
+	}
+	s.held = &lock
+	return nil
+}
+
+func (s *shelf) UnlockState(ctx context.Context) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.held = nil
+	s.unlocks++
+	return ctx.Err()
+}
+
+func (s *shelf) SpoolState(state api.State) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.full != nil {
+		return s.full
+	}
+	s.states = append(s.states, state)
+	return nil
+}
+
+// client speaks to an endpoint as Terraform does.
+type client struct {
+	t   *testing.T
+	env map[string]string
+}
+
+func (c client) do(method, query, body string, headers ...string) (int, string) {
+	c.t.Helper()
+	request, err := http.NewRequest(method, c.env["TF_HTTP_ADDRESS"]+query, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	request.SetBasicAuth(c.env["TF_HTTP_USERNAME"], c.env["TF_HTTP_PASSWORD"])
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer.StatusCode, string(said)
+}
+
+func (c client) want(status int, method, query, body string, headers ...string) string {
+	c.t.Helper()
+	got, said := c.do(method, query, body, headers...)
+	if got != status {
+		c.t.Fatalf("%s %s: got %d %s, want %d", method, query, got, said, status)
+	}
+	return said
+}
+
+func start(t *testing.T, options Options) (*Endpoint, client) {
+	t.Helper()
+	if options.Key.IsZero() {
+		options.Key = identity(t)
+	}
+	made, err := Start(context.Background(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := made.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return made, client{t: t, env: made.Environ()}
+}
+
+func identity(t *testing.T) seal.Identity {
+	t.Helper()
+	key, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+const planted = "planted-in-the-state"
+
+func written(serial int) string {
+	return fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"line-1","outputs":{"token":{"value":["%s"],"sensitive":true},"url":{"value":"http://x"}},
+ "resources":[{"instances":[{"attributes":{"input":{"value":[{"deep":"%s-too"}]}},"sensitive_attributes":[[{"type":"get_attr","value":"input"},{"type":"get_attr","value":"value"},{"type":"index","value":{"value":0,"type":"number"}}]]}]}]}`, serial, planted, planted)
+}
+
+func TestProtocol(t *testing.T) {
+	remote, key := &shelf{}, identity(t)
+	var learnt []string
+	endpoint, terraform := start(t, Options{Remote: remote, Key: key, Context: "ic", Learn: func(secret []byte) { learnt = append(learnt, string(secret)) }})
+
+	terraform.want(http.StatusNotFound, "GET", "", "")
+	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1","Who":"me"}`)
+	terraform.want(http.StatusLocked, "LOCK", "", `{"ID":"lock-2"}`)
+	terraform.want(http.StatusConflict, "POST", "?ID=lock-2", written(1))
+	terraform.want(http.StatusOK, "POST", "?ID=lock-1", written(1))
+	terraform.want(http.StatusOK, "POST", "?ID=lock-1", written(2))
+	if got := terraform.want(http.StatusOK, "GET", "", ""); got != written(2) {
+		t.Fatalf("got %s", got)
+	}
+	terraform.want(http.StatusConflict, "UNLOCK", "", `{"ID":"lock-2"}`)
+	terraform.want(http.StatusOK, "UNLOCK", "", `{"ID":"lock-1"}`)
+
+	if !slices.Contains(learnt, planted) || !slices.Contains(learnt, planted+"-too") || slices.Contains(learnt, "http://x") {
+		t.Fatalf("learnt %q", learnt)
+	}
+	if len(remote.states) != 2 || remote.held != nil {
+		t.Fatalf("%d states, held %v", len(remote.states), remote.held)
+	}
+	kept := remote.states[1]
+	shipped, err := json.Marshal(remote.states)
+	if err != nil || bytes.Contains(shipped, []byte(planted)) {
+		t.Fatalf("the state left in plain: %v", err)
+	}
+	opened, err := key.Open(kept.Sealed)
+	if err != nil || string(opened.Reveal()) != written(2) || kept.Serial != 2 || kept.Lineage != "line-1" || !strings.HasPrefix(kept.Digest, "hmac:") {
+		t.Fatalf("kept %v, %v", kept, err)
+	}
+	if last := endpoint.Last(); last.Serial != 2 || last.Lineage != "line-1" {
+		t.Fatalf("last is %d of %s", last.Serial, last.Lineage)
+	}
+	outputs, err := endpoint.Last().Outputs()
+	if err != nil || !outputs["token"].Sensitive || outputs["url"].Sensitive || string(outputs["url"].Value.Reveal()) != `"http://x"` {
+		t.Fatal(outputs, err)
+	}
+}
+
+// The next process of this install reads what the last one wrote.
+func TestNextProcessReads(t *testing.T) {
+	remote, key := &shelf{}, identity(t)
+	_, first := start(t, Options{Remote: remote, Key: key})
+	first.want(http.StatusOK, "POST", "", written(7))
+	endpoint, second := start(t, Options{Remote: remote, Key: key})
+	if got := second.want(http.StatusOK, "GET", "", ""); got != written(7) {
+		t.Fatalf("got %s", got)
+	}
+	if version, err := endpoint.Read(context.Background()); err != nil || version.Serial != 7 {
+		t.Fatal(version.Serial, err)
+	}
+	_, stranger := start(t, Options{Remote: remote})
+	if said := stranger.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, key.KeyID()) {
+		t.Fatalf("the key that is needed is not named: %s", said)
+	}
+	remote.states[0].Serial = 8
+	_, third := start(t, Options{Remote: remote, Key: key})
+	if said := third.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, "it was changed on the way") {
+		t.Fatal(said)
+	}
+}
+
+func TestHeldByAnother(t *testing.T) {
+	remote := &shelf{held: &api.StateLock{ID: "theirs", Holder: "job_9 attempt 1", Info: json.RawMessage(`{"Operation":"OperationTypeApply"}`)}}
+	endpoint, terraform := start(t, Options{Remote: remote})
+	said := terraform.want(http.StatusLocked, "LOCK", "", `{"ID":"mine"}`)
+	var holder map[string]string
+	if err := json.Unmarshal([]byte(said), &holder); err != nil || holder["ID"] != "theirs" || holder["Who"] != "job_9 attempt 1" || holder["Operation"] != "OperationTypeApply" {
+		t.Fatal(said, err)
+	}
+	if err := endpoint.Refused(); err == nil || !strings.Contains(err.Error(), "job_9 attempt 1") {
+		t.Fatal(err)
+	}
+	remote.held.Info = json.RawMessage(`null`)
+	if said := terraform.want(http.StatusLocked, "LOCK", "", `{"ID":"mine"}`); !strings.Contains(said, "theirs") {
+		t.Fatal(said)
+	}
+	remote.held = nil
+	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"mine"}`)
+	if err := endpoint.Refused(); err != nil {
+		t.Fatal(err)
+	}
+	terraform.want(http.StatusOK, "UNLOCK", "", "")
+}
+
+func TestCloseFreesTheLock(t *testing.T) {
+	remote := &shelf{}
+	ctx, cancel := context.WithCancel(context.Background())
+	endpoint, err := Start(ctx, Options{Remote: remote, Key: identity(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	terraform := client{t: t, env: endpoint.Environ()}
+	terraform.want(http.StatusNotFound, "GET", "", "")
+	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1"}`)
+	remote.states = []api.State{{}} // what nobody can open: it must be asked for after the lock was taken
+	terraform.want(http.StatusInternalServerError, "GET", "", "")
+	remote.states = nil
+	terraform.want(http.StatusNotFound, "GET", "", "")
+	cancel()
+	// A job that is cancelled can still write its state, before which Terraform reads it …
+	terraform.want(http.StatusNotFound, "GET", "", "")
+	terraform.want(http.StatusOK, "POST", "?ID=lock-1", written(1))
+	// … and frees its lock, also when Terraform is killed before it does.
+	if err := endpoint.Close(ctx); err != nil || remote.held != nil || remote.unlocks != 1 || len(remote.states) != 1 {
+		t.Fatal(err, remote.held, remote.unlocks)
+	}
+	again, err := Start(ctx, Options{Remote: remote, Key: identity(t)})
+	if err != nil || again.Close(ctx) != nil || remote.unlocks != 1 {
+		t.Fatal("a lock that it did not hold was freed", err, remote.unlocks)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	remote := &shelf{}
+	endpoint, terraform := start(t, Options{Remote: remote})
+	terraform.want(http.StatusMethodNotAllowed, "DELETE", "", "")
+	terraform.want(http.StatusBadRequest, "LOCK", "", "")
+	terraform.want(http.StatusBadRequest, "LOCK", "", "{")
+	terraform.want(http.StatusBadRequest, "POST", "", written(1), "Content-MD5", "AAAA")
+	for _, broken := range []string{"", "{", `{"version":3,"serial":1,"lineage":"a"}`, `{"version":4,"lineage":"a"}`, `{"version":4,"serial":1}`, `{"encrypted_data":"` + planted + `"}`} {
+		if said := terraform.want(http.StatusInternalServerError, "POST", "", broken); strings.Contains(said, planted) {
+			t.Fatal(said)
+		}
+	}
+	terraform.env["TF_HTTP_PASSWORD"] = "guess"
+	terraform.want(http.StatusUnauthorized, "GET", "", "")
+	if len(remote.states) != 0 {
+		t.Fatal(remote.states)
+	}
+	// What cannot be put on disk is not acknowledged, and not served.
+	remote.full = errors.New("no space left")
+	other := client{t: t, env: endpoint.Environ()}
+	if said := other.want(http.StatusInternalServerError, "POST", "", written(1)); !strings.Contains(said, "no space left") {
+		t.Fatal(said)
+	}
+	other.want(http.StatusNotFound, "GET", "", "")
+	remote.full = nil
+	if err := endpoint.Keep([]byte(written(1))); err != nil || len(remote.states) != 1 {
+		t.Fatal(err)
+	}
+	other.want(http.StatusOK, "GET", "", "")
+	if _, err := Start(context.Background(), Options{Remote: remote}); err == nil {
+		t.Fatal("it started without a key")
+	}
+}

@@ -1,0 +1,109 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// sensitive calls learn with every text that the state marks as sensitive: the
+// outputs, and the attributes of resources. What cannot be read is left out; it
+// only costs that it is not known.
+func sensitive(plain []byte, learn func([]byte)) {
+	var read struct {
+		Outputs map[string]struct {
+			Value     any  `json:"value"`
+			Sensitive bool `json:"sensitive"`
+		} `json:"outputs"`
+		Resources []struct {
+			Instances []struct {
+				Attributes any      `json:"attributes"`
+				Sensitive  [][]step `json:"sensitive_attributes"`
+			} `json:"instances"`
+		} `json:"resources"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(plain))
+	decoder.UseNumber()
+	if decoder.Decode(&read) != nil {
+		return
+	}
+	for _, output := range read.Outputs {
+		if output.Sensitive {
+			leaves(output.Value, learn)
+		}
+	}
+	for _, resource := range read.Resources {
+		for _, instance := range resource.Instances {
+			for _, path := range instance.Sensitive {
+				leaves(follow(instance.Attributes, path), learn)
+			}
+		}
+	}
+}
+
+// step is one part of a path: {"type":"get_attr","value":"input"}, or an index
+// whose value is {"value": 0, "type": "number"}.
+type step struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// follow gives what lies at the path. A path that leads nowhere gives what it
+// reached last, which is more, never less, than what is meant.
+func follow(at any, path []step) any {
+	for _, step := range path {
+		var name string
+		var index struct {
+			Value any `json:"value"`
+		}
+		if json.Unmarshal(step.Value, &name) != nil {
+			if json.Unmarshal(step.Value, &index) != nil {
+				return at
+			}
+		}
+		next, found := descend(at, name, index.Value)
+		if !found {
+			return at
+		}
+		at = next
+	}
+	return at
+}
+
+func descend(at any, name string, index any) (any, bool) {
+	switch at := at.(type) {
+	case map[string]any:
+		if key, ok := index.(string); ok {
+			name = key
+		}
+		next, found := at[name]
+		return next, found
+	case []any:
+		number, ok := index.(float64)
+		if !ok || number < 0 || int(number) >= len(at) {
+			return nil, false
+		}
+		return at[int(number)], true
+	}
+	return nil, false
+}
+
+// leaves calls learn with every string and number. What a sensitive boolean is,
+// no redactor can keep.
+func leaves(value any, learn func([]byte)) {
+	switch value := value.(type) {
+	case string:
+		if value != "true" && value != "false" {
+			learn([]byte(value))
+		}
+	case json.Number:
+		learn([]byte(value))
+	case []any:
+		for _, each := range value {
+			leaves(each, learn)
+		}
+	case map[string]any:
+		for _, each := range value {
+			leaves(each, learn)
+		}
+	}
+}

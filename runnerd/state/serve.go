@@ -1,0 +1,248 @@
+package state
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+const (
+	// maxState bounds a state; Terraform itself gets slow far below.
+	maxState = 256 << 20
+	// maxLock bounds what Terraform says of a lock.
+	maxLock = 64 << 10
+)
+
+// serve is the whole protocol of Terraform's http backend. What it answers with
+// an error Terraform shows to people, so it is a sentence.
+func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
+	if !e.knows(r) {
+		http.Error(w, "this state endpoint belongs to one job", http.StatusUnauthorized)
+		return
+	}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	switch r.Method {
+	case http.MethodGet:
+		e.get(w, r)
+	case http.MethodPost:
+		e.post(w, r)
+	case "LOCK":
+		e.lock(w, r)
+	case "UNLOCK":
+		e.unlock(w, r)
+	default:
+		// DELETE would forget what exists; a destroy writes an empty state instead.
+		http.Error(w, "a state can be read, written and locked, nothing else", http.StatusMethodNotAllowed)
+	}
+}
+
+func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
+	now, err := e.read(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if now.Plain.IsZero() {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(now.Plain.Reveal()) // Terraform is gone if it does not take it
+}
+
+// Read gives the newest version: what this process wrote, else what Remote has.
+func (e *Endpoint) Read(ctx context.Context) (Version, error) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.read(ctx)
+}
+
+// Last gives the version that was read or written last, without asking anybody;
+// the zero Version before that.
+func (e *Endpoint) Last() Version {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.now == nil {
+		return Version{}
+	}
+	return *e.now
+}
+
+func (e *Endpoint) read(ctx context.Context) (Version, error) {
+	// Under the lock nobody else writes. Not to ask again is more than speed:
+	// Terraform reads before it writes, also in a job that was cancelled and whose
+	// calls have ended.
+	if e.now != nil && (e.wrote || e.lockID != "") {
+		return *e.now, nil
+	}
+	kept, found, err := e.options.Remote.GetState(ctx)
+	if err != nil {
+		return Version{}, fmt.Errorf("read the state from the control plane: %w", err)
+	}
+	if !found {
+		e.now = &Version{}
+		return Version{}, nil
+	}
+	plain, err := e.options.Key.Open(kept.Sealed)
+	if err != nil {
+		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before", kept.Serial, err)
+	}
+	version, err := parse(plain.Reveal())
+	if err != nil {
+		return Version{}, err
+	}
+	if version.Serial != kept.Serial || version.Lineage != kept.Lineage {
+		return Version{}, fmt.Errorf("the control plane calls this state serial %d of %s, but it is serial %d of %s: it was changed on the way; do not apply, look at the audit log", kept.Serial, kept.Lineage, version.Serial, version.Lineage)
+	}
+	sensitive(plain.Reveal(), e.options.Learn)
+	e.now = &version
+	return version, nil
+}
+
+func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
+	if e.lockID != "" && r.URL.Query().Get("ID") != e.lockID {
+		http.Error(w, "the state is locked under another lock id", http.StatusConflict)
+		return
+	}
+	plain, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxState))
+	if err != nil {
+		http.Error(w, fmt.Sprintf("the state did not come whole, or has more than %d bytes", maxState), http.StatusBadRequest)
+		return
+	}
+	if !isWhole(r, plain) {
+		http.Error(w, "the state differs from its Content-MD5", http.StatusBadRequest)
+		return
+	}
+	if err := e.keep(plain); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// isWhole checks the digest that Terraform sends along; MD5 is its choice, and
+// it guards against accidents only.
+func isWhole(r *http.Request, content []byte) bool {
+	claimed := r.Header.Get("Content-MD5")
+	if claimed == "" {
+		return true
+	}
+	sum := md5.Sum(content)
+	return subtle.ConstantTimeCompare([]byte(base64.StdEncoding.EncodeToString(sum[:])), []byte(claimed)) == 1
+}
+
+// Keep takes a state that did not come over HTTP: one that Terraform put into
+// errored.tfstate because the endpoint did not take it.
+func (e *Endpoint) Keep(plain []byte) error {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.keep(plain)
+}
+
+// keep puts a state on disk, sealed, and makes it the newest.
+func (e *Endpoint) keep(plain []byte) error {
+	version, err := parse(plain)
+	if err != nil {
+		return err
+	}
+	// Before anything can fail: these may turn up in Terraform's output at once.
+	sensitive(plain, e.options.Learn)
+	closed, err := version.sealed(e.options.Key, e.options.Context)
+	if err != nil {
+		return err
+	}
+	if err := e.options.Remote.SpoolState(closed); err != nil {
+		return fmt.Errorf("keep the state on the runner's disk: %w", err)
+	}
+	e.now, e.wrote = &version, true
+	return nil
+}
+
+func (e *Endpoint) lock(w http.ResponseWriter, r *http.Request) {
+	info, id, err := readLock(r)
+	if err != nil || id == "" {
+		http.Error(w, "a lock needs its description in JSON, with an ID", http.StatusBadRequest)
+		return
+	}
+	if e.lockID != "" {
+		w.WriteHeader(http.StatusLocked)
+		_, _ = fmt.Fprintf(w, `{"ID":%q,"Who":"this job"}`, e.lockID)
+		return
+	}
+	err = e.options.Remote.LockState(r.Context(), api.StateLock{ID: id, Info: info})
+	var held *job.LockedError
+	if errors.As(err, &held) {
+		e.holder = held
+		w.WriteHeader(http.StatusLocked)
+		_, _ = w.Write(describe(held.Holder))
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	e.lockID, e.holder = id, nil
+	if !e.wrote {
+		e.now = nil // what was read before the lock may be old
+	}
+}
+
+// describe gives the holder as Terraform expects it, so that its message to
+// people names them.
+func describe(holder api.StateLock) []byte {
+	info := map[string]any{}
+	if json.Unmarshal(holder.Info, &info) != nil || info == nil {
+		info = map[string]any{}
+	}
+	if info["ID"] == nil {
+		info["ID"] = holder.ID
+	}
+	if holder.Holder != "" {
+		info["Who"] = holder.Holder
+	}
+	described, err := json.Marshal(info)
+	if err != nil {
+		return []byte("{}")
+	}
+	return described
+}
+
+// unlock takes an empty body too: that is how force-unlock comes.
+func (e *Endpoint) unlock(w http.ResponseWriter, r *http.Request) {
+	_, id, err := readLock(r)
+	if err != nil {
+		http.Error(w, "the description of a lock is JSON", http.StatusBadRequest)
+		return
+	}
+	if e.lockID != "" && id != "" && id != e.lockID {
+		http.Error(w, "the state is locked under another lock id", http.StatusConflict)
+		return
+	}
+	if err := e.options.Remote.UnlockState(context.WithoutCancel(r.Context())); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	e.lockID = ""
+}
+
+func readLock(r *http.Request) (info json.RawMessage, id string, err error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxLock))
+	if err != nil || len(body) == 0 {
+		return nil, "", err
+	}
+	var said struct {
+		ID string `json:"ID"`
+	}
+	if err := json.Unmarshal(body, &said); err != nil {
+		return nil, "", err
+	}
+	return body, said.ID, nil
+}

@@ -1,0 +1,70 @@
+package tool
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// rules is our own CLI configuration. Everything that it could say is said by
+// the environment; the file exists because Terraform otherwise reads the user's.
+const rules = `# Written by runnerd. To use a mirror, name a file of your own in NUON_TF_CLI_CONFIG_FILE.
+disable_checkpoint = true
+`
+
+// passed are the variables of the runner that Terraform may see: how to reach
+// the network and where things lie. Anything else a component must declare.
+var passed = []string{
+	"PATH", "HOME", "TMPDIR", "LANG", "TZ",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR",
+}
+
+// configure settles the CLI configuration file.
+func (t *Tool) configure() error {
+	if named := t.getenv(EnvConfig); named != "" {
+		if _, err := os.Stat(named); err != nil {
+			return fmt.Errorf("%s names a file that cannot be read: %w; correct it or unset it", EnvConfig, err)
+		}
+		t.Config = named
+		return nil
+	}
+	t.ownRules = true
+	t.Config = filepath.Join(t.root, "tools", "terraform.rc")
+	if content, err := os.ReadFile(t.Config); err == nil && string(content) == rules {
+		return nil
+	}
+	if err := writeFile(t.Config, []byte(rules)); err != nil {
+		return fmt.Errorf("write Terraform's CLI configuration: %w", err)
+	}
+	return nil
+}
+
+// PluginCache is the directory that fetched providers are kept in; empty when
+// the runner's owner has rules of their own. Terraform's cache is not safe for
+// two that fill it at once: whoever runs init with it holds a lock.
+func (t Tool) PluginCache() string {
+	if !t.ownRules {
+		return ""
+	}
+	return filepath.Join(t.root, "tools", "plugins")
+}
+
+// Environ gives the whole environment for one run: a clean one, the component's
+// own variables over it, and over these what the product relies on.
+func (t Tool) Environ(own map[string]string) map[string]string {
+	made := map[string]string{}
+	for _, key := range passed {
+		if value := t.getenv(key); value != "" {
+			made[key] = value
+		}
+	}
+	maps.Copy(made, own)
+	made["CHECKPOINT_DISABLE"] = "1"
+	made["TF_CLI_CONFIG_FILE"] = t.Config
+	if cache := t.PluginCache(); cache != "" {
+		made["TF_PLUGIN_CACHE_DIR"] = cache
+	}
+	return made
+}

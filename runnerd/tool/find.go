@@ -1,0 +1,140 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+)
+
+// The variables of the runner's environment that this package reads.
+const (
+	// EnvExecutable names the executable to use: a name on PATH or a path. It may
+	// be another product that understands the same commands, such as tofu.
+	EnvExecutable = "NUON_TERRAFORM"
+	// EnvConfig names a CLI configuration file to use instead of our own, to point
+	// Terraform at a mirror.
+	EnvConfig = "NUON_TF_CLI_CONFIG_FILE"
+	// EnvReleases is the address of a mirror of the release site.
+	EnvReleases = "NUON_TERRAFORM_RELEASES"
+)
+
+// Options say what to find and where.
+type Options struct {
+	// Root is the runner's own directory, absolute. Tools live below Root/tools.
+	Root string
+	// Version is the exact version that is asked for, such as "1.11.4".
+	Version string
+	// Getenv reads the runner's environment; nil means os.Getenv.
+	Getenv func(string) string
+	// Say, when set, gets sentences for the job's log.
+	Say func(format string, args ...any)
+
+	// publicKey replaces the publisher's key in tests.
+	publicKey string
+}
+
+// Tool is an executable that was found.
+type Tool struct {
+	// Path is the executable, absolute.
+	Path string
+	// Version is what it says of itself.
+	Version string
+	// Config is the CLI configuration file that it runs under.
+	Config string
+
+	root     string
+	ownRules bool // Config is ours, so the plugin cache is ours too
+	getenv   func(string) string
+}
+
+// ErrNotFound is wrapped when no executable of the asked version can be had.
+var ErrNotFound = errors.New("no such Terraform")
+
+// exactVersion is what a component may ask for: no range, and nothing that could
+// be a path.
+var exactVersion = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(-[0-9A-Za-z.]{1,40})?$`)
+
+// Find gives the executable for a version. It looks at NUON_TERRAFORM, at PATH,
+// at what was fetched before, and then fetches. The error wraps ErrNotFound, says
+// what was found instead and what to do.
+func Find(ctx context.Context, options Options) (Tool, error) {
+	if options.Getenv == nil {
+		options.Getenv = os.Getenv
+	}
+	if options.Say == nil {
+		options.Say = func(string, ...any) {}
+	}
+	if !exactVersion.MatchString(options.Version) {
+		return Tool{}, fmt.Errorf("%w: %q is not an exact version; set terraform_version to one like 1.11.4", ErrNotFound, options.Version)
+	}
+	found := Tool{root: options.Root, getenv: options.Getenv}
+	if err := found.configure(); err != nil {
+		return Tool{}, err
+	}
+	if named := options.Getenv(EnvExecutable); named != "" {
+		return found.named(ctx, named, options)
+	}
+	other := "none is on PATH"
+	if path, err := lookPath(options.Getenv("PATH"), "terraform"); err == nil {
+		version, err := found.ask(ctx, path)
+		if err == nil && version == options.Version {
+			return found.as(path, version), nil
+		}
+		if err == nil {
+			other = fmt.Sprintf("%s is version %s", path, version)
+		} else {
+			other = err.Error()
+		}
+	}
+	path, err := fetch(ctx, options)
+	if err != nil {
+		return Tool{}, fmt.Errorf("%w: version %s is asked for, %s, and it cannot be fetched: %w; install Terraform %s on the runner's PATH, name an executable in %s, or name a mirror of the release site in %s",
+			ErrNotFound, options.Version, other, err, options.Version, EnvExecutable, EnvReleases)
+	}
+	return found.as(path, options.Version), nil
+}
+
+// named takes what the runner's owner wants to be used, whatever its version.
+func (t Tool) named(ctx context.Context, name string, options Options) (Tool, error) {
+	path, err := lookPath(options.Getenv("PATH"), name)
+	if err != nil {
+		return Tool{}, fmt.Errorf("%w: %s names %s: %w; correct it or unset it", ErrNotFound, EnvExecutable, name, err)
+	}
+	version, err := t.ask(ctx, path)
+	if err != nil {
+		return Tool{}, fmt.Errorf("%w: %s names %s: %w; correct it or unset it", ErrNotFound, EnvExecutable, name, err)
+	}
+	if version != options.Version {
+		options.Say("%s names %s, which is version %s; the component asks for %s and gets this one", EnvExecutable, path, version, options.Version)
+	}
+	return t.as(path, version), nil
+}
+
+func (t Tool) as(path, version string) Tool {
+	t.Path, t.Version = path, version
+	return t
+}
+
+// lookPath is exec.LookPath over a PATH that is given.
+func lookPath(list, name string) (string, error) {
+	if filepath.Base(name) != name {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return "", err
+		}
+		return exec.LookPath(path)
+	}
+	for _, dir := range filepath.SplitList(list) {
+		if !filepath.IsAbs(dir) {
+			continue // never what lies in a directory that happens to be current
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w on PATH", name, exec.ErrNotFound)
+}

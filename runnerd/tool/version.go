@@ -1,0 +1,97 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// askLimit is how long an executable may take to say its version.
+const askLimit = 30 * time.Second
+
+// known is what an executable said of itself once. It counts as long as the file
+// is the same, which saves a process start on every job.
+type known struct {
+	Path     string    `json:"path"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	Version  string    `json:"version"`
+}
+
+// ask gives the version of an executable.
+func (t Tool) ask(ctx context.Context, path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", err
+	}
+	now := known{Path: real, Size: info.Size(), Modified: info.ModTime().UTC()}
+	note := filepath.Join(t.root, "tools", "known", strings.TrimPrefix(artifact.Digest([]byte(real)), "sha256:")+".json")
+	if content, err := os.ReadFile(note); err == nil {
+		var before known
+		if json.Unmarshal(content, &before) == nil && before.Path == now.Path && before.Size == now.Size && before.Modified.Equal(now.Modified) && before.Version != "" {
+			return before.Version, nil
+		}
+	}
+	if now.Version, err = t.run(ctx, path); err != nil {
+		return "", err
+	}
+	if content, err := json.Marshal(now); err == nil {
+		// Only a shortcut: a note that cannot be written costs time, nothing else.
+		_ = writeFile(note, content)
+	}
+	return now.Version, nil
+}
+
+func (t Tool) run(ctx context.Context, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	command := exec.CommandContext(ctx, path, "version", "-json")
+	command.Dir = t.root
+	for key, value := range t.Environ(nil) {
+		command.Env = append(command.Env, key+"="+value)
+	}
+	var out, wrong bytes.Buffer
+	command.Stdout, command.Stderr = &out, &wrong
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("%s version: %w: %.200s", path, err, strings.TrimSpace(wrong.String()))
+	}
+	var said struct {
+		Version string `json:"terraform_version"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &said); err != nil || said.Version == "" {
+		return "", fmt.Errorf("%s does not say its version as Terraform does", path)
+	}
+	return said.Version, nil
+}
+
+// writeFile replaces a file whole, so that a reader never sees half of it.
+func writeFile(name string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	beside, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(beside.Name()) }()
+	_, err = beside.Write(content)
+	if closed := beside.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(beside.Name(), name)
+}
