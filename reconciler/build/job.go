@@ -35,7 +35,7 @@ var _ dispatch.Owner = (*Builder)(nil)
 
 // start queues the job of a build with the org's build runner; false when there is none yet.
 func start(ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe) (bool, error) {
-	runner, err := tx.BuildRunner(ctx, tx.Org)
+	runner, err := tx.BuildRunner(ctx, tx.Org, dispatch.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/riverqueue/river"
+
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -87,6 +89,9 @@ type keeping struct {
 
 // component writes what was found of one component.
 func (k *keeping) component(ctx context.Context, found *finding) error {
+	if found.revision == nil {
+		return k.problem(ctx, found)
+	}
 	revision := found.revision.ID
 	if _, there := k.concluded[revision]; !there {
 		k.concluded[revision] = nil
@@ -216,12 +221,11 @@ func enqueueRollouts(ctx context.Context, tx *store.Tx, appID string) error {
 	if err != nil {
 		return err
 	}
+	work := make([]river.JobArgs, 0, len(installs))
 	for _, install := range installs {
-		if err := tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install}); err != nil {
-			return err
-		}
+		work = append(work, queue.Rollout{Org: tx.Org, Install: install})
 	}
-	return nil
+	return tx.Enqueue(ctx, work...)
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

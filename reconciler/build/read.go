@@ -29,6 +29,7 @@ type componentState struct {
 	config   appconfig.Component
 	own      bool // its code is in the app's own repository, at the app's own commit
 	revision *store.Revision
+	trouble  string // why there is no revision, when its repository could not be read
 	url      string
 	current  *store.ComponentInput
 }
@@ -104,7 +105,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 	if err != nil {
 		return component, err
 	}
-	component.url = watch.Url
+	component.url = watch.URL
 	switch {
 	case component.own:
 		component.revision = app.revision
@@ -114,6 +115,8 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 			return component, err
 		}
 		component.revision = &revision
+	default:
+		component.trouble = watch.Error
 	}
 	return component, nil
 }

@@ -24,8 +24,9 @@ type finding struct {
 	source string // digest of the packed source, when it was packed
 }
 
-// survey reads the code of every component whose code is there to be read. Components that wait for the first look at their
-// repository, or whose own config is broken at this revision, are left out. Its error is joined of what kept a tree from being read.
+// survey reads the code of every component whose code is there to be read. One whose repository could not be read at all is found with
+// the reason as its problem. Components that wait for the first look at their repository, or whose own config is broken at this
+// revision, are left out. Its error is joined of what kept a tree from being read.
 func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*finding, error) {
 	var (
 		findings []*finding
@@ -33,7 +34,11 @@ func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*find
 		trees    = map[string]*observe.Tree{}
 	)
 	for _, component := range app.components {
-		if component.revision == nil || component.own && app.broken {
+		switch {
+		case component.revision == nil && component.trouble != "":
+			findings = append(findings, &finding{componentState: component, problem: component.trouble, passing: true})
+			continue
+		case component.revision == nil, component.own && app.broken:
 			continue
 		}
 		found := &finding{componentState: component}

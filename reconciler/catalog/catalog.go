@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -36,8 +37,28 @@ func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 		return err
 	}
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.AppToRead(ctx, org, appID); errors.Is(err, store.ErrNotFound) {
+			return tx.ClearDue(ctx, org, store.DueApp, appID)
+		} else if err != nil {
+			return err
+		}
+		if err := lookAgain(ctx, tx, appID, again); err != nil {
+			return err
+		}
 		return tx.Enqueue(ctx, queue.Build{Org: org, App: appID})
 	})
+}
+
+// When an app is looked at again though nobody asked, so that nothing depends on a request to look that was lost or given up: the
+// registry may have been away for longer than its build was tried. Soon is for what was taken in by somebody who goes on with the
+// builds himself, in case he does not get to it.
+const (
+	again = 15 * time.Minute
+	soon  = time.Minute
+)
+
+func lookAgain(ctx context.Context, tx *store.Tx, appID string, in time.Duration) error {
+	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueApp, ID: appID, InSeconds: in.Seconds()})
 }
 
 // takeIn is Reconcile without what follows.
@@ -119,6 +140,10 @@ func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, err
 
 // readConfig loads the config in a directory of a tree. Without a config, the diagnostics say why.
 func readConfig(tree fs.FS, directory string) (*appconfig.App, appconfig.Diagnostics) {
+	if !fs.ValidPath(directory) {
+		return nil, appconfig.Diagnostics{broken("the directory "+directory+" is not one inside the repository",
+			"give the app a directory such as . or apps/shop, without .. and without a slash at either end")}
+	}
 	info, err := fs.Stat(tree, directory)
 	if err != nil || !info.IsDir() {
 		return nil, appconfig.Diagnostics{broken("the directory "+directory+" is not in the repository",

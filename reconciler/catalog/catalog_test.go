@@ -188,6 +188,12 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 		if !strings.Contains(revision.Outcome, "there is no version yet") {
 			t.Errorf("the outcome is %q", revision.Outcome)
 		}
+		b = newBench(t, filepath.Dir(repo.Dir))
+		b.addApp(repo.URL(), "../../etc", "")
+		b.sync()
+		if app, version := b.row(); version != nil || !strings.Contains(string(app.Diagnostics), "the directory ../../etc is not one inside the repository") {
+			t.Fatalf("got %s", app.Diagnostics)
+		}
 	})
 }
 

@@ -56,6 +56,9 @@ func (c *Catalog) setRead(ctx context.Context, tx *store.Tx, app store.App, vers
 	if err != nil {
 		return fmt.Errorf("write diagnostics: %w", err)
 	}
+	if err := lookAgain(ctx, tx, app.ID, soon); err != nil {
+		return err
+	}
 	return tx.SetAppRead(ctx, store.SetAppReadParams{OrgID: tx.Org, ID: app.ID, VersionID: version, RevisionID: revision, Diagnostics: encoded})
 }
 
@@ -149,7 +152,7 @@ func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, compon
 		return at.app.WatchID, nil
 	}
 	credential := ""
-	if source.Connected && at.watch != nil && observe.SameHost(source.URL(), at.watch.Url) {
+	if source.Connected && at.watch != nil && observe.SameHost(source.URL(), at.watch.URL) {
 		credential = at.watch.CredentialID
 	}
 	watch, err := c.observer.Watch(ctx, tx, source.URL(), source.Branch, credential)

@@ -35,7 +35,7 @@ func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) strin
 			continue
 		}
 		if errors++; first == "" {
-			first = one.String()
+			first = words(one)
 		}
 	}
 	count := "an error"
@@ -47,6 +47,17 @@ func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) strin
 		stays = fmt.Sprintf("app version %d stays", current.Number)
 	}
 	return fmt.Sprintf("the config has %s: %s; %s", count, first, stays)
+}
+
+// words is a diagnostic in a sentence: its place, if it has one, what is wrong, and what to do.
+func words(d appconfig.Diagnostic) string {
+	if d.File != "." {
+		return d.String()
+	}
+	if d.Hint == "" {
+		return d.Message
+	}
+	return d.Message + " (" + d.Hint + ")"
 }
 
 // Commit names a revision in a sentence: commit 1a2b3c4 ("its subject").

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
@@ -76,8 +75,7 @@ func unpack(packed []byte) (config *appconfig.App, found appconfig.Diagnostics, 
 		return nil, nil, fmt.Errorf("unpack the upload: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	var tree fs.FS = root.FS()
-	config, found = readConfig(tree, ".")
+	config, found = readConfig(root.FS(), ".")
 	return config, found, nil
 }
 

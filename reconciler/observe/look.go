@@ -29,7 +29,7 @@ func (o *Observer) look(ctx context.Context, org string, at position) (*sighting
 	if at.previous != nil && isCommit(at.watch.Ref) {
 		return nil, nil // a commit does not move
 	}
-	from, err := o.remoteOf(at.watch.Url, at.login)
+	from, err := o.remoteOf(at.watch.URL, at.login)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,12 @@ func (o *Observer) look(ctx context.Context, org string, at position) (*sighting
 		return nil, nil
 	}
 	var seen sighting
-	err = o.mirrors.with(ctx, org, at.watch.Url, func(m *mirror) error {
+	err = o.mirrors.with(ctx, org, at.watch.URL, func(m *mirror) error {
 		seen, err = sight(ctx, m, from, tip, at.previous)
 		return err
 	})
 	if err != nil {
-		return nil, incomplete(at.watch.Url, err)
+		return nil, incomplete(at.watch.URL, err)
 	}
 	return &seen, nil
 }
@@ -63,7 +63,7 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 	}
 	found, there := listed.find(watch.Ref)
 	if !there {
-		return tip{}, troubled("%s has no branch or tag %q; push it, or name another ref for the app", watch.Url, plainText(watch.Ref, 200))
+		return tip{}, troubled("%s has no branch or tag %q; push it, or name another ref for the app", watch.URL, plainText(watch.Ref, 200))
 	}
 	return found, nil
 }

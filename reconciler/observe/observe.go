@@ -100,7 +100,7 @@ func (o *Observer) lookInTime(ctx context.Context, org string, at position) (*si
 	defer stop()
 	seen, err := o.look(looking, org, at)
 	if err != nil && looking.Err() != nil && ctx.Err() == nil {
-		return nil, troubled("%s did not answer in full within %s; check that it is well, and how large it is", at.watch.Url, longestLook)
+		return nil, troubled("%s did not answer in full within %s; check that it is well, and how large it is", at.watch.URL, longestLook)
 	}
 	return seen, err
 }
@@ -118,7 +118,8 @@ var errUnwatched = errors.New("nobody reads this watch")
 func (o *Observer) position(ctx context.Context, org, watchID string) (at position, err error) {
 	err = o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		at = position{}
-		if at.watch, err = tx.WatchToPoll(ctx, org, watchID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		// Locked, as by Watch: who begins to read it now is either seen here, or finds that it is not due and wakes it up.
+		if at.watch, err = tx.LockWatch(ctx, org, watchID); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		readers, err := tx.AppsOfWatch(ctx, org, watchID)
@@ -128,6 +129,10 @@ func (o *Observer) position(ctx context.Context, org, watchID string) (at positi
 		if at.watch.ID == "" || len(readers) == 0 {
 			at.watch.ID = ""
 			return tx.ClearDue(ctx, org, store.DueWatch, watchID)
+		}
+		// While this look goes on nobody else needs to begin one; its end says when the next is due.
+		if err := tx.SetDue(ctx, store.SetDueParams{OrgID: org, Kind: store.DueWatch, ID: watchID, At: o.options.Now().Add(longestLook)}); err != nil {
+			return err
 		}
 		if at.watch.RevisionID != nil {
 			previous, err := tx.WatchRevision(ctx, org, *at.watch.RevisionID)

@@ -32,10 +32,10 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, err
 		return nil, fmt.Errorf("read revision %s: %w", revisionID, err)
 	}
 	var read *Tree
-	err = o.mirrors.with(ctx, org, watch.Url, func(m *mirror) error {
+	err = o.mirrors.with(ctx, org, watch.URL, func(m *mirror) error {
 		if m.whole(plumbing.NewHash(revision.Tree)) != nil {
 			// Only now: what the mirror has can be read while the remote is away.
-			from, err := o.remoteOf(watch.Url, with)
+			from, err := o.remoteOf(watch.URL, with)
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, err
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read commit %s: %w", short(revision.Commit), incomplete(watch.Url, err))
+		return nil, fmt.Errorf("read commit %s: %w", short(revision.Commit), incomplete(watch.URL, err))
 	}
 	return read, nil
 }

@@ -80,8 +80,15 @@ func (o *Observer) keepChecked(ctx context.Context, org string, at position) err
 // look grows with the time since.
 func (o *Observer) keepTrouble(ctx context.Context, org string, at position, trouble *Trouble) error {
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.SetWatchError(ctx, plainText(trouble.Words, 2000), org, at.watch.ID); err != nil {
+		words := plainText(trouble.Words, 2000)
+		if err := tx.SetWatchError(ctx, words, org, at.watch.ID); err != nil {
 			return err
+		}
+		if at.watch.RevisionID == nil && words != at.watch.Error {
+			// Nothing was ever read there, so whoever waits for it is to say why.
+			if err := enqueueReaders(ctx, tx, at.watch.ID); err != nil {
+				return err
+			}
 		}
 		return o.due(ctx, tx, at.watch.ID, o.pauseInTrouble(at.watch))
 	})
@@ -107,7 +114,7 @@ func reason(watch store.Watch, previous *store.Revision, seen sighting) string {
 		what += fmt.Sprintf(" (%q by %s)", said, plainText(seen.commit.Author.Name, 100))
 	}
 	if previous == nil {
-		return fmt.Sprintf("the first look at %s of %s found commit %s", ref, watch.Url, what)
+		return fmt.Sprintf("the first look at %s of %s found commit %s", ref, watch.URL, what)
 	}
 	verb := "moved"
 	if seen.kin == rewritten {

@@ -19,8 +19,8 @@ func (o *Observer) Watch(ctx context.Context, tx *store.Tx, url, ref, credential
 	if err != nil {
 		return store.Watch{}, err
 	}
-	key := store.WatchOfParams{OrgID: tx.Org, Url: at.String(), Ref: ref, CredentialID: credentialID}
-	err = tx.AddWatch(ctx, store.AddWatchParams{OrgID: tx.Org, ID: id.New("wat"), Url: key.Url, Ref: ref, CredentialID: credentialID})
+	key := store.WatchOfParams{OrgID: tx.Org, URL: at.String(), Ref: ref, CredentialID: credentialID}
+	err = tx.AddWatch(ctx, store.AddWatchParams{OrgID: tx.Org, ID: id.New("wat"), URL: key.URL, Ref: ref, CredentialID: credentialID})
 	if err != nil {
 		return store.Watch{}, fmt.Errorf("watch %s: %w", url, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
@@ -100,7 +101,7 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // take verifies a delivery and has the watches that it means polled.
 func (h *webhook) take(ctx context.Context, org, hookID string, header http.Header, body []byte) error {
 	timestamp := header.Get(HeaderTimestamp)
-	if !h.recent(timestamp) {
+	if !h.recent(timestamp) || !idLike(org) || !idLike(hookID) {
 		return errUnsigned
 	}
 	return h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
@@ -122,6 +123,9 @@ func (h *webhook) take(ctx context.Context, org, hookID string, header http.Head
 		return pollNow(ctx, tx, said)
 	})
 }
+
+// idLike refuses what Postgres would not even look up.
+func idLike(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func (h *webhook) recent(timestamp string) bool {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
@@ -187,7 +191,7 @@ func (d delivery) means(watch store.Watch) bool {
 	trim := func(url string) string {
 		return strings.TrimSuffix(strings.TrimRight(strings.ToLower(url), "/"), ".git")
 	}
-	if d.Repository != "" && trim(d.Repository) != trim(watch.Url) {
+	if d.Repository != "" && trim(d.Repository) != trim(watch.URL) {
 		return false
 	}
 	ref := strings.TrimPrefix(strings.TrimPrefix(d.Ref, "refs/heads/"), "refs/tags/")

@@ -3,6 +3,15 @@
 // twice, late or on another replica does no harm. Rooms enqueue in the transaction that changed something, through store.Tx.
 package queue
 
+import "github.com/riverqueue/river"
+
+// The two queues. What waits for git or a registry has one of its own: a remote that answers slowly must not keep an approved apply,
+// or the end of a lease, waiting.
+const (
+	Remote = "remote"
+	Local  = river.QueueDefault // waits for nothing but Postgres
+)
+
 // Poll looks at one watched ref (observe).
 type Poll struct {
 	Org   string `json:"org"`
@@ -46,3 +55,8 @@ func (Build) Kind() string   { return "build" }
 func (Rollout) Kind() string { return "rollout" }
 func (Advance) Kind() string { return "advance" }
 func (Expire) Kind() string  { return "expire" }
+
+// InsertOpts names the queue.
+func (Poll) InsertOpts() river.InsertOpts    { return river.InsertOpts{Queue: Remote} }
+func (Catalog) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: Remote} }
+func (Build) InsertOpts() river.InsertOpts   { return river.InsertOpts{Queue: Remote} }

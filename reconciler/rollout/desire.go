@@ -14,7 +14,6 @@ type want struct {
 	workflow.Want
 	facts    facts
 	behind   bool           // what is there is not what is wanted, as far as can be said already
-	key      bool           // it waits for something to be sealed to the runner's key
 	building bool           // its own artifact is being made
 	blockers []string       // the components that it waits for
 	own      bool           // it waits for something that is not another component
@@ -157,7 +156,7 @@ func (d *desiring) waitForValues(p *place, w *want) {
 	if !foreign {
 		return
 	}
-	w.own, w.key = true, true
+	w.own = true
 	switch what := label(path.String()); {
 	case d.runnerKey == "":
 		w.Waits = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -82,6 +83,24 @@ func TestWhatIsBehindAloneIsDeployedAndSaysWhy(t *testing.T) {
 	w.approveAll()
 	w.want(w.one("select reason from workflows where number = 4"), "web is behind: input api_token changed")
 	w.want(strings.Contains(w.state["web"], "token=another"), true)
+}
+
+// Whoever waits for a push to be everywhere asks before rollout has looked at what it brought, too.
+func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	status, reason := w.status()
+	w.want(status+": "+reason, "behind: web: artifact changed: build 2 of web, because commit 1a2b3c4 changed it")
+	w.build("network", "running")
+	status, _ = w.component("network")
+	w.want(status, "waiting")
+	w.app.Components = append(w.app.Components, appconfig.Component{Name: "late", Kind: "terraform_module", TerraformVersion: "1.11.4"})
+	w.addComponent("late")
+	w.version()
+	status, _ = w.component("late")
+	w.want(status, "behind")
+	w.want(w.list("select name from install_components where name = 'late'"), "[]") // who looks at a status writes nothing
 }
 
 func TestAPlanWithoutChangesAsksNobodyAndAppliesNothing(t *testing.T) {
@@ -227,8 +246,9 @@ func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
 	w.want(w.list("select component || ' ' || status from steps where kind = 'apply' order by component"),
 		"[metrics succeeded network failed sandbox succeeded web skipped]")
 	w.want(w.one("select reason from steps where kind = 'plan' and component = 'web'"), "network was not deployed: it was made to fail")
+	w.want(w.one("select outcome from workflows"), "2 deployed; network: it was made to fail; web skipped")
 	status, reason := w.status()
-	w.want(status+": "+reason, "stalled: network behind, stalled: it was made to fail")
+	w.want(status+": "+reason, "stalled: network behind, stalled: it was made to fail; mend it and push, or try again with `nuon deploy acme`")
 	status, reason = w.component("web")
 	w.want(status+": "+reason, "waiting: waits: network, which is behind, stalled: it was made to fail")
 	w.look()

@@ -41,12 +41,8 @@ func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 	return nil
 }
 
-// When an install is looked at again though nobody asked: often while it waits for its runner to bring a key, else now and then, so
-// that nothing depends on a request to look that was lost.
-const (
-	againForKey = 5 * time.Second
-	again       = 5 * time.Minute
-)
+// again is when an install is looked at again though nobody asked, so that nothing depends on a request to look that was lost.
+const again = 5 * time.Minute
 
 // reconcile does all of it for a locked install. What it starts is requested by a person, or by nuon itself.
 func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, install store.Install, by string) error {
@@ -75,16 +71,7 @@ func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, install store.Ins
 			return err
 		}
 	}
-	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: install.ID, InSeconds: pause(wants).Seconds()})
-}
-
-func pause(wants map[string]*want) time.Duration {
-	for _, w := range wants {
-		if w.key {
-			return againForKey
-		}
-	}
-	return again
+	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: install.ID, InSeconds: again.Seconds()})
 }
 
 // Desire works out what a locked install wants of each component, and writes it down (workflow.World).
@@ -101,27 +88,31 @@ func (r *Rollout) Desire(ctx context.Context, tx *store.Tx, install store.Instal
 	return all, s.write(ctx, tx, wants)
 }
 
-// write keeps what is wanted. The reason of what is current stays the one that led to it.
+// write keeps what is wanted.
 func (s *snapshot) write(ctx context.Context, tx *store.Tx, wants map[string]*want) error {
 	for name, w := range wants {
-		p := s.places[name]
-		reason := w.Reason
-		if (w.Current || w.Waits != "") && p.row.DesiredReason != "" && !w.Absent {
-			reason = p.row.DesiredReason
-		}
-		wanted := "present"
-		if w.Absent {
-			wanted = "absent"
-		}
+		row := s.settle(name, w)
 		err := tx.SetDesire(ctx, store.SetDesireParams{
-			OrgID: tx.Org, ID: p.row.ID, Wanted: wanted, DesiredDigest: w.Digest, DesiredReason: reason, WaitsFor: w.Waits,
+			OrgID: tx.Org, ID: row.ID, Wanted: row.Wanted, DesiredDigest: row.DesiredDigest, DesiredReason: row.DesiredReason, WaitsFor: row.WaitsFor,
 		})
 		if err != nil {
 			return fmt.Errorf("write what is wanted of %s: %w", name, err)
 		}
-		p.row.Wanted, p.row.DesiredDigest, p.row.DesiredReason, p.row.WaitsFor = wanted, w.Digest, reason, w.Waits
 	}
 	return nil
+}
+
+// settle makes a place's row say what is wanted of it. The reason of what is current stays the one that led to it.
+func (s *snapshot) settle(name string, w *want) store.InstallComponent {
+	row := &s.places[name].row
+	if keep := (w.Current || w.Waits != "") && row.DesiredReason != "" && !w.Absent; !keep {
+		row.DesiredReason = w.Reason
+	}
+	row.Wanted, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.Waits
+	if w.Absent {
+		row.Wanted = "absent"
+	}
+	return *row
 }
 
 // underWay reads what runs on an install: the components that are being worked on, and all running workflows, actions too.

@@ -20,6 +20,7 @@ type snapshot struct {
 	install   store.Install
 	runnerKey string // id of the runner's public key; empty until it has registered
 	places    map[string]*place
+	refusals  []store.Refusal
 	inputs    map[string]store.InstallInput
 	outputs   map[outputOwner][]store.Output
 }
@@ -44,8 +45,21 @@ func (p *place) there() bool { return p.row.AppliedArtifact != "" }
 
 // load reads the snapshot of a locked install, and makes the places that are missing.
 func load(ctx context.Context, tx *store.Tx, install store.Install) (*snapshot, error) {
+	return read(ctx, tx, install, (*snapshot).addPlaces)
+}
+
+// look reads the snapshot of an install and writes nothing. A place that is missing has no id.
+func look(ctx context.Context, tx *store.Tx, install store.Install) (*snapshot, error) {
+	return read(ctx, tx, install, (*snapshot).imagine)
+}
+
+// complete gives the missing components of an install their rows, and all rows.
+type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component, rows []store.InstallComponent) ([]store.InstallComponent, error)
+
+func read(ctx context.Context, tx *store.Tx, install store.Install, complete complete) (*snapshot, error) {
 	s := &snapshot{install: install, places: map[string]*place{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{}}
-	for _, read := range []func(context.Context, *store.Tx) error{s.loadApp, s.loadPlaces, s.loadBuilds, s.loadRefusals, s.loadValues} {
+	loadPlaces := func(ctx context.Context, tx *store.Tx) error { return s.loadPlaces(ctx, tx, complete) }
+	for _, read := range []func(context.Context, *store.Tx) error{s.loadApp, loadPlaces, s.loadBuilds, s.loadRefusals, s.loadValues} {
 		if err := read(ctx, tx); err != nil {
 			return nil, fmt.Errorf("read install %s: %w", install.Name, err)
 		}
@@ -85,7 +99,7 @@ func (s *snapshot) loadApp(ctx context.Context, tx *store.Tx) (err error) {
 }
 
 // loadPlaces gives every present component a place, and finds those of components that left.
-func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx) error {
+func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx, complete complete) error {
 	components, err := tx.RolloutComponents(ctx, tx.Org, s.app.ID)
 	if err != nil {
 		return err
@@ -95,13 +109,7 @@ func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	if missing := s.missing(components, rows); len(missing) > 0 {
-		for _, c := range missing {
-			err := tx.AddPlace(ctx, store.AddPlaceParams{OrgID: tx.Org, ID: newPlaceID(), InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name})
-			if err != nil {
-				return err
-			}
-		}
-		if rows, err = tx.RolloutPlaces(ctx, tx.Org, s.install.ID); err != nil {
+		if rows, err = complete(s, ctx, tx, missing, rows); err != nil {
 			return err
 		}
 	}
@@ -118,6 +126,25 @@ func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx) error {
 		s.adopt(p)
 	}
 	return nil
+}
+
+// addPlaces makes the rows that are missing.
+func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.Component, _ []store.InstallComponent) ([]store.InstallComponent, error) {
+	for _, c := range missing {
+		err := tx.AddPlace(ctx, store.AddPlaceParams{OrgID: tx.Org, ID: newPlaceID(), InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return tx.RolloutPlaces(ctx, tx.Org, s.install.ID)
+}
+
+// imagine gives rows as they will be made.
+func (s *snapshot) imagine(_ context.Context, tx *store.Tx, missing []store.Component, rows []store.InstallComponent) ([]store.InstallComponent, error) {
+	for _, c := range missing {
+		rows = append(rows, store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name, Wanted: "present"})
+	}
+	return rows, nil
 }
 
 // adopt gives a place its part of the version's config.
@@ -178,6 +205,7 @@ func (s *snapshot) loadRefusals(ctx context.Context, tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
+	s.refusals = rows
 	for _, r := range rows {
 		for _, p := range s.places {
 			if p.row.ID == r.InstallComponentID {

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// View is what an install's status is worked out from: rows, as they stand. Its methods are pure.
+// View is what an install's status is worked out from. What is wanted of its components is worked out anew from what is there now, so
+// a push that Reconcile has not looked at yet does not leave an install current in anybody's eyes. Its methods are pure.
 type View struct {
 	Install    store.Install
 	Components []store.InstallComponent
@@ -42,19 +43,19 @@ func LoadView(ctx context.Context, tx *store.Tx, installID string) (View, error)
 	if v.Install, err = tx.InstallForStatus(ctx, tx.Org, installID); err != nil {
 		return fail(err)
 	}
-	if v.Components, err = tx.RolloutPlaces(ctx, tx.Org, installID); err != nil {
+	s, err := look(ctx, tx, v.Install)
+	if err != nil {
 		return fail(err)
 	}
-	if v.Refusals, err = tx.RolloutRefusals(ctx, tx.Org, installID); err != nil {
-		return fail(err)
+	wants := s.desire()
+	for _, name := range s.names() {
+		v.Components = append(v.Components, s.settle(name, wants[name]))
 	}
+	v.Refusals, v.Version = s.refusals, s.version.Number
 	if v.Busy, err = tx.BusyComponents(ctx, tx.Org, installID); err != nil {
 		return fail(err)
 	}
 	if v.Waiting, err = tx.WaitingApprovals(ctx, tx.Org, installID); err != nil {
-		return fail(err)
-	}
-	if v.Version, err = tx.CurrentVersionNumber(ctx, tx.Org, v.Install.AppID); err != nil {
 		return fail(err)
 	}
 	return v, nil
@@ -130,7 +131,7 @@ func (v View) Status() (status, reason string) {
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.working()
 	case len(stalled) > 0:
-		return StatusStalled, strings.Join(stalled, "; ")
+		return StatusStalled, fmt.Sprintf("%s; mend it and push, or try again with `nuon deploy %s`", strings.Join(stalled, "; "), v.Install.Name)
 	case len(found["refused"]) > 0:
 		return StatusRefused, summary(found["refused"])
 	case v.Install.Wanted == "absent":

@@ -157,12 +157,15 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 }
 
 const buildRunner = `-- name: BuildRunner :one
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'build' order by created_at, id limit 1
+select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'build'
+order by coalesce(last_seen > now() - make_interval(secs => $2::float8), false) desc, key_hash is not null desc, created_at, id
+limit 1
 `
 
-// The oldest of the org's build runners.
-func (q *Queries) BuildRunner(ctx context.Context, orgID string) (Runner, error) {
-	row := q.db.QueryRow(ctx, buildRunner, orgID)
+// The oldest of the org's build runners, of those that are there if any is: one that never registered, or is gone, must not get
+// every build for ever.
+func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds float64) (Runner, error) {
+	row := q.db.QueryRow(ctx, buildRunner, orgID, onlineSeconds)
 	var i Runner
 	err := row.Scan(
 		&i.OrgID,

@@ -193,9 +193,10 @@ func (q *Queries) LockRevision(ctx context.Context, orgID string, iD string) (Re
 }
 
 const putComponent = `-- name: PutComponent :exec
-insert into components (org_id, id, app_id, name, kind, present, watch_id)
+insert into components as c (org_id, id, app_id, name, kind, present, watch_id)
 values ($1, $2, $3, $4, $5, true, $6)
-on conflict (org_id, app_id, name) do update set kind = excluded.kind, present = true, watch_id = excluded.watch_id
+on conflict (org_id, app_id, name) do update set kind = excluded.kind, present = true, watch_id = excluded.watch_id,
+    input_id = case when c.watch_id is not distinct from excluded.watch_id then c.input_id end
 `
 
 type PutComponentParams struct {
@@ -207,6 +208,8 @@ type PutComponentParams struct {
 	WatchID *string
 }
 
+// PutComponent takes the input from a component whose code is to come from elsewhere, until that has been looked at: the new config
+// with the old code was never meant by anybody. The same code has the same input, and then nothing is built.
 func (q *Queries) PutComponent(ctx context.Context, arg PutComponentParams) error {
 	_, err := q.db.Exec(ctx, putComponent,
 		arg.OrgID,

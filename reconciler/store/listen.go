@@ -29,7 +29,7 @@ func (b *Bell) Run(ctx context.Context, s *Store) error {
 	for {
 		err := b.listen(ctx, s)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // that is how it ends
 		}
 		slog.WarnContext(ctx, "lost the connection that listens for notifications; opening another", "error", err)
 		b.ringAll()

@@ -75,7 +75,7 @@ on conflict (org_id, url, ref, credential_id) do nothing
 type AddWatchParams struct {
 	OrgID        string
 	ID           string
-	Url          string
+	URL          string
 	Ref          string
 	CredentialID string
 }
@@ -84,7 +84,7 @@ func (q *Queries) AddWatch(ctx context.Context, arg AddWatchParams) error {
 	_, err := q.db.Exec(ctx, addWatch,
 		arg.OrgID,
 		arg.ID,
-		arg.Url,
+		arg.URL,
 		arg.Ref,
 		arg.CredentialID,
 	)
@@ -200,7 +200,7 @@ func (q *Queries) ListWatches(ctx context.Context, orgID string) ([]Watch, error
 		if err := rows.Scan(
 			&i.OrgID,
 			&i.ID,
-			&i.Url,
+			&i.URL,
 			&i.Ref,
 			&i.CredentialID,
 			&i.RevisionID,
@@ -228,7 +228,7 @@ func (q *Queries) LockWatch(ctx context.Context, orgID string, iD string) (Watch
 	err := row.Scan(
 		&i.OrgID,
 		&i.ID,
-		&i.Url,
+		&i.URL,
 		&i.Ref,
 		&i.CredentialID,
 		&i.RevisionID,
@@ -280,20 +280,21 @@ func (q *Queries) SetWatchError(ctx context.Context, error string, orgID string,
 }
 
 const watchOf = `-- name: WatchOf :one
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and url = $2 and ref = $3 and credential_id = $4
+select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and url = $2 and ref = $3 and credential_id = $4 for update
 `
 
 type WatchOfParams struct {
 	OrgID        string
-	Url          string
+	URL          string
 	Ref          string
 	CredentialID string
 }
 
+// WatchOf is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
 func (q *Queries) WatchOf(ctx context.Context, arg WatchOfParams) (Watch, error) {
 	row := q.db.QueryRow(ctx, watchOf,
 		arg.OrgID,
-		arg.Url,
+		arg.URL,
 		arg.Ref,
 		arg.CredentialID,
 	)
@@ -301,7 +302,7 @@ func (q *Queries) WatchOf(ctx context.Context, arg WatchOfParams) (Watch, error)
 	err := row.Scan(
 		&i.OrgID,
 		&i.ID,
-		&i.Url,
+		&i.URL,
 		&i.Ref,
 		&i.CredentialID,
 		&i.RevisionID,
@@ -350,7 +351,7 @@ func (q *Queries) WatchToPoll(ctx context.Context, orgID string, iD string) (Wat
 	err := row.Scan(
 		&i.OrgID,
 		&i.ID,
-		&i.Url,
+		&i.URL,
 		&i.Ref,
 		&i.CredentialID,
 		&i.RevisionID,

@@ -35,18 +35,22 @@ func (q *Queries) AddPlace(ctx context.Context, arg AddPlaceParams) error {
 }
 
 const busyComponents = `-- name: BusyComponents :many
-select w.id, w.kind, s.component from workflows w
+select distinct w.id, w.number, w.kind, s.component from workflows w
 join steps s on s.org_id = w.org_id and s.workflow_id = w.id
-where w.org_id = $1 and w.install_id = $2 and w.status = 'running' and s.kind = 'plan'
+where w.org_id = $1 and w.install_id = $2 and w.status = 'running'
+  and s.component <> '' and s.status in ('pending', 'running', 'waiting')
+order by w.number, s.component
 `
 
 type BusyComponentsRow struct {
 	ID        string
+	Number    int32
 	Kind      string
 	Component string
 }
 
-// BusyComponents are what the running workflows of an install are at work on; a workflow without components (an action) is not in it.
+// BusyComponents are what the running workflows of an install have still to do something about. A component whose own steps have all
+// ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
 func (q *Queries) BusyComponents(ctx context.Context, orgID string, installID string) ([]BusyComponentsRow, error) {
 	rows, err := q.db.Query(ctx, busyComponents, orgID, installID)
 	if err != nil {
@@ -56,7 +60,12 @@ func (q *Queries) BusyComponents(ctx context.Context, orgID string, installID st
 	items := []BusyComponentsRow{}
 	for rows.Next() {
 		var i BusyComponentsRow
-		if err := rows.Scan(&i.ID, &i.Kind, &i.Component); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Number,
+			&i.Kind,
+			&i.Component,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

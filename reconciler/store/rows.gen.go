@@ -372,7 +372,7 @@ type Token struct {
 type Watch struct {
 	OrgID        string
 	ID           string
-	Url          string
+	URL          string
 	Ref          string
 	CredentialID string
 	RevisionID   *string

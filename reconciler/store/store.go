@@ -129,12 +129,18 @@ func IsConflict(err error) (constraint string, ok bool) {
 	return "", false
 }
 
-// Enqueue asks for work of the reconciler's own, if and when this transaction commits.
+// Enqueue asks for work of the reconciler's own, if and when this transaction commits. However much is asked for at once, it is one
+// statement.
 func (t *Tx) Enqueue(ctx context.Context, work ...river.JobArgs) error {
-	for _, w := range work {
-		if _, err := t.river.InsertTx(ctx, t.tx, w, nil); err != nil {
-			return fmt.Errorf("enqueue %s: %w", w.Kind(), err)
-		}
+	if len(work) == 0 {
+		return nil
+	}
+	rows := make([]river.InsertManyParams, len(work))
+	for i, w := range work {
+		rows[i].Args = w
+	}
+	if _, err := t.river.InsertManyTx(ctx, t.tx, rows); err != nil {
+		return fmt.Errorf("enqueue %s: %w", work[0].Kind(), err)
 	}
 	return nil
 }
@@ -171,7 +177,16 @@ const (
 	DueWatch   = "watch"   // a ref is to be polled
 	DueAttempt = "attempt" // a lease or an offer runs out; ID is job/number
 	DueInstall = "install" // an install is to be looked at again
+	DueApp     = "app"     // an app is to be looked at again
 )
+
+// sweptWork is how what is due is asked for. It is due again soon, so it is neither tried for long nor heaped up: of one thing there is
+// at most one such request a minute that nobody has answered, however far the workers are behind. (A request whose worker died with
+// its machine counts as unanswered until River finds out; the next minute's is not held up by it.)
+var sweptWork = river.InsertOpts{MaxAttempts: 3, UniqueOpts: river.UniqueOpts{
+	ByArgs: true, ByPeriod: time.Minute,
+	ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running", "scheduled"),
+}}
 
 // TakeDue claims at most `most` things that are due and has enqueue turn each into work in the same transaction. What nobody puts
 // to another time is due again after `again`.
@@ -182,13 +197,15 @@ func (s *Store) TakeDue(ctx context.Context, again time.Duration, most int32, en
 		if err != nil {
 			return err
 		}
-		n = len(rows)
-		for _, r := range rows {
-			if _, err := s.river.InsertTx(ctx, tx, enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}), nil); err != nil {
-				return err
-			}
+		if n = len(rows); n == 0 {
+			return nil
 		}
-		return nil
+		work := make([]river.InsertManyParams, n)
+		for i, r := range rows {
+			work[i] = river.InsertManyParams{Args: enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}), InsertOpts: &sweptWork}
+		}
+		_, err = s.river.InsertManyTx(ctx, tx, work)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take what is due: %w", err)
@@ -196,18 +213,28 @@ func (s *Store) TakeDue(ctx context.Context, again time.Duration, most int32, en
 	return n, nil
 }
 
-// Workers starts River's workers on this store's pool. The caller stops the client.
-func (s *Store) Workers(workers *river.Workers, most int) (*river.Client[pgx.Tx], error) {
+// longestWork is how long one piece of the reconciler's own work may take.
+const longestWork = 5 * time.Minute
+
+// Workers starts River's workers on this store's pool, at most so many at once of each queue. The caller stops the client.
+func (s *Store) Workers(workers *river.Workers, most map[string]int) (*river.Client[pgx.Tx], error) {
+	queues := map[string]river.QueueConfig{}
+	for name, n := range most {
+		queues[name] = river.QueueConfig{MaxWorkers: n}
+	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
 		Schema:  riverSchema,
 		Logger:  quiet(),
 		Workers: workers,
-		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: most}},
-		// Requests to look are worthless once answered.
+		Queues:  queues,
+		// Requests to look are worthless once answered, and those that were given up are made again from what is due.
 		CompletedJobRetentionPeriod: time.Minute,
+		DiscardedJobRetentionPeriod: 24 * time.Hour,
 		FetchCooldown:               time.Millisecond,
 		FetchPollInterval:           time.Second,
-		JobTimeout:                  5 * time.Minute,
+		JobTimeout:                  longestWork,
+		// What a killed replica had in hand is another's soon after it could no longer have been at work on it.
+		RescueStuckJobsAfter: longestWork + time.Minute,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start workers: %w", err)

@@ -129,6 +129,19 @@ func (q *Queries) AddWebhook(ctx context.Context, orgID string, iD string, seale
 	return err
 }
 
+const buildOfArtifact = `-- name: BuildOfArtifact :one
+select id from builds where org_id = $1 and component_id = $2 and artifact_digest = $3 and status = 'succeeded'
+order by number limit 1
+`
+
+// BuildOfArtifact is the build that made what a plan was made from.
+func (q *Queries) BuildOfArtifact(ctx context.Context, orgID string, componentID string, artifact string) (string, error) {
+	row := q.db.QueryRow(ctx, buildOfArtifact, orgID, componentID, artifact)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
 const buildWanted = `-- name: BuildWanted :one
 select b.id from builds b join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
 where b.org_id = $1 and c.id = $2 order by b.number desc limit 1
@@ -170,6 +183,40 @@ delete from installs where org_id = $1 and id = $2
 func (q *Queries) DropInstall(ctx context.Context, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, dropInstall, orgID, iD)
 	return err
+}
+
+const forgetAnswers = `-- name: ForgetAnswers :exec
+delete from idempotency_keys where org_id = $1 and created_at < now() - interval '7 days'
+`
+
+// An answer is given again for a week; whoever repeats a create does so within minutes.
+func (q *Queries) ForgetAnswers(ctx context.Context, orgID string) error {
+	_, err := q.db.Exec(ctx, forgetAnswers, orgID)
+	return err
+}
+
+const installsOfRunner = `-- name: InstallsOfRunner :many
+select id from installs where org_id = $1 and runner_id = $2 order by id
+`
+
+func (q *Queries) InstallsOfRunner(ctx context.Context, orgID string, runnerID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, installsOfRunner, orgID, runnerID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const putInstallInput = `-- name: PutInstallInput :exec
@@ -1267,7 +1314,7 @@ type ViewRevisionRow struct {
 	Reason       string
 	Outcome      string
 	ObservedAt   time.Time
-	Url          string
+	URL          string
 	Ref          string
 }
 
@@ -1289,7 +1336,7 @@ func (q *Queries) ViewRevision(ctx context.Context, orgID string, iD string) (Vi
 		&i.Reason,
 		&i.Outcome,
 		&i.ObservedAt,
-		&i.Url,
+		&i.URL,
 		&i.Ref,
 	)
 	return i, err
@@ -1454,7 +1501,7 @@ func (q *Queries) ViewWatch(ctx context.Context, orgID string, iD string) (Watch
 	err := row.Scan(
 		&i.OrgID,
 		&i.ID,
-		&i.Url,
+		&i.URL,
 		&i.Ref,
 		&i.CredentialID,
 		&i.RevisionID,

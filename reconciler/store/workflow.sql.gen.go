@@ -303,8 +303,8 @@ func (q *Queries) EndApproval(ctx context.Context, arg EndApprovalParams) (int64
 }
 
 const findPlan = `-- name: FindPlan :one
-select id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, desired_digest, basis, bundle_digest,
-    report_digest, content_digest, target
+select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, status, desired_digest, basis,
+    bundle_digest, report_digest, content_digest, target
 from plans where org_id = $1 and id = $2 for update
 `
 
@@ -316,6 +316,7 @@ type FindPlanRow struct {
 	InstallComponentID string
 	Component          string
 	Destroy            bool
+	Destructive        bool
 	Status             string
 	DesiredDigest      string
 	Basis              json.RawMessage
@@ -336,6 +337,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 		&i.InstallComponentID,
 		&i.Component,
 		&i.Destroy,
+		&i.Destructive,
 		&i.Status,
 		&i.DesiredDigest,
 		&i.Basis,
@@ -668,6 +670,18 @@ func (q *Queries) MoveStep(ctx context.Context, arg MoveStepParams) (int64, erro
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const planAnswered = `-- name: PlanAnswered :one
+select exists (select from approvals where org_id = $1 and plan_id = $2 and status = 'approved')
+`
+
+// Approved by a person; false when an install's rule let it through.
+func (q *Queries) PlanAnswered(ctx context.Context, orgID string, planID string) (bool, error) {
+	row := q.db.QueryRow(ctx, planAnswered, orgID, planID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const plansUnderWay = `-- name: PlansUnderWay :many

@@ -64,6 +64,13 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	case want.Digest != plan.DesiredDigest:
 		return dispatch.Refuse("superseded by a newer desired: " + want.Reason)
 	}
+	answered, err := tx.PlanAnswered(ctx, tx.Org, plan.ID)
+	if err != nil {
+		return err
+	}
+	if lets, why := ruleOf(install).lets(plan.Destructive); !lets && !answered {
+		return dispatch.Refuse("the install's rule has changed: " + why)
+	}
 	return consumed(ctx, tx, plan)
 }
 

@@ -147,17 +147,34 @@ func (in group) beforeApproval() []Command {
 
 // passes says whether the install's rule lets a plan through, and why or why not.
 func (g *Graph) passes(plan *Plan) (bool, string) {
-	switch {
-	case g.Kind == KindTeardown:
+	if g.Kind == KindTeardown {
 		return false, "the destroy of a component that left the app always needs a person"
-	case !g.Rule.ApproveAll:
+	}
+	return g.Rule.lets(plan.Destructive)
+}
+
+// lets says whether the rule lets a plan through, and why or why not.
+func (r Rule) lets(destructive bool) (bool, string) {
+	switch {
+	case !r.ApproveAll:
 		return false, "this install asks before every change"
-	case plan.Destructive && !g.Rule.AllowDestroy:
+	case destructive && !r.AllowDestroy:
 		return false, "the plan deletes or replaces something, and this install does not allow that unasked"
-	case plan.Destructive:
+	case destructive:
 		return true, "let through by the install's rule (approve-all, allow_destroy)"
 	}
 	return true, "let through by the install's rule (approve-all)"
+}
+
+// lapsed says why a plan that the install's rule once let through would not be let through now; nothing for one that a person approved.
+func (in group) lapsed() string {
+	if in.plan.Plan.By != byRule {
+		return ""
+	}
+	if passes, why := in.g.passes(in.plan.Plan); !passes {
+		return "the install's rule has changed: " + why
+	}
+	return ""
 }
 
 // asking looks at what the person said.
@@ -191,6 +208,9 @@ func (in group) beforeApply() []Command {
 	if plan.Status != PlanApproved {
 		return in.withdraw("its plan is " + string(plan.Status))
 	}
+	if lapsed := in.lapsed(); lapsed != "" {
+		return in.withdraw(lapsed)
+	}
 	if in.held() {
 		return in.note(in.apply, "waits: "+in.want.Waits)
 	}
@@ -206,6 +226,9 @@ func (in group) applying() []Command {
 	moved := in.moved(plan.Desired)
 	if moved == "" && in.held() {
 		moved = "withdrawn: " + in.want.Waits
+	}
+	if moved == "" && plan.Status == PlanApproved {
+		moved = in.lapsed()
 	}
 	if job.Status == JobOpen {
 		if moved == "" || plan.Status == PlanConsumed {

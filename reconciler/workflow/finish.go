@@ -20,7 +20,7 @@ func (g *Graph) finish() Finish {
 		case in.plan.Status == StepCancelled || in.approve.Status == StepCancelled || in.apply.Status == StepCancelled:
 			cancelled = append(cancelled, name)
 		default:
-			skipped = append(skipped, fmt.Sprintf("%s skipped: %s", name, in.apply.Reason))
+			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, in.because()))
 		}
 	}
 	for _, s := range g.Steps {
@@ -72,6 +72,16 @@ func count(words []string, n int, what string) []string {
 		return words
 	}
 	return append(words, fmt.Sprintf("%d %s", n, what))
+}
+
+// because is why a group was skipped, unless a step of another says so already at which that one failed.
+func (in group) because() string {
+	for _, other := range in.g.groups() {
+		if step := other.failure(); step != nil && step.Reason != "" && strings.Contains(in.apply.Reason, step.Reason) {
+			return ""
+		}
+	}
+	return ": " + in.apply.Reason
 }
 
 // failure is the step at which the group failed.

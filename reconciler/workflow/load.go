@@ -24,7 +24,7 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 	f := &flow{engine: e, tx: tx, install: install, row: row, rows: map[string]store.Step{}}
 	f.graph = &Graph{
 		Kind: Kind(row.Kind), Status: Status(row.Status),
-		Rule: Rule{ApproveAll: install.Approval == "approve-all", AllowDestroy: install.AllowDestroy},
+		Rule: ruleOf(install),
 	}
 	if f.graph.Status != Running {
 		return f, nil
@@ -48,6 +48,11 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 		return nil, err
 	}
 	return f, f.loadPlans(ctx)
+}
+
+// ruleOf is what an install lets through unasked, as it says now.
+func ruleOf(install store.Install) Rule {
+	return Rule{ApproveAll: install.Approval == "approve-all", AllowDestroy: install.AllowDestroy}
 }
 
 func (f *flow) loadSteps(ctx context.Context) error {

@@ -3,7 +3,7 @@ package workflow
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -91,27 +91,13 @@ func (r Request) addStep(ctx context.Context, tx *store.Tx, workflowID string, p
 
 // free sees to it that no two workflows of an install touch one component.
 func free(ctx context.Context, tx *store.Tx, r Request) error {
-	running, err := tx.RunningWorkflows(ctx, tx.Org, r.Install)
+	busy, err := tx.BusyComponents(ctx, tx.Org, r.Install)
 	if err != nil {
 		return err
 	}
-	wanted := map[string]bool{}
-	for _, p := range r.Parts {
-		wanted[p.Component] = true
-	}
-	for _, w := range running {
-		steps, err := tx.StepsOfWorkflow(ctx, tx.Org, w.ID)
-		if err != nil {
-			return err
-		}
-		var taken []string
-		for _, s := range steps {
-			if s.Kind == string(StepPlan) && wanted[s.Component] {
-				taken = append(taken, s.Component)
-			}
-		}
-		if len(taken) > 0 {
-			return conflict(CodeBusy, "wait for it, or cancel it", "workflow %d (%s) is at work on %s", w.Number, w.Kind, strings.Join(taken, ", "))
+	for _, b := range busy {
+		if slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Component == b.Component }) {
+			return conflict(CodeBusy, "wait for it, or cancel it", "workflow %d (%s) is at work on %s", b.Number, b.Kind, b.Component)
 		}
 	}
 	return nil

@@ -46,9 +46,12 @@ where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued'
 update builds set status = @status, artifact_digest = @artifact_digest, error = @error, ended_at = now()
 where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued', 'running');
 
--- The oldest of the org's build runners.
+-- The oldest of the org's build runners, of those that are there if any is: one that never registered, or is gone, must not get
+-- every build for ever.
 -- name: BuildRunner :one
-select * from runners where org_id = @org_id and kind = 'build' order by created_at, id limit 1;
+select * from runners where org_id = @org_id and kind = 'build'
+order by coalesce(last_seen > now() - make_interval(secs => @online_seconds::float8), false) desc, key_hash is not null desc, created_at, id
+limit 1;
 
 -- name: InstallsToRollOut :many
 select id from installs where org_id = @org_id and app_id = @app_id order by id;

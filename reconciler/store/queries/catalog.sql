@@ -27,10 +27,13 @@ update app_versions set reason = @reason, revision_id = @revision_id where org_i
 update apps set version_id = @version_id, revision_id = @revision_id, diagnostics = @diagnostics
 where org_id = @org_id and id = @id;
 
+-- PutComponent takes the input from a component whose code is to come from elsewhere, until that has been looked at: the new config
+-- with the old code was never meant by anybody. The same code has the same input, and then nothing is built.
 -- name: PutComponent :exec
-insert into components (org_id, id, app_id, name, kind, present, watch_id)
+insert into components as c (org_id, id, app_id, name, kind, present, watch_id)
 values (@org_id, @id, @app_id, @name, @kind, true, @watch_id)
-on conflict (org_id, app_id, name) do update set kind = excluded.kind, present = true, watch_id = excluded.watch_id;
+on conflict (org_id, app_id, name) do update set kind = excluded.kind, present = true, watch_id = excluded.watch_id,
+    input_id = case when c.watch_id is not distinct from excluded.watch_id then c.input_id end;
 
 -- name: DropComponents :exec
 update components set present = false

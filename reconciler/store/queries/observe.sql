@@ -10,8 +10,9 @@ select * from watches where org_id = @org_id and id = @id for update;
 insert into watches (org_id, id, url, ref, credential_id) values (@org_id, @id, @url, @ref, @credential_id)
 on conflict (org_id, url, ref, credential_id) do nothing;
 
+-- WatchOf is locked: whoever is about to read a watch must not miss that it is taken off the list of what is due.
 -- name: WatchOf :one
-select * from watches where org_id = @org_id and url = @url and ref = @ref and credential_id = @credential_id;
+select * from watches where org_id = @org_id and url = @url and ref = @ref and credential_id = @credential_id for update;
 
 -- name: ListWatches :many
 select * from watches where org_id = @org_id order by id;

@@ -54,11 +54,14 @@ delete from refusals r using install_components ic
 where r.org_id = @org_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = @install_id
   and (cardinality(@names::text[]) = 0 or ic.name = any(@names::text[]));
 
--- BusyComponents are what the running workflows of an install are at work on; a workflow without components (an action) is not in it.
+-- BusyComponents are what the running workflows of an install have still to do something about. A component whose own steps have all
+-- ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
 -- name: BusyComponents :many
-select w.id, w.kind, s.component from workflows w
+select distinct w.id, w.number, w.kind, s.component from workflows w
 join steps s on s.org_id = w.org_id and s.workflow_id = w.id
-where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running' and s.kind = 'plan';
+where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running'
+  and s.component <> '' and s.status in ('pending', 'running', 'waiting')
+order by w.number, s.component;
 
 -- name: WaitingApprovals :many
 select a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id

@@ -89,6 +89,9 @@ values (@org_id, @install_id, @name, @value, @sealed, @hash)
 on conflict (org_id, install_id, name)
 do update set value = excluded.value, sealed = excluded.sealed, hash = excluded.hash, updated_at = now();
 
+-- name: InstallsOfRunner :many
+select id from installs where org_id = @org_id and runner_id = @runner_id order by id;
+
 -- ViewInputsToReseal are the sensitive inputs on a runner's installs that are sealed to another key than its own.
 -- name: ViewInputsToReseal :many
 select ii.* from install_inputs ii join installs i on i.org_id = ii.org_id and i.id = ii.install_id
@@ -177,11 +180,20 @@ select * from credentials where org_id = @org_id order by name;
 -- name: AddWebhook :exec
 insert into webhooks (org_id, id, sealed) values (@org_id, @id, @sealed);
 
+-- An answer is given again for a week; whoever repeats a create does so within minutes.
+-- name: ForgetAnswers :exec
+delete from idempotency_keys where org_id = @org_id and created_at < now() - interval '7 days';
+
 -- name: RememberAnswer :exec
 insert into idempotency_keys (org_id, key, request, response) values (@org_id, @key, @request, @response);
 
 -- name: RememberedAnswer :one
 select * from idempotency_keys where org_id = @org_id and key = @key;
+
+-- BuildOfArtifact is the build that made what a plan was made from.
+-- name: BuildOfArtifact :one
+select id from builds where org_id = @org_id and component_id = @component_id and artifact_digest = @artifact and status = 'succeeded'
+order by number limit 1;
 
 -- name: AddApp :one
 insert into apps (org_id, id, name, watch_id, directory) values (@org_id, @id, @name, @watch_id, @directory) returning *;

@@ -80,9 +80,13 @@ values (@org_id, @id, @step_id, @workflow_id, @install_id, @install_component_id
     @basis, @basis_digest, @bundle_digest, @report, @report_digest, @content_digest, @destructive, @target);
 
 -- name: FindPlan :one
-select id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, desired_digest, basis, bundle_digest,
-    report_digest, content_digest, target
+select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, status, desired_digest, basis,
+    bundle_digest, report_digest, content_digest, target
 from plans where org_id = @org_id and id = @id for update;
+
+-- Approved by a person; false when an install's rule let it through.
+-- name: PlanAnswered :one
+select exists (select from approvals where org_id = @org_id and plan_id = @plan_id and status = 'approved');
 
 -- name: MovePlan :execrows
 update plans set status = @status, reason = @reason where org_id = @org_id and id = @id and status = @was;

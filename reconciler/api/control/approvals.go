@@ -1,0 +1,101 @@
+package control
+
+import (
+	"context"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// ListApprovals implements GET /v1/approvals.
+func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject) (ListApprovalsResponseObject, error) {
+	var list api.ApprovalList
+	if err := oneOf(r.Params.Status == "" || r.Params.Status.Valid(), "bad_status", "status of an approval", string(r.Params.Status), "waiting", "approved", "rejected", "withdrawn"); err != nil {
+		return nil, err
+	}
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		install, err := installFilter(ctx, tx, r.Params.Install)
+		if err != nil {
+			return err
+		}
+		most := page(r.Params.Limit)
+		rows, err := tx.ViewApprovals(ctx, store.ViewApprovalsParams{
+			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install, After: r.Params.Cursor, Most: most,
+		})
+		if err != nil {
+			return err
+		}
+		rows, list.Next = paged(rows, most, func(a store.ViewApprovalsRow) string { return a.Approval.ID })
+		responses, err := tx.ViewResponses(ctx, tx.Org, each(rows, func(a store.ViewApprovalsRow) string { return a.Approval.ID }))
+		if err != nil {
+			return err
+		}
+		list.Items = each(rows, func(a store.ViewApprovalsRow) api.Approval {
+			return approvalOf(store.ViewApprovalRow(a), responses)
+		})
+		return nil
+	})
+	return ListApprovals200JSONResponse(list), err
+}
+
+// GetApproval implements GET /v1/approvals/{approval}.
+func (s *Server) GetApproval(ctx context.Context, r GetApprovalRequestObject) (GetApprovalResponseObject, error) {
+	var a api.Approval
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		a, err = viewApproval(ctx, tx, r.Approval)
+		return err
+	})
+	return GetApproval200JSONResponse(a), err
+}
+
+// RespondApproval implements POST /v1/approvals/{approval}/response.
+func (s *Server) RespondApproval(ctx context.Context, r RespondApprovalRequestObject) (RespondApprovalResponseObject, error) {
+	var a api.Approval
+	if err := oneOf(r.Body.Answer.Valid(), "bad_answer", "answer", string(r.Body.Answer), "approve", "reject"); err != nil {
+		return nil, err
+	}
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if a, err = viewApproval(ctx, tx, r.Approval); err != nil {
+			return err
+		}
+		actor := callerOf(ctx).actor
+		if err := s.rooms.Respond(ctx, tx, a.ID, *r.Body, actor); err != nil {
+			return err
+		}
+		detail := map[string]any{"content_digest": r.Body.ContentDigest, "reason": r.Body.Reason}
+		return tx.Audit(ctx, actor, "approval."+string(r.Body.Answer), a.ID, detail)
+	})
+	if err != nil {
+		return nil, err
+	}
+	goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, a.Workflow))
+	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		a, err = viewApproval(ctx, tx, a.ID)
+		return err
+	})
+	return RespondApproval200JSONResponse(a), err
+}
+
+func viewApproval(ctx context.Context, tx *store.Tx, key string) (api.Approval, error) {
+	row, err := tx.ViewApproval(ctx, tx.Org, key)
+	if err != nil {
+		return api.Approval{}, named("approval", key, err)
+	}
+	responses, err := tx.ViewResponses(ctx, tx.Org, []string{row.Approval.ID})
+	return approvalOf(row, responses), err
+}
+
+func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) api.Approval {
+	ap, p := row.Approval, row.Plan
+	out := api.Approval{
+		ID: ap.ID, Status: api.ApprovalStatus(ap.Status), Install: row.Install, InstallID: ap.InstallID, App: row.App,
+		Component: p.Component, Workflow: p.WorkflowID, Plan: p.ID, ContentDigest: ap.ContentDigest, Report: p.Report,
+		Destructive: p.Destructive, Destroy: p.Destroy, Reason: ap.Reason, Because: row.Because, CreatedAt: ap.CreatedAt,
+	}
+	for _, r := range responses {
+		if r.ApprovalID == ap.ID {
+			out.Response = api.GivenResponse{Answer: r.Answer, Actor: r.Actor, Reason: r.Reason, At: r.At}
+		}
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package control_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// asking is a world with one plan that waits for a person.
+func asking(t *testing.T) *world {
+	w := newWorld(t)
+	w.one.fill()
+	w.exec("update workflows set status = 'running'")
+	return w
+}
+
+func (w *world) respond(role string, answer api.ResponseAnswer, digest, reason string) *api.RespondApprovalResponse {
+	w.Helper()
+	got, err := w.one.as(role).RespondApprovalWithResponse(w.Context(), w.one.ids["approval"], api.Response{Answer: answer, ContentDigest: digest, Reason: reason})
+	must(w, err)
+	return got
+}
+
+// TestApprovalBindsToWhatWasShown: only the digest that waits is answered, by whoever may, once.
+func TestApprovalBindsToWhatWasShown(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	digest := "sha256:" + w.one.mark + "-content"
+	for _, role := range []string{"viewer", "operator"} {
+		if f := w.respond(role, api.ResponseAnswerApprove, digest, "").ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusForbidden || f.Code != "forbidden" {
+			t.Errorf("%s: %+v", role, f)
+		}
+	}
+	for _, other := range []string{"", "sha256:other", digest + " ", strings.ToUpper(digest)} {
+		if f := w.respond("approver", api.ResponseAnswerApprove, other, "").ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "plan_changed" {
+			t.Errorf("the digest %q: %+v", other, f)
+		}
+	}
+	if now := w.text("select a.status || ' ' || p.status from approvals a join plans p on p.id = a.plan_id"); now != "waiting ready" {
+		t.Errorf("after refusals the approval is %s", now)
+	}
+	got := w.respond("approver", api.ResponseAnswerApprove, digest, "looks good")
+	if got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusApproved || got.JSON200.Response.Actor != w.one.mark+"-approver" || got.JSON200.Response.Reason != "looks good" {
+		t.Errorf("%s", got.Body)
+	}
+	if f := w.respond("admin", api.ResponseAnswerReject, digest, "").ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "approval_gone" {
+		t.Errorf("a second answer: %+v", f)
+	}
+	if all := w.texts("select actor || ' ' || action || ' ' || (detail->>'content_digest') from audit_events where subject = $1", w.one.ids["approval"]); len(all) != 1 || all[0] != w.one.mark+"-approver approval.approve "+digest {
+		t.Errorf("the audit has %q", all)
+	}
+	if work := w.texts("select args::text from river.river_job where kind = 'advance'"); len(work) != 1 || !strings.Contains(work[0], w.one.ids["workflow"]) {
+		t.Errorf("the queue has %q", work)
+	}
+}
+
+// TestRejection is kept with its reason.
+func TestRejection(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	got := w.respond("approver", api.ResponseAnswerReject, "sha256:"+w.one.mark+"-content", "not on a Friday")
+	if got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusRejected || !strings.Contains(got.JSON200.Reason, "not on a Friday") {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// TestAnswerIsTakenEvenIfNothingGoesOnAtOnce: the queue will, and the person must not be told that the word was lost.
+func TestAnswerIsTakenEvenIfNothingGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	w.advance = func() error { return errors.New("busy") }
+	if got := w.respond("approver", api.ResponseAnswerApprove, "sha256:"+w.one.mark+"-content", ""); got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusApproved {
+		t.Errorf("%d %s", got.StatusCode(), got.Body)
+	}
+}
+
+// TestOneAnswerWins of those that come at once.
+func TestOneAnswerWins(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	var group sync.WaitGroup
+	codes := make([]int, 8)
+	for i := range codes {
+		answer := api.ResponseAnswerApprove
+		if i%2 == 0 {
+			answer = api.ResponseAnswerReject
+		}
+		group.Go(func() { codes[i] = w.respond("approver", answer, "sha256:"+w.one.mark+"-content", "").StatusCode() })
+	}
+	group.Wait()
+	taken := 0
+	for _, code := range codes {
+		switch code {
+		case http.StatusOK:
+			taken++
+		case http.StatusConflict:
+		default:
+			t.Errorf("answered %d", code)
+		}
+	}
+	if n := w.text("select count(*)::text from approval_responses"); taken != 1 || n != "1" {
+		t.Errorf("%d answers were taken, %s are kept", taken, n)
+	}
+}
+
+// TestCancelWorkflow once; an ended one has nothing left to cancel.
+func TestCancelWorkflow(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	cancel := func() *api.CancelWorkflowResponse {
+		got, err := w.one.as("operator").CancelWorkflowWithResponse(t.Context(), w.one.ids["workflow"], api.Reason{Reason: "wrong customer"})
+		must(t, err)
+		return got
+	}
+	if got := cancel(); got.JSON200 == nil {
+		t.Errorf("%s", got.Body)
+	}
+	w.exec("update workflows set status = 'cancelled'")
+	if f := cancel().ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "workflow_ended" {
+		t.Errorf("%+v", f)
+	}
+}

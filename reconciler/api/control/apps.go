@@ -1,0 +1,237 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"regexp"
+	"strconv"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// appName is rule 12 of the format.
+var appName = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
+
+// ListApps implements GET /v1/apps.
+func (s *Server) ListApps(ctx context.Context, r ListAppsRequestObject) (ListAppsResponseObject, error) {
+	var list api.AppList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		most := page(r.Params.Limit)
+		rows, err := tx.ViewApps(ctx, tx.Org, r.Params.Cursor, most)
+		if err != nil {
+			return err
+		}
+		rows, list.Next = paged(rows, most, func(a store.App) string { return a.Name })
+		list.Items, err = eachErr(rows, func(a store.App) (api.App, error) { return viewApp(ctx, tx, a) })
+		return err
+	})
+	return ListApps200JSONResponse(list), err
+}
+
+// GetApp implements GET /v1/apps/{app}.
+func (s *Server) GetApp(ctx context.Context, r GetAppRequestObject) (GetAppResponseObject, error) {
+	var app api.App
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := findApp(ctx, tx, r.App)
+		if err != nil {
+			return err
+		}
+		app, err = viewApp(ctx, tx, row)
+		return err
+	})
+	return GetApp200JSONResponse(app), err
+}
+
+// CreateApp implements POST /v1/apps.
+func (s *Server) CreateApp(ctx context.Context, r CreateAppRequestObject) (CreateAppResponseObject, error) {
+	app, err := once(ctx, s, repeatable{operation: "createApp", key: r.Params.IdempotencyKey, request: r.Body}, func(ctx context.Context, tx *store.Tx) (api.App, error) {
+		return s.createApp(ctx, tx, *r.Body)
+	})
+	return CreateApp201JSONResponse(app), err
+}
+
+func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api.App, error) {
+	if !appName.MatchString(n.Name) {
+		return api.App{}, badName("an app", n.Name)
+	}
+	directory := path.Clean(n.Directory)
+	if !fs.ValidPath(directory) {
+		return api.App{}, problem.New(http.StatusUnprocessableEntity, "bad_directory", quoted(n.Directory)+" is no directory inside a repository", "Write it from the repository's root, such as apps/hello.")
+	}
+	params := store.AddAppParams{OrgID: tx.Org, ID: id.New("app"), Name: n.Name, Directory: directory}
+	if n.Repository != "" {
+		watch, err := s.watchFor(ctx, tx, n)
+		if err != nil {
+			return api.App{}, err
+		}
+		params.WatchID = &watch.ID
+	}
+	row, err := tx.AddApp(ctx, params)
+	if _, taken := store.IsConflict(err); taken {
+		return api.App{}, problem.Error{Status: http.StatusConflict, Code: "exists", Title: "there is an app " + quoted(n.Name) + " already"}
+	}
+	if err != nil {
+		return api.App{}, fmt.Errorf("create app %s: %w", n.Name, err)
+	}
+	// The watch may have been looked at already, for another app: then no revision comes that would have this one's config read.
+	if err := tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueApp, ID: row.ID}); err != nil {
+		return api.App{}, err
+	}
+	if err := tx.Audit(ctx, callerOf(ctx).actor, "app.create", row.ID, map[string]any{"name": row.Name}); err != nil {
+		return api.App{}, err
+	}
+	return viewApp(ctx, tx, row)
+}
+
+// badName refuses a name that breaks appName.
+func badName(what, name string) error {
+	return problem.New(http.StatusUnprocessableEntity, "bad_name", what+" cannot be named "+quoted(name), "Use lower-case letters, digits, - and _, at most 63.")
+}
+
+// watchFor finds or makes the watched ref of a new app.
+func (s *Server) watchFor(ctx context.Context, tx *store.Tx, n api.NewApp) (store.Watch, error) {
+	credential := ""
+	if n.Credential != "" {
+		c, err := tx.ViewCredential(ctx, tx.Org, n.Credential)
+		if err != nil {
+			return store.Watch{}, named("credential", n.Credential, err)
+		}
+		credential = c.ID
+	}
+	return s.rooms.Watch(ctx, tx, n.Repository, orElse(n.Ref, "main"), credential)
+}
+
+// ListAppVersions implements GET /v1/apps/{app}/versions.
+func (s *Server) ListAppVersions(ctx context.Context, r ListAppVersionsRequestObject) (ListAppVersionsResponseObject, error) {
+	var list api.AppVersionList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		app, err := findApp(ctx, tx, r.App)
+		if err != nil {
+			return err
+		}
+		most := page(r.Params.Limit)
+		rows, err := tx.ViewAppVersions(ctx, store.ViewAppVersionsParams{
+			OrgID: tx.Org, AppID: app.ID, Before: beforeNumber(r.Params.Cursor), Most: most,
+		})
+		if err != nil {
+			return err
+		}
+		rows, list.Next = paged(rows, most, func(v store.ViewAppVersionsRow) string { return strconv.Itoa(int(v.Number)) })
+		list.Items = each(rows, func(v store.ViewAppVersionsRow) api.AppVersion {
+			return api.AppVersion{ID: v.ID, Number: int(v.Number), Digest: v.Digest, Commit: v.Commit, Reason: v.Reason, CreatedAt: v.CreatedAt}
+		})
+		return nil
+	})
+	return ListAppVersions200JSONResponse(list), err
+}
+
+// ListComponents implements GET /v1/apps/{app}/components.
+func (s *Server) ListComponents(ctx context.Context, r ListComponentsRequestObject) (ListComponentsResponseObject, error) {
+	var list api.ComponentList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		app, err := findApp(ctx, tx, r.App)
+		if err != nil {
+			return err
+		}
+		config, err := currentConfig(ctx, tx, app)
+		if err != nil {
+			return err
+		}
+		builds, err := newestBuilds(ctx, tx, app.ID)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.ViewComponents(ctx, tx.Org, app.ID)
+		list.Items = each(rows, func(c store.Component) api.Component {
+			return api.Component{
+				ID: c.ID, Name: c.Name, Kind: c.Kind, Problem: c.Problem,
+				DependsOn: append([]string{}, config.DependsOn(c.Name)...), Build: builds[c.Name],
+			}
+		})
+		return err
+	})
+	return ListComponents200JSONResponse(list), err
+}
+
+// currentConfig is the app's current version, or an app without components before the first one.
+func currentConfig(ctx context.Context, tx *store.Tx, app store.App) (*appconfig.App, error) {
+	config := &appconfig.App{}
+	if app.VersionID == nil {
+		return config, nil
+	}
+	v, err := tx.ViewAppVersion(ctx, tx.Org, *app.VersionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(v.Config, config); err != nil {
+		return nil, fmt.Errorf("read app version %s: %w", v.ID, err)
+	}
+	return config, nil
+}
+
+func findApp(ctx context.Context, tx *store.Tx, key string) (store.App, error) {
+	app, err := tx.ViewApp(ctx, tx.Org, key)
+	if err != nil {
+		return store.App{}, named("app", key, err)
+	}
+	return app, nil
+}
+
+func viewApp(ctx context.Context, tx *store.Tx, a store.App) (api.App, error) {
+	app := api.App{ID: a.ID, Name: a.Name, Directory: a.Directory, CreatedAt: a.CreatedAt, Diagnostics: []api.Diagnostic{}}
+	if err := json.Unmarshal(a.Diagnostics, &app.Diagnostics); err != nil {
+		return api.App{}, fmt.Errorf("read diagnostics of app %s: %w", a.Name, err)
+	}
+	if a.WatchID != nil {
+		w, err := tx.ViewWatch(ctx, tx.Org, *a.WatchID)
+		if err != nil {
+			return api.App{}, err
+		}
+		app.Repository, app.Ref, app.Problem = w.URL, w.Ref, w.Error
+		if w.RevisionID != nil {
+			if app.Revision, err = viewRevision(ctx, tx, *w.RevisionID); err != nil {
+				return api.App{}, err
+			}
+		}
+	}
+	if a.VersionID != nil {
+		v, err := tx.ViewAppVersion(ctx, tx.Org, *a.VersionID)
+		if err != nil {
+			return api.App{}, err
+		}
+		app.Version = api.AppVersion{ID: v.ID, Number: int(v.Number), Digest: v.Digest, Commit: v.Commit, Reason: v.Reason, CreatedAt: v.CreatedAt}
+	}
+	return app, nil
+}
+
+func viewRevision(ctx context.Context, tx *store.Tx, revision string) (api.Revision, error) {
+	r, err := tx.ViewRevision(ctx, tx.Org, revision)
+	if err != nil {
+		return api.Revision{}, err
+	}
+	out := api.Revision{
+		ID: r.ID, Repository: r.URL, Ref: r.Ref, Commit: r.Commit, Tree: r.Tree, Previous: r.Previous, Forced: r.Forced,
+		Subject: r.Subject, Author: r.Author, Reason: r.Reason, Outcome: r.Outcome, ObservedAt: r.ObservedAt,
+	}
+	if len(r.ChangedPaths) > 0 {
+		if err := json.Unmarshal(r.ChangedPaths, &out.ChangedPaths); err != nil {
+			return api.Revision{}, fmt.Errorf("read changed paths of %s: %w", r.ID, err)
+		}
+	}
+	return out, nil
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

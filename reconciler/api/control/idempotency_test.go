@@ -1,0 +1,143 @@
+package control_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// TestCreatesOnce: the same request under the same key is answered the same, and done once.
+func TestCreatesOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	admin := w.one.token["admin"]
+	create := func(key, name string) answer {
+		return w.call(admin, http.MethodPost, "/v1/apps", map[string]any{"name": name}, "Idempotency-Key", key)
+	}
+	first, again := create("k1", "hello"), create("k1", "hello")
+	if first.Status != http.StatusCreated || again.Status != first.Status || again.Body != first.Body {
+		t.Errorf("first %d %s, again %d %s", first.Status, first.Body, again.Status, again.Body)
+	}
+	w.refusedAs(create("k1", "other"), http.StatusConflict, "idempotency_key_reused")
+	w.refusedAs(create("k2", "hello"), http.StatusConflict, "exists")
+	w.refusedAs(create("", "hello"), http.StatusConflict, "exists")
+	w.refusedAs(create(strings.Repeat("k", 129), "long"), http.StatusBadRequest, "bad_request")
+	if got := create(strings.Repeat("k", 128), "long"); got.Status != http.StatusCreated {
+		t.Errorf("a key of 128 characters: %d %s", got.Status, got.Body)
+	}
+	// A key is of one route: the same body elsewhere is another request.
+	w.refusedAs(w.call(admin, http.MethodPost, "/v1/installs", map[string]any{"name": "hello", "app": "hello"}, "Idempotency-Key", "k1"), http.StatusConflict, "idempotency_key_reused")
+	if n := w.text("select count(*)::text from apps where org_id = $1 and name = 'hello'", w.one.org.ID); n != "1" {
+		t.Errorf("there are %s apps", n)
+	}
+	if n := w.text("select count(*)::text from audit_events where org_id = $1 and action = 'app.create'", w.one.org.ID); n != "2" {
+		t.Errorf("the audit has %s creates, want one for each app", n)
+	}
+}
+
+// TestRefusedCreateKeepsNoAnswer: a request that was refused may be made again under its key once what was wrong is mended.
+func TestRefusedCreateKeepsNoAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	body := map[string]any{"app": "hello", "name": "acme", "inputs": []any{map[string]any{"name": "region", "value": "eu"}}}
+	create := func() answer {
+		return w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", body, "Idempotency-Key", "k")
+	}
+	w.refusedAs(create(), http.StatusNotFound, "not_found")
+	config := hello("web")
+	config.Inputs = config.Inputs[:1]
+	w.one.app("hello", config)
+	if got := create(); got.Status != http.StatusCreated {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+}
+
+// TestConcurrentCreatesUnderOneKey: of requests that come at once, one is done and all get its answer.
+func TestConcurrentCreatesUnderOneKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config := hello("web")
+	config.Inputs = config.Inputs[:1]
+	w.one.app("hello", config)
+	for path, body := range map[string]map[string]any{
+		"/v1/apps":     {"name": "many"},
+		"/v1/installs": {"app": "hello", "name": "many", "inputs": []any{map[string]any{"name": "region", "value": "eu"}}},
+	} {
+		answers := make([]answer, 8)
+		var group sync.WaitGroup
+		for i := range answers {
+			group.Go(func() {
+				answers[i] = w.call(w.one.token["admin"], http.MethodPost, path, body, "Idempotency-Key", "k"+path)
+			})
+		}
+		group.Wait()
+		for i, a := range answers {
+			if a.Status != http.StatusCreated || a.Body != answers[0].Body {
+				t.Errorf("POST %s, answer %d: %d %s", path, i, a.Status, a.Body)
+			}
+		}
+	}
+	for _, table := range []string{"apps", "installs", "runners"} {
+		if n := w.text(fmt.Sprintf("select count(*)::text from %s where org_id = $1 and name = 'many'", table), w.one.org.ID); n != "1" {
+			t.Errorf("there are %s %s", n, table)
+		}
+	}
+}
+
+// TestConcurrentOtherRequestUnderOneKey: of two requests that come at once under one key, one is done and the other is refused.
+func TestConcurrentOtherRequestUnderOneKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	answers := make([]answer, 6)
+	var group sync.WaitGroup
+	for i := range answers {
+		group.Go(func() {
+			answers[i] = w.call(w.one.token["admin"], http.MethodPost, "/v1/apps", map[string]any{"name": fmt.Sprint("app", i)}, "Idempotency-Key", "k")
+		})
+	}
+	group.Wait()
+	created := 0
+	for _, a := range answers {
+		if a.Status == http.StatusCreated {
+			created++
+			continue
+		}
+		w.refusedAs(a, http.StatusConflict, "idempotency_key_reused")
+	}
+	if n := w.text("select count(*)::text from apps where org_id = $1", w.one.org.ID); created != 1 || n != "1" {
+		t.Errorf("%d were answered as created, and there are %s apps", created, n)
+	}
+}
+
+// TestRememberedAnswerHidesItsSecret: the registration token of an install's new runner is given again to the same request, but nobody
+// who reads the database has it.
+func TestRememberedAnswerHidesItsSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config := hello("web")
+	config.Inputs = nil
+	w.one.app("hello", config)
+	create := func() api.CreatedInstall {
+		got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), &api.CreateInstallParams{IdempotencyKey: "k"}, api.NewInstall{App: "hello", Name: "acme"})
+		must(t, err)
+		if got.JSON201 == nil {
+			t.Fatalf("%d %s", got.StatusCode(), got.Body)
+		}
+		return *got.JSON201
+	}
+	first, again := create(), create()
+	secret := first.Runner.RegistrationToken
+	if secret == "" || again.Runner.RegistrationToken != secret {
+		t.Errorf("the token is %q, then %q", secret, again.Runner.RegistrationToken)
+	}
+	if rows := w.rows(""); strings.Contains(rows, secret) {
+		t.Error("the registration token is in a row")
+	}
+	if _, err := w.dispatch.Register(t.Context(), secret, api.Registration{Version: "1", Capacity: 1, Recipient: w.key.Recipient().String()}); err != nil {
+		t.Errorf("the token is not good: %v", err)
+	}
+}

@@ -1,0 +1,366 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Standing is how an install stands: what it is doing or waits for, and why.
+type Standing struct {
+	Status, Reason string
+	Version        int                          // number of the app version that is applied throughout; 0 when there is none
+	Components     map[string]ComponentStanding // by install component id
+}
+
+// ComponentStanding is how one component of an install stands.
+type ComponentStanding struct{ Status, Reason string }
+
+// firstLook is when a new install is looked at even if the request to look at it at once was lost.
+const firstLook = time.Minute
+
+var installName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// ListInstalls implements GET /v1/installs.
+func (s *Server) ListInstalls(ctx context.Context, r ListInstallsRequestObject) (ListInstallsResponseObject, error) {
+	var list api.InstallList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		of := ""
+		if r.Params.App != "" {
+			app, err := findApp(ctx, tx, r.Params.App)
+			if err != nil {
+				return err
+			}
+			of = app.ID
+		}
+		most := page(r.Params.Limit)
+		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{OrgID: tx.Org, App: of, After: r.Params.Cursor, Most: most})
+		if err != nil {
+			return err
+		}
+		rows, list.Next = paged(rows, most, func(i store.ViewInstallsRow) string { return i.Install.ID })
+		list.Items, err = eachErr(rows, func(i store.ViewInstallsRow) (api.InstallSummary, error) {
+			return s.summary(ctx, tx, i.Install, i.App)
+		})
+		return err
+	})
+	return ListInstalls200JSONResponse(list), err
+}
+
+func (s *Server) summary(ctx context.Context, tx *store.Tx, i store.Install, app string) (api.InstallSummary, error) {
+	st, err := s.rooms.Standing(ctx, tx, i)
+	return api.InstallSummary{
+		ID: i.ID, Name: i.Name, App: app, Status: api.InstallSummaryStatus(st.Status), Reason: st.Reason, Version: st.Version,
+	}, err
+}
+
+// GetInstall implements GET /v1/installs/{install}.
+func (s *Server) GetInstall(ctx context.Context, r GetInstallRequestObject) (GetInstallResponseObject, error) {
+	var install api.Install
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		install, err = s.viewInstall(ctx, tx, r.Install)
+		return err
+	})
+	return GetInstall200JSONResponse(install), err
+}
+
+// CreateInstall implements POST /v1/installs.
+func (s *Server) CreateInstall(ctx context.Context, r CreateInstallRequestObject) (CreateInstallResponseObject, error) {
+	create := repeatable{operation: "createInstall", key: r.Params.IdempotencyKey, request: r.Body}
+	made, err := once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.CreatedInstall, error) {
+		return s.createInstall(ctx, tx, *r.Body)
+	})
+	return CreateInstall201JSONResponse(made), err
+}
+
+func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInstall) (api.CreatedInstall, error) {
+	var made api.CreatedInstall
+	if !installName.MatchString(n.Name) {
+		return made, problem.Error{
+			Status: http.StatusUnprocessableEntity, Code: "bad_name", Title: "an install cannot be named " + quoted(n.Name),
+			Detail: "Use lower-case letters, digits, - and _, at most 63, the first a letter or digit.",
+		}
+	}
+	if err := knownRule(string(n.Approval)); err != nil {
+		return made, err
+	}
+	app, err := findApp(ctx, tx, n.App)
+	if err != nil {
+		return made, err
+	}
+	if err := checkInputs(ctx, tx, app, nil, n.Inputs); err != nil {
+		return made, err
+	}
+	runner, created, err := s.runnerFor(ctx, tx, n)
+	if err != nil {
+		return made, err
+	}
+	row, err := tx.AddInstall(ctx, store.AddInstallParams{
+		OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: n.Name, RunnerID: runner.ID,
+		Approval: orElse(string(n.Approval), "prompt"), AllowDestroy: n.AllowDestroy,
+	})
+	if _, taken := store.IsConflict(err); taken {
+		return made, problem.Error{Status: http.StatusConflict, Code: "exists", Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name))}
+	}
+	if err != nil {
+		return made, fmt.Errorf("create install %s: %w", n.Name, err)
+	}
+	if err := inputs.Put(ctx, tx, s.key, row, n.Inputs); err != nil {
+		return made, err
+	}
+	if err := tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: row.ID}); err != nil {
+		return made, err
+	}
+	// From now on it is looked at now and then, whatever becomes of that request.
+	if err := tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: row.ID, InSeconds: firstLook.Seconds()}); err != nil {
+		return made, err
+	}
+	if err := tx.Audit(ctx, callerOf(ctx).actor, "install.create", row.ID, map[string]any{"name": row.Name, "app": app.Name}); err != nil {
+		return made, err
+	}
+	made.Runner = created
+	made.Install, err = s.viewInstall(ctx, tx, row.ID)
+	return made, err
+}
+
+// checkInputs checks an install's inputs against the app's current version.
+func checkInputs(ctx context.Context, tx *store.Tx, app store.App, kept []store.InstallInput, given []api.InputValue) error {
+	if app.VersionID == nil {
+		return problem.Error{
+			Status: http.StatusConflict, Code: "no_version", Title: "app " + app.Name + " has no version yet",
+			Detail: "Run `nuon sync` first; `nuon apps get " + app.Name + "` shows what is wrong.",
+		}
+	}
+	config, err := currentConfig(ctx, tx, app)
+	if err != nil {
+		return err
+	}
+	return inputs.Check(config, kept, given)
+}
+
+// knownRule refuses an approval rule that is none; an empty one means that nothing was said.
+func knownRule(rule string) error {
+	return oneOf(rule == "" || api.InstallApproval(rule).Valid(), "bad_approval", "approval rule", rule, "prompt", "approve-all")
+}
+
+// runnerFor is the runner that a new install names, or the shared one, or a new one of its own. The runner is locked before a row
+// refers to it: the install's secrets are sealed to the key that it has at the end.
+func (s *Server) runnerFor(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
+	r, created, err := s.chosenRunner(ctx, tx, n)
+	if err == nil {
+		r, err = tx.RunnerToRegister(ctx, tx.Org, r.ID)
+	}
+	return r, created, err
+}
+
+func (s *Server) chosenRunner(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
+	if n.Runner != "" {
+		r, err := tx.ViewRunner(ctx, tx.Org, n.Runner)
+		if err == nil && r.Kind != "install" {
+			err = problem.Error{Status: http.StatusUnprocessableEntity, Code: "bad_runner", Title: "runner " + quoted(n.Runner) + " builds; an install needs an install runner"}
+		}
+		return r, api.CreatedRunner{}, named("runner", n.Runner, err)
+	}
+	shared, err := tx.ViewSharedRunners(ctx, tx.Org)
+	if err != nil {
+		return store.Runner{}, api.CreatedRunner{}, err
+	}
+	if len(shared) > 0 {
+		return shared[0], api.CreatedRunner{}, nil
+	}
+	if _, err := tx.ViewRunner(ctx, tx.Org, n.Name); !isNotFound(err) {
+		return store.Runner{}, api.CreatedRunner{}, orTaken(err, n.Name)
+	}
+	r, registration, err := s.rooms.AddRunner(ctx, tx, api.NewRunner{Name: n.Name, Kind: api.NewRunnerKindInstall})
+	return r, api.CreatedRunner{Runner: viewRunner(r), RegistrationToken: registration}, err
+}
+
+// orTaken is the error of a look for a runner, or, when it was found, that its name cannot be a new one's.
+func orTaken(err error, name string) error {
+	if err != nil {
+		return err
+	}
+	return problem.New(http.StatusConflict, "exists", "a new runner cannot be named like the install: there is a runner "+quoted(name)+" already",
+		"Have that one work for it, too, with --runner "+name+", name another, or choose another name.")
+}
+
+// UpdateInstall implements PATCH /v1/installs/{install}.
+func (s *Server) UpdateInstall(ctx context.Context, r UpdateInstallRequestObject) (UpdateInstallResponseObject, error) {
+	var install api.Install
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		found, app, err := findInstall(ctx, tx, r.Install)
+		if err != nil {
+			return err
+		}
+		// Locked before it is looked at: of two who change different things, neither writes back what the other has changed.
+		row, err := tx.LockInstall(ctx, tx.Org, found.ID)
+		if err != nil {
+			return err
+		}
+		if err := s.changeInstall(ctx, tx, row, app, *r.Body); err != nil {
+			return err
+		}
+		install, err = s.viewInstall(ctx, tx, row.ID)
+		return err
+	})
+	return UpdateInstall200JSONResponse(install), err
+}
+
+func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Install, appName string, c api.InstallChange) error {
+	if err := knownRule(string(c.Approval)); err != nil {
+		return err
+	}
+	if len(c.Inputs) > 0 {
+		if err := s.changeInputs(ctx, tx, row, appName, c.Inputs); err != nil {
+			return err
+		}
+	}
+	destroy := row.AllowDestroy
+	if c.AllowDestroy != nil {
+		destroy = *c.AllowDestroy
+	}
+	err := tx.ChangeInstall(ctx, store.ChangeInstallParams{
+		Approval: orElse(string(c.Approval), row.Approval), AllowDestroy: destroy, OrgID: tx.Org, ID: row.ID,
+	})
+	if err != nil {
+		return err
+	}
+	names := each(c.Inputs, func(i api.InputValue) string { return i.Name })
+	detail := map[string]any{"inputs": names, "approval": c.Approval, "allow_destroy": destroy}
+	if err := tx.Audit(ctx, callerOf(ctx).actor, "install.change", row.ID, detail); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: row.ID})
+}
+
+func (s *Server) changeInputs(ctx context.Context, tx *store.Tx, row store.Install, appName string, given []api.InputValue) error {
+	app, err := findApp(ctx, tx, appName)
+	if err != nil {
+		return err
+	}
+	kept, err := tx.ViewInstallInputs(ctx, tx.Org, row.ID)
+	if err != nil {
+		return err
+	}
+	if err := checkInputs(ctx, tx, app, kept, given); err != nil {
+		return err
+	}
+	return inputs.Put(ctx, tx, s.key, row, given)
+}
+
+// ForgetInstall implements DELETE /v1/installs/{install}.
+func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject) (ForgetInstallResponseObject, error) {
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		found, _, err := findInstall(ctx, tx, r.Install)
+		if err != nil {
+			return err
+		}
+		row, err := tx.LockInstall(ctx, tx.Org, found.ID) // nothing is started for it between the look and the end
+		if err != nil {
+			return err
+		}
+		st, err := s.rooms.Standing(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		if st.Status != "gone" && st.Status != "new" && !r.Params.Force {
+			return problem.Error{
+				Status: http.StatusConflict, Code: "not_empty", Title: "install " + row.Name + " still has something applied: " + st.Reason,
+				Detail: "Run `nuon installs deprovision " + row.Name + "` first, or forget it with --force and leave what is there.",
+			}
+		}
+		if err := tx.DropInstall(ctx, tx.Org, row.ID); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "install.forget", row.ID, map[string]any{"name": row.Name, "force": r.Params.Force})
+	})
+	return ForgetInstall204Response{}, err
+}
+
+// findInstall takes an id, a name or app/name. A name that two apps use must say which.
+func findInstall(ctx context.Context, tx *store.Tx, key string) (store.Install, string, error) {
+	rows, err := tx.ViewInstall(ctx, tx.Org, key)
+	switch {
+	case err != nil:
+		return store.Install{}, "", err
+	case len(rows) == 0:
+		return store.Install{}, "", named("install", key, store.ErrNotFound)
+	case len(rows) > 1:
+		return store.Install{}, "", problem.Error{
+			Status: http.StatusConflict, Code: "ambiguous", Title: "several apps have an install " + quoted(key),
+			Detail: fmt.Sprintf("Say which: %s/%s or %s/%s.", rows[0].App, key, rows[1].App, key),
+		}
+	}
+	return rows[0].Install, rows[0].App, nil
+}
+
+func (s *Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.Install, error) {
+	row, app, err := findInstall(ctx, tx, key)
+	if err != nil {
+		return api.Install{}, err
+	}
+	st, err := s.rooms.Standing(ctx, tx, row)
+	if err != nil {
+		return api.Install{}, err
+	}
+	runner, err := tx.ViewRunner(ctx, tx.Org, row.RunnerID)
+	if err != nil {
+		return api.Install{}, err
+	}
+	out := api.Install{
+		ID: row.ID, Name: row.Name, App: app, Status: api.InstallStatus(st.Status), Reason: st.Reason, Version: st.Version,
+		Runner: runner.Name, RunnerOnline: dispatch.IsOnline(runner, time.Now()), Approval: api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy,
+		Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
+	}
+	values, err := tx.ViewInstallInputs(ctx, tx.Org, row.ID)
+	if err != nil {
+		return api.Install{}, err
+	}
+	out.Inputs = each(values, viewInput)
+	out.Components, err = viewInstallComponents(ctx, tx, row.ID, st)
+	return out, err
+}
+
+func viewInput(i store.InstallInput) api.InputValue {
+	v := api.InputValue{Name: i.Name, Sensitive: i.Sealed != nil}
+	if i.Value != nil {
+		v.Value = *i.Value
+	}
+	return v
+}
+
+func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, st Standing) ([]api.InstallComponent, error) {
+	outputs, err := tx.ViewOutputs(ctx, tx.Org, install)
+	if err != nil {
+		return nil, err
+	}
+	byComponent := map[string][]api.OutputValue{}
+	for _, o := range outputs {
+		if o.Scope == "component" {
+			byComponent[o.Owner] = append(byComponent[o.Owner], api.OutputValue{Name: o.Name, Value: o.Value, Sensitive: o.Sealed != nil})
+		}
+	}
+	rows, err := tx.ViewInstallComponents(ctx, tx.Org, install)
+	return each(rows, func(r store.ViewInstallComponentsRow) api.InstallComponent {
+		ic := r.InstallComponent
+		c := api.InstallComponent{
+			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted),
+			Status: api.InstallComponentStatus(st.Components[ic.ID].Status), Reason: st.Components[ic.ID].Reason,
+			DesiredDigest: ic.DesiredDigest, AppliedDigest: ic.AppliedDigest, Outputs: append([]api.OutputValue{}, byComponent[ic.Name]...),
+		}
+		if ic.AppliedAt != nil {
+			c.AppliedAt = *ic.AppliedAt
+		}
+		return c
+	}), err
+}

@@ -1,0 +1,351 @@
+package control_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// planted must never be found in a row.
+const planted = "planted-secret-77ab"
+
+// TestInputErrorsComeAllAtOnce at creation and at a change.
+func TestInputErrorsComeAllAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.app("hello", hello("web"))
+	operator := w.one.token["operator"]
+	sealed := w.sealed(w.key.Recipient(), planted)
+	check := func(a answer, want ...string) {
+		t.Helper()
+		p := w.refusedAs(a, http.StatusUnprocessableEntity, "bad_inputs")
+		var said []string
+		for _, d := range p.Diagnostics {
+			said = append(said, d.Message)
+		}
+		if len(said) != len(want) {
+			t.Errorf("said %q, want %d things", said, len(want))
+		}
+		for _, words := range want {
+			if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, words) }) {
+				t.Errorf("%q says nothing of %q", said, words)
+			}
+		}
+		if strings.Contains(a.Body, planted) {
+			t.Error("the answer repeats the value")
+		}
+	}
+	create := func(inputs ...any) answer {
+		return w.call(operator, http.MethodPost, "/v1/installs", map[string]any{"app": "hello", "name": "acme", "inputs": inputs})
+	}
+	plain := func(name, value string) any { return map[string]any{"name": name, "value": value} }
+	secret := func(name string) any { return map[string]any{"name": name, "sealed": sealed} }
+	check(create(), "region has no value", "api_token has no value")
+	check(create(plain("api_token", planted), plain("colour", "red"), secret("greeting")),
+		"region has no value", "api_token is sensitive", `no input "colour"`, "greeting is not sensitive")
+	check(create(plain("region", "eu"), plain("region", "us"), plain("api_token", planted), secret("api_token")), "region is given twice", "api_token is given twice", "api_token is sensitive")
+	check(create(plain("region", "eu"), map[string]any{"name": "api_token", "sealed": map[string]any{"key_id": "", "ciphertext": sealed.Ciphertext}}), "api_token is sealed, but")
+	if n := w.text("select count(*)::text from installs") + w.text("select count(*)::text from runners"); n != "00" {
+		t.Errorf("installs and runners after refusals: %s", n)
+	}
+	if got := create(plain("region", "eu"), secret("api_token")); got.Status != http.StatusCreated {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	check(w.call(operator, http.MethodPatch, "/v1/installs/acme", map[string]any{"inputs": []any{plain("api_token", planted), plain("colour", "red")}}),
+		"api_token is sensitive", `no input "colour"`)
+	w.nowhere(planted)
+}
+
+// TestInputThatTheAppNoLongerHas does not stand in the way of changing the others.
+func TestInputThatTheAppNoLongerHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config := hello("web")
+	config.Inputs = config.Inputs[:2]
+	w.one.app("hello", config)
+	change := func(name, value string) int {
+		got, err := w.one.as("operator").UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: value}}})
+		must(t, err)
+		return got.StatusCode()
+	}
+	got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: "hello", Name: "acme", Inputs: []api.InputValue{
+		{Name: "region", Value: "eu"}, {Name: "greeting", Value: "hi"},
+	}})
+	must(t, err)
+	if got.JSON201 == nil {
+		t.Fatalf("%s", got.Body)
+	}
+	raw, err := json.Marshal(map[string]any{"inputs": config.Inputs[:1]})
+	must(t, err)
+	w.exec("update app_versions set config = $1", raw)
+	if status := change("region", "us"); status != http.StatusOK {
+		t.Errorf("changing an input that is there: %d", status)
+	}
+	if status := change("greeting", "ho"); status != http.StatusUnprocessableEntity {
+		t.Errorf("changing an input that is gone: %d", status)
+	}
+}
+
+// TestSecretInputsAreSealedToWhoReadsThem: to the control plane until the runner has registered, to the install's key from then on.
+func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.app("hello", hello("web"))
+	client := w.one.as("operator")
+	install, err := seal.NewIdentity()
+	must(t, err)
+	stranger, err := seal.NewIdentity()
+	must(t, err)
+
+	key := w.sealingKey("")
+	if key.KeyID != w.key.KeyID() {
+		t.Fatalf("the key is %s, want the control plane's", key.KeyID)
+	}
+	values := func(to seal.Recipient) []api.InputValue {
+		return []api.InputValue{{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(to, planted), Sensitive: true}}
+	}
+	refused, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: "hello", Name: "acme", Inputs: values(stranger.Recipient())})
+	must(t, err)
+	if f := refused.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" || !strings.Contains(f.Title, stranger.KeyID()) {
+		t.Errorf("sealed to a stranger: %s", refused.Body)
+	}
+	made, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: "hello", Name: "acme", Inputs: values(w.key.Recipient())})
+	must(t, err)
+	if made.JSON201 == nil {
+		t.Fatalf("%s", made.Body)
+	}
+	if i := slices.IndexFunc(made.JSON201.Install.Inputs, func(v api.InputValue) bool { return v.Name == "api_token" }); i < 0 ||
+		!made.JSON201.Install.Inputs[i].Sensitive || made.JSON201.Install.Inputs[i].Value != "" || !made.JSON201.Install.Inputs[i].Sealed.IsZero() {
+		t.Errorf("the install shows %+v", made.JSON201.Install.Inputs)
+	}
+	old := w.kept("api_token")
+	if old.KeyID != w.key.KeyID() {
+		t.Errorf("kept under %s before the runner has registered", old.KeyID)
+	}
+
+	_, err = w.dispatch.Register(t.Context(), made.JSON201.Runner.RegistrationToken, api.Registration{Version: "1", Capacity: 1, Recipient: install.Recipient().String()})
+	must(t, err)
+	if now := w.sealingKey("acme"); now.KeyID != install.KeyID() || now.Recipient != install.Recipient().String() {
+		t.Errorf("the sealing key is %+v after the runner has registered", now)
+	}
+	w.opens(install, w.kept("api_token"), planted)
+	w.nowhere(base64.StdEncoding.EncodeToString(old.Ciphertext))
+
+	// A client that asked for the key just before is not turned away, and one that asked after is taken as it is.
+	for _, to := range []seal.Recipient{w.key.Recipient(), install.Recipient()} {
+		changed, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(to, planted+"2")}}})
+		must(t, err)
+		if changed.JSON200 == nil {
+			t.Fatalf("%s", changed.Body)
+		}
+		w.opens(install, w.kept("api_token"), planted+"2")
+	}
+	bad, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(stranger.Recipient(), planted)}}})
+	must(t, err)
+	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" {
+		t.Errorf("a change that is sealed to a stranger: %s", bad.Body)
+	}
+	relabelled := seal.Sealed{KeyID: w.key.KeyID(), Ciphertext: w.sealed(stranger.Recipient(), planted).Ciphertext}
+	bad, err = client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: relabelled}}})
+	must(t, err)
+	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "unreadable_secret" {
+		t.Errorf("a change that cannot be opened: %s", bad.Body)
+	}
+	w.opens(install, w.kept("api_token"), planted+"2")
+	w.nowhere(planted)
+}
+
+// TestCredentialsAndWebhooksKeepNoSecret in any row.
+func TestCredentialsAndWebhooksKeepNoSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	client := w.one.as("admin")
+	made, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "git", Password: w.sealed(w.key.Recipient(), planted)})
+	must(t, err)
+	if made.JSON201 == nil || made.JSON201.Username != "git" {
+		t.Errorf("%s", made.Body)
+	}
+	stranger, err := seal.NewIdentity()
+	must(t, err)
+	bad, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "other", Password: w.sealed(stranger.Recipient(), planted)})
+	must(t, err)
+	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" {
+		t.Errorf("%s", bad.Body)
+	}
+	hook, err := client.CreateWebhookWithResponse(t.Context())
+	must(t, err)
+	shown, err := client.ListCredentialsWithResponse(t.Context())
+	must(t, err)
+	if len(shown.JSON200.Items) != 1 || strings.Contains(string(shown.Body), "ciphertext") {
+		t.Errorf("%s", shown.Body)
+	}
+	w.nowhere(planted)
+	w.nowhere(hook.JSON201.Secret)
+}
+
+// TestRunnerOfAnInstall: the one that is named, else the shared one, else a new one of its name, else a word about what to do.
+func TestRunnerOfAnInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config := hello("web")
+	config.Inputs = nil
+	w.one.app("red", config)
+	w.one.app("blue", config)
+	w.one.runner("builder", "build", false)
+	create := func(app, name, runner string) *api.CreateInstallResponse {
+		got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: app, Name: name, Runner: runner})
+		must(t, err)
+		return got
+	}
+	if got := create("red", "acme", ""); got.JSON201 == nil || got.JSON201.Install.Runner != "acme" || got.JSON201.Runner.RegistrationToken == "" {
+		t.Errorf("without a runner: %s", got.Body)
+	}
+	got := create("blue", "acme", "")
+	if f := got.ApplicationProblemJSONDefault; f == nil || f.Code != "exists" || !strings.Contains(f.Detail, "--runner acme") {
+		t.Errorf("when the name is a runner's already: %s", got.Body)
+	}
+	if got := create("blue", "acme", "acme"); got.JSON201 == nil || got.JSON201.Install.Runner != "acme" || got.JSON201.Runner.RegistrationToken != "" {
+		t.Errorf("with a runner: %s", got.Body)
+	}
+	if f := create("red", "x", "builder").ApplicationProblemJSONDefault; f == nil || f.Code != "bad_runner" {
+		t.Errorf("with a build runner: %+v", f)
+	}
+	if f := create("red", "x", "none").ApplicationProblemJSONDefault; f == nil || f.Code != "not_found" {
+		t.Errorf("with no such runner: %+v", f)
+	}
+	w.one.runner("pool", "install", true)
+	if got := create("red", "third", ""); got.JSON201 == nil || got.JSON201.Install.Runner != "pool" {
+		t.Errorf("with a shared runner: %s", got.Body)
+	}
+	if f := create("red", "third", "").ApplicationProblemJSONDefault; f == nil || f.Code != "exists" {
+		t.Errorf("twice: %+v", f)
+	}
+}
+
+// TestConcurrentInstallsOnOneRunner all come to be, and in time: they lock in one order.
+func TestConcurrentInstallsOnOneRunner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.app("hello", hello("web"))
+	w.one.runner("pool", "install", true)
+	var group sync.WaitGroup
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		group.Go(func() {
+			got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "hello", Name: name, Inputs: []api.InputValue{
+				{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(w.key.Recipient(), planted)},
+			}})
+			if got.Status != http.StatusCreated {
+				t.Errorf("%s: %d %s", name, got.Status, got.Body)
+			}
+		})
+	}
+	group.Wait()
+	w.store.Close() // connections tell their statistics when they end
+	if n := w.text("select deadlocks::text from pg_stat_database where datname = current_database()"); n != "0" {
+		t.Errorf("%s deadlocks", n)
+	}
+}
+
+// TestConcurrentChangesKeepEachOther: two people change two things at once, and both changes stay.
+func TestConcurrentChangesKeepEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	path := "/v1/installs/" + w.one.ids["install"]
+	for range 10 {
+		w.exec("update installs set approval = 'approve-all', allow_destroy = true")
+		var group sync.WaitGroup
+		for _, body := range []string{`{"approval": "prompt"}`, `{"allow_destroy": false}`} {
+			group.Go(func() { w.call(w.one.token["operator"], http.MethodPatch, path, body) })
+		}
+		group.Wait()
+		if now := w.text("select approval || ' ' || allow_destroy from installs"); now != "prompt false" {
+			t.Fatalf("the install is %q after both changes", now)
+		}
+	}
+}
+
+// TestForget refuses while something may be there, unless forced.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	admin, path := w.one.token["admin"], "/v1/installs/"+w.one.mark+"-inst"
+	p := w.refusedAs(w.call(admin, http.MethodDelete, path, nil), http.StatusConflict, "not_empty")
+	if !strings.Contains(p.Detail, "deprovision") {
+		t.Errorf("%q does not say what to do", p.Detail)
+	}
+	if got := w.call(admin, http.MethodDelete, path+"?force=true", nil); got.Status != http.StatusNoContent || got.Body != "" {
+		t.Errorf("forced: %d %s", got.Status, got.Body)
+	}
+	w.refusedAs(w.call(admin, http.MethodGet, path, nil), http.StatusNotFound, "not_found")
+	if detail := w.text("select detail::text from audit_events where action = 'install.forget'"); !strings.Contains(detail, `"force": true`) {
+		t.Errorf("the audit has %s", detail)
+	}
+}
+
+// TestAskedWorkflow answers with the install as it then is.
+func TestAskedWorkflow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	w.exec("update workflows set status = 'running'")
+	w.exec("update steps set status = 'waiting'")
+	got, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst", nil, api.NewWorkflow{Kind: api.NewWorkflowKindDeploy})
+	must(t, err)
+	if got.JSON201 == nil || got.JSON201.Install.ID != w.one.ids["install"] || got.JSON201.Workflow.ID == "" && got.JSON201.Outcome == "" {
+		t.Errorf("%d %s", got.StatusCode(), got.Body)
+	}
+	unknown, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst", nil, api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: "none"})
+	must(t, err)
+	if f := unknown.ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "unknown_action" {
+		t.Errorf("%s", unknown.Body)
+	}
+}
+
+// sealingKey asks to which key to seal for an install, or for the control plane.
+func (w *world) sealingKey(install string) api.SealingKey {
+	w.Helper()
+	got, err := w.one.as("viewer").GetSealingKeyWithResponse(w.Context(), &api.GetSealingKeyParams{Install: install})
+	must(w, err)
+	if got.JSON200 == nil {
+		w.Fatalf("%s", got.Body)
+	}
+	return *got.JSON200
+}
+
+// kept is the one sealed value of an input's name.
+func (w *world) kept(name string) (sealed seal.Sealed) {
+	w.Helper()
+	must(w, json.Unmarshal([]byte(w.text("select sealed::text from install_inputs where name = $1 and value is null", name)), &sealed))
+	return sealed
+}
+
+func (w *world) opens(key seal.Identity, sealed seal.Sealed, want string) {
+	w.Helper()
+	secret, err := key.Open(sealed)
+	if err != nil || string(secret.Reveal()) != want {
+		w.Errorf("opened %d bytes, %v", len(secret.Reveal()), err)
+	}
+}
+
+// nowhere looks for a value in every column of every table, as text and as the encodings that a database or JSON would give it.
+func (w *world) nowhere(value string) {
+	w.Helper()
+	all := w.rows("")
+	for _, form := range []string{value, hex.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value))} {
+		for line := range strings.Lines(all) {
+			if strings.Contains(line, form) {
+				w.Errorf("the value is in a row: %.200s", line)
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package control_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// bodies are requests that name another org's things, by operation. An operation that takes a body has its line here.
+func bodies(of *tenant) map[string]any {
+	sealed := map[string]any{"key_id": "k", "ciphertext": "eA=="}
+	return map[string]any{
+		"createCredential": map[string]any{"name": of.mark + "-cred", "password": sealed},
+		"createApp":        map[string]any{"name": "stolen", "repository": "https://git.example/x", "credential": of.ids["credential"]},
+		"syncApp":          map[string]any{}, "uploadAppVersion": "not a tar",
+		"createInstall":   map[string]any{"app": of.ids["app"], "name": "stolen", "inputs": []any{}},
+		"updateInstall":   map[string]any{"approval": "approve-all", "allow_destroy": true, "inputs": []any{map[string]any{"name": "region", "value": "x"}}},
+		"createWorkflow":  map[string]any{"kind": "deprovision"},
+		"cancelWorkflow":  map[string]any{"reason": "stolen"},
+		"respondApproval": map[string]any{"answer": "approve", "content_digest": "sha256:" + of.mark + "-content"},
+		"createRunner":    map[string]any{"name": of.mark + "-runner", "kind": "bad"},
+	}
+}
+
+// keys are the ways in which a path parameter may name another org's thing.
+func keys(of *tenant) map[string][]string {
+	return map[string][]string{
+		"app":      {of.ids["app"], of.mark + "-app"},
+		"install":  {of.ids["install"], of.mark + "-inst", of.mark + "-app/" + of.mark + "-inst"},
+		"build":    {of.ids["build"]},
+		"workflow": {of.ids["workflow"]},
+		"approval": {of.ids["approval"]},
+		"job":      {of.ids["job"]},
+	}
+}
+
+// request is one way to ask for an operation, with the keys that it holds.
+type request struct {
+	path string
+	keys []string
+}
+
+// requests are all the ways to ask an operation for a tenant's things.
+func requests(t *testing.T, op operation, of *tenant) []request {
+	all := []request{{path: op.Path}}
+	for _, p := range op.inPath() {
+		var next []request
+		for _, r := range all {
+			values := keys(of)[p.Name]
+			switch {
+			case p.Name == "kind":
+				values = p.Enum
+			case p.Name == "id": // of the kind that the path names by now
+				kind := strings.Split(r.path, "/")[3]
+				values = append([]string{of.ids[kind]}, keys(of)[kind]...)
+			}
+			if len(values) == 0 || values[0] == "" {
+				t.Fatalf("%s has a path parameter %s: say in keys what names one", op.ID, p.Name)
+			}
+			for _, v := range values {
+				next = append(next, request{path: strings.Replace(r.path, "{"+p.Name+"}", url.PathEscape(v), 1), keys: append([]string{v}, r.keys...)})
+			}
+		}
+		all = next
+	}
+	for _, filter := range []string{"app", "install"} {
+		if op.has(filter) {
+			path := all[0].path
+			for _, key := range keys(of)[filter] {
+				all = append(all, request{path: path + "?" + filter + "=" + url.QueryEscape(key), keys: []string{key}})
+			}
+		}
+	}
+	return all
+}
+
+// TestNothingOfAnotherOrg asks every operation of the document as org two for the things of org one, by id and by name.
+func TestNothingOfAnotherOrg(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	w.two.fill()
+	before := w.rows("where org_id = $1", w.one.org.ID)
+	if !strings.Contains(before, w.one.mark+" line") || !strings.Contains(before, w.one.ids["approval"]) {
+		t.Fatal("the rows of org one are not looked at")
+	}
+	for _, op := range operations(t) {
+		body, given := bodies(w.one)[op.ID]
+		if (op.Body != "") != given {
+			t.Errorf("%s takes the body %q: keep bodies in step", op.ID, op.Body)
+			continue
+		}
+		for _, r := range requests(t, op, w.one) {
+			for _, accept := range []string{"application/json", "text/event-stream"} {
+				checkForeign(t, w, op, r, w.call(w.two.token["admin"], op.Method, r.path, body, "Accept", accept))
+			}
+		}
+	}
+	if after := w.rows("where org_id = $1", w.one.org.ID); after != before {
+		t.Errorf("org one was changed from\n%s\nto\n%s", before, after)
+	}
+}
+
+// checkForeign: what names something gets 404; a list without a filter shows the caller's own; and never is there a trace of org one.
+func checkForeign(t *testing.T, w *world, op operation, r request, got answer) {
+	t.Helper()
+	named := len(r.keys) > 0 || op.ID == "createInstall" || op.ID == "createApp"
+	switch {
+	case got.Status >= http.StatusInternalServerError, named && got.Status != http.StatusNotFound:
+		t.Errorf("%s %s as another org: %d %s", op.Method, r.path, got.Status, got.Body)
+	case named:
+		w.refusedAs(got, http.StatusNotFound, "not_found")
+	}
+	seen := got.Body
+	for _, key := range append(r.keys, w.one.ids["credential"], w.one.ids["app"]) {
+		if got.Status != http.StatusOK { // an error may say again what was asked for
+			seen = strings.ReplaceAll(seen, key, "")
+		}
+	}
+	for kind, id := range w.one.ids {
+		if strings.Contains(seen, id) {
+			t.Errorf("%s %s shows the %s of another org: %s", op.Method, r.path, kind, seen)
+		}
+	}
+	if strings.Contains(seen, w.one.mark) {
+		t.Errorf("%s %s shows something of another org: %s", op.Method, r.path, seen)
+	}
+}
+
+func items(a answer) int {
+	var list struct{ Items []json.RawMessage }
+	if json.Unmarshal([]byte(a.Body), &list) != nil || list.Items == nil {
+		return -1
+	}
+	return len(list.Items)
+}
+
+// TestOwnThingsAreThere is the other half: the same requests of org one itself are answered, so the 404s above are for the org alone.
+func TestOwnThingsAreThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	for _, op := range operations(t) {
+		if op.Method != http.MethodGet {
+			continue
+		}
+		for _, r := range requests(t, op, w.one) {
+			if op.ID == "listBuilds" && !strings.Contains(r.path, "app=") {
+				continue
+			}
+			got := w.call(w.one.token["viewer"], op.Method, r.path, nil)
+			if got.Status != http.StatusOK || !strings.Contains(got.Body, w.one.mark) && op.ID != "getSealingKey" {
+				t.Errorf("%s %s: %d %s", op.Method, r.path, got.Status, got.Body)
+			}
+		}
+	}
+}
+
+// TestNamesBelongToAnOrg: two orgs may use the same names.
+func TestNamesBelongToAnOrg(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, o := range []*tenant{w.one, w.two} {
+		for path, body := range map[string]any{
+			"/v1/apps":        map[string]any{"name": "same"},
+			"/v1/runners":     map[string]any{"name": "same", "kind": "install", "shared": true},
+			"/v1/credentials": map[string]any{"name": "same", "password": w.sealed(w.key.Recipient(), "p")},
+		} {
+			if got := w.call(o.token["admin"], http.MethodPost, path, body, "Idempotency-Key", "same"); got.Status != http.StatusCreated {
+				t.Errorf("POST %s as %s: %d %s", path, o.mark, got.Status, got.Body)
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package control
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// GetJob implements GET /v1/jobs/{job}.
+func (s *Server) GetJob(ctx context.Context, r GetJobRequestObject) (GetJobResponseObject, error) {
+	var job api.Job
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		job, err = findJob(ctx, tx, r.Job)
+		return err
+	})
+	return GetJob200JSONResponse(job), err
+}
+
+// GetLogs implements GET /v1/jobs/{job}/logs, at once or as a stream.
+func (s *Server) GetLogs(ctx context.Context, r GetLogsRequestObject) (GetLogsResponseObject, error) {
+	var job api.Job
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		job, err = findJob(ctx, tx, r.Job)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	org := callerOf(ctx).org.ID
+	if strings.Contains(acceptOf(ctx), "text/event-stream") {
+		return logStream(func(w http.ResponseWriter) error {
+			return s.rooms.FollowLogs(ctx, w, org, job.ID, r.Params.LastEventID)
+		}), nil
+	}
+	chunks, err := s.rooms.Logs(ctx, org, job.ID)
+	if err != nil {
+		return nil, err
+	}
+	return GetLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}), nil
+}
+
+// logStream is a followed log as a response.
+type logStream func(w http.ResponseWriter) error
+
+// VisitGetLogsResponse writes the stream.
+func (f logStream) VisitGetLogsResponse(w http.ResponseWriter) error { return f(w) }
+
+func findJob(ctx context.Context, tx *store.Tx, key string) (api.Job, error) {
+	rows, err := tx.ViewJobs(ctx, tx.Org, []string{key})
+	if err != nil {
+		return api.Job{}, err
+	}
+	if len(rows) == 0 {
+		return api.Job{}, named("job", key, store.ErrNotFound)
+	}
+	return dispatch.View(rows[0].Job, rows[0].Runner, time.Now()), nil
+}
+
+// waitsOf says, for those of the jobs that have not started or are not heard of, why; by job. Nil ones are passed over.
+func waitsOf(ctx context.Context, tx *store.Tx, jobs []*string) (map[string]string, error) {
+	var ids []string
+	for _, j := range jobs {
+		if j != nil {
+			ids = append(ids, *j)
+		}
+	}
+	rows, err := tx.ViewJobs(ctx, tx.Org, ids)
+	waits := make(map[string]string, len(rows))
+	for _, r := range rows {
+		if why := dispatch.Waits(r.Job, r.Runner, time.Now()); why != "" {
+			waits[r.Job.ID] = why
+		}
+	}
+	return waits, err
+}

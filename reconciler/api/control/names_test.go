@@ -1,0 +1,88 @@
+package control_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestNamesAndIDs: whatever names a thing leads to the same thing.
+func TestNamesAndIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	viewer, m := w.one.token["viewer"], w.one.mark
+	for _, pair := range [][]string{
+		{"/v1/apps/" + w.one.ids["app"], "/v1/apps/" + m + "-app"},
+		{"/v1/installs/" + w.one.ids["install"], "/v1/installs/" + m + "-inst", "/v1/installs/" + url.PathEscape(m+"-app/"+m+"-inst")},
+		{"/v1/builds?app=" + w.one.ids["app"], "/v1/builds?app=" + m + "-app", "/v1/builds?app=" + m + "-app&component=" + m + "-web", "/v1/builds?app=" + m + "-app&component=" + w.one.ids["component"]},
+		{"/v1/installs", "/v1/installs?app=" + m + "-app", "/v1/installs?app=" + w.one.ids["app"]},
+		{"/v1/workflows", "/v1/workflows?install=" + m + "-inst", "/v1/workflows?install=" + m + "-app/" + m + "-inst&status=succeeded"},
+		{"/v1/approvals", "/v1/approvals?install=" + w.one.ids["install"], "/v1/approvals?status=waiting"},
+	} {
+		first := w.call(viewer, http.MethodGet, pair[0], nil)
+		if first.Status != http.StatusOK || !strings.Contains(first.Body, m) {
+			t.Errorf("%s: %d %s", pair[0], first.Status, first.Body)
+		}
+		for _, other := range pair[1:] {
+			if got := w.call(viewer, http.MethodGet, other, nil); got.Body != first.Body {
+				t.Errorf("%s: %d %s\nwant what %s gives: %s", other, got.Status, got.Body, pair[0], first.Body)
+			}
+		}
+	}
+	for _, none := range []string{"/v1/apps/no", "/v1/installs/no", "/v1/installs/no%2Fno", "/v1/builds/no", "/v1/builds?app=no", "/v1/installs?app=no", "/v1/workflows/no",
+		"/v1/workflows?install=no", "/v1/workflows/no/events", "/v1/approvals/no", "/v1/jobs/no", "/v1/jobs/no/logs", "/v1/sealing-key?install=no",
+		"/v1/explain/app/no", "/v1/explain/build/no", "/v1/explain/revision/no", "/v1/explain/install/no", "/v1/explain/workflow/no", "/v1/explain/plan/no"} {
+		if p := w.refusedAs(w.call(viewer, http.MethodGet, none, nil), http.StatusNotFound, "not_found"); !strings.Contains(p.Title, `"no`) {
+			t.Errorf("%s: %q does not say what is not there", none, p.Title)
+		}
+	}
+}
+
+// TestAmbiguousInstallName: a name that two apps use is asked back, in words that can be typed.
+func TestAmbiguousInstallName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, _ := w.one.runner("shared", "install", true)
+	for _, app := range []string{"red", "blue"} {
+		appID := w.one.app(app, hello("web"))
+		w.one.add("installs", "id", "ins_"+app, "app_id", appID, "name", "acme", "runner_id", r.ID)
+	}
+	operator := w.one.token["admin"]
+	for _, ask := range []struct{ method, path, body string }{
+		{"GET", "/v1/installs/acme", ""}, {"PATCH", "/v1/installs/acme", "{}"}, {"DELETE", "/v1/installs/acme", ""}, {"GET", "/v1/workflows?install=acme", ""},
+		{"POST", "/v1/installs/acme/workflows", `{"kind":"deploy"}`}, {"GET", "/v1/explain/install/acme", ""}, {"GET", "/v1/sealing-key?install=acme", ""},
+	} {
+		p := w.refusedAs(w.call(operator, ask.method, ask.path, ask.body), http.StatusConflict, "ambiguous")
+		if !strings.Contains(p.Detail, "red/acme") || !strings.Contains(p.Detail, "blue/acme") {
+			t.Errorf("%s %s: %q does not say which there are", ask.method, ask.path, p.Detail)
+		}
+	}
+	for _, app := range []string{"red", "blue"} {
+		got := w.call(operator, http.MethodGet, "/v1/installs/"+app+"%2Facme", nil)
+		if !strings.Contains(got.Body, "ins_"+app) {
+			t.Errorf("%s/acme: %d %s", app, got.Status, got.Body)
+		}
+	}
+}
+
+// TestBadNames: what is refused says so at once, with the rule.
+func TestBadNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.app("hello", hello("web"))
+	admin := w.one.token["admin"]
+	for _, name := range []string{"", "Hello", "a b", "a/b", "ü", "a.b", strings.Repeat("a", 64), "../x", "a\nb"} {
+		for path, body := range map[string]any{
+			"/v1/apps":        map[string]any{"name": name},
+			"/v1/installs":    map[string]any{"name": name, "app": "hello"},
+			"/v1/credentials": map[string]any{"name": name, "password": w.sealed(w.key.Recipient(), "p")},
+		} {
+			p := w.refusedAs(w.call(admin, http.MethodPost, path, body), http.StatusUnprocessableEntity, "bad_name")
+			if !strings.Contains(p.Detail, "63") {
+				t.Errorf("POST %s: %q does not give the rule", path, p.Detail)
+			}
+		}
+	}
+}

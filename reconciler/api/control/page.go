@@ -1,0 +1,59 @@
+package control
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Sizes of a page.
+const (
+	pageDefault = 100
+	pageMost    = 500
+)
+
+// page is how many rows a list is asked for, one more than it shows so that it knows whether there is another page.
+func page(limit int) int32 {
+	if limit <= 0 {
+		limit = pageDefault
+	}
+	return int32(min(limit, pageMost)) + 1
+}
+
+// paged cuts rows to the page and gives the cursor of the next one, empty on the last page.
+func paged[T any](rows []T, most int32, cursor func(T) string) ([]T, string) {
+	if len(rows) < int(most) {
+		return rows, ""
+	}
+	rows = rows[:most-1]
+	return rows, cursor(rows[len(rows)-1])
+}
+
+// before is the cursor of a list that runs from the newest id down. No id starts with a z, so it is after all of them, in the order of
+// bytes and in that of every language that a database may sort by (where signs such as ~ come before letters).
+func before(cursor string) string {
+	if cursor == "" {
+		return "zz"
+	}
+	return cursor
+}
+
+// beforeNumber is the cursor of a list that runs from the highest number down.
+func beforeNumber(cursor string) int32 {
+	if n, err := strconv.ParseInt(cursor, 10, 32); err == nil {
+		return int32(n)
+	}
+	return 1<<31 - 1
+}
+
+func isNotFound(err error) bool { return errors.Is(err, store.ErrNotFound) }
+
+// each maps rows.
+func each[A, B any](rows []A, f func(A) B) []B {
+	out := make([]B, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, f(r))
+	}
+	return out
+}

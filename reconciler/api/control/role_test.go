@@ -1,0 +1,60 @@
+package control_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// needs is who may do what. Each operation of the document has its line: a new route without a decision fails the test.
+var needs = map[string]string{
+	"whoami": "viewer", "getSealingKey": "viewer", "listCredentials": "viewer", "listApps": "viewer", "getApp": "viewer", "getSync": "viewer",
+	"listAppVersions": "viewer", "listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
+	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer", "listApprovals": "viewer",
+	"getApproval": "viewer", "explain": "viewer", "listRunners": "viewer", "getJob": "viewer", "getLogs": "viewer",
+
+	"syncApp": "operator", "uploadAppVersion": "operator", "retryBuild": "operator", "createInstall": "operator", "updateInstall": "operator",
+	"createWorkflow": "operator", "cancelWorkflow": "operator",
+
+	"respondApproval": "approver",
+
+	"createApp": "admin", "createCredential": "admin", "createWebhook": "admin", "forgetInstall": "admin", "createRunner": "admin",
+}
+
+// TestRoles asks for things that are not there, so that whoever is let through gets another answer than 403 and nothing happens.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	decided := map[string]bool{}
+	for _, op := range operations(t) {
+		need, is := needs[op.ID]
+		if !is {
+			t.Errorf("nobody decided which role %s needs: give it a line in needs, and in the server's", op.ID)
+			continue
+		}
+		decided[op.ID] = true
+		if need == "viewer" && op.Method != http.MethodGet {
+			t.Errorf("%s is a %s, and a viewer may only read", op.ID, op.Method)
+		}
+		path := strings.ReplaceAll(strings.NewReplacer("{kind}", "app").Replace(op.Path), "{", "no-")
+		path = strings.ReplaceAll(path, "}", "")
+		for i, role := range roles {
+			got := w.call(w.one.token[role], op.Method, path, map[string]any{})
+			if allowed := i >= slices.Index(roles, need); allowed == (got.Status == http.StatusForbidden) || got.Status == http.StatusUnauthorized {
+				t.Errorf("%s as %s: %d %s; it needs %s", op.ID, role, got.Status, got.Body, need)
+			}
+			if got.Status == http.StatusForbidden {
+				w.refusedAs(got, http.StatusForbidden, "forbidden")
+			}
+			if got.Status >= http.StatusInternalServerError {
+				t.Errorf("%s as %s: %d %s", op.ID, role, got.Status, got.Body)
+			}
+		}
+	}
+	for id := range needs {
+		if !decided[id] {
+			t.Errorf("needs has a line for %s, which the document does not have", id)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+// Package control is the control API: HTTP in, typed calls out. It authenticates people and CI, checks their role, reads what the
+// rooms of the reconciler have written and calls them to change something. Routes and types are generated from pkg/api/openapi.yaml
+// (server.gen.go). It decides nothing about builds, workflows or plans. Its callers are the CLI and whoever else speaks the API.
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Rooms is what the control API asks of the reconciler's rooms.
+type Rooms struct {
+	// Watch finds or makes the watch of a ref of a repository. It refuses, in words, what this control plane must not read.
+	Watch func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error)
+	// SyncNow looks at a connected app's ref, reads its config and plans its builds, all in this call.
+	SyncNow func(ctx context.Context, org, app string) error
+	// Upload makes a version of an app that has no repository from a tar+gzip of its directory.
+	Upload func(ctx context.Context, org, app, actor string, archive io.Reader) error
+	// RetryBuild builds the input of a failed build again and gives the new build's id.
+	RetryBuild func(ctx context.Context, tx *store.Tx, build string) (string, error)
+	// AdvanceNow takes a workflow as far as it goes, so that an answer shows what came of a word.
+	AdvanceNow func(ctx context.Context, org, workflow string) error
+	// RolloutNow works out what an install wants and starts what is missing.
+	RolloutNow func(ctx context.Context, org, install string) error
+	// Standing says how an install and each of its components stand.
+	Standing func(ctx context.Context, tx *store.Tx, install store.Install) (Standing, error)
+	// AskDeploy forgets what was refused for these components (all when none is named) and starts what is behind.
+	AskDeploy func(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error
+	// AskAction starts one run of an action and gives the workflow's id.
+	AskAction func(ctx context.Context, tx *store.Tx, install store.Install, action string, env map[string]string, actor string) (string, error)
+	// Respond takes a person's answer to an approval.
+	Respond func(ctx context.Context, tx *store.Tx, approval string, answer api.Response, actor string) error
+	// CancelWorkflow stops a workflow as soon as that is safe.
+	CancelWorkflow func(ctx context.Context, tx *store.Tx, workflow, actor, reason string) error
+	// AddRunner makes a runner and its registration token.
+	AddRunner func(ctx context.Context, tx *store.Tx, r api.NewRunner) (store.Runner, string, error)
+	// FollowLogs streams a job's log as server-sent events.
+	FollowLogs func(ctx context.Context, w http.ResponseWriter, org, job, lastEventID string) error
+	// Logs gives a job's log so far.
+	Logs func(ctx context.Context, org, job string) ([]api.LogChunk, error)
+}
+
+// Server answers the control API.
+type Server struct {
+	store   *store.Store
+	bell    *store.Bell
+	key     seal.Identity
+	rooms   Rooms
+	version string
+
+	drain   sync.Once
+	drained chan struct{} // made by the first stream; see draining
+}
+
+// Options are what a Server needs; every field must be set.
+type Options struct {
+	Store   *store.Store
+	Bell    *store.Bell
+	Key     seal.Identity // the control plane's own key, to which clients seal credentials
+	Rooms   Rooms
+	Version string
+	// Hooks takes signed webhooks, with the path values org and hook.
+	Hooks http.Handler
+}
+
+// Limits of one request.
+const (
+	bodyLimit   = 1 << 20  // bytes of a JSON body
+	uploadLimit = 64 << 20 // bytes of an uploaded app directory
+	requestTime = time.Minute
+)
+
+// New is the handler of the control listener.
+func New(o Options) http.Handler {
+	s := &Server{store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version}
+	failed := problem.Writer(slog.Default())
+	strict := NewStrictHandlerWithOptions(s, []StrictMiddlewareFunc{wellFormed, authorize, withTimeout}, StrictHTTPServerOptions{
+		RequestErrorHandlerFunc:  problem.Undecodable,
+		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { failed(w, r, explained(err)) },
+	})
+	routes, mux := http.NewServeMux(), http.NewServeMux()
+	HandlerWithOptions(strict, StdHTTPServerOptions{BaseRouter: routes, ErrorHandlerFunc: problem.Undecodable})
+	mux.Handle("/hooks/{org}/{hook}", o.Hooks)
+	mux.Handle("/v1/", limitBody(s.authenticate(problem.Mux(routes))))
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	return problem.Mux(mux)
+}
+
+// limitBody bounds every body before anything reads it. Only the upload may be large, whatever a request says that it holds.
+func limitBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit := int64(bodyLimit)
+		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/apps/") && strings.HasSuffix(r.URL.Path, "/versions") {
+			limit = uploadLimit
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withTimeout bounds every request but the ones that follow something.
+func withTimeout(next StrictHandlerFunc, operation string) StrictHandlerFunc {
+	if operation == "StreamWorkflow" || operation == "GetLogs" {
+		return next
+	}
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		return next(ctx, w, r, request)
+	}
+}
+
+// explained turns what the store says into what a client may know.
+func explained(err error) error {
+	if _, known := problem.Of(err); known {
+		return err
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return problem.New(http.StatusNotFound, "not_found", "there is no such thing in this org", "Names and ids are those that the list commands show.")
+	case errors.Is(err, context.DeadlineExceeded):
+		return problem.New(http.StatusGatewayTimeout, "timeout", "this took too long", "It may still be done; look before you ask again.")
+	}
+	return err
+}
+
+// named is the error for something that a client named and that is not there.
+func named(kind, key string, err error) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	detail := "Use a name or an id that `nuon " + kind + "s list` shows."
+	switch kind {
+	case "approval":
+		detail = "`nuon review` shows those that wait."
+	case "job", "plan":
+		detail = "`nuon workflows get` shows those of a workflow."
+	case "revision":
+		detail = "`nuon apps get` shows the newest of an app."
+	}
+	return problem.New(http.StatusNotFound, "not_found", "there is no "+kind+" "+quoted(key), detail)
+}
+
+// oneOf refuses a word that is none of those that the document lists.
+func oneOf(known bool, code, what, word string, words ...string) error {
+	if known {
+		return nil
+	}
+	return problem.New(http.StatusUnprocessableEntity, code, quoted(word)+" is no "+what, "Use one of: "+strings.Join(words, ", ")+".")
+}

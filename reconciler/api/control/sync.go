@@ -1,0 +1,156 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// SyncApp implements POST /v1/apps/{app}/sync: look now.
+func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppResponseObject, error) {
+	org := callerOf(ctx).org.ID
+	var app store.App
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		app, err = findApp(ctx, tx, r.App)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if app.WatchID == nil {
+		return nil, problem.Error{
+			Status: http.StatusConflict, Code: "not_connected", Title: "app " + app.Name + " is not connected to a repository",
+			Detail: "Upload its directory: `nuon sync` does so.",
+		}
+	}
+	if err := s.rooms.SyncNow(ctx, org, app.ID); err != nil {
+		return nil, err
+	}
+	sync, err := s.syncOf(ctx, app.ID)
+	if err != nil {
+		return nil, err
+	}
+	if sync.App.Problem != "" {
+		return nil, problem.Error{Status: http.StatusBadGateway, Code: "repository_unreadable", Title: sync.App.Problem}
+	}
+	if want, have := r.Body.Commit, sync.App.Revision.Commit; want != "" && want != have {
+		return nil, problem.Error{
+			Status: http.StatusConflict, Code: "unpushed",
+			Title:  fmt.Sprintf("%s of %s is at commit %.7s, not at %.7s", sync.App.Ref, sync.App.Repository, have, want),
+			Detail: "Push your commit first, or leave --commit out to take what is there.",
+		}
+	}
+	return SyncApp200JSONResponse(sync), nil
+}
+
+// GetSync implements GET /v1/apps/{app}/sync.
+func (s *Server) GetSync(ctx context.Context, r GetSyncRequestObject) (GetSyncResponseObject, error) {
+	sync, err := s.syncOf(ctx, r.App)
+	return GetSync200JSONResponse(sync), err
+}
+
+// UploadAppVersion implements POST /v1/apps/{app}/versions.
+func (s *Server) UploadAppVersion(ctx context.Context, r UploadAppVersionRequestObject) (UploadAppVersionResponseObject, error) {
+	c := callerOf(ctx)
+	var app store.App
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		app, err = findApp(ctx, tx, r.App)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if app.WatchID != nil {
+		return nil, problem.Error{
+			Status: http.StatusConflict, Code: "connected", Title: "app " + app.Name + " is connected to a repository, which is its only source",
+			Detail: "Commit, push, and run `nuon sync`.",
+		}
+	}
+	if err := s.rooms.Upload(ctx, c.org.ID, app.ID, c.actor, r.Body); err != nil {
+		return nil, err
+	}
+	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Audit(ctx, c.actor, "app.upload", app.ID, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	sync, err := s.syncOf(ctx, app.ID)
+	return UploadAppVersion200JSONResponse(sync), err
+}
+
+// syncOf tells how far an app's current version is.
+func (s *Server) syncOf(ctx context.Context, key string) (api.Sync, error) {
+	sync := api.Sync{Builds: []api.Build{}, Done: true}
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := findApp(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if sync.App, err = viewApp(ctx, tx, row); err != nil {
+			return err
+		}
+		if err := fillBuilds(ctx, tx, row, &sync); err != nil {
+			return err
+		}
+		installs, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{OrgID: tx.Org, App: row.ID, Most: pageMost})
+		if err != nil {
+			return err
+		}
+		sync.Installs, err = eachErr(installs, func(i store.ViewInstallsRow) (api.InstallSummary, error) {
+			return s.summary(ctx, tx, i.Install, i.App)
+		})
+		return err
+	})
+	return sync, err
+}
+
+// fillBuilds tells of each component of the current version how its build stands.
+func fillBuilds(ctx context.Context, tx *store.Tx, app store.App, sync *api.Sync) error {
+	components, err := tx.ViewComponents(ctx, tx.Org, app.ID)
+	if err != nil {
+		return err
+	}
+	builds, err := newestBuilds(ctx, tx, app.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range components {
+		b, built := builds[c.Name]
+		switch {
+		case c.Problem != "":
+			sync.Failed = true
+		case !built:
+			sync.Done = false
+			continue
+		}
+		if !built {
+			continue
+		}
+		sync.Builds = append(sync.Builds, b)
+		switch b.Status {
+		case api.BuildStatusQueued, api.BuildStatusRunning:
+			sync.Done = false
+		case api.BuildStatusFailed:
+			sync.Failed = true
+		}
+		if b.Commit != sync.App.Revision.Commit {
+			sync.Unchanged = append(sync.Unchanged, c.Name)
+		}
+	}
+	sync.Failed = sync.Failed || hasError(sync.App.Diagnostics)
+	return nil
+}
+
+func hasError(all []api.Diagnostic) bool {
+	for _, d := range all {
+		if d.Severity == "error" {
+			return true
+		}
+	}
+	return false
+}

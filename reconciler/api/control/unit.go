@@ -1,0 +1,48 @@
+package control
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// read runs one unit of work of the caller's org that only reads.
+func (s *Server) read(ctx context.Context, work func(context.Context, *store.Tx) error) error {
+	return s.store.Read(ctx, callerOf(ctx).org.ID, work)
+}
+
+// change runs one unit of work of the caller's org.
+func (s *Server) change(ctx context.Context, work func(context.Context, *store.Tx) error) error {
+	return s.store.In(ctx, callerOf(ctx).org.ID, work)
+}
+
+// goneOn takes what came of going on at once after a person's word. The word is stored, and the work queue goes on with it in any case:
+// doing it now only makes the answer more telling, so that an error is the log's and not the person's.
+func goneOn(ctx context.Context, err error) {
+	if err != nil {
+		slog.WarnContext(ctx, "will go on from the work queue", "error", err)
+	}
+}
+
+// eachErr maps rows with a function that can fail.
+func eachErr[A, B any](rows []A, f func(A) (B, error)) ([]B, error) {
+	out := make([]B, 0, len(rows))
+	for _, r := range rows {
+		b, err := f(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// Whoami implements GET /v1/whoami.
+func (s *Server) Whoami(ctx context.Context, _ WhoamiRequestObject) (WhoamiResponseObject, error) {
+	c := callerOf(ctx)
+	return Whoami200JSONResponse{WhoJSONResponse(api.Whoami{
+		Org: c.org.Name, OrgID: c.org.ID, Actor: c.actor, Role: c.role.String(), ServerVersion: s.version,
+	})}, nil
+}

@@ -1,0 +1,119 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// GetSealingKey implements GET /v1/sealing-key.
+func (s *Server) GetSealingKey(ctx context.Context, r GetSealingKeyRequestObject) (GetSealingKeyResponseObject, error) {
+	to := s.key.Recipient()
+	if r.Params.Install != "" {
+		err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+			install, _, err := findInstall(ctx, tx, r.Params.Install)
+			if err != nil {
+				return err
+			}
+			runner, err := tx.ViewRunner(ctx, tx.Org, install.RunnerID)
+			if err != nil || runner.Recipient == "" {
+				return err
+			}
+			to, err = seal.ParseRecipient(runner.Recipient)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return GetSealingKey200JSONResponse(api.SealingKey{Recipient: to.String(), KeyID: to.KeyID()}), nil
+}
+
+// ListCredentials implements GET /v1/credentials.
+func (s *Server) ListCredentials(ctx context.Context, _ ListCredentialsRequestObject) (ListCredentialsResponseObject, error) {
+	var list api.CredentialList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		rows, err := tx.ViewCredentials(ctx, tx.Org)
+		list.Items = each(rows, viewCredential)
+		return err
+	})
+	return ListCredentials200JSONResponse(list), err
+}
+
+// usernameLength is the most bytes of a credential's user name.
+const usernameLength = 255
+
+// CreateCredential implements POST /v1/credentials.
+func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequestObject) (CreateCredentialResponseObject, error) {
+	n := *r.Body
+	if !appName.MatchString(n.Name) {
+		return nil, badName("a credential", n.Name)
+	}
+	if len(n.Username) > usernameLength || strings.ContainsFunc(n.Username, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
+		return nil, problem.New(http.StatusUnprocessableEntity, "bad_name", "the user name cannot be sent to a git server",
+			fmt.Sprintf("Use at most %d bytes, without : and control characters.", usernameLength))
+	}
+	if _, err := s.key.Open(n.Password); err != nil {
+		return nil, problem.Error{
+			Status: http.StatusUnprocessableEntity, Code: "wrong_key", Title: "the password is not sealed to this control plane's key",
+			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that; the nuon command does so.",
+		}
+	}
+	sealed, err := json.Marshal(n.Password)
+	if err != nil {
+		return nil, err
+	}
+	var made store.Credential
+	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		made, err = tx.AddCredential(ctx, store.AddCredentialParams{
+			OrgID: tx.Org, ID: id.New("crd"), Name: n.Name, Username: orElse(n.Username, "git"), Sealed: sealed,
+		})
+		if _, taken := store.IsConflict(err); taken {
+			return problem.Error{Status: http.StatusConflict, Code: "exists", Title: "there is a credential " + quoted(n.Name) + " already"}
+		}
+		if err != nil {
+			return fmt.Errorf("keep credential %s: %w", n.Name, err)
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "credential.create", made.ID, map[string]any{"name": made.Name})
+	})
+	return CreateCredential201JSONResponse(viewCredential(made)), err
+}
+
+func viewCredential(c store.Credential) api.Credential {
+	return api.Credential{ID: c.ID, Name: c.Name, Username: c.Username, CreatedAt: c.CreatedAt}
+}
+
+// CreateWebhook implements POST /v1/webhooks.
+func (s *Server) CreateWebhook(ctx context.Context, _ CreateWebhookRequestObject) (CreateWebhookResponseObject, error) {
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw) // never fails: the runtime ends the program where the system has no randomness
+	secret := base64.RawURLEncoding.EncodeToString(raw)
+	sealed, err := s.key.Recipient().Seal([]byte(secret))
+	if err != nil {
+		return nil, fmt.Errorf("seal the webhook's secret: %w", err)
+	}
+	b, err := json.Marshal(sealed)
+	if err != nil {
+		return nil, err
+	}
+	hook := api.Webhook{ID: id.New("hok"), Secret: secret}
+	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		hook.Path = "/hooks/" + tx.Org + "/" + hook.ID
+		if err := tx.AddWebhook(ctx, tx.Org, hook.ID, b); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "webhook.create", hook.ID, nil)
+	})
+	return CreateWebhook201JSONResponse(hook), err
+}

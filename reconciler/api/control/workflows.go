@@ -1,0 +1,223 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// ListWorkflows implements GET /v1/workflows.
+func (s *Server) ListWorkflows(ctx context.Context, r ListWorkflowsRequestObject) (ListWorkflowsResponseObject, error) {
+	var list api.WorkflowList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		install, err := installFilter(ctx, tx, r.Params.Install)
+		if err != nil {
+			return err
+		}
+		most := page(r.Params.Limit)
+		rows, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{
+			OrgID: tx.Org, InstallID: install, Status: r.Params.Status, Before: before(r.Params.Cursor), Most: most,
+		})
+		if err != nil {
+			return err
+		}
+		rows, list.Next = paged(rows, most, func(w store.ViewWorkflowsRow) string { return w.Workflow.ID })
+		steps, err := tx.ViewSteps(ctx, tx.Org, each(rows, func(w store.ViewWorkflowsRow) string { return w.Workflow.ID }))
+		if err != nil {
+			return err
+		}
+		waits, err := waitsOf(ctx, tx, each(steps, jobOf))
+		if err != nil {
+			return err
+		}
+		list.Items, err = eachErr(rows, func(w store.ViewWorkflowsRow) (api.Workflow, error) {
+			return workflowOf(w.Workflow, w.Install, w.App, steps, waits)
+		})
+		return err
+	})
+	return ListWorkflows200JSONResponse(list), err
+}
+
+// installFilter is the id of the install that a list is limited to, empty for all.
+func installFilter(ctx context.Context, tx *store.Tx, key string) (string, error) {
+	if key == "" {
+		return "", nil
+	}
+	install, _, err := findInstall(ctx, tx, key)
+	return install.ID, err
+}
+
+// GetWorkflow implements GET /v1/workflows/{workflow}.
+func (s *Server) GetWorkflow(ctx context.Context, r GetWorkflowRequestObject) (GetWorkflowResponseObject, error) {
+	var w api.Workflow
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		w, err = viewWorkflow(ctx, tx, r.Workflow)
+		return err
+	})
+	return GetWorkflow200JSONResponse(w), err
+}
+
+// CancelWorkflow implements POST /v1/workflows/{workflow}/cancel.
+func (s *Server) CancelWorkflow(ctx context.Context, r CancelWorkflowRequestObject) (CancelWorkflowResponseObject, error) {
+	var w api.Workflow
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if w, err = viewWorkflow(ctx, tx, r.Workflow); err != nil {
+			return err
+		}
+		actor := callerOf(ctx).actor
+		if err := s.rooms.CancelWorkflow(ctx, tx, w.ID, actor, r.Body.Reason); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, actor, "workflow.cancel", w.ID, map[string]any{"reason": r.Body.Reason})
+	})
+	if err != nil {
+		return nil, err
+	}
+	goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, w.ID))
+	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		w, err = viewWorkflow(ctx, tx, w.ID)
+		return err
+	})
+	return CancelWorkflow200JSONResponse(w), err
+}
+
+// CreateWorkflow implements POST /v1/installs/{install}/workflows.
+func (s *Server) CreateWorkflow(ctx context.Context, r CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error) {
+	if err := oneOf(r.Body.Kind.Valid(), "bad_kind", "kind of workflow that can be asked for", string(r.Body.Kind), "deploy", "deprovision", "action"); err != nil {
+		return nil, err
+	}
+	var install store.Install
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		install, _, err = findInstall(ctx, tx, r.Install)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	create := repeatable{operation: "createWorkflow/" + install.ID, key: r.Params.IdempotencyKey, request: r.Body}
+	asked, err := once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.Asked, error) { return s.ask(ctx, tx, install, *r.Body) })
+	if err != nil {
+		return nil, err
+	}
+	goneOn(ctx, s.rooms.RolloutNow(ctx, install.OrgID, install.ID))
+	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) error { return s.outcome(ctx, tx, install, &asked) })
+	return CreateWorkflow201JSONResponse(asked), err
+}
+
+func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (api.Asked, error) {
+	actor, asked := callerOf(ctx).actor, api.Asked{}
+	var err error
+	switch n.Kind {
+	case api.NewWorkflowKindDeploy:
+		if err = tx.WantInstall(ctx, "present", tx.Org, install.ID); err == nil {
+			err = s.rooms.AskDeploy(ctx, tx, install, n.Components, actor)
+		}
+	case api.NewWorkflowKindDeprovision:
+		if err = tx.WantInstall(ctx, "absent", tx.Org, install.ID); err == nil {
+			err = s.rooms.AskDeploy(ctx, tx, install, nil, actor)
+		}
+	case api.NewWorkflowKindAction:
+		asked.Workflow.ID, err = s.rooms.AskAction(ctx, tx, install, n.Action, n.Env, actor)
+	}
+	if err != nil {
+		return asked, err
+	}
+	detail := map[string]any{"kind": n.Kind, "components": n.Components, "action": n.Action}
+	if err := tx.Audit(ctx, actor, "workflow.ask", install.ID, detail); err != nil {
+		return asked, err
+	}
+	return asked, tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
+}
+
+// outcome says what came of asking: the workflow that was made or already runs, or why there is none.
+func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Install, asked *api.Asked) error {
+	var err error
+	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
+		return err
+	}
+	if asked.Workflow.ID == "" {
+		running, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{OrgID: tx.Org, InstallID: install.ID, Status: "running", Before: before(""), Most: 1})
+		if err != nil {
+			return err
+		}
+		if len(running) == 0 {
+			asked.Outcome = "nothing to do: " + asked.Install.Reason
+			return nil
+		}
+		asked.Workflow.ID = running[0].Workflow.ID
+	}
+	asked.Workflow, err = viewWorkflow(ctx, tx, asked.Workflow.ID)
+	return err
+}
+
+func viewWorkflow(ctx context.Context, tx *store.Tx, key string) (api.Workflow, error) {
+	row, err := tx.ViewWorkflow(ctx, tx.Org, key)
+	if err != nil {
+		return api.Workflow{}, named("workflow", key, err)
+	}
+	steps, err := tx.ViewSteps(ctx, tx.Org, []string{row.Workflow.ID})
+	if err != nil {
+		return api.Workflow{}, err
+	}
+	waits, err := waitsOf(ctx, tx, each(steps, jobOf))
+	if err != nil {
+		return api.Workflow{}, err
+	}
+	return workflowOf(row.Workflow, row.Install, row.App, steps, waits)
+}
+
+func jobOf(s store.ViewStepsRow) *string { return s.Step.JobID }
+
+// workflowOf is a workflow with those of steps that are its own; waits are words for jobs that have not started, by job.
+func workflowOf(w store.Workflow, install, app string, steps []store.ViewStepsRow, waits map[string]string) (api.Workflow, error) {
+	out := api.Workflow{
+		ID: w.ID, Number: int(w.Number), Install: install, InstallID: w.InstallID, App: app, Kind: api.WorkflowKind(w.Kind),
+		Status: api.WorkflowStatus(w.Status), Reason: w.Reason, Outcome: w.Outcome, RequestedBy: w.RequestedBy, Revision: w.Revision,
+		CreatedAt: w.CreatedAt, Steps: []api.Step{},
+	}
+	if w.EndedAt != nil {
+		out.EndedAt = *w.EndedAt
+	}
+	for _, s := range steps {
+		if s.Step.WorkflowID != w.ID {
+			continue
+		}
+		step, err := viewStep(s, waits)
+		if err != nil {
+			return api.Workflow{}, err
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out, nil
+}
+
+func viewStep(row store.ViewStepsRow, waits map[string]string) (api.Step, error) {
+	s := row.Step
+	step := api.Step{
+		ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action, Destroy: s.Destroy,
+		Status: api.StepStatus(s.Status), Reason: s.Reason, Tries: int(s.Tries), Approval: row.Approval, Needs: []string{},
+	}
+	if err := json.Unmarshal(s.Needs, &step.Needs); err != nil {
+		return api.Step{}, fmt.Errorf("read needs of step %s: %w", s.ID, err)
+	}
+	if s.PlanID != nil {
+		step.Plan = *s.PlanID
+	}
+	if s.JobID != nil {
+		step.Job = *s.JobID
+		if why := waits[step.Job]; why != "" && s.EndedAt == nil {
+			step.Reason = why
+		}
+	}
+	if s.StartedAt != nil {
+		step.StartedAt = *s.StartedAt
+	}
+	if s.EndedAt != nil {
+		step.EndedAt = *s.EndedAt
+	}
+	return step, nil
+}

@@ -1,0 +1,330 @@
+package control_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/control"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// world is the control API on a real database, behind a real listener, with two orgs. The rooms are the real ones but for git and
+// builds, which answer at once.
+type world struct {
+	*testing.T
+	dsn      string
+	store    *store.Store
+	seed     *pgx.Conn // as the owner: sees every org
+	key      seal.Identity
+	dispatch *dispatch.Dispatch
+	url      string
+	one, two *tenant
+	advance  func() error // what comes of advancing a workflow at once
+}
+
+// tenant is one org, with a token of each role, and what is seeded in it.
+type tenant struct {
+	w     *world
+	org   store.Org
+	mark  string            // is in every text of the org's
+	token map[string]string // by role
+	ids   map[string]string // what was seeded, by kind
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, dsn: storetest.DSN(t), advance: func() error { return nil }}
+	var err error
+	w.store, err = store.Open(t.Context(), w.dsn)
+	must(t, err)
+	t.Cleanup(w.store.Close)
+	w.seed, err = pgx.Connect(t.Context(), w.dsn)
+	must(t, err)
+	t.Cleanup(func() { _ = w.seed.Close(context.WithoutCancel(t.Context())) })
+	w.key, err = seal.NewIdentity()
+	must(t, err)
+	server := httptest.NewServer(w.handler())
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	w.one, w.two = w.tenant("mark7q1"), w.tenant("other3z9")
+	return w
+}
+
+// handler is the control API, wired as the program wires it.
+func (w *world) handler() http.Handler {
+	bell := store.NewBell()
+	ctx, stop := context.WithCancel(context.WithoutCancel(w.Context()))
+	rung := make(chan struct{})
+	go func() { defer close(rung); _ = bell.Run(ctx, w.store) }()
+	w.Cleanup(func() { stop(); <-rung })
+	watcher := observe.New(w.store, w.key, observe.Options{MirrorDir: w.TempDir()})
+	rolls := rollout.New(w.store)
+	engine := workflow.New(w.store, rolls)
+	w.dispatch = dispatch.New(w.store, bell, map[string]dispatch.Owner{"step": engine})
+	w.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
+		return inputs.HandOver(ctx, tx, w.key, r)
+	})
+	return control.New(control.Options{
+		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: observe.Webhook(w.store, w.key),
+		Rooms: control.Rooms{
+			Watch:   watcher.Watch,
+			SyncNow: func(context.Context, string, string) error { return nil },
+			Upload: func(_ context.Context, _, _, _ string, archive io.Reader) error {
+				_, err := io.Copy(io.Discard, archive)
+				return err
+			},
+			RetryBuild: func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
+			AdvanceNow: func(context.Context, string, string) error { return w.advance() },
+			RolloutNow: rolls.Reconcile,
+			Standing:   standing,
+			AskDeploy: func(ctx context.Context, tx *store.Tx, i store.Install, components []string, actor string) error {
+				return refused(rolls.Ask(ctx, tx, i, components, actor))
+			},
+			AskAction: func(ctx context.Context, tx *store.Tx, i store.Install, action string, env map[string]string, actor string) (string, error) {
+				made, err := rolls.AskAction(ctx, tx, i, action, env, actor)
+				return made, refused(err)
+			},
+			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
+				return refused(workflow.Respond(ctx, tx, workflow.Response{
+					Approval: approval, Answer: workflow.Answer(a.Answer), ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
+				}))
+			},
+			CancelWorkflow: func(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
+				return refused(workflow.Cancel(ctx, tx, workflowID, actor, reason))
+			},
+			AddRunner: func(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
+				r, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: n.Name, Kind: string(n.Kind), Shared: n.Shared})
+				switch {
+				case errors.Is(err, dispatch.ErrInvalid):
+					err = problem.New(http.StatusUnprocessableEntity, "bad_runner", err.Error(), "")
+				case errors.Is(err, dispatch.ErrNameTaken):
+					err = problem.New(http.StatusConflict, "exists", err.Error(), "")
+				}
+				return r, registration, err
+			},
+			FollowLogs: w.dispatch.StreamLogs,
+			Logs:       w.dispatch.Logs,
+		},
+	})
+}
+
+func standing(ctx context.Context, tx *store.Tx, install store.Install) (control.Standing, error) {
+	v, err := rollout.LoadView(ctx, tx, install.ID)
+	if err != nil {
+		return control.Standing{}, err
+	}
+	st := control.Standing{Version: int(v.Applied()), Components: map[string]control.ComponentStanding{}}
+	st.Status, st.Reason = v.Status()
+	for _, c := range v.Components {
+		status, reason := v.Component(c)
+		st.Components[c.ID] = control.ComponentStanding{Status: status, Reason: reason}
+	}
+	return st, nil
+}
+
+func refused(err error) error {
+	var conflict *workflow.Conflict
+	if errors.As(err, &conflict) {
+		return problem.New(http.StatusConflict, conflict.Code, conflict.Title, conflict.Remedy)
+	}
+	return err
+}
+
+// roles from the least to the most.
+var roles = []string{"viewer", "operator", "approver", "admin"}
+
+// tenant makes an org with a token of each role.
+func (w *world) tenant(mark string) *tenant {
+	w.Helper()
+	org, err := w.store.AddOrg(w.Context(), id.New("org"), mark+"-org")
+	must(w, err)
+	o := &tenant{w: w, org: org, mark: mark, token: map[string]string{}, ids: map[string]string{}}
+	for _, role := range roles {
+		o.token[role] = o.mint(role, nil, nil)
+	}
+	return o
+}
+
+// mint makes a control token, which may have an end.
+func (o *tenant) mint(role string, expires, revoked *time.Time) string {
+	plain, hash := token.Mint(token.Control, o.org.ID)
+	o.w.exec("insert into tokens (org_id, id, name, role, hash, expires_at, revoked_at) values ($1, $2, $3, $4, $5, $6, $7)",
+		o.org.ID, id.New("tok"), o.mark+"-"+role, role, hash, expires, revoked)
+	return plain
+}
+
+// as is the generated client with the org's token of a role.
+func (o *tenant) as(role string) *api.ClientWithResponses {
+	o.w.Helper()
+	c, err := api.NewClientWithResponses(o.w.url, api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+o.token[role])
+		return nil
+	}))
+	must(o.w, err)
+	return c
+}
+
+func (o *tenant) in(work func(context.Context, *store.Tx) error) error {
+	return o.w.store.In(o.w.Context(), o.org.ID, work)
+}
+
+// answer is what came over the wire.
+type answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+func (a answer) problem(t testing.TB) api.Problem {
+	t.Helper()
+	var p api.Problem
+	if kind := a.Header.Get("Content-Type"); kind != problem.ContentType {
+		t.Errorf("the answer %d is %q, not a problem: %s", a.Status, kind, a.Body)
+		return p
+	}
+	must(t, json.Unmarshal([]byte(a.Body), &p))
+	if p.Status != a.Status || p.Code == "" || p.Title == "" {
+		t.Errorf("the problem of a %d is %+v", a.Status, p)
+	}
+	return p
+}
+
+// call makes a request by hand, also such as the generated client would not make. A body that is a string is sent as it is.
+func (w *world) call(bearer, method, path string, body any, headers ...string) answer {
+	w.Helper()
+	var sent io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		sent = strings.NewReader(b)
+	case io.Reader:
+		sent = b
+	default:
+		raw, err := json.Marshal(b)
+		must(w, err)
+		sent = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(w.Context(), method, w.url+path, sent)
+	must(w, err)
+	r.Header.Set("Content-Type", "application/json")
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	got, err := client.Do(r)
+	must(w, err)
+	defer got.Body.Close() //nolint:errcheck // it is read to its end
+	raw, err := io.ReadAll(got.Body)
+	must(w, err)
+	return answer{Status: got.StatusCode, Header: got.Header, Body: string(raw)}
+}
+
+// refusedAs says how a request must be refused.
+func (w *world) refusedAs(a answer, status int, code string) api.Problem {
+	w.Helper()
+	p := a.problem(w)
+	if a.Status != status || p.Code != code {
+		w.Errorf("answered %d %s, want %d %s: %s", a.Status, p.Code, status, code, a.Body)
+	}
+	return p
+}
+
+func (w *world) exec(sql string, args ...any) {
+	w.Helper()
+	_, err := w.seed.Exec(w.Context(), sql, args...)
+	must(w, err)
+}
+
+// texts gives one column of text.
+func (w *world) texts(sql string, args ...any) []string {
+	w.Helper()
+	rows, err := w.seed.Query(w.Context(), sql, args...)
+	must(w, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	must(w, err)
+	return all
+}
+
+func (w *world) text(sql string, args ...any) string {
+	w.Helper()
+	all := w.texts(sql, args...)
+	if len(all) != 1 {
+		w.Fatalf("%s: %d rows", sql, len(all))
+	}
+	return all[0]
+}
+
+// rows are all rows of all tables as text, those of the work queue too; where limits them.
+func (w *world) rows(where string, args ...any) string {
+	w.Helper()
+	var all strings.Builder
+	for _, table := range w.texts("select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
+		if where != "" && !strings.HasPrefix(table, "public.") {
+			continue
+		}
+		if where != "" && w.text("select count(*)::text from information_schema.columns where table_schema = 'public' and table_name = $1 and column_name = 'org_id'", strings.TrimPrefix(table, "public.")) == "0" {
+			continue
+		}
+		for _, row := range w.texts("select t::text from "+table+" t "+where+" order by 1", args...) {
+			fmt.Fprintln(&all, table, row)
+		}
+	}
+	return all.String()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sealed is a value sealed to a key.
+func (w *world) sealed(to seal.Recipient, plain string) seal.Sealed {
+	w.Helper()
+	sealed, err := to.Seal([]byte(plain))
+	must(w, err)
+	return sealed
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// hello is an app with one component, a required, a defaulted and a sensitive input.
+func hello(component string) appconfig.App {
+	return appconfig.App{
+		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", TerraformVersion: "1.11.4"},
+		Inputs: []appconfig.Input{
+			{Name: "region", Type: "string", Required: true, Description: "where it runs"},
+			{Name: "greeting", Type: "string", Default: ptr("hello")},
+			{Name: "api_token", Type: "string", Sensitive: true, Required: true, Description: "of the mail service"},
+		},
+		Components: []appconfig.Component{{Name: component, Kind: "terraform_module", TerraformVersion: "1.11.4"}},
+		Actions:    []appconfig.Action{{Name: "smoke", Timeout: "1m", Triggers: []appconfig.Trigger{{Type: "manual"}}}},
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/registry"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+)
+
+type bootstrapOptions struct{ databaseURL, keyFile, org, actor string }
+
+// bootstrapped is what `reconciler bootstrap -o json` prints.
+type bootstrapped struct {
+	Org      string `json:"org"`
+	Token    string `json:"token"`
+	Registry struct {
+		Vendor  registryAccess `json:"vendor"`
+		Install registryAccess `json:"install"`
+	} `json:"registry"`
+}
+
+// registryAccess is one of the two namespaces of the embedded registry, and a token for it.
+type registryAccess struct {
+	Prefix   string    `json:"repository_prefix"`
+	Username string    `json:"username"`
+	Password string    `json:"password"`
+	Expires  time.Time `json:"expires_at"`
+}
+
+// registryTokenLife is how long a runner's token for the embedded registry lasts.
+const registryTokenLife = 90 * 24 * time.Hour
+
+// The two namespaces of the embedded registry: vendor's artifacts, and installs' sealed plans.
+const (
+	vendorNamespace  = "vendor"
+	installNamespace = "install"
+)
+
+func bootstrap(ctx context.Context, o bootstrapOptions) (bootstrapped, error) {
+	var made bootstrapped
+	key, err := seal.LoadIdentity(o.keyFile)
+	if err != nil {
+		return made, err
+	}
+	s, err := store.Open(ctx, o.databaseURL)
+	if err != nil {
+		return made, err
+	}
+	defer s.Close()
+	org, err := s.FindOrg(ctx, o.org)
+	if errors.Is(err, store.ErrNotFound) {
+		org, err = s.AddOrg(ctx, id.New("org"), o.org)
+	}
+	if err != nil {
+		return made, err
+	}
+	plain, hash := token.Mint(token.Control, org.ID)
+	err = s.In(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.CreateToken(ctx, store.CreateTokenParams{OrgID: org.ID, ID: id.New("tok"), Name: o.actor, Role: "admin", Hash: hash}); err != nil {
+			return fmt.Errorf("make an admin token: %w", err)
+		}
+		return tx.Audit(ctx, o.actor, "token.create", org.ID, map[string]any{"role": "admin"})
+	})
+	if err != nil {
+		return made, err
+	}
+	signer, err := registrySigner(key)
+	if err != nil {
+		return made, err
+	}
+	made.Org, made.Token = org.Name, plain
+	made.Registry.Vendor = access(signer, vendorNamespace, org.ID)
+	made.Registry.Install = access(signer, installNamespace, org.ID)
+	return made, nil
+}
+
+// access is a token for what belongs to an org in one namespace.
+func access(signer registry.Signer, namespace, org string) registryAccess {
+	expires := time.Now().Add(registryTokenLife)
+	return registryAccess{
+		Prefix: namespace, Username: "nuon", Expires: expires,
+		Password: signer.Issue(namespace+"/"+org, []string{"pull", "push"}, expires),
+	}
+}
+
+// registrySigner signs the embedded registry's tokens with a key that follows from the control plane's own.
+func registrySigner(key seal.Identity) (registry.Signer, error) {
+	return registry.NewSigner(key.Derive("embedded registry").Reveal())
+}

@@ -1,0 +1,275 @@
+package inputs_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+const planted = "planted-secret-77ab"
+
+// bench is an install on a runner that has not registered yet, on a real database.
+type bench struct {
+	*testing.T
+	store        *store.Store
+	org          string
+	seed         *pgx.Conn
+	dispatch     *dispatch.Dispatch
+	ours, theirs seal.Identity
+	install      store.Install
+	registration string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	t.Parallel()
+	b := &bench{T: t, ours: identity(t), theirs: identity(t)}
+	dsn := storetest.DSN(t)
+	var err error
+	b.store, err = store.Open(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(b.store.Close)
+	b.seed, err = pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(func() { _ = b.seed.Close(context.WithoutCancel(t.Context())) })
+	org, err := b.store.AddOrg(t.Context(), id.New("org"), "acme")
+	must(t, err)
+	b.org = org.ID
+	b.dispatch = dispatch.New(b.store, store.NewBell(), nil)
+	b.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, r store.Runner) error {
+		return inputs.HandOver(ctx, tx, b.ours, r)
+	})
+	must(t, b.in(func(ctx context.Context, tx *store.Tx) error {
+		var r store.Runner
+		if r, b.registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "acme", Kind: "install"}); err != nil {
+			return err
+		}
+		app, err := tx.AddApp(ctx, store.AddAppParams{OrgID: tx.Org, ID: id.New("app"), Name: "hello", Directory: "."})
+		if err != nil {
+			return err
+		}
+		b.install, err = tx.AddInstall(ctx, store.AddInstallParams{OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: "acme", RunnerID: r.ID, Approval: "prompt"})
+		return err
+	}))
+	return b
+}
+
+func identity(t *testing.T) seal.Identity {
+	t.Helper()
+	key, err := seal.NewIdentity()
+	must(t, err)
+	return key
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) in(work func(context.Context, *store.Tx) error) error {
+	return b.store.In(b.Context(), b.org, work)
+}
+
+func (b *bench) seal(to seal.Identity, name, plain string) api.InputValue {
+	b.Helper()
+	sealed, err := to.Recipient().Seal([]byte(plain))
+	must(b, err)
+	return api.InputValue{Name: name, Sealed: sealed}
+}
+
+func (b *bench) put(values ...api.InputValue) error {
+	return b.in(func(ctx context.Context, tx *store.Tx) error { return inputs.Put(ctx, tx, b.ours, b.install, values) })
+}
+
+func (b *bench) register(ctx context.Context) error {
+	_, err := b.dispatch.Register(ctx, b.registration, api.Registration{Version: "1", Capacity: 1, Recipient: b.theirs.Recipient().String()})
+	return err
+}
+
+// kept is what the row of an input holds.
+func (b *bench) kept(name string) (value *string, sealed seal.Sealed, hash string) {
+	b.Helper()
+	var raw []byte
+	must(b, b.seed.QueryRow(b.Context(), "select value, sealed, hash from install_inputs where name = $1", name).Scan(&value, &raw, &hash))
+	if raw != nil {
+		must(b, json.Unmarshal(raw, &sealed))
+	}
+	return value, sealed, hash
+}
+
+// holds says that an input is kept sealed to a key, and what it holds.
+func (b *bench) holds(key seal.Identity, name, want string) {
+	b.Helper()
+	value, sealed, _ := b.kept(name)
+	if value != nil {
+		b.Errorf("input %s is kept in clear", name)
+	}
+	secret, err := key.Open(sealed)
+	if err != nil || string(secret.Reveal()) != want {
+		b.Errorf("input %s: opened %d bytes, %v", name, len(secret.Reveal()), err)
+	}
+}
+
+// rows is every row of the tables that have anything to do with inputs or runners.
+func (b *bench) rows() string {
+	b.Helper()
+	var all strings.Builder
+	for _, table := range []string{"install_inputs", "installs", "runners", "registrations", "audit_events", "idempotency_keys", "river.river_job"} {
+		rows, err := b.seed.Query(b.Context(), "select t::text from "+table+" t")
+		must(b, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		must(b, err)
+		all.WriteString(strings.Join(lines, "\n"))
+	}
+	return all.String()
+}
+
+func TestHandOver(t *testing.T) {
+	b := newBench(t)
+	must(t, b.put(b.seal(b.ours, "token", planted), b.seal(b.ours, "empty", ""), api.InputValue{Name: "region", Value: "eu"}))
+	b.holds(b.ours, "token", planted)
+	_, old, oldHash := b.kept("token")
+	must(t, b.register(t.Context()))
+	b.holds(b.theirs, "token", planted)
+	b.holds(b.theirs, "empty", "")
+	if value, _, _ := b.kept("region"); value == nil || *value != "eu" {
+		t.Errorf("the plain input is %v", value)
+	}
+	if _, _, hash := b.kept("token"); hash != oldHash || !strings.HasPrefix(hash, "sealed:") {
+		t.Errorf("the hash was %s and is %s: handing over is no change of the value", oldHash, hash)
+	}
+	all := b.rows()
+	for what, text := range map[string]string{"the old ciphertext": base64.StdEncoding.EncodeToString(old.Ciphertext), "the old key's id": b.ours.KeyID(), "the value": planted} {
+		if strings.Contains(all, text) {
+			t.Errorf("%s is still in a row", what)
+		}
+	}
+}
+
+// TestHandOverTouchesOnlyItsOwn: values on another runner's install wait for that runner.
+func TestHandOverTouchesOnlyItsOwn(t *testing.T) {
+	b := newBench(t)
+	must(t, b.put(b.seal(b.ours, "token", planted)))
+	must(t, b.in(func(ctx context.Context, tx *store.Tx) (err error) {
+		_, b.registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "other", Kind: "install"})
+		return err
+	}))
+	must(t, b.register(t.Context()))
+	b.holds(b.ours, "token", planted)
+}
+
+// TestPutAfterRegistration: what comes sealed to our key, from a client that asked a moment too early, does not stay under it.
+func TestPutAfterRegistration(t *testing.T) {
+	b := newBench(t)
+	must(t, b.register(t.Context()))
+	for _, to := range []seal.Identity{b.ours, b.theirs} {
+		must(t, b.put(b.seal(to, "token", planted)))
+		b.holds(b.theirs, "token", planted)
+	}
+	if strings.Contains(b.rows(), b.ours.KeyID()) {
+		t.Error("something is still sealed to our key")
+	}
+}
+
+func TestPutRefusesWhatNobodyCouldRead(t *testing.T) {
+	b := newBench(t)
+	damaged := b.seal(b.ours, "token", planted)
+	damaged.Sealed.Ciphertext[len(damaged.Sealed.Ciphertext)-1] ^= 1
+	relabelled := b.seal(b.theirs, "token", planted)
+	relabelled.Sealed.KeyID = b.ours.KeyID()
+	refuse := func(v api.InputValue, code string) {
+		t.Helper()
+		var p problem.Error
+		if err := b.put(api.InputValue{Name: "region", Value: "eu"}, v); !errors.As(err, &p) || p.Status != http.StatusUnprocessableEntity || p.Code != code {
+			t.Errorf("error %v, want %s", err, code)
+		}
+		var n int
+		must(t, b.seed.QueryRow(t.Context(), "select count(*) from install_inputs").Scan(&n))
+		if n != 0 {
+			t.Errorf("%d rows after a refusal: it is all or nothing", n)
+		}
+	}
+	refuse(damaged, "unreadable_secret")
+	refuse(relabelled, "unreadable_secret")
+	refuse(b.seal(b.theirs, "token", planted), "wrong_key") // the runner has not registered: nobody can tell whose that key is
+	must(t, b.register(t.Context()))
+	refuse(b.seal(identity(t), "token", planted), "wrong_key")
+}
+
+// TestSecretThatIsEnteredAnewIsAChange, also when it is the same; a plain value that is given again is none.
+func TestSecretThatIsEnteredAnewIsAChange(t *testing.T) {
+	b := newBench(t)
+	hash := func(v api.InputValue) string {
+		t.Helper()
+		must(t, b.put(v))
+		_, _, hash := b.kept(v.Name)
+		return hash
+	}
+	if first, again := hash(b.seal(b.ours, "token", planted)), hash(b.seal(b.ours, "token", planted)); first == again {
+		t.Error("the hash of a secret can be compared with a guess")
+	}
+	if first, again := hash(api.InputValue{Name: "region", Value: "eu"}), hash(api.InputValue{Name: "region", Value: "eu"}); first != again {
+		t.Errorf("the same plain value has the hashes %s and %s", first, again)
+	}
+	if a, c := hash(api.InputValue{Name: "region", Value: "eu"}), hash(api.InputValue{Name: "region", Value: "us"}); a == c {
+		t.Error("two plain values have one hash")
+	}
+}
+
+// TestSecretThatComesWhileTheRunnerRegisters: whichever is first, the value ends under the runner's key.
+func TestSecretThatComesWhileTheRunnerRegisters(t *testing.T) {
+	b := newBench(t)
+	registered := make(chan error, 1)
+	must(t, b.in(func(ctx context.Context, tx *store.Tx) error {
+		if err := inputs.Put(ctx, tx, b.ours, b.install, []api.InputValue{b.seal(b.ours, "token", planted)}); err != nil {
+			return err
+		}
+		go func() { registered <- b.register(ctx) }()
+		return b.blockedOrDone(registered)
+	}))
+	select {
+	case err := <-registered:
+		must(t, err)
+	case <-time.After(patience):
+		t.Fatal("the runner never registered")
+	}
+	b.holds(b.theirs, "token", planted)
+}
+
+const patience = 10 * time.Second
+
+// blockedOrDone waits until a registration waits for a lock of this database, or has ended.
+func (b *bench) blockedOrDone(registered chan error) error {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		var waiting bool
+		err := b.seed.QueryRow(b.Context(), "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waiting)
+		if err != nil || waiting {
+			return err
+		}
+		select {
+		case err := <-registered:
+			registered <- err
+			return nil
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return errors.New("the registration neither waits nor ends")
+}

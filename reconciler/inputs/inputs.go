@@ -1,0 +1,203 @@
+// Package inputs keeps the values that an install is made with. It checks them against the app's config, keeps sensitive ones only as
+// ciphertext to the install's key (before that key exists, to the control plane's own) and seals them anew when the install's runner
+// registers. It never gives a value back. The control API calls it, and dispatch when a runner registers.
+package inputs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/riverqueue/river"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Check says what is wrong with the values that are given for an install of an app: all of it, in one error. Kept are the values that
+// the install has already. Those that the app no longer asks for stand in nobody's way.
+func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue) error {
+	var c check
+	declared, named := map[string]appconfig.Input{}, map[string]int{}
+	for _, in := range app.Inputs {
+		declared[in.Name] = in
+	}
+	for _, v := range given {
+		named[v.Name]++
+		switch in, known := declared[v.Name]; {
+		case named[v.Name] == 2:
+			c.say("input %s is given twice", v.Name)
+		case named[v.Name] > 2: // said already
+		case !known:
+			c.say("there is no input %.60q; the app has %s", v.Name, strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
+		case !v.Sealed.IsZero() && (v.Sealed.KeyID == "" || len(v.Sealed.Ciphertext) == 0):
+			c.say("input %s is sealed, but its key or its ciphertext is missing", v.Name)
+		default:
+			c.fits(in, !v.Sealed.IsZero())
+		}
+	}
+	for _, k := range kept {
+		if in, known := declared[k.Name]; known && named[k.Name] == 0 {
+			named[k.Name] = 1
+			c.fits(in, k.Sealed != nil)
+		}
+	}
+	for _, in := range app.Inputs {
+		if named[in.Name] == 0 && in.Required && in.Default == nil {
+			c.say("input %s has no value and is required: %s", in.Name, in.Description)
+		}
+	}
+	return c.err()
+}
+
+// check collects what is wrong.
+type check struct{ wrong []api.Diagnostic }
+
+func (c *check) say(format string, a ...any) {
+	c.wrong = append(c.wrong, api.Diagnostic{File: "inputs", Severity: "error", Message: fmt.Sprintf(format, a...)})
+}
+
+// fits says when a value came in clear that must be sealed, or the other way round.
+func (c *check) fits(in appconfig.Input, sealed bool) {
+	switch {
+	case in.Sensitive && !sealed:
+		c.say("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name, in.Name)
+	case !in.Sensitive && sealed:
+		c.say("input %s is not sensitive: give it with --input %s=…", in.Name, in.Name)
+	}
+}
+
+func (c *check) err() error {
+	if len(c.wrong) == 0 {
+		return nil
+	}
+	return problem.Error{
+		Status: http.StatusUnprocessableEntity, Code: "bad_inputs", Title: "the install's inputs do not fit the app", Diagnostics: c.wrong,
+	}
+}
+
+// Put keeps values of an install's inputs, which Check has let through. Ours is the control plane's key. The install's runner is locked
+// as when it registers: were it to bring its key meanwhile, neither would see the other's row, and a secret would stay under our key.
+func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.Install, values []api.InputValue) error {
+	runner, err := tx.RunnerToRegister(ctx, tx.Org, install.RunnerID)
+	if err != nil {
+		return fmt.Errorf("runner of install %s: %w", install.Name, err)
+	}
+	for _, v := range values {
+		p := store.PutInstallInputParams{OrgID: tx.Org, InstallID: install.ID, Name: v.Name}
+		if v.Sealed.IsZero() {
+			p.Value, p.Hash = &v.Value, hashPlain(v.Value)
+		} else {
+			sealed, err := own(ours, runner, v)
+			if err != nil {
+				return err
+			}
+			// The hash is of the ciphertext as it came: entering a value anew counts as a change, and nothing can be guessed from it.
+			p.Hash = "sealed:" + hexSum(v.Sealed.Ciphertext)
+			if p.Sealed, err = json.Marshal(sealed); err != nil {
+				return err
+			}
+		}
+		if err := tx.PutInstallInput(ctx, p); err != nil {
+			return fmt.Errorf("keep input %s: %w", v.Name, err)
+		}
+	}
+	return nil
+}
+
+// own gives a sealed value as it is to be kept: under the key of the install's runner when that has one, else under ours.
+func own(ours seal.Identity, runner store.Runner, v api.InputValue) (seal.Sealed, error) {
+	if runner.Recipient != "" {
+		to, err := seal.ParseRecipient(runner.Recipient)
+		if err != nil {
+			return seal.Sealed{}, fmt.Errorf("read the key of runner %s: %w", runner.Name, err)
+		}
+		if v.Sealed.KeyID == to.KeyID() {
+			return v.Sealed, nil
+		}
+	}
+	if v.Sealed.KeyID != ours.KeyID() {
+		return seal.Sealed{}, problem.Error{
+			Status: http.StatusUnprocessableEntity, Code: "wrong_key",
+			Title:  fmt.Sprintf("input %s is sealed to key %s, which is not this install's", v.Name, v.Sealed.KeyID),
+			Detail: "Ask for the key again (GET /v1/sealing-key) and seal to that; the nuon command does so.",
+		}
+	}
+	sealed, err := reseal(ours, runner.Recipient, v.Sealed)
+	if err != nil {
+		return seal.Sealed{}, problem.Error{Status: http.StatusUnprocessableEntity, Code: "unreadable_secret", Title: fmt.Sprintf("input %s: %v", v.Name, err)}
+	}
+	return sealed, nil
+}
+
+// reseal opens what is sealed to our key and seals it to a recipient; an empty one leaves it, after a look that it can be opened.
+func reseal(ours seal.Identity, recipient string, sealed seal.Sealed) (seal.Sealed, error) {
+	secret, err := ours.Open(sealed)
+	if err != nil || recipient == "" {
+		return sealed, err
+	}
+	to, err := seal.ParseRecipient(recipient)
+	if err != nil {
+		return seal.Sealed{}, err
+	}
+	return to.Seal(secret.Reveal())
+}
+
+// HandOver seals the values that wait under our key to the key of the runner that has just registered; from then on we cannot read them.
+// The runner's installs are looked at again: what waited for its key can go on.
+func HandOver(ctx context.Context, tx *store.Tx, ours seal.Identity, runner store.Runner) error {
+	if runner.Recipient == "" {
+		return nil
+	}
+	rows, err := tx.ViewInputsToReseal(ctx, tx.Org, runner.ID, ours.KeyID())
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		var sealed seal.Sealed
+		if err := json.Unmarshal(r.Sealed, &sealed); err != nil {
+			return fmt.Errorf("read input %s: %w", r.Name, err)
+		}
+		if sealed, err = reseal(ours, runner.Recipient, sealed); err != nil {
+			return fmt.Errorf("hand input %s over: %w", r.Name, err)
+		}
+		b, err := json.Marshal(sealed)
+		if err != nil {
+			return err
+		}
+		p := store.PutInstallInputParams{OrgID: tx.Org, InstallID: r.InstallID, Name: r.Name, Sealed: b, Hash: r.Hash}
+		if err := tx.PutInstallInput(ctx, p); err != nil {
+			return fmt.Errorf("hand input %s over: %w", r.Name, err)
+		}
+	}
+	installs, err := tx.InstallsOfRunner(ctx, tx.Org, runner.ID)
+	if err != nil {
+		return err
+	}
+	work := make([]river.JobArgs, 0, len(installs))
+	for _, install := range installs {
+		work = append(work, queue.Rollout{Org: tx.Org, Install: install})
+	}
+	return tx.Enqueue(ctx, work...)
+}
+
+// hashPlain is the digest of a plain input: sha256 of its JSON, like every plain value's.
+func hashPlain(v string) string {
+	b, _ := json.Marshal(v) // a string always marshals
+	return "sha256:" + hexSum(b)
+}
+
+func hexSum(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,112 @@
+// Command reconciler is the control plane: it watches git, has components built, works out which installs are behind, plans, asks,
+// and has runners apply what was approved. Postgres is its only memory; any number of replicas share it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRoot().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "reconciler:", err)
+		os.Exit(1)
+	}
+}
+
+func newRoot() *cobra.Command {
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	root := &cobra.Command{
+		Use: "reconciler", Short: "The control plane of nuon", Version: version.Number, SilenceUsage: true, SilenceErrors: true,
+	}
+	root.AddCommand(newServe(), newMigrate(), newBootstrap())
+	return root
+}
+
+func newServe() *cobra.Command {
+	var o serveOptions
+	c := &cobra.Command{
+		Use: "serve", Short: "Run one replica of the control plane", Args: cobra.NoArgs,
+		Long: `Runs one replica: the control API, the runner API, the reconcilers and, unless NUON_REGISTRY names another, the
+embedded OCI registry (for one replica).
+
+Environment: DATABASE_URL (Postgres 14 or newer); NUON_REGISTRY (host/path) with NUON_REGISTRY_USERNAME and
+NUON_REGISTRY_PASSWORD, and NUON_REGISTRY_PLAIN_HTTP=1 for one without TLS.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.registry = externalRegistry(os.Getenv)
+			return serve(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "Postgres to remember in")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:7110", "address of the control API")
+	f.StringVar(&o.runnerListen, "runner-listen", "127.0.0.1:7111", "address of the runner API")
+	f.StringVar(&o.registryListen, "registry-listen", "127.0.0.1:7112", "address of the embedded registry")
+	f.StringVar(&o.dataDir, "data-dir", "", "where git mirrors and the embedded registry's bytes are kept")
+	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key; made when it is not there; all replicas need the same")
+	f.StringArrayVar(&o.fileRemotes, "allow-file-remotes", nil, "directory below which file:// repositories may be read (repeatable)")
+	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false, "let https:// repositories be in private networks")
+	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
+	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")
+	for _, name := range []string{"data-dir", "key-file"} {
+		_ = c.MarkFlagRequired(name) // fails only for a flag that is not there
+	}
+	return c
+}
+
+func newMigrate() *cobra.Command {
+	var url string
+	c := &cobra.Command{
+		Use: "migrate", Short: "Bring the database to this program's schema (serve does it, too)", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return store.Migrate(c.Context(), url) },
+	}
+	c.Flags().StringVar(&url, "database-url", os.Getenv("DATABASE_URL"), "Postgres to migrate")
+	return c
+}
+
+func newBootstrap() *cobra.Command {
+	var o bootstrapOptions
+	var output string
+	c := &cobra.Command{
+		Use: "bootstrap", Short: "Make an org if it is not there, and an admin token for it", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if output != "json" && output != "token" {
+				return errors.New("-o: use json or token")
+			}
+			made, err := bootstrap(c.Context(), o)
+			if err != nil {
+				return err
+			}
+			if output == "token" {
+				_, err = fmt.Println(made.Token)
+				return err
+			}
+			return json.NewEncoder(os.Stdout).Encode(made)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "the control plane's Postgres, migrated")
+	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key")
+	f.StringVar(&o.org, "org", "", "name of the org")
+	f.StringVar(&o.actor, "name", "bootstrap", "name of the token: whoever looks sees it beside what was done with it")
+	f.StringVarP(&output, "output", "o", "token", "what to print: token, or json with access to the embedded registry")
+	for _, name := range []string{"key-file", "org"} {
+		_ = c.MarkFlagRequired(name) // fails only for a flag that is not there
+	}
+	return c
+}

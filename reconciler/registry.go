@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/registry"
+)
+
+// vendorRegistry is where the vendor's artifacts are: the embedded registry or the one that NUON_REGISTRY names.
+type vendorRegistry struct {
+	reference artifact.Reference
+	username  string
+	// password gives the credential at each use: the embedded registry's tokens are short-lived.
+	password func() string
+}
+
+// externalRegistry reads NUON_REGISTRY and its companions; its reference is empty without them.
+func externalRegistry(getenv func(string) string) (v vendorRegistry) {
+	text := getenv("NUON_REGISTRY")
+	if text == "" {
+		return v
+	}
+	v.username = getenv("NUON_REGISTRY_USERNAME")
+	password := getenv("NUON_REGISTRY_PASSWORD")
+	v.password = func() string { return password }
+	// A malformed reference stays empty but for its text, which serve refuses.
+	v.reference, _ = artifact.ParseReference(text, getenv("NUON_REGISTRY_PLAIN_HTTP") == "1")
+	if v.reference.Host == "" {
+		v.reference.Repository = text
+	}
+	return v
+}
+
+// ownTokenLife is how long each of our own tokens for the embedded registry lasts.
+const ownTokenLife = 10 * time.Minute
+
+// embeddedAt is the embedded registry as the reconciler itself uses it.
+func embeddedAt(host string, signer registry.Signer) vendorRegistry {
+	return vendorRegistry{
+		reference: artifact.Reference{Host: host, Repository: vendorNamespace, PlainHTTP: true},
+		username:  "reconciler",
+		password: func() string {
+			return signer.Issue(vendorNamespace, []string{"pull", "push"}, time.Now().Add(ownTokenLife))
+		},
+	}
+}
+
+// Push stores a packed source for build runners.
+func (v vendorRegistry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
+	return build.Registry{Base: v.reference, Credential: artifact.Basic(v.username, v.password())}.Push(ctx, repository, source)
+}
+
+// blobs is the registry as the runner API reads it for runners.
+func (v vendorRegistry) blobs() runner.VendorRegistry {
+	scheme := "https://"
+	if v.reference.PlainHTTP {
+		scheme = "http://"
+	}
+	return runner.VendorRegistry{
+		Base: scheme + v.reference.Host, Prefix: v.reference.Repository,
+		Credential: func(context.Context) (string, string, error) { return v.username, v.password(), nil },
+		Client:     &http.Client{},
+	}
+}

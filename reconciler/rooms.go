@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/reconciler/api/control"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// rooms are the parts of the pipeline, in its order.
+type rooms struct {
+	observe  *observe.Observer
+	catalog  *catalog.Catalog
+	build    *build.Builder
+	rollout  *rollout.Rollout
+	workflow *workflow.Engine
+	dispatch *dispatch.Dispatch
+}
+
+// rooms makes the parts and tells each of the others that it speaks to.
+func (r *replica) rooms() *rooms {
+	o := &rooms{}
+	o.observe = observe.New(r.store, r.key, observe.Options{
+		MirrorDir: filepath.Join(r.options.dataDir, "mirrors"), AllowFileRemotes: r.options.fileRemotes,
+		AllowPrivate: r.options.allowPrivate, Interval: r.options.poll,
+	})
+	o.build = build.New(r.store, o.observe, r.registry)
+	o.catalog = catalog.New(r.store, o.observe, o.build)
+	o.rollout = rollout.New(r.store)
+	o.workflow = workflow.New(r.store, o.rollout)
+	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{"build": o.build, "step": o.workflow})
+	o.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
+		return inputs.HandOver(ctx, tx, r.key, runner)
+	})
+	return o
+}
+
+// mostWork is how many reconcile functions of each queue one replica runs at once. They wait for git and Postgres more than they compute.
+const mostWork = 16
+
+// workers lets the rooms take what is asked of them through the queue.
+func (o *rooms) workers(s *store.Store) (*river.Client[pgx.Tx], error) {
+	w := river.NewWorkers()
+	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
+	addWorker(w, func(ctx context.Context, q queue.Catalog) error { return o.catalog.Reconcile(ctx, q.Org, q.App) })
+	addWorker(w, func(ctx context.Context, q queue.Build) error { return o.build.Reconcile(ctx, q.Org, q.App) })
+	addWorker(w, func(ctx context.Context, q queue.Rollout) error { return o.rollout.Reconcile(ctx, q.Org, q.Install) })
+	addWorker(w, func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
+	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.dispatch.Expire(ctx, q.Org, q.ID) })
+	return s.Workers(w, map[string]int{queue.Local: mostWork, queue.Remote: mostWork})
+}
+
+// runnerAPI answers runners.
+func (r *replica) runnerAPI(o *rooms) http.Handler {
+	return runner.New(o.dispatch, r.registry.blobs(), slog.Default())
+}
+
+// controlAPI answers people and CI. What the rooms say in their own words becomes a problem here.
+func (r *replica) controlAPI(o *rooms) http.Handler {
+	return control.New(control.Options{
+		Store: r.store, Bell: r.bell, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
+		Rooms: control.Rooms{
+			Watch: o.watch,
+			SyncNow:    o.syncNow,
+			Upload: o.upload,
+			RetryBuild: func(ctx context.Context, tx *store.Tx, b string) (string, error) {
+				return refused(o.build.Retry(ctx, tx, b))
+			},
+			AdvanceNow: o.workflow.Reconcile,
+			RolloutNow: o.rollout.Reconcile,
+			Standing:   standing,
+			AskDeploy: func(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error {
+				_, err := refused("", o.rollout.Ask(ctx, tx, install, components, actor))
+				return err
+			},
+			AskAction: func(ctx context.Context, tx *store.Tx, install store.Install, action string, env map[string]string, actor string) (string, error) {
+				return refused(o.rollout.AskAction(ctx, tx, install, action, env, actor))
+			},
+			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
+				_, err := refused("", workflow.Respond(ctx, tx, workflow.Response{
+					Approval: approval, Answer: workflow.Answer(a.Answer), ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
+				}))
+				return err
+			},
+			CancelWorkflow: func(ctx context.Context, tx *store.Tx, id, actor, reason string) error {
+				_, err := refused("", workflow.Cancel(ctx, tx, id, actor, reason))
+				return err
+			},
+			AddRunner:  o.addRunner,
+			FollowLogs: o.dispatch.StreamLogs,
+			Logs:       o.dispatch.Logs,
+		},
+	})
+}
+
+// watch makes a watch for a person, who is told at once what is wrong with the address.
+func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error) {
+	err := o.observe.Check(url, ref)
+	if err == nil {
+		var watch store.Watch
+		if watch, err = o.observe.Watch(ctx, tx, url, ref, credential); err == nil {
+			return watch, nil
+		}
+	}
+	var trouble *observe.Trouble
+	if errors.As(err, &trouble) {
+		err = problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
+	}
+	return store.Watch{}, err
+}
+
+func (o *rooms) syncNow(ctx context.Context, org, app string) error {
+	_, err := o.catalog.SyncNow(ctx, org, app)
+	return registryRefused(err)
+}
+
+// registryRefused tells a person that it was the registry that did not do its part. The work is also in the queue, and done there
+// once the registry does it.
+func registryRefused(err error) error {
+	var refused *artifact.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	return problem.New(http.StatusBadGateway, "registry_refused", err.Error(), "It is tried again by itself until the registry takes it.")
+}
+
+func (o *rooms) upload(ctx context.Context, org, app, actor string, archive io.Reader) error {
+	_, err := o.catalog.Upload(ctx, org, app, "uploaded by "+actor, archive)
+	if errors.Is(err, catalog.ErrArchive) {
+		return problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(), "Send the app's directory as tar+gzip; `nuon sync` does so.")
+	}
+	return registryRefused(err)
+}
+
+// addRunner makes a runner; builds that waited for one to be there get their jobs.
+func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
+	row, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: n.Name, Kind: string(n.Kind), Shared: n.Shared})
+	switch {
+	case errors.Is(err, dispatch.ErrInvalid):
+		err = problem.New(http.StatusUnprocessableEntity, "bad_runner", err.Error(), "")
+	case errors.Is(err, dispatch.ErrNameTaken):
+		err = problem.New(http.StatusConflict, "exists", fmt.Sprintf("there is a runner %q already", n.Name), "Choose another name.")
+	case err == nil && row.Kind == dispatch.RunnerBuild:
+		err = o.build.BuildRunnerAdded(ctx, tx)
+	}
+	return row, registration, err
+}
+
+// standing is rollout's view of an install in the control API's words.
+func standing(ctx context.Context, tx *store.Tx, install store.Install) (control.Standing, error) {
+	v, err := rollout.LoadView(ctx, tx, install.ID)
+	if err != nil {
+		return control.Standing{}, err
+	}
+	st := control.Standing{Version: int(v.Applied()), Components: map[string]control.ComponentStanding{}}
+	st.Status, st.Reason = v.Status()
+	for _, c := range v.Components {
+		status, reason := v.Component(c)
+		st.Components[c.ID] = control.ComponentStanding{Status: status, Reason: reason}
+	}
+	return st, nil
+}
+
+// refused turns a room's word that something cannot be done now into a 409.
+func refused[T any](made T, err error) (T, error) {
+	var conflict *workflow.Conflict
+	switch {
+	case errors.As(err, &conflict):
+		err = problem.New(http.StatusConflict, conflict.Code, conflict.Title, conflict.Remedy)
+	case errors.Is(err, build.ErrNotFailed), errors.Is(err, build.ErrHasBuild):
+		err = problem.New(http.StatusConflict, "not_failed", err.Error(), "Only the failed build that counts is built again.")
+	}
+	return made, err
+}
