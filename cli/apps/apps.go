@@ -1,0 +1,216 @@
+// Package apps is `nuon apps`: the apps of the org.
+package apps
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// New is the command with its verbs.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{Use: "apps", Short: "The apps of this org"}
+	c.AddCommand(newCreate(e), newList(e), newGet(e), newComponents(e))
+	return c
+}
+
+func newCreate(e *env.Env) *cobra.Command {
+	var n api.NewApp
+	c := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make an app, connected to a git repository or (without --repo) uploaded by `nuon sync`",
+		Example: `  nuon apps create hello --repo https://git.example/acme/hello --branch main
+  nuon apps create hello --repo file://$PWD --directory examples/hello`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			n.Name = args[0]
+			if n.Directory = path.Clean(filepath.ToSlash(n.Directory)); !fs.ValidPath(n.Directory) {
+				return exit.Usagef("--directory %s is not inside the repository: give its path from the repository's root, such as apps/shop", n.Directory)
+			}
+			return create(c.Context(), e, n)
+		},
+	}
+	c.Flags().StringVar(&n.Repository, "repo", "", "https:// or file:// URL of the repository")
+	c.Flags().StringVar(&n.Ref, "branch", "main", "branch, tag or commit to follow")
+	c.Flags().StringVar(&n.Directory, "directory", ".", "directory of the app's config in the repository")
+	c.Flags().StringVar(&n.Credential, "credential", "", "credential for the repository (see `nuon credentials create`)")
+	return c
+}
+
+func create(ctx context.Context, e *env.Env, n api.NewApp) error {
+	client, err := e.Client()
+	if err != nil {
+		return err
+	}
+	if n.Repository == "" {
+		n.Ref, n.Directory = "", ""
+	}
+	app, err := remote.Get[api.App](client.CreateApp(ctx, &api.CreateAppParams{}, n))
+	if err != nil {
+		return err
+	}
+	return e.Console.Result(app, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "app %s made (%s)\n", app.Name, app.ID)
+		return err
+	})
+}
+
+func newList(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the apps", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			items, err := remote.All(func(cursor string) ([]api.App, string, error) {
+				l, err := remote.Get[api.AppList](client.ListApps(c.Context(), &api.ListAppsParams{Cursor: cursor}))
+				return l.Items, l.Next, err
+			})
+			if err != nil {
+				return err
+			}
+			return e.Console.List(items, []string{"NAME", "VERSION", "COMMIT", "REPOSITORY", "PROBLEM"}, rows(items))
+		},
+	}
+}
+
+func rows(apps []api.App) [][]string {
+	out := make([][]string, 0, len(apps))
+	for _, a := range apps {
+		version := "-"
+		if a.Version.Number > 0 {
+			version = fmt.Sprint(a.Version.Number)
+		}
+		out = append(out, []string{a.Name, version, console.Short(a.Version.Commit), a.Repository, problem(a)})
+	}
+	return out
+}
+
+// problem is why an app is not at its newest revision, in a few words.
+func problem(a api.App) string {
+	errors := 0
+	for _, d := range a.Diagnostics {
+		if d.Severity == "error" {
+			errors++
+		}
+	}
+	switch {
+	case a.Problem != "":
+		return a.Problem
+	case errors > 0:
+		count := "1 error"
+		if errors > 1 {
+			count = fmt.Sprintf("%d errors", errors)
+		}
+		return fmt.Sprintf("%s in the config%s: `nuon apps get %s` shows what is wrong", count, at(a), a.Name)
+	}
+	return ""
+}
+
+// at names the commit that an app's config was last read at.
+func at(a api.App) string {
+	if a.Revision.Commit == "" {
+		return ""
+	}
+	return fmt.Sprintf(" at %.7s", a.Revision.Commit)
+}
+
+// Outcome is what came of an app's newest revision for this app; other apps of the same branch have theirs. It is empty for an app
+// without a repository.
+func Outcome(a api.App) string {
+	for line := range strings.Lines(a.Revision.Outcome) {
+		if own, found := strings.CutPrefix(line, "app "+a.Name+": "); found {
+			return strings.TrimSuffix(own, "\n")
+		}
+	}
+	return ""
+}
+
+func newGet(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "get APP", Short: "Show one app and what is wrong with its config", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			app, err := remote.Get[api.App](client.GetApp(c.Context(), args[0]))
+			if err != nil {
+				return err
+			}
+			components, err := remote.Get[api.ComponentList](client.ListComponents(c.Context(), app.ID))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(app, func(w io.Writer) error { return show(w, app, components.Items) })
+		},
+	}
+}
+
+func show(w io.Writer, a api.App, components []api.Component) error {
+	fmt.Fprintf(w, "%s (%s)\n", a.Name, a.ID)
+	if a.Repository == "" {
+		fmt.Fprintln(w, "  uploaded by nuon sync")
+	} else {
+		fmt.Fprintf(w, "  repository %s, %s, directory %s\n", a.Repository, a.Ref, a.Directory)
+	}
+	if a.Revision.ID != "" {
+		fmt.Fprintf(w, "  revision   %.12s %s\n             %s\n", a.Revision.Commit, console.Line(a.Revision.Subject), console.Line(a.Revision.Reason))
+		if outcome := Outcome(a); outcome != "" && len(a.Diagnostics) == 0 {
+			fmt.Fprintf(w, "             %s\n", console.Line(outcome))
+		}
+	}
+	if a.Version.ID != "" {
+		fmt.Fprintf(w, "  version    %d %s\n             %s\n", a.Version.Number, console.Short(a.Version.Digest), console.Line(a.Version.Reason))
+	}
+	if a.Problem != "" {
+		fmt.Fprintf(w, "  problem    %s\n", console.Line(a.Problem))
+	}
+	for _, c := range components {
+		if c.Problem != "" {
+			fmt.Fprintf(w, "  problem    %s cannot be built: %s\n", c.Name, console.Line(c.Problem))
+		}
+	}
+	for _, d := range a.Diagnostics {
+		fmt.Fprintf(w, "  %s\n", console.Line(remote.Diagnosis(d)))
+	}
+	return nil
+}
+
+func newComponents(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "components APP", Short: "List an app's components with their newest builds", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			l, err := remote.Get[api.ComponentList](client.ListComponents(c.Context(), args[0]))
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, k := range l.Items {
+				build := "-"
+				if k.Build.ID != "" {
+					build = fmt.Sprintf("%d %s", k.Build.Number, k.Build.Status)
+				}
+				rows = append(rows, []string{k.Name, k.Kind, build, strings.Join(k.DependsOn, " "), k.Problem})
+			}
+			return e.Console.List(l.Items, []string{"NAME", "KIND", "BUILD", "NEEDS", "PROBLEM"}, rows)
+		},
+	}
+}

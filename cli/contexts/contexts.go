@@ -1,0 +1,116 @@
+// Package contexts remembers which control planes a person works with: a small TOML file with a name, an address and a token for
+// each, and which is current. The environment (NUON_URL, NUON_TOKEN, NUON_CONTEXT) goes before the file, for CI.
+package contexts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+// Context is one control plane.
+type Context struct {
+	URL   string `toml:"url"`
+	Token string `toml:"token"`
+	Org   string `toml:"org,omitempty"`
+}
+
+// File is all that is remembered.
+type File struct {
+	Current  string             `toml:"current"`
+	Contexts map[string]Context `toml:"contexts"`
+}
+
+// Path is where the file is: NUON_CONFIG, else nuon/config.toml in the platform's place for configuration.
+func Path() (string, error) {
+	if p := os.Getenv("NUON_CONFIG"); p != "" {
+		return p, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the configuration directory (set NUON_CONFIG): %w", err)
+	}
+	return filepath.Join(dir, "nuon", "config.toml"), nil
+}
+
+// Load reads the file; one that is not there is empty.
+func Load() (File, error) {
+	f := File{Contexts: map[string]Context{}}
+	p, err := Path()
+	if err != nil {
+		return f, err
+	}
+	b, err := os.ReadFile(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return f, fmt.Errorf("read contexts: %w", err)
+	}
+	if err := toml.Unmarshal(b, &f); err != nil {
+		return f, exit.With(exit.Usage, fmt.Errorf("%s: %w", p, err))
+	}
+	if f.Contexts == nil {
+		f.Contexts = map[string]Context{}
+	}
+	return f, nil
+}
+
+// Save writes the file, readable by its owner alone, whole or not at all.
+func (f File) Save() error {
+	p, err := Path()
+	if err != nil {
+		return err
+	}
+	b, err := toml.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+		return fmt.Errorf("save contexts: %w", err)
+	}
+	tmp := p + ".new"
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return fmt.Errorf("save contexts: %w", err)
+	}
+	return os.Rename(tmp, p)
+}
+
+// Chosen is the context to work with: the environment's, else the one named (empty: the current one).
+func Chosen(name string) (Context, error) {
+	env := Context{URL: os.Getenv("NUON_URL"), Token: os.Getenv("NUON_TOKEN")}
+	if name == "" {
+		name = os.Getenv("NUON_CONTEXT")
+	}
+	if name == "" && env.URL != "" && env.Token != "" {
+		return env, nil
+	}
+	f, err := Load()
+	if err != nil {
+		return Context{}, err
+	}
+	if name == "" {
+		name = f.Current
+	}
+	c, ok := f.Contexts[name]
+	switch {
+	case ok:
+	case name == "":
+		return Context{}, exit.With(exit.Unreachable, errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with `nuon context add`"))
+	default:
+		return Context{}, exit.With(exit.Usage, fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))
+	}
+	if env.URL != "" {
+		c.URL = env.URL
+	}
+	if env.Token != "" {
+		c.Token = env.Token
+	}
+	return c, nil
+}

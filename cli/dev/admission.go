@@ -1,0 +1,151 @@
+package dev
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// admission is what `reconciler bootstrap` prints: how to get in. It is kept in the
+// data directory, readable by its owner alone, because every bootstrap issues new
+// tokens.
+type admission struct {
+	Org      string `json:"org"`
+	Token    string `json:"token"`
+	Registry struct {
+		Vendor  registryAccess `json:"vendor"`
+		Install registryAccess `json:"install"`
+	} `json:"registry"`
+}
+
+// registryAccess is one namespace of the registry and the credential for it.
+type registryAccess struct {
+	Prefix   string `json:"repository_prefix"`
+	Username string `json:"username"`
+	Password string `json:"password"`
+	// Expires is when the credential ends; zero when it does not say.
+	Expires time.Time `json:"expires_at,omitzero"`
+}
+
+// renewBefore is how much time a kept registry credential must have left for
+// another run to begin with it.
+const renewBefore = 7 * 24 * time.Hour
+
+func (a admission) lasts(now time.Time) bool {
+	for _, access := range []registryAccess{a.Registry.Vendor, a.Registry.Install} {
+		if !access.Expires.IsZero() && access.Expires.Before(now.Add(renewBefore)) {
+			return false
+		}
+	}
+	return a.Token != ""
+}
+
+// admit gives a working admission: the kept one when the control plane still knows
+// it, else a new one.
+func (s *system) admit(ctx context.Context) (admission, error) {
+	var kept admission
+	err := readJSON(s.place.admission(), &kept)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.say("%v; asking for a new admission", err)
+	}
+	if err == nil && kept.Org == s.options.Org && kept.lasts(time.Now()) && s.known(ctx, kept) {
+		return kept, nil
+	}
+	printed, err := output(s.reconcilerLog, s.bootstrapCommand(ctx))
+	if err != nil {
+		return admission{}, fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
+	}
+	var made admission
+	if err := json.Unmarshal(printed, &made); err != nil {
+		return admission{}, fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
+	}
+	if made.Token == "" {
+		return admission{}, fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?", s.options.Org)
+	}
+	return made, writeJSON(s.place.admission(), made)
+}
+
+// known asks the control plane who the kept token is.
+func (s *system) known(ctx context.Context, kept admission) bool {
+	client, err := s.client(kept)
+	if err != nil {
+		return false
+	}
+	who, err := remote.Get[api.Whoami](client.Whoami(ctx))
+	return err == nil && who.Org == kept.Org
+}
+
+func (s *system) client(with admission) (*remote.Client, error) {
+	return remote.New(contexts.Context{URL: s.ready.ControlURL, Token: with.Token, Org: with.Org})
+}
+
+// Saved says where a context was kept, and whether it is the current one.
+type Saved struct {
+	File    string
+	Current bool
+}
+
+// SaveContext keeps a context in the CLI's file. It becomes the current one when
+// none is: a person who works with another control plane stays there.
+func SaveContext(name string, made contexts.Context) (Saved, error) {
+	where, err := contexts.Path()
+	if err != nil {
+		return Saved{}, err
+	}
+	file, err := contexts.Load()
+	if err != nil {
+		return Saved{}, err
+	}
+	if _, there := file.Contexts[file.Current]; !there {
+		file.Current = name
+	}
+	saved := Saved{File: where, Current: file.Current == name}
+	if file.Contexts[name] == made {
+		return saved, nil
+	}
+	file.Contexts[name] = made
+	return saved, file.Save()
+}
+
+// runnerFile is what runnerd keeps in its directory once it has registered.
+const runnerFile = "runner.json"
+
+// register makes sure that a runner can start: it gives a registration token when
+// the runner's directory has no key yet, and else nothing. Its name is taken by an
+// earlier runner when that one's directory was lost; then it gets another.
+func (s *system) register(ctx context.Context, with admission, runner runnerPlan) (name, token string, err error) {
+	var there json.RawMessage
+	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)
+	if err == nil {
+		return runner.dir, "", nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", "", fmt.Errorf("runner %s: %w; move its directory away to register it anew", runner.dir, err)
+	}
+	client, err := s.client(with)
+	if err != nil {
+		return "", "", err
+	}
+	name = runner.dir
+	for number := 2; ; number++ {
+		made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx, api.NewRunner{Name: name, Kind: runner.kind, Shared: runner.kind == "install"}))
+		if err == nil {
+			return name, made.RegistrationToken, nil
+		}
+		var problem *remote.Problem
+		if !errors.As(err, &problem) || problem.Status != http.StatusConflict || number > 100 {
+			return "", "", fmt.Errorf("make the runner %s: %w", name, err)
+		}
+		name = runner.dir + "-" + strconv.Itoa(number)
+	}
+}

@@ -1,0 +1,39 @@
+package dev
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/env"
+)
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	options := Options{Getenv: os.Getenv, FindProgram: FindProgram, SaveContext: SaveContext}
+	command := &cobra.Command{
+		Use:   "dev",
+		Short: "Run the whole system on this machine",
+		Long: `Run the whole system on this machine: PostgreSQL, the control plane with its registry, a build runner and a local install
+runner. Nothing has to be configured. Ctrl-C stops it; the next start goes on with the same data.
+
+DATABASE_URL (PostgreSQL 14 or newer) replaces the private PostgreSQL, and NUON_REGISTRY (host/path, with
+NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			options.Console = e.Console
+			return Run(command.Context(), options)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&options.DataDir, "data-dir", "", "where everything is kept (default: nuon/dev in the place for user data; for root /var/lib/nuon/dev)")
+	flags.StringVar(&options.Listen, "listen", "127.0.0.1:7110", "address of the control API")
+	flags.StringVar(&options.RunnerListen, "runner-listen", "127.0.0.1:7111", "address of the runner API")
+	flags.StringVar(&options.RegistryListen, "registry-listen", "127.0.0.1:7112", "address of the embedded registry")
+	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil, "directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
+	flags.StringVar(&options.Org, "org", "dev", "name of the org")
+	flags.DurationVar(&options.Poll, "poll", 2*time.Second, "how often git repositories are looked at")
+	flags.StringVar(&options.ReadyFile, "ready-file", "", "file to write, as JSON, when everything is up")
+	return command
+}

@@ -1,0 +1,4 @@
+package dev
+
+// tellsOrphans says whether the kernel tells a child of its parent's death.
+func tellsOrphans() bool { return childAttributes().Pdeathsig != 0 }

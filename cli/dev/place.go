@@ -1,0 +1,136 @@
+package dev
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+)
+
+// rootDataDir is for root, whose home the user that runs PostgreSQL cannot pass.
+const rootDataDir = "/var/lib/nuon/dev"
+
+// place is the data directory and where things lie in it.
+type place struct{ dir string }
+
+func (p place) lock() string              { return filepath.Join(p.dir, "lock") }
+func (p place) postgres() string          { return filepath.Join(p.dir, "postgres") }
+func (p place) key() string               { return filepath.Join(p.dir, "server.key") }
+func (p place) reconciler() string        { return filepath.Join(p.dir, "reconciler") }
+func (p place) ready() string             { return filepath.Join(p.dir, "reconciler.ready.json") }
+func (p place) admission() string         { return filepath.Join(p.dir, "admission.json") }
+func (p place) runner(name string) string { return filepath.Join(p.dir, "runners", name) }
+
+// DefaultDataDir is nuon/dev below XDG_DATA_HOME or ~/.local/share, and for root
+// /var/lib/nuon/dev when PostgreSQL could not live there.
+func DefaultDataDir(getenv func(string) string) (string, error) {
+	base := getenv("XDG_DATA_HOME")
+	if base == "" && getenv("HOME") != "" {
+		base = filepath.Join(getenv("HOME"), ".local", "share")
+	}
+	if base != "" {
+		dir := filepath.Join(base, "nuon", "dev")
+		if os.Geteuid() != 0 || pgcluster.CheckPlace(place{dir}.postgres()) == nil {
+			return dir, nil
+		}
+	}
+	if os.Geteuid() == 0 {
+		return rootDataDir, nil
+	}
+	return "", errors.New("there is no place for the data: HOME is not set; give one with --data-dir")
+}
+
+// openPlace makes the data directory. It is ours alone, but as root the user that
+// runs PostgreSQL must pass through it; what is secret in it has a mode of its own.
+func openPlace(dir string, getenv func(string) string) (place, error) {
+	if dir == "" {
+		found, err := DefaultDataDir(getenv)
+		if err != nil {
+			return place{}, err
+		}
+		dir = found
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return place{}, fmt.Errorf("data directory: %w", err)
+	}
+	mode := fs.FileMode(0o700)
+	if os.Geteuid() == 0 {
+		mode = 0o711
+		// Parents that are missing must be passable as well, whatever the umask.
+		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			return place{}, fmt.Errorf("data directory: %w", err)
+		}
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return place{}, fmt.Errorf("data directory: %w", err)
+	}
+	if err := os.Chmod(dir, mode); err != nil {
+		return place{}, fmt.Errorf("data directory: %w", err)
+	}
+	opened := place{dir}
+	for _, below := range []string{opened.reconciler(), opened.runner("build"), opened.runner("local")} {
+		if err := os.MkdirAll(below, 0o700); err != nil {
+			return place{}, fmt.Errorf("data directory: %w", err)
+		}
+	}
+	return opened, nil
+}
+
+// take makes this process the only nuon dev on the directory. The kernel lets go of
+// it when the process ends, however it ends.
+func (p place) take() (release func() error, err error) {
+	file, err := os.OpenFile(p.lock(), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		_ = file.Close()
+		return nil, fmt.Errorf("another nuon dev runs on %s; stop that one, or give this one its own --data-dir, --listen, --runner-listen and --registry-listen", p.dir)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("lock %s: %w", p.dir, err)
+	}
+	return file.Close, nil
+}
+
+// fileRemotes gives the directories below which file:// remotes are allowed.
+func fileRemotes(given []string) ([]string, error) {
+	if len(given) == 0 {
+		here, err := os.Getwd()
+		if err != nil {
+			return nil, fmt.Errorf("find the working directory: %w; give one with --allow-file-remotes", err)
+		}
+		return []string{repositoryRoot(here)}, nil
+	}
+	var absolute []string
+	for _, dir := range given {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("--allow-file-remotes: %w", err)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("--allow-file-remotes %s: there is no such directory", dir)
+		}
+		absolute = append(absolute, dir)
+	}
+	return absolute, nil
+}
+
+// repositoryRoot is the nearest directory above dir that git works in, else dir.
+func repositoryRoot(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package dev
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// FindProgram gives the path of a program of nuon: beside the running one, where a
+// build or a release puts them together, else on PATH.
+func FindProgram(name string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program %s: %w", name, err)
+	}
+	beside := []string{filepath.Dir(self)}
+	if resolved, err := filepath.EvalSymlinks(self); err == nil && filepath.Dir(resolved) != beside[0] {
+		beside = append(beside, filepath.Dir(resolved))
+	}
+	for _, dir := range beside {
+		// LookPath of a path with a slash checks that the file can be run.
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("the program %s is neither beside nuon (%s) nor on PATH; build it (make build) or install it there", name, beside[0])
+	}
+	return filepath.Abs(found)
+}

@@ -1,0 +1,84 @@
+package dev
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ready is what `reconciler serve` writes once all its listeners are up.
+type ready struct {
+	ControlURL string `json:"control_url"`
+	RunnerURL  string `json:"runner_url"`
+	// Registry is host:port of the embedded registry, or the host/path of the
+	// external one.
+	Registry string `json:"registry"`
+}
+
+// Ready is what nuon dev writes to --ready-file when everything is up.
+type Ready struct {
+	ControlURL string `json:"control_url"`
+	RunnerURL  string `json:"runner_url"`
+	Registry   string `json:"registry"`
+	// Org and Context name the org, and the CLI context that reaches it.
+	Org     string `json:"org"`
+	Context string `json:"context"`
+	// DataDir is where everything is kept.
+	DataDir string `json:"data_dir"`
+	// PID is the process to interrupt to stop all.
+	PID int `json:"pid"`
+}
+
+// jsonLimit bounds the small JSON files that the programs pass to each other.
+const jsonLimit = 1 << 20
+
+// readJSON reads a small JSON file into value. One that is missing wraps
+// fs.ErrNotExist.
+func readJSON(file string, value any) error {
+	opened, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }()
+	content, err := io.ReadAll(io.LimitReader(opened, jsonLimit))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, value); err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	return nil
+}
+
+// writeJSON writes a small JSON file for the owner's eyes, whole or not at all.
+func writeJSON(file string, value any) error {
+	content, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	beside, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	defer func() { _ = os.Remove(beside.Name()) }() // gone already when all went well
+	_, err = beside.Write(append(content, '\n'))
+	if err = errors.Join(err, beside.Sync(), beside.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	if err := os.Rename(beside.Name(), file); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// forget removes a file that may not be there.
+func forget(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

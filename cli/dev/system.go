@@ -1,0 +1,387 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// system is one run of nuon dev.
+type system struct {
+	options  Options
+	place    place
+	programs struct{ reconciler, runnerd string }
+	remotes  []string
+	external struct{ database, registry bool }
+
+	log, reconcilerLog *source
+	view               *view
+	hard               chan struct{} // closed by a second Ctrl-C
+
+	database *database
+	ready    ready
+
+	mu         sync.Mutex // guards addresses, which change once
+	addresses  addresses
+	reconciler *child
+	runners    []*child
+}
+
+// addresses are what the reconciler listens on.
+type addresses struct{ control, runner, registry string }
+
+// runnerPlan is one of the two runners: its directory and name, and its kind.
+type runnerPlan struct {
+	dir  string
+	kind api.NewRunnerKind
+}
+
+var runnerPlans = []runnerPlan{{"build", "build"}, {"local", "install"}}
+
+// Run brings everything up, shows its logs until ctx ends or the process is
+// interrupted, and stops everything. Being interrupted is the normal end and no error.
+func Run(ctx context.Context, options Options) error {
+	began := time.Now()
+	s, err := prepare(options)
+	if err != nil {
+		return err
+	}
+	release, err := s.place.take()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }()
+	ctx, stop := s.heedSignals(ctx)
+	defer stop()
+	defer s.stopInOrder()
+	if err := s.bringUp(ctx, began); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// prepare settles everything that can be refused before anything is started.
+func prepare(options Options) (*system, error) {
+	options.patience = options.patience.orDefault()
+	s := &system{options: options, hard: make(chan struct{})}
+	s.view = newView(options.Console.Err, options.Console.ErrIsTerminal && options.Console.Color)
+	s.log, s.reconcilerLog = s.view.source("nuon dev", 4), s.view.source("reconciler", 0)
+	s.external.database = options.Getenv("DATABASE_URL") != ""
+	s.external.registry = options.Getenv("NUON_REGISTRY") != ""
+	s.addresses = addresses{options.Listen, options.RunnerListen, options.RegistryListen}
+	var err error
+	if s.programs.reconciler, err = options.FindProgram("reconciler"); err != nil {
+		return nil, err
+	}
+	if s.programs.runnerd, err = options.FindProgram("runnerd"); err != nil {
+		return nil, err
+	}
+	if s.remotes, err = fileRemotes(options.FileRemotes); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	if s.place, err = openPlace(options.DataDir, options.Getenv); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// heedSignals ends the context at the first interrupt, and at the second kills what
+// still runs.
+func (s *system) heedSignals(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	finished := make(chan struct{})
+	go func() { // the listener: waits for signals until the run is over
+		asked := false
+		for {
+			select {
+			case <-finished:
+				return
+			case <-signals:
+			}
+			if asked {
+				s.log.say("killing what still runs")
+				close(s.hard)
+				return
+			}
+			asked = true
+			s.log.say("stopping; once more kills what still runs")
+			cancel()
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(finished); cancel() }
+}
+
+// bringUp starts one thing after the other; each needs those before it.
+func (s *system) bringUp(ctx context.Context, began time.Time) error {
+	if err := s.checkAddresses(ctx); err != nil {
+		return err
+	}
+	if s.options.ReadyFile != "" { // of a run that was killed
+		if err := forget(s.options.ReadyFile); err != nil {
+			return exit.With(exit.Usage, fmt.Errorf("--ready-file: %w", err))
+		}
+	}
+	if _, err := seal.LoadOrCreateIdentity(s.place.key()); err != nil {
+		return err
+	}
+	if err := s.startDatabase(ctx); err != nil {
+		return err
+	}
+	if err := s.startReconciler(ctx); err != nil {
+		return err
+	}
+	admitted, err := s.admit(ctx)
+	if err != nil {
+		return err
+	}
+	saved, err := s.options.SaveContext(ContextName, contexts.Context{URL: s.ready.ControlURL, Token: admitted.Token, Org: admitted.Org})
+	if err != nil {
+		return err
+	}
+	if err := s.startRunners(ctx, admitted); err != nil {
+		return err
+	}
+	return s.announce(admitted, saved, time.Since(began))
+}
+
+// checkAddresses says early and in words what the reconciler would only say in its
+// log. Another process may still take a port in between; then it is in the log.
+func (s *system) checkAddresses(ctx context.Context) error {
+	flags := map[string]string{"--listen": s.options.Listen, "--runner-listen": s.options.RunnerListen, "--registry-listen": s.options.RegistryListen}
+	if s.external.registry {
+		delete(flags, "--registry-listen")
+	}
+	for flag, address := range flags {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%s %s: the port is in use; stop what uses it, or choose another (port 0 takes any that is free)", flag, address)
+		}
+		if err != nil {
+			return exit.With(exit.Usage, fmt.Errorf("%s %s: %w; write it as host:port", flag, address, err))
+		}
+		if err := listener.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startReconciler starts the control plane and waits until it is ready.
+func (s *system) startReconciler(ctx context.Context) error {
+	if err := forget(s.place.ready()); err != nil {
+		return err
+	}
+	s.reconciler = startChild(s.reconcilerLog, s.hard, s.options.patience, s.serveCommand)
+	late := time.NewTimer(s.options.patience.ready)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-s.reconciler.left:
+			return fmt.Errorf("the reconciler did not start: %w; its reason stands above", err)
+		case <-late.C:
+			return fmt.Errorf("the reconciler is not ready after %s; its log above says how far it came", s.options.patience.ready)
+		case <-again.C:
+			if readJSON(s.place.ready(), &s.ready) == nil && s.ready.ControlURL != "" {
+				s.keepAddresses()
+				return nil
+			}
+		}
+	}
+}
+
+// keepAddresses makes a restarted reconciler listen where the runners and the CLI
+// already look for it, also when the ports were picked by the system.
+func (s *system) keepAddresses() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addresses.control = fixedPort(s.addresses.control, s.ready.ControlURL)
+	s.addresses.runner = fixedPort(s.addresses.runner, s.ready.RunnerURL)
+	s.addresses.registry = fixedPort(s.addresses.registry, "http://"+s.ready.Registry)
+}
+
+// fixedPort gives address with the port of a URL where its own was 0.
+func fixedPort(address, reached string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port != "0" {
+		return address
+	}
+	at, err := url.Parse(reached)
+	if err != nil || at.Port() == "" {
+		return address
+	}
+	return net.JoinHostPort(host, at.Port())
+}
+
+func (s *system) serveCommand() *exec.Cmd {
+	s.mu.Lock()
+	at := s.addresses
+	s.mu.Unlock()
+	arguments := append([]string{"serve"}, s.databaseArguments()...)
+	arguments = append(arguments, "--listen", at.control, "--runner-listen", at.runner)
+	if !s.external.registry {
+		arguments = append(arguments, "--registry-listen", at.registry)
+	}
+	arguments = append(arguments, "--data-dir", s.place.reconciler(), "--key-file", s.place.key())
+	for _, dir := range s.remotes {
+		arguments = append(arguments, "--allow-file-remotes", dir)
+	}
+	arguments = append(arguments, "--poll", s.options.Poll.String(), "--ready-file", s.place.ready())
+	command := exec.Command(s.programs.reconciler, arguments...)
+	if s.external.registry {
+		command.Env = append(os.Environ(), "NUON_REGISTRY="+s.externalRegistry(vendorNamespace))
+	}
+	return command
+}
+
+// The two namespaces below an external registry's path: vendor's artifacts, and installs' sealed plans. The embedded one's are in what
+// `reconciler bootstrap` prints.
+const (
+	vendorNamespace  = "vendor"
+	installNamespace = "install"
+)
+
+// externalRegistry is a namespace of the registry that NUON_REGISTRY names.
+func (s *system) externalRegistry(namespace string) string {
+	return strings.TrimSuffix(s.options.Getenv("NUON_REGISTRY"), "/") + "/" + namespace
+}
+
+func (s *system) bootstrapCommand(ctx context.Context) *exec.Cmd {
+	arguments := append([]string{"bootstrap"}, s.databaseArguments()...)
+	arguments = append(arguments, "--key-file", s.place.key(), "--org", s.options.Org, "--name", s.person(), "-o", "json")
+	return exec.CommandContext(ctx, s.programs.reconciler, arguments...)
+}
+
+// person is under whose name things are done with the token: the user of this machine.
+func (s *system) person() string {
+	if name := s.options.Getenv("USER"); name != "" {
+		return name
+	}
+	return "dev"
+}
+
+// databaseArguments names the private cluster. A DATABASE_URL of the person's own
+// stays in the environment: it may hold a password, and arguments can be seen by
+// every user of the machine.
+func (s *system) databaseArguments() []string {
+	if s.external.database {
+		return nil
+	}
+	return []string{"--database-url", s.database.dsn()}
+}
+
+// startRunners registers the runners where that is needed, then starts them.
+func (s *system) startRunners(ctx context.Context, with admission) error {
+	names, tokens := make([]string, len(runnerPlans)), make([]string, len(runnerPlans))
+	for number, runner := range runnerPlans {
+		var err error
+		if names[number], tokens[number], err = s.register(ctx, with, runner); err != nil {
+			return err
+		}
+	}
+	for number, runner := range runnerPlans {
+		access := s.accessTo(installNamespace, with.Registry.Install)
+		if runner.kind == "build" {
+			access = s.accessTo(vendorNamespace, with.Registry.Vendor)
+		}
+		environment := s.runnerEnvironment(access, tokens[number])
+		arguments := []string{"run", "--url", s.ready.RunnerURL, "--dir", s.place.runner(runner.dir), "--name", names[number]}
+		log := s.view.source("runner:"+runner.dir, 1+number)
+		s.runners = append(s.runners, startChild(log, s.hard, s.options.patience, func() *exec.Cmd {
+			command := exec.Command(s.programs.runnerd, arguments...)
+			command.Env = environment
+			return command
+		}))
+	}
+	return nil
+}
+
+// accessTo is a runner's access to its namespace, with the host in the prefix: of the embedded registry what bootstrap gave, of an
+// external one the person's own.
+func (s *system) accessTo(namespace string, embedded registryAccess) registryAccess {
+	if s.external.registry {
+		return registryAccess{
+			Prefix:   s.externalRegistry(namespace),
+			Username: s.options.Getenv("NUON_REGISTRY_USERNAME"), Password: s.options.Getenv("NUON_REGISTRY_PASSWORD"),
+		}
+	}
+	embedded.Prefix = s.ready.Registry + "/" + strings.Trim(embedded.Prefix, "/")
+	return embedded
+}
+
+// runnerEnvironment is ours without what a runner must not have: the control plane's
+// credentials.
+func (s *system) runnerEnvironment(access registryAccess, token string) []string {
+	kept := []string{}
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if name == "DATABASE_URL" || name == "NUON_TOKEN" || name == "NUON_URL" || strings.HasPrefix(name, "NUON_REGISTR") || strings.HasPrefix(name, "PG") {
+			continue
+		}
+		kept = append(kept, pair)
+	}
+	kept = append(kept, "NUON_REGISTRY="+access.Prefix, "NUON_REGISTRY_USERNAME="+access.Username, "NUON_REGISTRY_PASSWORD="+access.Password)
+	if !s.external.registry || s.options.Getenv("NUON_REGISTRY_PLAIN_HTTP") == "1" {
+		kept = append(kept, "NUON_REGISTRY_PLAIN_HTTP=1")
+	}
+	if token != "" {
+		kept = append(kept, "NUON_REGISTRATION_TOKEN="+token)
+	}
+	return kept
+}
+
+// stopInOrder stops first what uses, then what is used: runners finish what they
+// deliver while the reconciler still takes it, and that while the database is up.
+func (s *system) stopInOrder() {
+	stopAll(s.runners...)
+	stopAll(s.reconciler)
+	s.stopDatabase()
+	// A path that is left would tell the next reader that all is up.
+	_ = forget(s.place.ready())
+	if s.options.ReadyFile != "" {
+		_ = forget(s.options.ReadyFile)
+	}
+	s.log.say("stopped; the data stays in %s", s.place.dir)
+}
+
+// announce writes the ready file and the banner.
+func (s *system) announce(with admission, saved Saved, took time.Duration) error {
+	made := Ready{
+		ControlURL: s.ready.ControlURL, RunnerURL: s.ready.RunnerURL, Registry: s.ready.Registry,
+		Org: with.Org, Context: ContextName, DataDir: s.place.dir, PID: os.Getpid(),
+	}
+	if s.options.ReadyFile != "" {
+		file, err := filepath.Abs(s.options.ReadyFile)
+		if err != nil {
+			return fmt.Errorf("--ready-file: %w", err)
+		}
+		if err := writeJSON(file, made); err != nil {
+			return fmt.Errorf("--ready-file: %w", err)
+		}
+	}
+	return writeBanner(s.options.Console.Out, made, saved, s.databaseText(), took)
+}

@@ -1,0 +1,72 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/dev"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+)
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "What is present on this machine, what is missing, and how to get it",
+		Long: `What is present on this machine, what is missing, and how to get it.
+
+Ends with 1 when something is missing without which nuon dev does not work.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			looked := machine{
+				getenv: os.Getenv, findProgram: dev.FindProgram, canFetch: pgcluster.CanFetch(), ports: usualPorts(),
+				context: func() (contexts.Context, error) { return contexts.Chosen(e.Context) },
+			}
+			return report(e.Console, looked.diagnose(command.Context()))
+		},
+	}
+}
+
+// report prints a diagnosis; something that is missing becomes the exit code, for
+// the lines have said it all.
+func report(to *console.Console, made Diagnosis) error {
+	err := to.Result(made, func(w io.Writer) error { return writeChecks(w, made, to.Color) })
+	if err != nil || made.OK {
+		return err
+	}
+	return &exit.Error{Code: exit.Failed}
+}
+
+// marks are the colours of the outcomes.
+var marks = map[Status]string{OK: "\x1b[32m", Absent: "\x1b[33m", Missing: "\x1b[31m"}
+
+func writeChecks(w io.Writer, made Diagnosis, colour bool) error {
+	for _, check := range made.Checks {
+		status := fmt.Sprintf("%-7s", check.Status)
+		if colour {
+			status = marks[check.Status] + status + "\x1b[0m"
+		}
+		if _, err := fmt.Fprintf(w, "%s  %-22s  %s\n", status, check.Name, console.Line(check.Found)); err != nil {
+			return err
+		}
+		if check.Remedy == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%-7s  %-22s  → %s\n", "", "", console.Line(check.Remedy)); err != nil {
+			return err
+		}
+	}
+	last := "nuon dev can start"
+	if !made.OK {
+		last = "nuon dev cannot start before what is missing is there"
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", last)
+	return err
+}

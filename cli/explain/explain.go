@@ -1,0 +1,70 @@
+// Package explain is `nuon explain`: the chain of reasons that leads to a record.
+package explain
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+var kinds = []string{"app", "build", "install", "plan", "revision", "workflow"}
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:       "explain KIND NAME-OR-ID",
+		Short:     "Why something is as it is: the chain of causes, the first one first",
+		Long:      "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, install, plan, revision, workflow.",
+		Example:   "  nuon explain install acme\n  nuon explain build bld_…",
+		Args:      cobra.ExactArgs(2),
+		ValidArgs: kinds,
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			kind, err := known(args[0])
+			if err != nil {
+				return err
+			}
+			x, err := remote.Get[api.Explanation](client.Explain(c.Context(), kind, args[1]))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(x, func(w io.Writer) error { return show(w, x.Chain) })
+		},
+	}
+}
+
+func known(kind string) (api.ExplainParamsKind, error) {
+	for _, k := range kinds {
+		if k == kind {
+			return api.ExplainParamsKind(kind), nil
+		}
+	}
+	return "", exit.Usagef("cannot explain a %q: use one of %v", kind, kinds)
+}
+
+func show(w io.Writer, chain []api.Cause) error {
+	for i, c := range chain {
+		arrow := "   "
+		if i > 0 {
+			arrow = "└─ "
+		}
+		at := ""
+		if !c.At.IsZero() {
+			at = c.At.Local().Format("  15:04:05")
+		}
+		if _, err := fmt.Fprintf(w, "%s%s %s%s\n     %s\n", arrow, c.Record, console.Line(c.Name), at, console.Line(c.Reason)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

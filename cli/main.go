@@ -1,0 +1,143 @@
+// Command nuon is the vendor's tool: it validates and syncs apps, shows what waits, takes a person's yes or no, and runs the whole
+// system on one machine with `nuon dev`. It is a client of the control API and does no work of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/approvals"
+	"github.com/nuon-toolkit/nuon/cli/apps"
+	"github.com/nuon-toolkit/nuon/cli/builds"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	contextcmd "github.com/nuon-toolkit/nuon/cli/context"
+	"github.com/nuon-toolkit/nuon/cli/dev"
+	"github.com/nuon-toolkit/nuon/cli/doctor"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/explain"
+	"github.com/nuon-toolkit/nuon/cli/installs"
+	"github.com/nuon-toolkit/nuon/cli/logs"
+	"github.com/nuon-toolkit/nuon/cli/runners"
+	"github.com/nuon-toolkit/nuon/cli/silence"
+	"github.com/nuon-toolkit/nuon/cli/sync"
+	"github.com/nuon-toolkit/nuon/cli/validate"
+	"github.com/nuon-toolkit/nuon/cli/vault"
+	"github.com/nuon-toolkit/nuon/cli/workflows"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+)
+
+func main() {
+	silence.Over()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	os.Exit(exit.CodeOf(err))
+}
+
+func run(ctx context.Context) error {
+	e := &env.Env{Console: console.System()}
+	root := newRoot(e)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return nil
+	}
+	if text := err.Error(); text != "" {
+		e.Console.Say("%s%s", label(err), console.Text(text))
+	}
+	var coded *exit.Error
+	if !errors.As(err, &coded) && misused(err) {
+		e.Console.Say("Usage: %s\nRun `%s --help` for more.", cmd.UseLine(), cmd.CommandPath())
+		return exit.With(exit.Usage, err)
+	}
+	return err
+}
+
+// label says that something is an error, unless it is only how things stand: that a plan waits, or that somebody said no.
+func label(err error) string {
+	switch exit.CodeOf(err) {
+	case exit.Waiting, exit.Rejected:
+		return ""
+	}
+	return "error: "
+}
+
+// misused says that an error is cobra's own about arguments and flags; cobra has no type for it.
+func misused(err error) bool {
+	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag", "invalid argument", "flag needs an argument", "if any flags in the group"} {
+		if strings.HasPrefix(err.Error(), p) {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot(e *env.Env) *cobra.Command {
+	noColor := false
+	root := &cobra.Command{
+		Use:           "nuon",
+		Short:         "Ship an app into your customers' own accounts and keep it up to date there, from git",
+		Version:       version.Number,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if noColor {
+				e.Console.Color = false
+			}
+			if !slices.Contains(console.Formats, e.Console.Output) {
+				return exit.Usagef("-o %s: use one of %s", e.Console.Output, strings.Join(console.Formats, ", "))
+			}
+			return nil
+		},
+	}
+	root.SetVersionTemplate(fmt.Sprintf("nuon %s\n", version.Number))
+	root.PersistentFlags().StringVarP(&e.Console.Output, "output", "o", "table", "output format: table, json, yaml or name")
+	root.PersistentFlags().StringVar(&e.Context, "context", "", "control plane to talk to, by its name in the contexts")
+	root.PersistentFlags().BoolVar(&noColor, "no-color", false, "no colours (NO_COLOR does the same)")
+
+	root.AddGroup(
+		&cobra.Group{ID: "journeys", Title: "Journeys:"},
+		&cobra.Group{ID: "nouns", Title: "Things:"},
+		&cobra.Group{ID: "machine", Title: "This machine:"},
+	)
+	add(root, "journeys", validate.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
+		installs.NewDeploy(e), installs.NewRun(e), logs.New(e), explain.New(e))
+	add(root, "nouns", apps.New(e), builds.New(e), installs.New(e), workflows.New(e), runners.New(e), vault.NewCredentials(e), vault.NewWebhooks(e))
+	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e))
+	return root
+}
+
+func add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, c := range commands {
+		c.GroupID = group
+		if c.HasSubCommands() && !c.Runnable() {
+			verbsOnly(c)
+		}
+		root.AddCommand(c)
+	}
+}
+
+// verbsOnly makes a command that only holds others show its help, and refuse a verb that it does not have: cobra by itself would show
+// the help and call it a success.
+func verbsOnly(c *cobra.Command) {
+	c.Use, c.DisableFlagsInUseLine, c.SuggestionsMinimumDistance = c.Name()+" COMMAND", true, 2
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		like := ""
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			like = fmt.Sprintf(" (did you mean %q?)", near[0])
+		}
+		return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), like)
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+}

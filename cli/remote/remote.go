@@ -1,0 +1,220 @@
+// Package remote is the CLI's side of the control API: a client with the chosen context's address and token, answers checked and
+// turned into values or into errors that say what to do, and server-sent events. Every command talks to the control plane through it.
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// Client calls one control plane. The generated client makes the requests; Get turns their answers into values.
+type Client struct {
+	*api.Client
+	URL string
+}
+
+// answerLimit bounds the JSON of one answer, in bytes.
+const answerLimit = 256 << 20
+
+// New makes a client for a context.
+func New(c contexts.Context) (*Client, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Host == "" {
+		return nil, exit.Usagef("the control plane's address %q is not a URL such as http://127.0.0.1:7110", c.URL)
+	}
+	authorize := func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+		return nil
+	}
+	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(authorize), api.WithHTTPClient(&http.Client{}))
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Client: client, URL: c.URL}, nil
+}
+
+// Get reads the answer to a request made by the generated client.
+func Get[T any](r *http.Response, err error) (T, error) {
+	var out T
+	if err := answered(r, err); err != nil {
+		return out, err
+	}
+	defer r.Body.Close() //nolint:errcheck // what matters was read
+	if err := json.NewDecoder(io.LimitReader(r.Body, answerLimit)).Decode(&out); err != nil {
+		return out, exit.With(exit.Unreachable, fmt.Errorf("the control plane gave an answer that is not the API's (is its address right?): %w", err))
+	}
+	return out, nil
+}
+
+// Done checks the answer to a request that gives nothing back.
+func Done(r *http.Response, err error) error {
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	return r.Body.Close()
+}
+
+// answered turns everything but success into an error; the body is closed then.
+func answered(r *http.Response, err error) error {
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return exit.Interrupted
+		}
+		return exit.With(exit.Unreachable, fmt.Errorf("cannot reach the control plane: %w (is it running? `nuon doctor` tells)", err))
+	}
+	if r.StatusCode < 300 {
+		return nil
+	}
+	defer r.Body.Close() //nolint:errcheck // the error is what matters
+	p := api.Problem{Status: r.StatusCode, Title: r.Status}
+	if b, err := io.ReadAll(io.LimitReader(r.Body, answerLimit)); err == nil {
+		_ = json.Unmarshal(b, &p) // an answer that is no problem document keeps the status line
+	}
+	strange := p.Code == "" && (r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
+	if strange || p.Code == codeNoRoute {
+		return exit.With(exit.Unreachable, fmt.Errorf("%s://%s answered %s, which is not what a control plane of this version answers; check the address that `nuon context list` shows, and the versions of both",
+			r.Request.URL.Scheme, r.Request.URL.Host, r.Status))
+	}
+	return &Problem{p}
+}
+
+// codeNoRoute is what every listener of ours answers to a request that is for another one, or for another version.
+const codeNoRoute = "no_route"
+
+// codeUnpushed is what a sync of a commit is told that the repository does not have.
+const codeUnpushed = "unpushed"
+
+// Problem is an error that the control plane gave.
+type Problem struct{ api.Problem }
+
+// Error says what is wrong and what to do.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.Title)
+	for _, d := range p.Diagnostics {
+		b.WriteString("\n  " + Diagnosis(d))
+	}
+	if p.Detail != "" {
+		b.WriteString("\n  " + p.Detail)
+	}
+	return b.String()
+}
+
+// Diagnosis is a diagnostic as people read it: file:line:column: severity: what is wrong (what would be right). One that belongs to no
+// place in a file has none.
+func Diagnosis(d api.Diagnostic) string {
+	place := ""
+	if d.Line > 0 && d.File != "." {
+		place = fmt.Sprintf("%s:%d:%d: ", d.File, d.Line, d.Column)
+	}
+	text := fmt.Sprintf("%s%s: %s", place, d.Severity, d.Message)
+	if d.Hint != "" {
+		text += " (" + d.Hint + ")"
+	}
+	return text
+}
+
+// Unwrap gives the error its exit code.
+func (p *Problem) Unwrap() error {
+	switch {
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
+		return &exit.Error{Code: exit.Unreachable}
+	case p.Status == http.StatusBadRequest, p.Status == http.StatusUnprocessableEntity, p.Code == codeUnpushed:
+		return &exit.Error{Code: exit.Usage}
+	}
+	return &exit.Error{Code: exit.Failed}
+}
+
+// CodeIs says whether an error is the control plane's with this stable code.
+func CodeIs(err error, code string) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Code == code
+}
+
+// Event is one server-sent event.
+type Event struct {
+	Name, ID string
+	Data     []byte
+}
+
+// eventLimit bounds one event, in bytes.
+const eventLimit = 64 << 20
+
+// reconnectAfter is the pause before a stream that broke is asked for again.
+const reconnectAfter = time.Second
+
+// Follow reads a stream of server-sent events until each says stop or the stream ends by itself. A broken stream is asked for again
+// from the last event that was seen.
+func Follow(ctx context.Context, open func(lastID string) (*http.Response, error), each func(Event) (stop bool, err error)) error {
+	last := ""
+	for {
+		r, err := open(last)
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		ended, err := readEvents(r.Body, &last, each)
+		_ = r.Body.Close() // the stream is over
+		if ended || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return exit.Interrupted
+		case <-time.After(reconnectAfter):
+		}
+	}
+}
+
+// readEvents reads events (HTML standard, section 9.2) until each stops it, and says whether the end was in order.
+func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (ended bool, err error) {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(make([]byte, 0, 64<<10), eventLimit)
+	var e Event
+	for lines.Scan() {
+		field, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case lines.Text() == "" && e.Data != nil:
+			*last = e.ID
+			if stop, err := each(e); stop || err != nil {
+				return true, err
+			}
+			e = Event{}
+		case field == "event":
+			e.Name = value
+		case field == "id":
+			e.ID = value
+		case field == "data":
+			e.Data = append(e.Data, value...)
+		}
+	}
+	return false, nil // what broke the stream does not matter: it is asked for again
+}
+
+// All reads every page of a list.
+func All[T any](page func(cursor string) (items []T, next string, err error)) ([]T, error) {
+	all, cursor := []T{}, ""
+	for {
+		items, next, err := page(cursor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if next == "" {
+			return all, nil
+		}
+		cursor = next
+	}
+}

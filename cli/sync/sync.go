@@ -1,0 +1,373 @@
+// Package sync is `nuon sync`: have the control plane look at an app now, and wait as long as was asked. A connected app is read from
+// its repository, and the directory at hand must be what was pushed; an app without one is uploaded.
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/apps"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/installs"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/validate"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// options are the command's flags.
+type options struct {
+	app     string
+	noWait  bool
+	wait    bool
+	timeout time.Duration
+}
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "sync [DIRECTORY]",
+		Short: "Look at an app's repository now (or upload it) and wait for its builds",
+		Long: `Looks at the app's repository now, and waits until the builds of its current version have ended.
+
+With a DIRECTORY (by default the one you are in) the app is the one of that name or of --app, the config in
+it is checked first, and what is there must be committed and pushed. With --app alone, what was pushed is taken.
+An app that is not connected to a repository is uploaded from the directory.
+
+Exit codes: 0 done, 1 a build or deploy failed, 2 errors in the config or not pushed, 3 waits for an approval
+(--wait), 4 somebody said no (--wait), 5 cannot reach the control plane or not authorised.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return run(c.Context(), e, o, args) },
+	}
+	c.Flags().StringVar(&o.app, "app", "", "app to sync (default: the directory's name)")
+	c.Flags().BoolVar(&o.noWait, "no-wait", false, "do not even wait for the builds")
+	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows has it")
+	c.Flags().DurationVar(&o.timeout, "timeout", 30*time.Minute, "stop waiting after this long")
+	c.MarkFlagsMutuallyExclusive("wait", "no-wait")
+	return c
+}
+
+func run(ctx context.Context, e *env.Env, o options, args []string) error {
+	client, err := e.Client()
+	if err != nil {
+		return err
+	}
+	now, err := look(ctx, e, client, o, args)
+	if err != nil {
+		return err
+	}
+	if !o.noWait {
+		if now, err = waitFor(ctx, e.Console, client, now, o); err != nil {
+			return err
+		}
+	}
+	blocked, err := unbuildable(ctx, client, now)
+	if err != nil {
+		return err
+	}
+	if err := e.Console.Result(now, func(w io.Writer) error { return show(w, e.Console, now, blocked, o.wait) }); err != nil {
+		return err
+	}
+	return verdict(now, blocked, o)
+}
+
+// unbuildable gives the components whose code cannot be built at all, which is told apart from a build that failed.
+func unbuildable(ctx context.Context, client *remote.Client, now api.Sync) (blocked []api.Component, err error) {
+	if !now.Failed {
+		return nil, nil
+	}
+	all, err := remote.Get[api.ComponentList](client.ListComponents(ctx, now.App.ID))
+	for _, c := range all.Items {
+		if c.Problem != "" {
+			blocked = append(blocked, c)
+		}
+	}
+	return blocked, err
+}
+
+// look makes the control plane look at the app: at its repository, or at an upload.
+func look(ctx context.Context, e *env.Env, client *remote.Client, o options, args []string) (api.Sync, error) {
+	if o.app != "" && len(args) == 0 {
+		app, err := remote.Get[api.App](client.GetApp(ctx, o.app))
+		if err != nil {
+			return api.Sync{}, err
+		}
+		if app.Repository != "" {
+			return remote.Get[api.Sync](client.SyncApp(ctx, app.ID, api.SyncRequest{}))
+		}
+	}
+	dir := "."
+	if len(args) == 1 {
+		dir = args[0]
+	}
+	return lookAt(ctx, e, client, o.app, dir)
+}
+
+func lookAt(ctx context.Context, e *env.Env, client *remote.Client, name, dir string) (api.Sync, error) {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return api.Sync{}, err
+	}
+	if name == "" {
+		name = filepath.Base(full)
+	}
+	if err := check(e.Console, full); err != nil {
+		return api.Sync{}, err
+	}
+	app, err := remote.Get[api.App](client.GetApp(ctx, name))
+	if remote.CodeIs(err, "not_found") {
+		return api.Sync{}, exit.With(exit.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name))
+	}
+	if err != nil {
+		return api.Sync{}, err
+	}
+	if app.Repository == "" {
+		archive, err := pack(full)
+		if err != nil {
+			return api.Sync{}, err
+		}
+		return remote.Get[api.Sync](client.UploadAppVersionWithBody(ctx, app.ID, "application/gzip", archive))
+	}
+	commit, err := committed(full)
+	if err != nil {
+		return api.Sync{}, err
+	}
+	return remote.Get[api.Sync](client.SyncApp(ctx, app.ID, api.SyncRequest{Commit: commit}))
+}
+
+// check finds what is wrong with the config before anything is sent.
+func check(c *console.Console, dir string) error {
+	_, found, err := validate.Load(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		c.Say("%s", console.Line(d.String()))
+	}
+	if found.HasErrors() {
+		return &exit.Error{Code: exit.Usage}
+	}
+	return nil
+}
+
+// pause is how long to wait before the next look at what is under way.
+const pause = 500 * time.Millisecond
+
+// waitFor looks again until the builds have ended and, with --wait, every install has it or cannot get it by itself.
+func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync, o options) (api.Sync, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	view := progress.Start(c)
+	defer view.Stop()
+	for {
+		view.Show(lines(now, o.wait))
+		if now.Done && (!o.wait || now.Failed || settled(now)) {
+			return now, nil
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return now, fmt.Errorf("not done within %s: %s; it goes on, and `nuon sync --app %s` waits again", o.timeout, underWay(now), now.App.Name)
+			}
+			return now, exit.Interrupted
+		case <-time.After(pause):
+		}
+		next, err := remote.Get[api.Sync](client.GetSync(ctx, now.App.ID))
+		if err != nil && ctx.Err() == nil {
+			return now, err
+		}
+		if err == nil {
+			now = next
+		}
+	}
+}
+
+// settled says that no install can go on by itself.
+func settled(s api.Sync) bool {
+	for _, i := range s.Installs {
+		if !settles(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// settles says that an install cannot go on by itself.
+func settles(i api.InstallSummary) bool {
+	switch i.Status {
+	case api.InstallSummaryStatusCurrent, api.InstallSummaryStatusWaitingForApproval, api.InstallSummaryStatusRefused,
+		api.InstallSummaryStatusStalled, api.InstallSummaryStatusGone:
+		return true
+	}
+	return false
+}
+
+// underWay says what a sync still waits for.
+func underWay(s api.Sync) string {
+	var all []string
+	for _, b := range s.Builds {
+		if b.Status == api.BuildStatusQueued || b.Status == api.BuildStatusRunning {
+			all = append(all, fmt.Sprintf("build %d of %s is %s", b.Number, b.Component, b.Status))
+		}
+	}
+	for _, i := range s.Installs {
+		if !settles(i) && len(all) == 0 {
+			all = append(all, fmt.Sprintf("install %s is %s (%s)", i.Name, i.Status, i.Reason))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// lines are the builds and, with --wait, the installs as a person who waits sees them.
+func lines(s api.Sync, withInstalls bool) []progress.Line {
+	var out []progress.Line
+	for _, b := range s.Builds {
+		line := progress.Line{Mark: "✓", Text: fmt.Sprintf("%s: build %d %s %s", b.Component, b.Number, b.Status, b.Waits)}
+		switch b.Status {
+		case api.BuildStatusFailed:
+			line.Mark = "✗"
+		case api.BuildStatusQueued, api.BuildStatusRunning:
+			line.Busy = true
+		}
+		out = append(out, line)
+	}
+	if !withInstalls {
+		return out
+	}
+	for _, i := range s.Installs {
+		line := progress.Line{Mark: "·", Text: fmt.Sprintf("%s: %s", i.Name, i.Status)}
+		switch i.Status {
+		case api.InstallSummaryStatusCurrent:
+			line.Mark = "✓"
+		case api.InstallSummaryStatusStalled, api.InstallSummaryStatusRefused:
+			line.Mark = "✗"
+		case api.InstallSummaryStatusWaitingForApproval:
+			line.Mark = "?"
+		case api.InstallSummaryStatusDeploying, api.InstallSummaryStatusBehind:
+			line.Busy = true
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, withInstalls bool) error {
+	fmt.Fprintln(w, headline(s.App))
+	if s.App.Revision.Forced {
+		fmt.Fprintf(w, "  %s\n", console.Line(s.App.Revision.Reason))
+	}
+	if outcome := apps.Outcome(s.App); outcome != "" && !hasConfigError(s) {
+		fmt.Fprintf(w, "  %s\n", console.Line(outcome))
+	}
+	for _, d := range s.App.Diagnostics {
+		fmt.Fprintf(w, "  %s\n", console.Line(remote.Diagnosis(d)))
+	}
+	for _, b := range s.Builds {
+		if !slices.ContainsFunc(blocked, func(c api.Component) bool { return c.Name == b.Component }) {
+			fmt.Fprintf(w, "  %-16s build %-3d %-9s %s\n", b.Component, b.Number, b.Status, console.Line(b.Error))
+		}
+	}
+	for _, c := range blocked {
+		fmt.Fprintf(w, "  %-16s cannot be built: %s\n", c.Name, console.Line(c.Problem))
+	}
+	if !withInstalls {
+		return nil
+	}
+	return c.Table(w, []string{"INSTALL", "APP", "VERSION", "STATUS", "WHY"}, installs.Rows(s.Installs))
+}
+
+// headline says which version the app is at, and whether its newest commit made it so.
+func headline(a api.App) string {
+	commit := ""
+	if a.Revision.Commit != "" {
+		commit = fmt.Sprintf("commit %.7s %s", a.Revision.Commit, console.Line(a.Revision.Subject))
+	}
+	broken := slices.ContainsFunc(a.Diagnostics, isError)
+	switch {
+	case broken && a.Version.Number == 0:
+		return fmt.Sprintf("%s has no version yet: the config%s has errors", a.Name, of(commit))
+	case broken:
+		return fmt.Sprintf("%s stays at version %d: the config%s has errors", a.Name, a.Version.Number, of(commit))
+	case a.Version.Number == 0:
+		return fmt.Sprintf("%s has no version yet", a.Name)
+	case commit == "":
+		return fmt.Sprintf("%s is at version %d", a.Name, a.Version.Number)
+	}
+	return fmt.Sprintf("%s is at version %d, %s", a.Name, a.Version.Number, commit)
+}
+
+// of says what a config is of; an upload is of nothing that has a name.
+func of(commit string) string {
+	if commit == "" {
+		return ""
+	}
+	return " of " + commit
+}
+
+// verdict is the exit code for how things stand.
+func verdict(s api.Sync, blocked []api.Component, o options) error {
+	switch {
+	case hasConfigError(s):
+		return exit.With(exit.Usage, errors.New("the config has errors, so nothing of it is used; mend them and sync again"))
+	case len(blocked) > 0:
+		return exit.With(exit.Failed, fmt.Errorf("%s cannot be built, so what is deployed of it stays; mend it and sync again", names(blocked)))
+	case s.Failed:
+		return exit.With(exit.Failed, errors.New(failures(s.Builds)))
+	case !o.wait:
+		return nil
+	}
+	worst := exit.Done
+	for _, i := range s.Installs {
+		switch i.Status {
+		case api.InstallSummaryStatusStalled:
+			return exit.With(exit.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
+		case api.InstallSummaryStatusRefused:
+			worst = exit.Rejected
+		case api.InstallSummaryStatusWaitingForApproval:
+			if worst == exit.Done {
+				worst = exit.Waiting
+			}
+		}
+	}
+	switch worst {
+	case exit.Rejected:
+		return exit.With(worst, errors.New("somebody said no: `nuon installs list` shows who and why"))
+	case exit.Waiting:
+		return exit.With(worst, errors.New("waits for an approval: `nuon review` shows it"))
+	}
+	return nil
+}
+
+func hasConfigError(s api.Sync) bool { return slices.ContainsFunc(s.App.Diagnostics, isError) }
+
+func isError(d api.Diagnostic) bool { return d.Severity == "error" }
+
+func names(components []api.Component) string {
+	var all []string
+	for _, c := range components {
+		all = append(all, c.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// failures says which builds failed, and how to see what they said.
+func failures(builds []api.Build) string {
+	var all []string
+	for _, b := range builds {
+		if b.Status == api.BuildStatusFailed {
+			all = append(all, fmt.Sprintf("build %d of %s failed: `nuon logs %s` shows what it said", b.Number, b.Component, b.ID))
+		}
+	}
+	return strings.Join(all, "\n")
+}
