@@ -9,6 +9,9 @@ GO      ?= go
 # Reproducible binaries: no paths of this machine, no clock.
 GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X github.com/nuon-toolkit/nuon/pkg/version.Number=$(VERSION)'
 
+# What is run from source is built like the programs, so that the build cache serves both.
+RUN := CGO_ENABLED=0 $(GO) run -trimpath
+
 # Tools are kept by version outside the repository, so that a clean clone does not build them again.
 CACHE        ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nuon-tools
 OAPI_CODEGEN := $(CACHE)/oapi-codegen-v2.8.2
@@ -28,15 +31,15 @@ build: ## Build bin/nuon, bin/reconciler and bin/runnerd
 
 .PHONY: demo
 demo: build ## Run the whole story on this machine: two installs, a push, approve, reject, kill -9, teardown (KEEP=1 leaves it running)
-	@$(GO) run ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
+	@$(RUN) ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
 
 .PHONY: test
 test: build ## Run every test, with the race detector and in shuffled order
-	$(GO) run ./reconciler/store/storetest/postgres -- $(GO) test -race -shuffle=on -timeout 20m ./...
+	NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -race -shuffle=on -timeout 20m ./...
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	NUON_BIN=$(CURDIR)/bin $(GO) run ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./examples/... ./diff/...
+	NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./examples/... ./diff/...
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style

@@ -66,7 +66,7 @@ func (Raw) String() string { return rawPlaceholder }
 func (Raw) GoString() string { return rawPlaceholder }
 
 // Format writes a placeholder for every verb.
-func (Raw) Format(f fmt.State, _ rune) { io.WriteString(f, rawPlaceholder) }
+func (Raw) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, rawPlaceholder) }
 
 // LogValue is a placeholder.
 func (Raw) LogValue() slog.Value { return slog.StringValue(rawPlaceholder) }

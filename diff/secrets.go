@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -96,8 +97,8 @@ func contains(list []string, s string) bool {
 func forms(v string) []string {
 	once, onceHTML := jsonEscaped(v, false), jsonEscaped(v, true)
 	plain := []string{v, once, onceHTML, jsonEscaped(once, false), jsonEscaped(onceHTML, true)}
-	out := append(plain, url.QueryEscape(v), url.PathEscape(v),
-		hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v))))
+	out := slices.Concat(plain, []string{url.QueryEscape(v), url.PathEscape(v),
+		hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v)))})
 	for _, p := range []string{v, once} {
 		out = append(out, base64Cores(p)...)
 	}
@@ -178,7 +179,7 @@ func (*Secrets) String() string { return "(secrets)" }
 func (*Secrets) GoString() string { return "(secrets)" }
 
 // Format writes a placeholder for every verb.
-func (*Secrets) Format(f fmt.State, _ rune) { io.WriteString(f, "(secrets)") }
+func (*Secrets) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "(secrets)") }
 
 // LogValue is a placeholder.
 func (*Secrets) LogValue() slog.Value { return slog.StringValue("(secrets)") }

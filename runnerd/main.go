@@ -14,10 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/module"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -43,7 +46,9 @@ func newRoot() *cobra.Command {
 const varToken = "NUON_REGISTRATION_TOKEN"
 
 func newRun() *cobra.Command {
-	options := runner.Options{Version: version.Number}
+	options := runner.Options{Version: version.Number, Settle: func(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+		return module.Settle(root, runner.KeyFile(root), attempt, spec)
+	}}
 	command := &cobra.Command{
 		Use:   "run",
 		Short: "Lease jobs and run them, until stopped",
@@ -68,7 +73,16 @@ Variables:
                             an app names is found on PATH or fetched
   NUON_TERRAFORM_RELEASES   a mirror of the release site, to fetch it from
   NUON_TF_CLI_CONFIG_FILE   Terraform's own configuration, such as a mirror of
-                            providers; else an empty one is used`,
+                            providers; else an empty one is used
+
+What jobs see: of the variables that this command is started with, Terraform and
+actions see PATH, HOME, TMPDIR, LANG, TZ and those of proxies and certificates. On
+an install runner they also see its identity in a cloud or cluster: AWS_*,
+AZURE_*, ARM_*, GOOGLE_*, CLOUDSDK_*, KUBE_*, KUBERNETES_SERVICE_*, KUBECONFIG,
+GCE_METADATA_HOST, IDENTITY_* and MSI_*. Any other has to be named with
+--pass-env. Credentials among them, and all that --pass-env names, are masked in
+logs. A plan goes stale when the account, project, region or cluster that these
+variables choose is another one at its apply.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			options.Token = seal.NewSecret([]byte(os.Getenv(varToken)))
@@ -94,6 +108,7 @@ Variables:
 	flags.StringVar(&options.Dir, "dir", "", "this runner's own directory (required)")
 	flags.StringVar(&options.Name, "name", "", "what to call this runner in its own log")
 	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once")
+	flags.StringArrayVar(&options.PassEnv, "pass-env", nil, "one more `variable` that jobs see, by its name (may be given again)")
 	command.MarkFlagsRequiredTogether("url", "dir")
 	command.MarkFlagsOneRequired("url", "dir")
 	return command

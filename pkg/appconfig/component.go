@@ -75,6 +75,6 @@ func refsOf(texts map[string]string) []render.Path {
 			refs = append(refs, tmpl.Refs()...)
 		}
 	}
-	slices.SortFunc(refs, func(p, q render.Path) int { return slices.Compare(p, q) })
-	return slices.CompactFunc(refs, func(p, q render.Path) bool { return slices.Equal(p, q) })
+	slices.SortFunc(refs, slices.Compare[render.Path])
+	return slices.CompactFunc(refs, slices.Equal[render.Path])
 }

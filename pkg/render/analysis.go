@@ -125,7 +125,7 @@ func (a *analysis) sorted() []Path {
 	for _, path := range a.refs {
 		refs = append(refs, path)
 	}
-	slices.SortFunc(refs, func(p, q Path) int { return slices.Compare(p, q) })
+	slices.SortFunc(refs, slices.Compare[Path])
 	return refs
 }
 

@@ -9,29 +9,19 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// passed are the variables of the runner that a step may see.
-var passed = []string{
-	"PATH", "HOME", "LANG", "TZ",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-	"SSL_CERT_FILE", "SSL_CERT_DIR",
-}
-
 // environ gives the whole environment of a step. Later ones win: the runner's
-// few, what the run is about, the step's own variables, those that were given
+// own, what the run is about, the step's own variables, those that were given
 // when the run was asked for, and last what the product relies on.
 func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	own, err := r.values.RenderAll("env_vars", step.EnvVars)
 	if err != nil {
 		return nil, err
 	}
-	made := map[string]string{"TRIGGER_TYPE": r.spec.Trigger, "COMPONENT_NAME": r.spec.Component}
-	for _, name := range passed {
-		if value := os.Getenv(name); value != "" {
-			made[name] = value
-		}
-	}
+	made := ambient.ForTool(os.Environ())
+	made["TRIGGER_TYPE"], made["COMPONENT_NAME"] = r.spec.Trigger, r.spec.Component
 	maps.Copy(made, own)
 	maps.Copy(made, r.spec.Env)
 	temporary := filepath.Join(r.work, "tmp")

@@ -3,12 +3,12 @@ package job
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -65,10 +65,10 @@ func (r *Registry) open(whose string) (artifact.Reference, artifact.Credential, 
 	return r.Reference, r.Credential, nil
 }
 
-// Work makes the private work directory of the attempt, and gives its path. It
-// goes with the spool directory.
+// Work makes the private work directory of the attempt, and gives its path. runnerd
+// removes it when the job has ended.
 func (e *Env) Work() (string, error) {
-	work := filepath.Join(e.Dir, "work")
+	work := spool.Attempt{Dir: e.Dir}.WorkDir()
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return "", fmt.Errorf("make the work directory: %w", err)
 	}

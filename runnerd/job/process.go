@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -41,6 +42,9 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	secrets := &redact.Set{}
 	secrets.AddSecret(env.token)
 	secrets.AddSecret(env.registryPassword)
+	for _, secret := range ambient.Secrets(os.Environ()) {
+		secrets.Add(secret)
+	}
 	log, closeLog, err := openLog(attempt, secrets, at)
 	if err != nil {
 		return err

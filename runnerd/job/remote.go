@@ -132,6 +132,20 @@ func (r *Remote) SpoolState(state api.State) error {
 	return nil
 }
 
+// DeliverState sends a sealed state version to the control plane at once, after
+// those in the spool. It is for a disk that takes no more, and gives up after
+// timing.UnlockTry; the ctx of the job may have ended.
+func (r *Remote) DeliverState(ctx context.Context, state api.State) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	short, stop := context.WithTimeout(context.WithoutCancel(ctx), r.timing.UnlockTry)
+	defer stop()
+	if err := r.deliverStates(short); err != nil {
+		return err
+	}
+	return r.putState(short, state)
+}
+
 // UnlockState frees the state lock. The spooled states are delivered before
 // that, so whoever takes the lock next reads them. When the control plane cannot
 // be reached in timing.UnlockTry, or refuses, runnerd is asked to do both later,
@@ -173,18 +187,21 @@ func (r *Remote) deliverStates(ctx context.Context) error {
 		if !found {
 			continue
 		}
-		err = r.persist(ctx, func(ctx context.Context) error {
-			answer, err := r.heavy.PutStateWithResponse(ctx, r.job, r.attempt, state)
-			if err != nil {
-				return err
-			}
-			return contact.Check("deliver a state", answer.HTTPResponse, answer.Body)
-		})
-		if err != nil {
+		if err := r.putState(ctx, state); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *Remote) putState(ctx context.Context, state api.State) error {
+	return r.persist(ctx, func(ctx context.Context) error {
+		answer, err := r.heavy.PutStateWithResponse(ctx, r.job, r.attempt, state)
+		if err != nil {
+			return err
+		}
+		return contact.Check("deliver a state", answer.HTTPResponse, answer.Body)
+	})
 }
 
 // spec fetches what to do.

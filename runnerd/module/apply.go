@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/module/values"
 )
@@ -49,6 +52,9 @@ func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) 
 		return api.JobResult{}, err
 	}
 	if err := sameBasis(spec, opened.note); err != nil {
+		return api.JobResult{}, err
+	}
+	if err := sameTarget(opened.note.Target, ambient.Target(os.Environ())); err != nil {
 		return api.JobResult{}, err
 	}
 	packed, err := pull(ctx, env.VendorRegistry, spec.Module.Artifact)
@@ -99,6 +105,18 @@ func sameBasis(spec api.ApplySpec, noted note) error {
 	return nil
 }
 
+// sameTarget: the runner's own identity must work on the same account, cluster and
+// region as when the plan was made. Providers read these variables once more at
+// apply.
+func sameTarget(then, now map[string]string) error {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
+		if then[name] != now[name] {
+			return stale("the runner was started with another %s (%q now, %q then)", name, now[name], then[name])
+		}
+	}
+	return nil
+}
+
 // sameState: nobody else may have written the state since the plan.
 func (s *session) sameState(ctx context.Context, basis api.Basis) error {
 	now, err := s.endpoint.Read(ctx)
@@ -133,7 +151,7 @@ func (s *session) sameReport(ctx context.Context, spec api.ApplySpec, noted note
 func (s *session) applied(ctx context.Context, known *values.Secrets) (api.JobResult, error) {
 	done, err := s.terraform.apply(ctx, s.place.plan())
 	err = s.said(err)
-	if stray := s.keepStray(); stray != nil {
+	if stray := s.keepStray(ctx); stray != nil {
 		err = errors.Join(err, stray)
 		done = false
 	}
@@ -151,15 +169,19 @@ func (s *session) applied(ctx context.Context, known *values.Secrets) (api.JobRe
 }
 
 // keepStray saves a state that Terraform could not hand over, before the
-// workplace goes. The error says that this state is lost to us, and where it is.
-func (s *session) keepStray() error {
+// workplace goes: one that it left in a file, or, when the disk had no room for
+// that either, printed. The error says that this state is lost to us.
+func (s *session) keepStray(ctx context.Context) error {
 	content, err := s.place.strayState()
+	if err == nil && content == nil && s.terraform != nil {
+		content = s.terraform.dumped
+	}
 	if err != nil || content == nil {
 		return err
 	}
-	keeping := s.endpoint.Keep(content)
+	keeping := s.endpoint.Keep(ctx, content)
 	if keeping == nil {
-		s.env.Log.Warn("Terraform could not hand over its last state; it was found in %s and is kept", erroredState)
+		s.env.Log.Warn("Terraform could not hand over its last state; it was found and is kept")
 		return nil
 	}
 	return fmt.Errorf("Terraform's last state could not be kept: %w; make room on the runner's disk, and plan again: what exists is found by the next refresh only as far as the state names it", keeping)

@@ -3,8 +3,10 @@ package module
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // backendFile sorts behind every other override file that people write, and the
@@ -30,8 +32,9 @@ func overrideBackend(moduleDir string) error {
 	return nil
 }
 
-// checkBackend says, after init, whether Terraform really uses our backend. A
-// state that went elsewhere would be out of everybody's sight.
+// checkBackend says, after init, whether Terraform really uses our backend, and
+// with nothing but what the environment says of it. A state that went elsewhere
+// would be out of everybody's sight, and readable there.
 func checkBackend(moduleDir string) error {
 	content, err := os.ReadFile(filepath.Join(moduleDir, ".terraform", "terraform.tfstate"))
 	if err != nil {
@@ -39,7 +42,8 @@ func checkBackend(moduleDir string) error {
 	}
 	var settled struct {
 		Backend struct {
-			Type string `json:"type"`
+			Type   string         `json:"type"`
+			Config map[string]any `json:"config"`
 		} `json:"backend"`
 	}
 	if err := json.Unmarshal(content, &settled); err != nil {
@@ -47,6 +51,11 @@ func checkBackend(moduleDir string) error {
 	}
 	if settled.Backend.Type != "http" {
 		return fmt.Errorf("the module keeps its state in a %q backend by an override file; remove it, nuon keeps the state", settled.Backend.Type)
+	}
+	for _, name := range slices.Sorted(maps.Keys(settled.Backend.Config)) {
+		if settled.Backend.Config[name] != nil {
+			return fmt.Errorf("the module sets %s of the backend by an override file; remove it, nuon keeps the state", name)
+		}
 	}
 	return nil
 }

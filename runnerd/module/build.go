@@ -110,7 +110,11 @@ func refuseRemote(module *tfmodule.Module) error {
 // gives the lock file, nil when the module needs no provider.
 func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
 	// What a vendor's module runs here needs nothing of whoever runs the builder.
-	home, err := os.MkdirTemp(env.Dir, "home-*")
+	work, err := env.Work()
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.MkdirTemp(work, "home-*")
 	if err != nil {
 		return nil, fmt.Errorf("make a home directory: %w", err)
 	}

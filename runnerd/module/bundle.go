@@ -46,6 +46,8 @@ type note struct {
 	Destroy      bool   `json:"destroy"`
 	// Environ is the component's rendered environment.
 	Environ map[string]string `json:"environ"`
+	// Target is what of the runner's own environment chose the account and region.
+	Target map[string]string `json:"target,omitempty"`
 	// Secrets are the texts that the report was masked with.
 	Secrets []string `json:"secrets"`
 }

@@ -3,6 +3,8 @@ package module
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -201,6 +203,13 @@ func TestStale(t *testing.T) {
 			}
 		})
 	}
+	t.Run("another account", func(t *testing.T) {
+		t.Setenv("AWS_PROFILE", "production")
+		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
+		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "started with another AWS_PROFILE") {
+			t.Fatal(result, err)
+		}
+	})
 	t.Run("state moved", func(t *testing.T) {
 		spec := spec
 		spec.Vars = map[string]string{"greeting": "in between"}
@@ -231,6 +240,8 @@ func TestFailures(t *testing.T) {
 	local := func(command string) string {
 		return "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"
 	}
+	elsewhere := httptest.NewServer(http.NotFoundHandler())
+	defer elsewhere.Close()
 	tests := map[string]struct {
 		module string
 		change func(*api.ModuleSpec)
@@ -251,6 +262,9 @@ func TestFailures(t *testing.T) {
 		"other backend": {module: "", change: func(s *api.ModuleSpec) {
 			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf", "terraform {\n  backend \"local\" {}\n}\n")
 		}, want: []string{`keeps its state in a "local" backend`}},
+		"same backend elsewhere": {module: "", change: func(s *api.ModuleSpec) {
+			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf", "terraform {\n  backend \"http\" {\n    address = \""+elsewhere.URL+"\"\n  }\n}\n")
+		}, want: []string{"the module sets address of the backend"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -400,7 +414,7 @@ func TestStrayStateIsKept(t *testing.T) {
 	if err := os.MkdirAll(session.place.moduleDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := session.keepStray(); err != nil {
+	if err := session.keepStray(t.Context()); err != nil {
 		t.Fatal("there is none, but:", err)
 	}
 	stray := filepath.Join(session.place.moduleDir(), "errored.tfstate")
@@ -408,14 +422,22 @@ func TestStrayStateIsKept(t *testing.T) {
 		if err := os.WriteFile(stray, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := session.keepStray(); (wrong == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), wrong) {
+		if err := session.keepStray(t.Context()); (wrong == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), wrong) {
 			t.Fatalf("%s: %v", content, err)
 		}
+	}
+	// Where the disk had no room for the file, Terraform prints the state.
+	if err := os.Remove(stray); err != nil {
+		t.Fatal(err)
+	}
+	session.terraform = &terraform{dumped: []byte(`{"version":4,"serial":4,"lineage":"l"}`)}
+	if err := session.keepStray(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if err := env.API.UnlockState(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.states) != 1 || r.states[0].Serial != 3 {
+	if len(r.states) != 2 || r.states[0].Serial != 3 || r.states[1].Serial != 4 {
 		t.Fatalf("%+v", r.states)
 	}
 	if err := session.close(t.Context()); err != nil {

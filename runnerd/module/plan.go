@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/module/values"
 )
@@ -129,7 +130,7 @@ func (p *planned) result(ctx context.Context, given *variables, known *values.Se
 
 // keep seals the bundle and puts it into the install's registry.
 func (p *planned) keep(ctx context.Context, given *variables, known *values.Secrets) (api.ArtifactRef, error) {
-	file, err := os.ReadFile(p.place.plan())
+	file, err := readBounded(p.place.plan(), maxPlan)
 	if err != nil {
 		return api.ArtifactRef{}, fmt.Errorf("read the plan file: %w", err)
 	}
@@ -142,6 +143,7 @@ func (p *planned) keep(ctx context.Context, given *variables, known *values.Secr
 			ReportDigest: p.report.Digest(),
 			Destroy:      p.spec.Destroy,
 			Environ:      given.environ,
+			Target:       ambient.Target(os.Environ()),
 			Secrets:      known.Texts(),
 		},
 		plan: file, vars: given.files, tree: p.changed,

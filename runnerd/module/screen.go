@@ -11,8 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// maxScreenLine bounds a line of output that is held until it ends.
-const maxScreenLine = 4 << 20
+// maxScreenLine bounds a line of output that is held until it ends. The longest
+// is a state that Terraform could put nowhere else.
+const maxScreenLine = 64 << 20
 
 // maxDiagnostic bounds how much of one diagnostic gets into an error.
 const maxDiagnostic = 2 << 10
@@ -24,8 +25,10 @@ type screen struct {
 	log     *job.Log
 	place   placing
 	held    []byte
+	left    bool // the rest of the line is left out
 	errors  []string
-	applied bool // the summary of a finished apply was printed
+	applied bool   // the summary of a finished apply was printed
+	state   []byte // what Terraform printed because it could not write it; it holds secrets
 }
 
 // placing says where Terraform runs, so that people see paths of the repository
@@ -56,11 +59,17 @@ func (s *screen) Write(text []byte) (int, error) {
 		if end < 0 {
 			break
 		}
-		s.line(s.held[:end])
-		s.held = s.held[end+1:]
+		if !s.left {
+			s.line(s.held[:end])
+		}
+		s.held, s.left = s.held[end+1:], false
 	}
-	if len(s.held) > maxScreenLine {
-		s.flush()
+	if s.left {
+		s.held = nil
+	} else if len(s.held) > maxScreenLine {
+		// Never a part of it: its fields, which are not shown, can hold values.
+		s.log.Warn("Terraform printed a line of more than %d MiB; it is left out", maxScreenLine>>20)
+		s.held, s.left = nil, true
 	}
 	return len(text), nil
 }
@@ -82,6 +91,8 @@ type event struct {
 	Changes    struct {
 		Operation string `json:"operation"`
 	} `json:"changes"`
+	// State is that of the emergency state dump.
+	State json.RawMessage `json:"state"`
 }
 
 type diagnostic struct {
@@ -104,6 +115,9 @@ func (s *screen) line(line []byte) {
 			s.log.Info("%s", text)
 		}
 		return
+	}
+	if len(said.State) > 0 {
+		s.state = said.State
 	}
 	switch {
 	case said.Type == "diagnostic":

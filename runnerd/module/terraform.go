@@ -24,6 +24,8 @@ type terraform struct {
 	tool  tool.Tool
 	run   *tfexec.Terraform
 	place placing
+	// dumped is a state that Terraform printed because it could not write it.
+	dumped []byte
 }
 
 // openTerraform finds the executable of that version and prepares it for dir.
@@ -116,14 +118,39 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 
 // show gives the JSON of a plan file. It holds secrets in plain.
 func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
-	var raw bytes.Buffer
-	t.run.SetStdout(&raw) // the library's own type leaves out what a report needs
+	raw := &bounded{most: maxPlan}
+	t.run.SetStdout(raw) // the library's own type leaves out what a report needs
 	t.run.SetStderr(nil)
 	defer t.run.SetStdout(nil)
 	if _, err := t.run.ShowPlanFile(ctx, plan); err != nil {
+		if raw.full {
+			return nil, errPlanTooLarge
+		}
 		return nil, t.ended(ctx, "show", err, nil)
 	}
-	return raw.Bytes(), nil
+	return raw.kept.Bytes(), nil
+}
+
+// maxPlan bounds a plan, as a file and as JSON.
+const maxPlan = 256 << 20
+
+// errPlanTooLarge is about either.
+var errPlanTooLarge = fmt.Errorf("the plan has more than %d MiB; divide the component into smaller ones", maxPlan>>20)
+
+// bounded keeps what is written up to a number of bytes, and then errors.
+type bounded struct {
+	most int
+	kept bytes.Buffer
+	full bool
+}
+
+// Write takes all of text or nothing.
+func (b *bounded) Write(text []byte) (int, error) {
+	if b.kept.Len()+len(text) > b.most {
+		b.full = true
+		return 0, errPlanTooLarge
+	}
+	return b.kept.Write(text)
 }
 
 // apply applies a plan file. done says that Terraform finished all of it, which
@@ -154,6 +181,7 @@ func (t *terraform) watched(ctx context.Context, verb string, command func(conte
 	t.run.SetStderr(nil)
 	_ = stderr.Close()
 	shown.flush()
+	t.dumped = shown.state
 	if err == nil {
 		return nil
 	}

@@ -2,14 +2,18 @@ package module
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
@@ -21,25 +25,44 @@ import (
 //	<root>/work/<install component>/tree   what the artifact holds, and what Terraform writes into it
 //	<root>/work/<install component>/vars   the rendered variables
 //	<root>/work/<install component>/plan   the plan file
+//	<root>/work/<install component>/use    whose it is: use, for Settle
 type workplace struct {
 	root   string // <root>/work/<install component>
 	module string // the root module's directory, relative to the tree
+	use    use
 	free   func()
 }
+
+// use says which attempt has a workplace, and where its module is.
+type use struct {
+	Job     string `json:"job"`
+	Attempt int    `json:"attempt"`
+	Module  string `json:"module"`
+}
+
+func workplaceOf(root, installComponent string) (*workplace, error) {
+	if !plainID.MatchString(installComponent) {
+		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it", installComponent)
+	}
+	return &workplace{root: filepath.Join(root, "work", installComponent)}, nil
+}
+
+func (w *workplace) lock() string { return w.root + ".lock" }
 
 // plainID is what an install component's id may look like: it names a directory.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // enter takes the lock of the workplace and empties it. leave must be called.
 func enter(ctx context.Context, env *job.Env, installComponent string) (*workplace, error) {
-	if !plainID.MatchString(installComponent) {
-		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it", installComponent)
+	place, err := workplaceOf(env.Root, installComponent)
+	if err != nil {
+		return nil, err
 	}
-	place := &workplace{root: filepath.Join(env.Root, "work", installComponent)}
+	place.use = use{Job: env.Spec.Job, Attempt: env.Spec.Attempt}
 	if err := os.MkdirAll(filepath.Dir(place.root), 0o700); err != nil {
 		return nil, fmt.Errorf("make the work directory: %w", err)
 	}
-	release, err := tool.Lock(ctx, place.root+".lock")
+	release, err := tool.Lock(ctx, place.lock())
 	if err != nil {
 		return nil, fmt.Errorf("another job works on this component on this runner: %w", err)
 	}
@@ -48,17 +71,20 @@ func enter(ctx context.Context, env *job.Env, installComponent string) (*workpla
 		place.free()
 		return nil, err
 	}
+	if err := place.noteUse(); err != nil {
+		return nil, errors.Join(err, place.leave())
+	}
 	return place, nil
 }
 
 // leave removes everything: there are secrets in it.
 func (w *workplace) leave() error {
 	defer w.free()
-	return os.RemoveAll(w.root)
+	return spool.RemoveTree(w.root)
 }
 
 func (w *workplace) wipe() error {
-	if err := os.RemoveAll(w.root); err != nil {
+	if err := spool.RemoveTree(w.root); err != nil {
 		return fmt.Errorf("empty the work directory: %w", err)
 	}
 	if err := os.Mkdir(w.root, 0o700); err != nil {
@@ -67,9 +93,21 @@ func (w *workplace) wipe() error {
 	return nil
 }
 
+func (w *workplace) noteUse() error {
+	encoded, err := json.Marshal(w.use)
+	if err == nil {
+		err = spool.WriteFile(w.useFile(), encoded)
+	}
+	if err != nil {
+		return fmt.Errorf("note who works here: %w", err)
+	}
+	return nil
+}
+
 func (w *workplace) tree() string      { return filepath.Join(w.root, "tree") }
 func (w *workplace) vars() string      { return filepath.Join(w.root, "vars") }
 func (w *workplace) plan() string      { return filepath.Join(w.root, "plan") }
+func (w *workplace) useFile() string   { return filepath.Join(w.root, "use") }
 func (w *workplace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
 
 // unpack puts a module's artifact in place. What overlay holds replaces files of
@@ -83,7 +121,10 @@ func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) er
 	if err != nil {
 		return fmt.Errorf("unpack the module: %w", err)
 	}
-	w.module = module
+	w.module, w.use.Module = module, module
+	if err := w.noteUse(); err != nil {
+		return err
+	}
 	if err := artifact.WriteTree(merge(files, overlay), w.tree(), artifact.Limits{}); err != nil {
 		return fmt.Errorf("unpack the module: %w", err)
 	}
@@ -105,14 +146,39 @@ func merge(under, over []artifact.File) []artifact.File {
 	return append(made, over...)
 }
 
-// erroredState is where Terraform puts a state that nobody would take.
+// erroredState is where Terraform puts a state that nobody would take. No module
+// brings such a file: state never gets into an artifact.
 const erroredState = "errored.tfstate"
+
+// maxStray bounds such a state, as the endpoint does.
+const maxStray = 256 << 20
 
 // strayState gives such a state, nil when there is none.
 func (w *workplace) strayState() ([]byte, error) {
-	content, err := os.ReadFile(filepath.Join(w.moduleDir(), erroredState))
+	content, err := readBounded(filepath.Join(w.moduleDir(), erroredState), maxStray)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
+	}
+	return content, err
+}
+
+// readBounded reads a file that a job left: what is no file, or larger, is refused.
+func readBounded(name string, most int64) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", filepath.Base(name))
+	}
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = fmt.Errorf("%s has more than %d MiB; divide the component into smaller ones", filepath.Base(name), most>>20)
 	}
 	return content, err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// conclude makes sure that nothing of the job runs any more, completes its log,
-// and decides its result. Only then may anyone be told that it ended.
+// conclude makes sure that nothing of the job runs any more, clears away what it
+// left, completes its log, and decides its result. Only then may anyone be told that it ended.
 func (a *attempt) conclude(ctx context.Context) error {
 	a.reap() // should it have ended before it was watched
 	if err := a.sweep(ctx); err != nil {
@@ -21,7 +21,11 @@ func (a *attempt) conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(said) > 0 {
+	settled, err := a.settle()
+	if err != nil {
+		return err
+	}
+	if said = append(said, settled...); len(said) > 0 {
 		if err := a.dir.AppendLines(api.Warn, said...); err != nil {
 			return err
 		}
@@ -37,6 +41,19 @@ func (a *attempt) conclude(ctx context.Context) error {
 	final := seen.final()
 	a.log.Info("the job has ended", "status", final.Status, "error", final.Error)
 	return a.dir.SaveFinal(final)
+}
+
+// settle clears away what the job's files were: there can be secrets in them, and
+// the spool directory stays until the control plane has all of it.
+func (a *attempt) settle() ([]string, error) {
+	if err := spool.RemoveTree(a.dir.WorkDir()); err != nil {
+		return nil, fmt.Errorf("remove the work directory of %s: %w", a.name(), err)
+	}
+	spec, found, err := a.dir.Spec()
+	if err != nil || !found || a.runner.Settle == nil {
+		return nil, nil //nolint:nilerr // without its spec the job did nothing
+	}
+	return a.runner.Settle(a.runner.Dir, a.dir, spec)
 }
 
 // sweep kills what the job process left behind, until there is nothing.

@@ -8,6 +8,7 @@
 // directory and its process, never remembered, so a runnerd that was killed is
 // simply started again.
 //
-// It does no work itself, opens no secret and reads no spec but its time limit.
+// It does no work itself, opens no secret and reads no spec but its time limit;
+// what a killed job left behind it hands to Options.Settle.
 // The runnerd command calls Run.
 package runner

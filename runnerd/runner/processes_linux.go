@@ -109,12 +109,12 @@ func everyProcess() (map[int]spool.Stat, error) {
 func killOne(stat spool.Stat) error {
 	process, gone := os.FindProcess(stat.PID)
 	if gone != nil {
-		return nil //nolint:nilerr // there is nothing left to kill
+		return nil // there is nothing left to kill
 	}
 	defer func() { _ = process.Release() }()
 	now, gone := spool.ReadStat(stat.PID)
 	if gone != nil || now.Start != stat.Start {
-		return nil //nolint:nilerr // there is nothing left to kill
+		return nil // there is nothing left to kill
 	}
 	if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill process %d: %w", stat.PID, err)

@@ -48,7 +48,7 @@ func exit(err error) {
 // tick is small, so that the graces of the product pass quickly.
 const tick = 40 * time.Millisecond
 
-const varTick = "NUON_TEST_TICK"
+const varTick = "RUNNER_TEST_TICK"
 
 func testTiming() timing.Timing {
 	if named, err := time.ParseDuration(os.Getenv(varTick)); err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -35,8 +36,13 @@ type Options struct {
 	// Job is the command line of a job process; empty means this program with the
 	// argument "job".
 	Job []string
-	// PassEnv names variables that job processes get besides the usual ones.
+	// PassEnv names variables that jobs get besides those that package ambient says.
 	PassEnv []string
+	// Settle, when set, is called when all processes of a job are gone and before
+	// its end is told: it keeps and clears away what the job left outside its spool
+	// directory, below root, this runner's own. The sentences go to the job's log; an
+	// error is tried again.
+	Settle func(root string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error)
 	// Abandon, when closed, ends Run at once, whatever still runs. Jobs go on.
 	Abandon <-chan struct{}
 	// Log takes what the operator of the runner reads; nil means slog.Default.
@@ -47,6 +53,11 @@ type Options struct {
 
 func (o Options) complete() (Options, error) {
 	var err error
+	for _, name := range o.PassEnv {
+		if err := ambient.CheckName(name); err != nil {
+			return o, fmt.Errorf("--pass-env: %w", err)
+		}
+	}
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return o, fmt.Errorf("find the runner's directory: %w", err)
 	}
@@ -73,6 +84,7 @@ func (o Options) complete() (Options, error) {
 type runner struct {
 	Options
 	log   *slog.Logger
+	kind  string // as it was registered: build or install
 	line  *contact.Line
 	spool spool.Spool
 	quick *api.ClientWithResponses // calls that are answered at once
@@ -128,6 +140,7 @@ func (r *runner) claimDirectory() (*os.File, error) {
 }
 
 func (r *runner) connect(identity identity) (err error) {
+	r.kind = identity.Kind
 	key := seal.NewSecret([]byte(identity.RunnerKey))
 	if r.quick, err = contact.NewClient(r.URL, key, r.Timing.Call); err != nil {
 		return err

@@ -539,22 +539,42 @@ func TestSecretsStayInTheJob(t *testing.T) {
 	}
 }
 
+// A job sees what its runner's owner means it to see: on an install runner the
+// cloud's identity, and what was named; of both no credential in the log.
 func TestTheEnvironmentIsClean(t *testing.T) {
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "not-for-jobs")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "planted-credential")
+	t.Setenv("AWS_REGION", "eu-1")
+	t.Setenv("VENDOR_API", "planted-named")
+	t.Setenv("SOMETHING_ELSE", "not-for-jobs")
+	t.Setenv("TF_CLI_ARGS_apply", "not-for-jobs")
 	t.Setenv("NUON_REGISTRATION_TOKEN", "not-for-jobs")
 	t.Setenv("NUON_REGISTRY_PASSWORD", "registry-password")
-	s, dir := newServer(t), t.TempDir()
-	job := s.enqueue("job_1", "environment", nil)
-	work(t, s, dir)
-	s.until("the result is there", job.ended)
-	log := strings.Join(job.messages(), "\n")
-	for _, bad := range []string{"not-for-jobs", "registry-password", "attempt-token", "NUON_JOB_TOKEN"} {
-		if strings.Contains(log, bad) {
-			t.Errorf("the environment has %q:\n%s", bad, log)
-		}
-	}
-	if !strings.Contains(log, "PATH=") {
-		t.Errorf("the environment lacks PATH:\n%s", log)
+	const masked = "(sensitive)"
+	for kind, want := range map[string][]string{
+		"install": {"PATH=", "AWS_REGION=eu-1", "AWS_SECRET_ACCESS_KEY=" + masked, "VENDOR_API=" + masked},
+		"build":   {"PATH=", "VENDOR_API=" + masked},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			s.kind = kind
+			job := s.enqueue("job_1", "environment", nil)
+			work(t, s, dir, func(o *runner.Options) { o.PassEnv = append(o.PassEnv, "VENDOR_API") })
+			s.until("the result is there", job.ended)
+			log := strings.Join(job.messages(), "\n")
+			for _, bad := range []string{"not-for-jobs", "registry-password", "attempt-token", "NUON_JOB_TOKEN", "planted"} {
+				if strings.Contains(log, bad) {
+					t.Errorf("the environment has %q:\n%s", bad, log)
+				}
+			}
+			for _, good := range want {
+				if !strings.Contains(log, good) {
+					t.Errorf("the environment lacks %s:\n%s", good, log)
+				}
+			}
+			if kind == "build" && strings.Contains(log, "AWS_") {
+				t.Errorf("a build sees a cloud identity:\n%s", log)
+			}
+		})
 	}
 }
 

@@ -26,6 +26,7 @@ type server struct {
 	changed   chan struct{} // closed and made anew at every change
 	token     string        // the registration token, empty once it was used
 	key       string
+	kind      string // of the runner that registers
 	recipient string
 	queue     []*served
 	known     map[string]*served
@@ -53,7 +54,7 @@ type served struct {
 }
 
 func newServer(t *testing.T) *server {
-	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", known: map[string]*served{}}
+	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", kind: "install", known: map[string]*served{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /runner/v1/register", s.register)
 	mux.HandleFunc("POST /runner/v1/lease", s.lease)
@@ -176,7 +177,7 @@ func (s *server) register(w http.ResponseWriter, r *http.Request) {
 	s.token = ""
 	s.recipient = read[api.Registration](s.t, r).Recipient
 	s.note()
-	answer(w, api.Registered{RunnerID: "run_1", RunnerKey: s.key, Name: "local", Kind: "install"})
+	answer(w, api.Registered{RunnerID: "run_1", RunnerKey: s.key, Name: "local", Kind: api.RegisteredKind(s.kind)})
 }
 
 func (s *server) lease(w http.ResponseWriter, r *http.Request) {

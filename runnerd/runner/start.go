@@ -8,19 +8,18 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
-// passed names the variables that a job process gets from runnerd's own
-// environment. Everything else stays out: a job is not to depend on, or leak,
-// what the runner happened to be started with.
+// passed names what a job process gets of runnerd's own environment besides what
+// package ambient says: where artifacts and tools are. Everything else stays out:
+// a job is not to depend on, or leak, what the runner happened to be started with.
 var passed = []string{
-	"PATH", "HOME", "TMPDIR",
-	// How to reach the control plane from here.
-	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	// Where artifacts and tools are.
 	job.VarRegistry, job.VarRegistryUsername, job.VarRegistryPassword, job.VarRegistryPlainHTTP,
-	"NUON_TERRAFORM", "NUON_TERRAFORM_RELEASES", "NUON_TF_CLI_CONFIG_FILE",
+	tool.EnvExecutable, tool.EnvReleases, tool.EnvConfig,
 }
 
 // start starts the job process: in a session of its own, by which all that it
@@ -80,8 +79,8 @@ func (a *attempt) command(lock *os.File) (*exec.Cmd, func(), error) {
 }
 
 func (a *attempt) environment() []string {
-	var env []string
-	for _, name := range append(passed[:len(passed):len(passed)], a.runner.PassEnv...) {
+	env := ambient.ForJob(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
+	for _, name := range passed {
 		if value, found := os.LookupEnv(name); found {
 			env = append(env, name+"="+value)
 		}

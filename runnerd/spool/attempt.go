@@ -161,7 +161,7 @@ func (a Attempt) Remove() error {
 	if err := os.Rename(a.Dir, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the spool of an attempt: %w", err)
 	}
-	if err := os.RemoveAll(gone); err != nil {
+	if err := RemoveTree(gone); err != nil {
 		return fmt.Errorf("remove the spool of an attempt: %w", err)
 	}
 	return nil

@@ -73,7 +73,7 @@ func (s Spool) List() ([]Attempt, error) {
 	var attempts []Attempt
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), goneSuffix) {
-			if err := os.RemoveAll(filepath.Join(s.dir(), entry.Name())); err != nil {
+			if err := RemoveTree(filepath.Join(s.dir(), entry.Name())); err != nil {
 				return nil, fmt.Errorf("clear the spool: %w", err)
 			}
 			continue

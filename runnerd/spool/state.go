@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -22,6 +23,24 @@ func (a Attempt) AddState(state api.State, number int) error {
 		return fmt.Errorf("spool a state: %w", err)
 	}
 	return a.save(filepath.Join(stateDir, fmt.Sprintf("%06d"+stateSuffix, number)), state)
+}
+
+// AppendState is AddState for one more version when the job process is gone.
+func (a Attempt) AppendState(state api.State) error {
+	number := 0
+	for _, list := range []func() ([]string, error){a.States, a.RefusedStates} {
+		files, err := list()
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			digits, _, _ := strings.Cut(filepath.Base(file), ".")
+			if last, err := strconv.Atoi(digits); err == nil {
+				number = max(number, last)
+			}
+		}
+	}
+	return a.AddState(state, number+1)
 }
 
 // The endings of state files.

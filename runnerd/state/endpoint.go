@@ -26,6 +26,8 @@ type Remote interface {
 	UnlockState(ctx context.Context) error
 	// SpoolState keeps a version; it is on disk when this returns.
 	SpoolState(state api.State) error
+	// DeliverState sends a version at once, when the disk takes no more.
+	DeliverState(ctx context.Context, state api.State) error
 }
 
 // Options say what an endpoint works with. Remote and Key are needed.

@@ -24,6 +24,8 @@ type shelf struct {
 	states  []api.State
 	held    *api.StateLock
 	full    error
+	away    error
+	direct  int // how many came past the disk
 	unlocks int
 }
 
@@ -61,6 +63,17 @@ func (s *shelf) SpoolState(state api.State) error {
 		return s.full
 	}
 	s.states = append(s.states, state)
+	return nil
+}
+
+func (s *shelf) DeliverState(_ context.Context, state api.State) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.away != nil {
+		return s.away
+	}
+	s.states = append(s.states, state)
+	s.direct++
 	return nil
 }
 
@@ -179,7 +192,9 @@ func TestProtocol(t *testing.T) {
 func TestNextProcessReads(t *testing.T) {
 	remote, key := &shelf{}, identity(t)
 	_, first := start(t, Options{Remote: remote, Key: key})
-	first.want(http.StatusOK, "POST", "", written(7))
+	first.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1"}`)
+	first.want(http.StatusOK, "POST", "?ID=lock-1", written(7))
+	first.want(http.StatusOK, "UNLOCK", "", `{"ID":"lock-1"}`)
 	endpoint, second := start(t, Options{Remote: remote, Key: key})
 	if got := second.want(http.StatusOK, "GET", "", ""); got != written(7) {
 		t.Fatalf("got %s", got)
@@ -255,9 +270,11 @@ func TestRefuses(t *testing.T) {
 	terraform.want(http.StatusMethodNotAllowed, "DELETE", "", "")
 	terraform.want(http.StatusBadRequest, "LOCK", "", "")
 	terraform.want(http.StatusBadRequest, "LOCK", "", "{")
-	terraform.want(http.StatusBadRequest, "POST", "", written(1), "Content-MD5", "AAAA")
+	terraform.want(http.StatusConflict, "POST", "", written(1))
+	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"l"}`)
+	terraform.want(http.StatusBadRequest, "POST", "?ID=l", written(1), "Content-MD5", "AAAA")
 	for _, broken := range []string{"", "{", `{"version":3,"serial":1,"lineage":"a"}`, `{"version":4,"lineage":"a"}`, `{"version":4,"serial":1}`, `{"encrypted_data":"` + planted + `"}`} {
-		if said := terraform.want(http.StatusInternalServerError, "POST", "", broken); strings.Contains(said, planted) {
+		if said := terraform.want(http.StatusInternalServerError, "POST", "?ID=l", broken); strings.Contains(said, planted) {
 			t.Fatal(said)
 		}
 	}
@@ -266,19 +283,33 @@ func TestRefuses(t *testing.T) {
 	if len(remote.states) != 0 {
 		t.Fatal(remote.states)
 	}
-	// What cannot be put on disk is not acknowledged, and not served.
-	remote.full = errors.New("no space left")
 	other := client{t: t, env: endpoint.Environ()}
-	if said := other.want(http.StatusInternalServerError, "POST", "", written(1)); !strings.Contains(said, "no space left") {
-		t.Fatal(said)
-	}
 	other.want(http.StatusNotFound, "GET", "", "")
-	remote.full = nil
-	if err := endpoint.Keep([]byte(written(1))); err != nil || len(remote.states) != 1 {
+	if err := endpoint.Keep(t.Context(), []byte(written(1))); err != nil || len(remote.states) != 1 {
 		t.Fatal(err)
 	}
 	other.want(http.StatusOK, "GET", "", "")
 	if _, err := Start(context.Background(), Options{Remote: remote}); err == nil {
 		t.Fatal("it started without a key")
+	}
+}
+
+// A disk that takes no more costs nothing while somebody else takes the state.
+// Otherwise it is not acknowledged, and not served.
+func TestAFullDisk(t *testing.T) {
+	remote := &shelf{full: errors.New("no space left"), away: errors.New("no contact")}
+	var said []string
+	_, terraform := start(t, Options{Remote: remote, Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }})
+	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"l"}`)
+	answer := terraform.want(http.StatusInternalServerError, "POST", "?ID=l", written(1))
+	if !strings.Contains(answer, "no space left") || !strings.Contains(answer, "no contact") {
+		t.Fatal(answer)
+	}
+	terraform.want(http.StatusNotFound, "GET", "", "")
+	remote.away = nil
+	terraform.want(http.StatusOK, "POST", "?ID=l", written(1))
+	terraform.want(http.StatusOK, "GET", "", "")
+	if remote.direct != 1 || len(said) != 1 || !strings.Contains(said[0], "make room") {
+		t.Fatal(remote.direct, said)
 	}
 }

@@ -110,7 +110,11 @@ func (e *Endpoint) read(ctx context.Context) (Version, error) {
 }
 
 func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
-	if e.lockID != "" && r.URL.Query().Get("ID") != e.lockID {
+	if e.lockID == "" {
+		http.Error(w, "a state is written under its lock; do not switch locking off", http.StatusConflict)
+		return
+	}
+	if r.URL.Query().Get("ID") != e.lockID {
 		http.Error(w, "the state is locked under another lock id", http.StatusConflict)
 		return
 	}
@@ -123,7 +127,7 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the state differs from its Content-MD5", http.StatusBadRequest)
 		return
 	}
-	if err := e.keep(plain); err != nil {
+	if err := e.keep(r.Context(), plain); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
@@ -141,14 +145,15 @@ func isWhole(r *http.Request, content []byte) bool {
 
 // Keep takes a state that did not come over HTTP: one that Terraform put into
 // errored.tfstate because the endpoint did not take it.
-func (e *Endpoint) Keep(plain []byte) error {
+func (e *Endpoint) Keep(ctx context.Context, plain []byte) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	return e.keep(plain)
+	return e.keep(ctx, plain)
 }
 
-// keep puts a state on disk, sealed, and makes it the newest.
-func (e *Endpoint) keep(plain []byte) error {
+// keep puts a state on disk, sealed, and makes it the newest. A disk that takes
+// no more loses nothing as long as the control plane can be reached.
+func (e *Endpoint) keep(ctx context.Context, plain []byte) error {
 	version, err := parse(plain)
 	if err != nil {
 		return err
@@ -160,7 +165,11 @@ func (e *Endpoint) keep(plain []byte) error {
 		return err
 	}
 	if err := e.options.Remote.SpoolState(closed); err != nil {
-		return fmt.Errorf("keep the state on the runner's disk: %w", err)
+		err = fmt.Errorf("keep the state on the runner's disk: %w", err)
+		if delivering := e.options.Remote.DeliverState(ctx, closed); delivering != nil {
+			return errors.Join(err, delivering)
+		}
+		e.options.Say("%v; it was delivered at once instead: make room on the disk", err)
 	}
 	e.now, e.wrote = &version, true
 	return nil

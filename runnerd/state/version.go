@@ -69,6 +69,16 @@ func (v Version) Outputs() (map[string]Output, error) {
 	return made, nil
 }
 
+// Sealed parses a state and gives it as it may leave this machine; context keeps
+// the hashes of one component's states apart from another's.
+func Sealed(plain []byte, key seal.Identity, context string) (api.State, error) {
+	version, err := parse(plain)
+	if err != nil {
+		return api.State{}, err
+	}
+	return version.sealed(key, context)
+}
+
 // sealed gives the version as it may leave this process.
 func (v Version) sealed(key seal.Identity, context string) (api.State, error) {
 	plain := v.Plain.Reveal()

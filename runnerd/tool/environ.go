@@ -5,6 +5,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
 // rules is our own CLI configuration. Everything that it could say is said by
@@ -13,17 +15,9 @@ const rules = `# Written by runnerd. To use a mirror, name a file of your own in
 disable_checkpoint = true
 `
 
-// passed are the variables of the runner that Terraform may see: how to reach
-// the network and where things lie. Anything else a component must declare.
-var passed = []string{
-	"PATH", "HOME", "TMPDIR", "LANG", "TZ",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-	"SSL_CERT_FILE", "SSL_CERT_DIR",
-}
-
 // configure settles the CLI configuration file.
 func (t *Tool) configure() error {
-	if named := t.getenv(EnvConfig); named != "" {
+	if named := ambient.Lookup(t.environ, EnvConfig); named != "" {
 		if _, err := os.Stat(named); err != nil {
 			return fmt.Errorf("%s names a file that cannot be read: %w; correct it or unset it", EnvConfig, err)
 		}
@@ -51,15 +45,11 @@ func (t Tool) PluginCache() string {
 	return filepath.Join(t.root, "tools", "plugins")
 }
 
-// Environ gives the whole environment for one run: a clean one, the component's
-// own variables over it, and over these what the product relies on.
+// Environ gives the whole environment for one run: what of the runner's a tool
+// may see, the component's own variables over it, and over these what the product
+// relies on.
 func (t Tool) Environ(own map[string]string) map[string]string {
-	made := map[string]string{}
-	for _, key := range passed {
-		if value := t.getenv(key); value != "" {
-			made[key] = value
-		}
-	}
+	made := ambient.ForTool(t.environ)
 	maps.Copy(made, own)
 	made["CHECKPOINT_DISABLE"] = "1"
 	made["TF_CLI_CONFIG_FILE"] = t.Config

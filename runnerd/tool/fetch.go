@@ -51,7 +51,7 @@ func fetch(ctx context.Context, options Options) (string, error) {
 		Version:          wanted,
 		InstallDir:       beside,
 		Timeout:          fetchLimit,
-		ApiBaseURL:       options.Getenv(EnvReleases),
+		ApiBaseURL:       options.getenv(EnvReleases),
 		ArmoredPublicKey: options.publicKey,
 	}
 	if _, err := getting.Install(ctx); err != nil {

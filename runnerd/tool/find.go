@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
 // The variables of the runner's environment that this package reads.
@@ -28,14 +30,16 @@ type Options struct {
 	Root string
 	// Version is the exact version that is asked for, such as "1.11.4".
 	Version string
-	// Getenv reads the runner's environment; nil means os.Getenv.
-	Getenv func(string) string
+	// Environ is the runner's environment, as NAME=value; nil means os.Environ.
+	Environ []string
 	// Say, when set, gets sentences for the job's log.
 	Say func(format string, args ...any)
 
 	// publicKey replaces the publisher's key in tests.
 	publicKey string
 }
+
+func (o Options) getenv(name string) string { return ambient.Lookup(o.Environ, name) }
 
 // Tool is an executable that was found.
 type Tool struct {
@@ -48,7 +52,7 @@ type Tool struct {
 
 	root     string
 	ownRules bool // Config is ours, so the plugin cache is ours too
-	getenv   func(string) string
+	environ  []string
 }
 
 // ErrNotFound is wrapped when no executable of the asked version can be had.
@@ -62,8 +66,8 @@ var exactVersion = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(-[0-9
 // at what was fetched before, and then fetches. The error wraps ErrNotFound, says
 // what was found instead and what to do.
 func Find(ctx context.Context, options Options) (Tool, error) {
-	if options.Getenv == nil {
-		options.Getenv = os.Getenv
+	if options.Environ == nil {
+		options.Environ = os.Environ()
 	}
 	if options.Say == nil {
 		options.Say = func(string, ...any) {}
@@ -71,15 +75,15 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 	if !exactVersion.MatchString(options.Version) {
 		return Tool{}, fmt.Errorf("%w: %q is not an exact version; set terraform_version to one like 1.11.4", ErrNotFound, options.Version)
 	}
-	found := Tool{root: options.Root, getenv: options.Getenv}
+	found := Tool{root: options.Root, environ: options.Environ}
 	if err := found.configure(); err != nil {
 		return Tool{}, err
 	}
-	if named := options.Getenv(EnvExecutable); named != "" {
+	if named := options.getenv(EnvExecutable); named != "" {
 		return found.named(ctx, named, options)
 	}
 	other := "none is on PATH"
-	if path, err := lookPath(options.Getenv("PATH"), "terraform"); err == nil {
+	if path, err := lookPath(options.getenv("PATH"), "terraform"); err == nil {
 		version, err := found.ask(ctx, path)
 		if err == nil && version == options.Version {
 			return found.as(path, version), nil
@@ -100,7 +104,7 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 
 // named takes what the runner's owner wants to be used, whatever its version.
 func (t Tool) named(ctx context.Context, name string, options Options) (Tool, error) {
-	path, err := lookPath(options.Getenv("PATH"), name)
+	path, err := lookPath(options.getenv("PATH"), name)
 	if err != nil {
 		return Tool{}, fmt.Errorf("%w: %s names %s: %w; correct it or unset it", ErrNotFound, EnvExecutable, name, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
+
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
 // script is an executable that says it is Terraform of that version, and counts
@@ -34,15 +37,11 @@ func script(t *testing.T, dir, name, version string) string {
 	return path
 }
 
-func env(pairs ...string) func(string) string {
-	return func(key string) string {
-		for i := 0; i < len(pairs); i += 2 {
-			if pairs[i] == key {
-				return pairs[i+1]
-			}
-		}
-		return ""
+func env(pairs ...string) (environ []string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		environ = append(environ, pair[0]+"="+pair[1])
 	}
+	return environ
 }
 
 // emptySite is a release site that has nothing.
@@ -85,8 +84,8 @@ func TestFind(t *testing.T) {
 			var said strings.Builder
 			found, err := Find(context.Background(), Options{
 				Root: t.TempDir(), Version: test.version,
-				Getenv: env(append(test.env, "PATH", bin+":/usr/bin:/bin", EnvReleases, nowhere)...),
-				Say:    func(format string, args ...any) { fmt.Fprintf(&said, format, args...) },
+				Environ: env(append(test.env, "PATH", bin+":/usr/bin:/bin", EnvReleases, nowhere)...),
+				Say:     func(format string, args ...any) { fmt.Fprintf(&said, format, args...) },
 			})
 			if test.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wrong) {
@@ -109,7 +108,7 @@ func TestVersionIsAskedOnce(t *testing.T) {
 	path := script(t, bin, "terraform", "1.11.4")
 	nowhere := emptySite(t)
 	find := func(version string) error {
-		_, err := Find(context.Background(), Options{Root: root, Version: version, Getenv: env("PATH", bin, EnvReleases, nowhere)})
+		_, err := Find(context.Background(), Options{Root: root, Version: version, Environ: env("PATH", bin, EnvReleases, nowhere)})
 		return err
 	}
 	for range 3 {
@@ -130,11 +129,14 @@ func TestEnvironIsClean(t *testing.T) {
 	root := t.TempDir()
 	bin := t.TempDir()
 	script(t, bin, "terraform", "1.11.4")
-	found, err := Find(context.Background(), Options{Root: root, Version: "1.11.4", Getenv: env("PATH", bin, "HOME", "/home/x", "SECRET", "planted", "TF_LOG", "TRACE")})
+	found, err := Find(context.Background(), Options{Root: root, Version: "1.11.4", Environ: env("PATH", bin, "HOME", "/home/x", "SECRET", "planted", "TF_LOG", "TRACE", "TF_CLI_ARGS_apply", "-auto-approve", "AWS_PROFILE", "prod", ambient.VarNamed, "VENDOR_API", "VENDOR_API", "named")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := found.Environ(map[string]string{"AWS_REGION": "eu-1", "CHECKPOINT_DISABLE": "", "TF_CLI_CONFIG_FILE": "/evil"})
+	if got["AWS_PROFILE"] != "prod" || got["VENDOR_API"] != "named" || got["TF_CLI_ARGS_apply"] != "" || got[ambient.VarNamed] != "" {
+		t.Fatal(got)
+	}
 	if got["SECRET"] != "" || got["TF_LOG"] != "" || got["CHECKPOINT_DISABLE"] != "1" || got["AWS_REGION"] != "eu-1" || got["HOME"] != "/home/x" {
 		t.Fatal(got)
 	}
@@ -145,7 +147,7 @@ func TestEnvironIsClean(t *testing.T) {
 	if err := os.WriteFile(own, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found, err = Find(context.Background(), Options{Root: root, Version: "1.11.4", Getenv: env("PATH", bin, EnvConfig, own)})
+	found, err = Find(context.Background(), Options{Root: root, Version: "1.11.4", Environ: env("PATH", bin, EnvConfig, own)})
 	if err != nil || found.Environ(nil)["TF_CLI_CONFIG_FILE"] != own || found.PluginCache() != "" {
 		t.Fatal(found, err)
 	}
@@ -239,7 +241,7 @@ func newMirror(t *testing.T, version string, tamper bool) *mirror {
 func TestFetch(t *testing.T) {
 	site := newMirror(t, "1.2.3", false)
 	root := t.TempDir()
-	options := Options{Root: root, Version: "1.2.3", Getenv: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
+	options := Options{Root: root, Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
 	var jobs sync.WaitGroup
 	for range 4 {
 		jobs.Go(func() {
@@ -270,7 +272,7 @@ func TestFetchTrustsNobody(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			site := newMirror(t, "1.2.3", test.tamper)
-			options := Options{Root: t.TempDir(), Version: "1.2.3", Getenv: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
+			options := Options{Root: t.TempDir(), Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
 			if test.another {
 				options.publicKey = newMirror(t, "1.2.3", false).publicKey
 			}

@@ -1,0 +1,357 @@
+// Package main tells the stories of the examples (examples/*/story.txtar) with the real programs: as a demo for people, each step
+// with its duration, and as tests. A story is a testscript with the commands of this file.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// teller runs one story.
+type teller struct {
+	bin  string    // directory of nuon, reconciler and runnerd
+	repo string    // root of this repository
+	loud io.Writer // where a demo is told; io.Discard in a test
+
+	mu    sync.Mutex
+	dev   *exec.Cmd
+	ended chan error
+	log   bytes.Buffer // what the system logged
+	said  bytes.Buffer // what every command printed
+	began time.Time
+	title string
+}
+
+// params are the testscript's: the environment of a person with an empty home, and the story's commands.
+func (s *teller) params(files []string, root string) testscript.Params {
+	return testscript.Params{
+		Files: files, WorkdirRoot: root, RequireUniqueNames: true,
+		Setup: s.setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
+			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
+			"processes": s.processes, "absent": s.absent,
+		},
+	}
+}
+
+func (s *teller) setup(e *testscript.Env) error {
+	home := filepath.Join(e.WorkDir, "home")
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return err
+	}
+	// The user that runs Postgres passes through here when the story is told by root.
+	if err := os.Chmod(e.WorkDir, 0o755); err != nil {
+		return err
+	}
+	for k, v := range map[string]string{
+		"HOME": home, "NUON_CONFIG": filepath.Join(home, "nuon.toml"), "PATH": s.bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"REPO": filepath.Join(e.WorkDir, "repo"), "ORIGIN": filepath.Join(e.WorkDir, "origin.git"), "NO_COLOR": "1",
+		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Vera Vendor", "GIT_AUTHOR_EMAIL": "vera@vendor.example",
+		"GIT_COMMITTER_NAME": "Vera Vendor", "GIT_COMMITTER_EMAIL": "vera@vendor.example",
+		"NUON_TERRAFORM": os.Getenv("NUON_TERRAFORM"), "TZ": "UTC", "USER": "vera",
+	} {
+		e.Setenv(k, v)
+	}
+	e.Defer(func() { _ = s.stop() }) // a story that broke off leaves nothing running either
+	return nil
+}
+
+// step names what comes next and says how long the step before it took.
+func (s *teller) step(ts *testscript.TestScript, _ bool, args []string) {
+	s.finish()
+	s.title, s.began = args[0], time.Now()
+	fmt.Fprintf(s.loud, "\n\033[1m━━ %s\033[0m\n", s.title)
+	ts.Logf("━━ %s", s.title)
+}
+
+// finish says how long the step took.
+func (s *teller) finish() {
+	if s.title != "" {
+		fmt.Fprintf(s.loud, "\033[2m   (%s)\033[0m\n", time.Since(s.began).Round(10*time.Millisecond))
+	}
+}
+
+// nuon runs the command line tool and shows what it prints.
+func (s *teller) nuon(ts *testscript.TestScript, neg bool, args []string) {
+	fmt.Fprintf(s.loud, "\n\033[36m$ nuon %s\033[0m\n", shellWords(args))
+	err := s.run(ts, args)
+	s.show(ts)
+	if (err != nil) != neg {
+		ts.Fatalf("nuon %s: %v", shellWords(args), err)
+	}
+}
+
+func (s *teller) run(ts *testscript.TestScript, args []string) error {
+	err := ts.Exec("nuon", args...)
+	s.said.WriteString(ts.ReadFile("stdout") + ts.ReadFile("stderr"))
+	return err
+}
+
+func (s *teller) show(ts *testscript.TestScript) {
+	for _, name := range []string{"stdout", "stderr"} {
+		for line := range strings.Lines(ts.ReadFile(name)) {
+			fmt.Fprintf(s.loud, "  %s", line)
+		}
+	}
+}
+
+func shellWords(args []string) string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		if out[i] = a; strings.ContainsAny(a, " '\"…") {
+			out[i] = "'" + a + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// between is the pause between two looks of until.
+const between = 200 * time.Millisecond
+
+// until repeats a nuon command (or another of this story) until its output matches: until 30s 'regexp' nuon ….
+func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	pattern := regexp.MustCompile("(?m)" + args[1])
+	deadline := time.Now().Add(limit)
+	for {
+		var out string
+		if args[2] == "nuon" {
+			_ = s.run(ts, args[3:]) // what it printed is what counts; it may fail for a while
+			out = ts.ReadFile("stdout")
+		} else {
+			out = strings.Join(children(args[3]), "\n")
+		}
+		if pattern.MatchString(out) {
+			break
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("after %s, %q is still not in the output of %s:\n%s\n%s", limit, args[1], shellWords(args[2:]), out, s.tail())
+		}
+		s.pause(ts)
+	}
+	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m   \033[2m(until %s)\033[0m\n", shellWords(args[2:]), args[1])
+	if args[2] == "nuon" && !strings.HasPrefix(args[3], "review") {
+		s.show(ts)
+	}
+}
+
+// pause waits a moment, or fails the story at once when the system has gone.
+func (s *teller) pause(ts *testscript.TestScript) {
+	select {
+	case err := <-s.ended:
+		s.ended <- err
+		ts.Fatalf("nuon dev has ended: %v\n%s", err, s.tail())
+	case <-time.After(between):
+	}
+}
+
+// tail is the end of the system's log.
+func (s *teller) tail() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.log.Bytes()
+	return string(b[max(0, len(b)-6000):])
+}
+
+// Write takes the system's log.
+func (s *teller) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(b)
+}
+
+// devCmd starts and stops `nuon dev`.
+func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
+	if args[0] == "stop" {
+		ts.Check(s.stop())
+		if left := children(ts.Getenv("WORK")); len(left) > 0 {
+			ts.Fatalf("left running: %s", strings.Join(left, "\n"))
+		}
+		s.finish()
+		s.title = ""
+		return
+	}
+	work := ts.Getenv("WORK")
+	ready := filepath.Join(work, "ready.json")
+	s.dev = exec.CommandContext(context.Background(), filepath.Join(s.bin, "nuon"), "dev", "--data-dir", filepath.Join(work, "dev"),
+		"--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0",
+		"--allow-file-remotes", work, "--poll", "500ms", "--ready-file", ready)
+	s.dev.Dir, s.dev.Stdout, s.dev.Stderr = work, s, s
+	s.dev.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH", "NUON_TERRAFORM", "TZ", "NO_COLOR", "USER"} {
+		s.dev.Env = append(s.dev.Env, name+"="+ts.Getenv(name))
+	}
+	for _, name := range []string{"NUON_POSTGRES_BIN", "DATABASE_URL", "TMPDIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			s.dev.Env = append(s.dev.Env, name+"="+v)
+		}
+	}
+	ts.Check(s.dev.Start())
+	dev, ended := s.dev, make(chan error, 1)
+	s.ended = ended
+	go func() { ended <- dev.Wait() }()
+	fmt.Fprintf(s.loud, "\n\033[36m$ nuon dev\033[0m\n")
+	for deadline := time.Now().Add(2 * time.Minute); ; s.pause(ts) {
+		if b, err := os.ReadFile(ready); err == nil {
+			fmt.Fprintf(s.loud, "  %s\n", strings.TrimSpace(string(b)))
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("nuon dev is not ready\n%s", s.tail())
+		}
+	}
+}
+
+// stop asks `nuon dev` to end as Ctrl-C does.
+func (s *teller) stop() error {
+	if s.dev == nil {
+		return nil
+	}
+	dev := s.dev
+	s.dev = nil
+	if err := dev.Process.Signal(os.Interrupt); err != nil {
+		return fmt.Errorf("stop nuon dev: %w", err)
+	}
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			return fmt.Errorf("nuon dev: %w\n%s", err, s.tail())
+		}
+		return nil
+	case <-time.After(90 * time.Second):
+		_ = syscall.Kill(-dev.Process.Pid, syscall.SIGKILL)
+		return errors.New("nuon dev does not stop\n" + s.tail())
+	}
+}
+
+// origin makes a bare repository with an example of this repository in it, and a work tree beside it.
+func (s *teller) origin(ts *testscript.TestScript, _ bool, args []string) {
+	repo, bare := ts.Getenv("REPO"), ts.Getenv("ORIGIN")
+	to := filepath.Join(repo, "examples", args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(to), 0o755))
+	ts.Check(os.CopyFS(to, os.DirFS(filepath.Join(s.repo, "examples", args[0]))))
+	// The story itself is not part of the app; it names the secret that it plants.
+	stories, err := filepath.Glob(filepath.Join(to, "story*.txtar"))
+	ts.Check(err)
+	for _, f := range stories {
+		ts.Check(os.Remove(f))
+	}
+	ts.Check(os.WriteFile(filepath.Join(repo, "README.md"), []byte("# A vendor's repository\n"), 0o644))
+	ts.Check(ts.Exec("git", "init", "-q", "--bare", "-b", "main", bare))
+	ts.Check(ts.Chdir(repo))
+	ts.Check(ts.Exec("git", "init", "-q", "-b", "main"))
+	ts.Check(ts.Exec("git", "remote", "add", "origin", bare))
+	s.push(ts, "Package the app")
+}
+
+// commit commits everything and pushes it.
+func (s *teller) commit(ts *testscript.TestScript, _ bool, args []string) { s.push(ts, args[0]) }
+
+func (s *teller) push(ts *testscript.TestScript, message string) {
+	ts.Check(ts.Exec("git", "add", "-A"))
+	ts.Check(ts.Exec("git", "commit", "-q", "-m", message))
+	ts.Check(ts.Exec("git", "push", "-q", "-u", "origin", "main"))
+	ts.Check(ts.Exec("git", "show", "--stat", "--format=%h %s", "HEAD"))
+	fmt.Fprintf(s.loud, "\n\033[36m$ git commit -am '%s' && git push\033[0m\n", message)
+	s.show(ts)
+}
+
+// appendCmd adds a line to a file: append FILE LINE.
+func appendCmd(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o644))
+}
+
+// replaceCmd replaces text that must be in a file: replace FILE OLD NEW.
+func replaceCmd(ts *testscript.TestScript, _ bool, args []string) {
+	old := ts.ReadFile(args[0])
+	if !strings.Contains(old, args[1]) {
+		ts.Fatalf("%s does not contain %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(old, args[1], args[2])), 0o644))
+}
+
+// settle approves whatever an install asks for, until it is current (or as named): settle 90s acme [gone].
+func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
+	limit, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	install, status := args[1], "current"
+	if len(args) > 2 {
+		status = args[2]
+	}
+	reached := regexp.MustCompile(`(?m)^` + install + `\t[^\t]*\t[^\t]*\t` + status + `\t`)
+	for deadline := time.Now().Add(limit); ; s.pause(ts) {
+		if err := s.run(ts, []string{"installs", "list"}); err == nil && reached.MatchString(ts.ReadFile("stdout")) {
+			s.show(ts)
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("after %s, %s is not %s:\n%s\n%s", limit, install, status, ts.ReadFile("stdout"), s.tail())
+		}
+		ts.Check(s.run(ts, []string{"review", "--install", install, "-o", "name"}))
+		for _, approval := range strings.Fields(ts.ReadFile("stdout")) {
+			ts.Check(s.run(ts, []string{"approve", approval}))
+			fmt.Fprintf(s.loud, "\033[36m$ nuon approve %s\033[0m   %s", approval, ts.ReadFile("stdout"))
+		}
+	}
+}
+
+// killRunner sends SIGKILL to a runner of `nuon dev`, and to nothing else: kill-runner local.
+func (s *teller) killRunner(ts *testscript.TestScript, _ bool, args []string) {
+	for pid, line := range processes() {
+		if strings.Contains(line, "runnerd run") && strings.Contains(line, ts.Getenv("WORK")) && strings.Contains(line, "--name "+args[0]) {
+			fmt.Fprintf(s.loud, "\n\033[36m$ kill -9 %d\033[0m   \033[2m(%s)\033[0m\n", pid, args[0]+" runner")
+			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+			return
+		}
+	}
+	ts.Fatalf("there is no runner %s", args[0])
+}
+
+// processes fails unless a process with this word in its command line runs (or, negated, none does).
+func (s *teller) processes(ts *testscript.TestScript, neg bool, args []string) {
+	if found := children(args[0]); (len(found) == 0) != neg {
+		ts.Fatalf("processes with %q: %v", args[0], found)
+	}
+}
+
+// children are the command lines that hold a word.
+func children(word string) []string {
+	var found []string
+	for pid, line := range processes() {
+		if pid != os.Getpid() && strings.Contains(line, word) {
+			found = append(found, strconv.Itoa(pid)+" "+line)
+		}
+	}
+	return found
+}
+
+// processes are the command lines of all processes, by pid.
+func processes() map[int]string {
+	all := map[int]string{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is well formed
+	for _, d := range dirs {
+		b, err := os.ReadFile(d)
+		if err != nil || len(b) == 0 {
+			continue // it ended meanwhile, or belongs to the kernel
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(d))) // the pattern asks for digits
+		all[pid] = strings.ReplaceAll(strings.TrimSuffix(string(b), "\x00"), "\x00", " ")
+	}
+	return all
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func main() {
+	bin := flag.String("bin", "bin", "directory of nuon, reconciler and runnerd")
+	keep := flag.Bool("keep", false, "leave the system running at the end, until Ctrl-C")
+	flag.Parse()
+	if err := demo(*bin, *keep); err != nil {
+		fmt.Fprintln(os.Stderr, "\ndemo:", err)
+		os.Exit(1)
+	}
+}
+
+// demo tells the story of examples/hello on this terminal.
+func demo(bin string, keep bool) error {
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return err
+	}
+	repo, err := root()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "nuon-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	began := time.Now()
+	story := &teller{bin: bin, repo: repo, loud: os.Stdout}
+	file := filepath.Join(repo, "examples", "hello", "story.txtar")
+	if keep {
+		if file, err = withoutTeardown(file, dir); err != nil {
+			return err
+		}
+	}
+	p := story.params([]string{file}, dir)
+	p.Cmds["leave-running"] = story.leaveRunning
+	t := &person{log: os.Stderr}
+	t.run(func() { testscript.RunT(t, p) })
+	if t.failed {
+		return errors.New("the story broke off")
+	}
+	fmt.Printf("\n\033[1mDone in %s; nothing is left behind.\033[0m\n", time.Since(began).Round(time.Second))
+	return nil
+}
+
+// withoutTeardown makes a story in dir that waits for Ctrl-C where the given one begins its teardown.
+func withoutTeardown(file, dir string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	before, _, found := strings.Cut(string(b), "step 'Teardown")
+	if !found {
+		return "", fmt.Errorf("%s has no teardown", file)
+	}
+	kept := filepath.Join(dir, "kept.txtar")
+	return kept, os.WriteFile(kept, []byte(before+"step 'It is yours'\nleave-running\nstep 'Stop'\ndev stop\n"), 0o600)
+}
+
+// leaveRunning tells how to get at the system that runs, and waits for Ctrl-C.
+func (s *teller) leaveRunning(ts *testscript.TestScript, _ bool, _ []string) {
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	defer signal.Stop(interrupted)
+	fmt.Fprintf(s.loud, "\nThe system goes on running. In another shell:\n\n  export NUON_CONFIG=%s PATH=%s:$PATH\n  nuon installs list\n\nThe vendor's repository is %s. Ctrl-C here stops everything and removes it.\n",
+		ts.Getenv("NUON_CONFIG"), s.bin, ts.Getenv("REPO"))
+	<-interrupted
+}
+
+// root is the root of this repository's work tree.
+func root() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the repository (run this with `make demo`): %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// person is a testscript.T for somebody who watches.
+type person struct {
+	log    io.Writer
+	failed bool
+}
+
+// errStop leaves a story that failed or was skipped.
+var errStop = errors.New("stop")
+
+func (p *person) run(f func()) {
+	defer func() {
+		if r := recover(); r != nil && r != errStop { //nolint:errorlint // a panic's value, not a returned error
+			panic(r)
+		}
+	}()
+	f()
+}
+
+// Skip leaves the story; a demo that was not told has failed.
+func (p *person) Skip(args ...any) { p.Fatal(args...) }
+
+// Fatal says why the story broke off, and leaves it.
+func (p *person) Fatal(args ...any) {
+	p.Log(args...)
+	p.FailNow()
+}
+
+// FailNow leaves the story.
+func (p *person) FailNow() {
+	p.failed = true
+	panic(errStop)
+}
+
+// Parallel does nothing: there is one story.
+func (p *person) Parallel() {}
+
+// Log shows testscript's own transcript, which a demo needs only when it failed.
+func (p *person) Log(args ...any) {
+	text := fmt.Sprint(args...)
+	if strings.Contains(text, "FAIL") {
+		fmt.Fprintln(p.log, text)
+	}
+}
+
+// Run tells one story.
+func (p *person) Run(_ string, f func(testscript.T)) { p.run(func() { f(p) }) }
+
+// Verbose asks testscript for no transcript of what went well.
+func (p *person) Verbose() bool { return false }

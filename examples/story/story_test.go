@@ -1,0 +1,57 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestStories tells every example's story with programs built from this tree.
+func TestStories(t *testing.T) {
+	repo, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := programs(t, repo)
+	stories, err := filepath.Glob(filepath.Join(repo, "examples", "*", "story*.txtar"))
+	if err != nil || len(stories) == 0 {
+		t.Fatalf("no stories in %s: %v", repo, err)
+	}
+	for _, file := range stories {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			dir := t.TempDir()
+			// The user that runs Postgres passes through here when the test is run by root.
+			for d := dir; d != filepath.Dir(filepath.Dir(os.TempDir()+"/x")); d = filepath.Dir(d) {
+				if err := os.Chmod(d, 0o755); err != nil {
+					break
+				}
+			}
+			story := &teller{bin: bin, repo: repo, loud: io.Discard}
+			testscript.Run(t, story.params([]string{file}, dir))
+		})
+	}
+}
+
+// programs is the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just built them, else one in which they are
+// built now.
+func programs(t testing.TB, repo string) string {
+	t.Helper()
+	if bin := os.Getenv("NUON_BIN"); filepath.IsAbs(bin) {
+		return bin
+	} else if bin != "" {
+		t.Fatalf("NUON_BIN is %s; name the directory of the programs by its absolute path", bin)
+	}
+	bin := t.TempDir()
+	for name, dir := range map[string]string{"nuon": "./cli", "reconciler": "./reconciler", "runnerd": "./runnerd"} {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(bin, name), dir)
+		cmd.Dir, cmd.Env = repo, append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", name, err, out)
+		}
+	}
+	return bin
+}

@@ -1,0 +1,108 @@
+package module
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
+)
+
+// Settle does for a job whose processes are all gone what the job itself does at
+// its end, should it have been killed before: a last state that Terraform left in
+// the workplace goes, sealed, into the attempt's spool, and the workplace with its
+// rendered secrets is removed. root is the runner's directory and keyFile that of
+// the install key. The sentences are for the job's log. An error is one of the
+// disk, and Settle can be called again; there is nothing left to do when the job
+// ended by itself.
+func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
+	component := spec.Plan.Module.InstallComponent
+	if spec.Kind == api.JobSpecKindApply {
+		component = spec.Apply.Module.InstallComponent
+	}
+	place, err := workplaceOf(root, component)
+	if err != nil {
+		return nil, nil //nolint:nilerr // no job of a module, or one that was refused for this
+	}
+	if _, err := os.Lstat(place.root); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	lock, err := spool.TakeLock(place.lock())
+	if errors.Is(err, spool.ErrHeld) {
+		return nil, nil // another job works there, and has emptied it before
+	}
+	if err != nil {
+		return nil, err
+	}
+	place.free = func() { _ = lock.Close() }
+	if !place.isOf(spec) {
+		place.free()
+		return nil, nil
+	}
+	said, err = place.salvage(root, keyFile, attempt, spec)
+	if err != nil {
+		place.free()
+		return said, err
+	}
+	return said, place.leave()
+}
+
+// isOf tells whether that attempt was the last to work here; a workplace without
+// a note is anybody's, because nothing was put into it yet.
+func (w *workplace) isOf(spec api.JobSpec) bool {
+	content, err := readBounded(w.useFile(), 1<<10)
+	if err != nil || json.Unmarshal(content, &w.use) != nil || !fs.ValidPath(w.use.Module) {
+		return true
+	}
+	w.module = w.use.Module
+	return w.use.Job == spec.Job && w.use.Attempt == spec.Attempt
+}
+
+// salvage keeps a last state. One that is not whole is kept too, aside, because
+// it may name what was made.
+func (w *workplace) salvage(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+	content, err := w.strayState()
+	if err != nil {
+		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at what exists", err)}, nil
+	}
+	if content == nil {
+		return nil, nil
+	}
+	key, err := seal.LoadIdentity(keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("seal the state that Terraform left: %w", err)
+	}
+	kept, err := state.Sealed(content, key, spec.Apply.Module.InstallComponent)
+	if err != nil {
+		return w.setAside(content, key, root, spec)
+	}
+	if err := attempt.AppendState(kept); err != nil {
+		return nil, err
+	}
+	return []string{"the job was killed before it could hand over Terraform's last state; it was found, and is kept"}, nil
+}
+
+func (w *workplace) setAside(content []byte, key seal.Identity, root string, spec api.JobSpec) ([]string, error) {
+	closed, err := key.Recipient().Seal(content)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(closed)
+	if err != nil {
+		return nil, err
+	}
+	aside := filepath.Join(root, "refused", fmt.Sprintf("%s.%d-%s", spec.Job, spec.Attempt, erroredState))
+	if err := os.MkdirAll(filepath.Dir(aside), 0o700); err != nil {
+		return nil, err
+	}
+	if err := spool.WriteFile(aside, encoded); err != nil {
+		return nil, err
+	}
+	return []string{"Terraform was killed while it wrote its last state, which is not whole; the runner keeps it, sealed, in its directory refused/: plan again, and look at what exists"}, nil
+}
