@@ -45,14 +45,7 @@ func newRoot() *cobra.Command {
 // everybody on the machine could read it.
 const varToken = "NUON_REGISTRATION_TOKEN"
 
-func newRun() *cobra.Command {
-	options := runner.Options{Version: version.Number, Settle: func(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
-		return module.Settle(root, runner.KeyFile(root), attempt, spec)
-	}}
-	command := &cobra.Command{
-		Use:   "run",
-		Short: "Lease jobs and run them, until stopped",
-		Long: `Lease jobs and run them, until stopped.
+const runHelp = `Lease jobs and run them, until stopped.
 
 The first start registers this runner with the token in ` + varToken + `, and makes
 its install key in <dir>/install.key. That key opens the install's secrets and
@@ -82,12 +75,22 @@ AZURE_*, ARM_*, GOOGLE_*, CLOUDSDK_*, KUBE_*, KUBERNETES_SERVICE_*, KUBECONFIG,
 GCE_METADATA_HOST, IDENTITY_* and MSI_*. Any other has to be named with
 --pass-env. Credentials among them, and all that --pass-env names, are masked in
 logs. A plan goes stale when the account, project, region or cluster that these
-variables choose is another one at its apply.`,
-		Args: cobra.NoArgs,
+variables choose is another one at its apply.`
+
+func newRun() *cobra.Command {
+	options := runner.Options{Version: version.Number, Settle: settle}
+	command := &cobra.Command{
+		Use:   "run",
+		Short: "Lease jobs and run them, until stopped",
+		Long:  runHelp,
+		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			options.Token = seal.NewSecret([]byte(os.Getenv(varToken)))
 			if err := os.Unsetenv(varToken); err != nil {
 				return fmt.Errorf("take %s out of the environment: %w", varToken, err)
+			}
+			if err := withoutCores(); err != nil {
+				return err
 			}
 			options.Log = slog.New(slog.NewTextHandler(command.ErrOrStderr(), nil))
 			if options.Name != "" {
@@ -112,6 +115,19 @@ variables choose is another one at its apply.`,
 	command.MarkFlagsRequiredTogether("url", "dir")
 	command.MarkFlagsOneRequired("url", "dir")
 	return command
+}
+
+func settle(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+	return module.Settle(root, runner.KeyFile(root), attempt, spec)
+}
+
+// withoutCores keeps the memory of a crashed process, which holds secrets, from
+// the disk: this process's, and that of all that it starts.
+func withoutCores() error {
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("switch core files off: %w", err)
+	}
+	return nil
 }
 
 // untilStopped gives a context that ends with the first signal to stop, and a

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ func TestCommandLine(t *testing.T) {
 		"nothing":        {[]string{"run"}, "url"},
 		"no token":       {[]string{"run", "--url", "http://127.0.0.1:1", "--dir", t.TempDir()}, "NUON_REGISTRATION_TOKEN"},
 		"job by hand":    {[]string{"job"}, "started by runnerd run"},
+		"own variable":   {[]string{"run", "--url", "http://127.0.0.1:1", "--dir", t.TempDir(), "--pass-env", "TF_LOG"}, "--pass-env: TF_LOG cannot be passed on"},
 		"too many words": {[]string{"run", "x"}, "unknown command"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,6 +44,16 @@ func TestABadURLIsSaidAtOnce(t *testing.T) {
 	root.SetArgs([]string{"run", "--url", "127.0.0.1:7111", "--dir", t.TempDir()})
 	if err := root.Execute(); err == nil || !strings.Contains(err.Error(), "https://host:port") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoCoreFiles(t *testing.T) {
+	if err := withoutCores(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("sh", "-c", "ulimit -c; ulimit -Hc").Output()
+	if err != nil || string(out) != "0\n0\n" {
+		t.Errorf("what this process starts may leave cores: %q %v", out, err)
 	}
 }
 

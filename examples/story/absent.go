@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -71,12 +70,12 @@ func searchFiles(dir string, holds func([]byte) bool) (n int, err error) {
 
 // searchRows reads every row of every table of the system's database.
 func searchRows(dir string, holds func([]byte) bool) (n int, err error) {
-	sockets, err := filepath.Glob(filepath.Join(dir, "postgres", "*", ".s.PGSQL.*"))
-	if err != nil || len(sockets) == 0 {
-		return 0, fmt.Errorf("find the database's socket below %s (%d there): %w", dir, len(sockets), errors.Join(err, fs.ErrNotExist))
+	dsn, err := database(dir)
+	if err != nil {
+		return 0, err
 	}
 	ctx := context.Background()
-	c, err := pgx.Connect(ctx, "host="+filepath.Dir(sockets[0])+" user=nuon dbname=postgres sslmode=disable")
+	c, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return 0, err
 	}

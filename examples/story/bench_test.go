@@ -504,11 +504,11 @@ func (s *system) state() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := filepath.Glob(filepath.Join(data, "postgres", "*", ".s.PGSQL.*"))
-	if err != nil || len(sockets) == 0 {
-		return nil, fmt.Errorf("find the database's socket below %s (%d there): %w", data, len(sockets), errors.Join(err, fs.ErrNotExist))
+	dsn, err := database(data)
+	if err != nil {
+		return nil, err
 	}
-	c, err := pgx.Connect(s.ctx, "host="+filepath.Dir(sockets[0])+" user=nuon dbname=postgres sslmode=disable")
+	c, err := pgx.Connect(s.ctx, dsn)
 	if err != nil {
 		return nil, err
 	}

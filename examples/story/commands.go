@@ -45,6 +45,7 @@ func (s *teller) params(files []string, root string) testscript.Params {
 			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
 			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
 			"processes": s.processes, "absent": s.absent,
+			"code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "terminal": s.terminal,
 		},
 	}
 }

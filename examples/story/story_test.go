@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,7 +23,9 @@ func TestStories(t *testing.T) {
 		t.Fatalf("no stories in %s: %v", repo, err)
 	}
 	for _, file := range stories {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+		// The name becomes that of a directory in which repositories lie, so it must be one that a URL can hold.
+		name := filepath.Base(filepath.Dir(file)) + "-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			// The user that runs Postgres passes through here when the test is run by root.
 			for d := dir; d != filepath.Dir(filepath.Dir(os.TempDir()+"/x")); d = filepath.Dir(d) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"net/url"
 )
 
 // formsOf gives the texts in which a value of MinLength bytes or more may show.
@@ -12,6 +13,8 @@ func formsOf(value []byte) []string {
 	for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		forms = append(forms, base64Forms(alphabet, value)...)
 	}
+	// A password in an address, such as that of a database.
+	forms = append(forms, url.QueryEscape(string(value)), url.PathEscape(string(value)))
 	return append(forms, jsonForms(value)...)
 }
 

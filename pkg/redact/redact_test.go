@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,8 @@ func TestForms(t *testing.T) {
 		"json":              {`{"a":` + string(escaped) + `}`, `{"a":"(sensitive)"}`},
 		"json in json":      {`{"a":` + string(twice) + `}`, `{"a":"(sensitive)"}`},
 		"json without html": {`x` + strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(inner) + `x`, `x(sensitive)x`},
+		"url query":         {"x=" + url.QueryEscape(secret) + "&", "x=(sensitive)&"},
+		"url path":          {"/" + url.PathEscape(secret) + "/", "/(sensitive)/"},
 		"base64":            {base64.StdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
 		"base64 raw":        {base64.RawStdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
 		"base64 url":        {base64.URLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},

@@ -29,8 +29,8 @@ type Set struct {
 }
 
 // Add makes secret known, as it is, in base64 (both alphabets, with and without
-// padding, wherever it lies in what was encoded) and escaped as in JSON (once
-// and twice). Of a secret with several lines, lines of 16 bytes and more count
+// padding, wherever it lies in what was encoded), escaped as in a URL, and escaped
+// as in JSON (once and twice). Of a secret with several lines, lines of 16 bytes and more count
 // by themselves too. It reports whether the secret is looked for from now on:
 // false for one shorter than MinLength.
 func (s *Set) Add(secret []byte) bool {

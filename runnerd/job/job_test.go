@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -223,6 +226,37 @@ func TestUnlockWithoutContact(t *testing.T) {
 	files, err := attempt.States()
 	if !attempt.UnlockAsked() || err != nil || len(files) != 1 {
 		t.Errorf("asked: %v, states: %v %v", attempt.UnlockAsked(), files, err)
+	}
+}
+
+// A state that has no room on the disk arrives after those that had.
+func TestDeliverState(t *testing.T) {
+	var mutex sync.Mutex
+	var serials []int64
+	remote, _ := remoteOf(t, func(w http.ResponseWriter, r *http.Request) {
+		var state api.State
+		if err := json.NewDecoder(r.Body).Decode(&state); err != nil {
+			t.Error(err)
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		serials = append(serials, state.Serial)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	if err := remote.SpoolState(api.State{Serial: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop() // also for a job that was cancelled
+	if err := remote.DeliverState(ended, api.State{Serial: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(serials, []int64{1, 2}) {
+		t.Errorf("came: %v", serials)
+	}
+	away, _ := remoteOf(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if err := away.DeliverState(t.Context(), api.State{Serial: 3}); err == nil {
+		t.Error("a state that did not arrive is said to have")
 	}
 }
 

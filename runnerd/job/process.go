@@ -52,6 +52,10 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	result := run(ctx, &Env{Dir: env.dir, Root: env.root, Log: log, Redact: secrets, Timing: at}, env, handlers)
 	result.Error = secrets.String(result.Error)
 	closeLog()
+	if trouble := log.Trouble(); trouble != nil {
+		// runnerd adds this to the log, should there be room again.
+		fmt.Fprintf(os.Stderr, "lines of this job's log are lost: %v\n", trouble)
+	}
 	return attempt.SaveResult(result)
 }
 

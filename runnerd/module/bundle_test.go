@@ -112,3 +112,41 @@ func TestScreen(t *testing.T) {
 		t.Errorf("%v %q\n%s", shown.applied, shown.errors, log)
 	}
 }
+
+// Of a line that is too long nothing is shown: it may be a state in JSON.
+func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
+	r := newRig(t)
+	shown := &screen{log: r.env(api.JobSpecKindApply).Log}
+	long := strings.Repeat("never-shown ", 1<<20)
+	for range maxScreenLine/len(long) + 2 {
+		if _, err := shown.Write([]byte(long)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(shown.held) > maxScreenLine {
+		t.Errorf("it holds %d bytes", len(shown.held))
+	}
+	if _, err := shown.Write([]byte("never-shown\n{\"@message\":\"Emergency state dump\",\"state\":{\"version\":4}}\nafter\n")); err != nil {
+		t.Fatal(err)
+	}
+	if log := r.log.String(); strings.Contains(log, "never-shown") || !strings.Contains(log, "left out") || !strings.Contains(log, "after") {
+		t.Errorf("%.2000s", log)
+	}
+	if string(shown.state) != `{"version":4}` {
+		t.Errorf("the state that Terraform printed is %q", shown.state)
+	}
+}
+
+func TestBounded(t *testing.T) {
+	kept := &bounded{most: 4}
+	for text, fits := range map[string]bool{"12": true, "345": false} {
+		kept.kept.Reset()
+		if _, err := kept.Write([]byte("12")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kept.Write([]byte(text)); (err == nil) != fits || kept.full == fits {
+			t.Errorf("%s: %v", text, err)
+		}
+		kept.full = false
+	}
+}

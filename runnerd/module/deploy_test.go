@@ -206,7 +206,7 @@ func TestStale(t *testing.T) {
 	t.Run("another account", func(t *testing.T) {
 		t.Setenv("AWS_PROFILE", "production")
 		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
-		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "started with another AWS_PROFILE") {
+		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "another AWS_PROFILE in its environment") {
 			t.Fatal(result, err)
 		}
 	})

@@ -1,16 +1,14 @@
 package module
 
 import (
-	"bytes"
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 // groups remembers the process groups of what this process has started, at the
@@ -67,33 +65,14 @@ func (g *groups) kill(why string) {
 
 // leadingChildren lists the children of this process that lead a process group.
 // Where there is no /proc it finds none.
-func leadingChildren() []int {
-	var found []int
-	names, err := filepath.Glob("/proc/[0-9]*/stat")
+func leadingChildren() (found []int) {
+	all, err := spool.Processes()
 	if err != nil {
 		return nil
 	}
-	for _, name := range names {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		// pid (name) state ppid pgrp …; the name may hold spaces and brackets.
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		end := bytes.LastIndexByte(content, ')')
-		if err != nil || end < 0 {
-			continue
-		}
-		fields := bytes.Fields(content[end+1:])
-		if len(fields) < 3 {
-			continue
-		}
-		parent, err := strconv.Atoi(string(fields[1]))
-		if err != nil || parent != os.Getpid() {
-			continue
-		}
-		if group, err := strconv.Atoi(string(fields[2])); err == nil && group == pid {
-			found = append(found, group)
+	for pid, stat := range all {
+		if stat.Parent == os.Getpid() && stat.Group == pid {
+			found = append(found, pid)
 		}
 	}
 	return found

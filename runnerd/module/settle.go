@@ -45,7 +45,7 @@ func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said
 		place.free()
 		return nil, nil
 	}
-	said, err = place.salvage(root, keyFile, attempt, spec)
+	said, err = place.salvage(root, keyFile, component, attempt, spec)
 	if err != nil {
 		place.free()
 		return said, err
@@ -66,10 +66,13 @@ func (w *workplace) isOf(spec api.JobSpec) bool {
 
 // salvage keeps a last state. One that is not whole is kept too, aside, because
 // it may name what was made.
-func (w *workplace) salvage(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+func (w *workplace) salvage(root, keyFile, component string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
 	content, err := w.strayState()
 	if err != nil {
 		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at what exists", err)}, nil
+	}
+	if content == nil && spec.Kind == api.JobSpecKindApply {
+		return []string{"the job was killed; what Terraform made since it last wrote its state is in no state: look at what exists before the next plan is approved"}, nil
 	}
 	if content == nil {
 		return nil, nil
@@ -78,7 +81,7 @@ func (w *workplace) salvage(root, keyFile string, attempt spool.Attempt, spec ap
 	if err != nil {
 		return nil, fmt.Errorf("seal the state that Terraform left: %w", err)
 	}
-	kept, err := state.Sealed(content, key, spec.Apply.Module.InstallComponent)
+	kept, err := state.Sealed(content, key, component)
 	if err != nil {
 		return w.setAside(content, key, root, spec)
 	}

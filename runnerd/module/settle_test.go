@@ -62,7 +62,7 @@ func TestSettle(t *testing.T) {
 		last, said string
 		states     int
 	}{
-		"nothing but secrets":    {},
+		"nothing but secrets":    {said: "look at what exists"},
 		"a last state":           {last: whole, said: "it was found, and is kept", states: 1},
 		"a state that is broken": {last: whole[:60], said: "directory refused/"},
 	} {

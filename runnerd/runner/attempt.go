@@ -28,6 +28,8 @@ type attempt struct {
 	cancelOnce sync.Once
 	// exited is closed when the process that this runnerd started has ended; nil for one that was adopted.
 	exited <-chan struct{}
+	// began is when the process was started, by the steady clock; only for watch.
+	began time.Time
 	// concluded is closed when the process is gone and the result is known.
 	concluded chan struct{}
 	// gone is closed when nothing is left to do here.
@@ -195,9 +197,4 @@ func (a *attempt) setToken(token string) error {
 	defer a.mutex.Unlock()
 	a.record = record
 	return nil
-}
-
-// grace gives when an ending that was begun turns from asking to killing.
-func (a *attempt) grace(ending spool.Ending) time.Time {
-	return ending.Since.Add(a.runner.Timing.JobGrace)
 }

@@ -96,3 +96,49 @@ func parentOf(t *testing.T, pid int) int {
 	}
 	return stat.Parent
 }
+
+// The machine's clock may be set while a job runs.
+func TestTheLimitHasASteadyClock(t *testing.T) {
+	for name, test := range map[string]struct {
+		started time.Duration // ago
+		over    bool
+	}{
+		"just now":   {0, false},
+		"long ago":   {time.Hour, true},
+		"in an hour": {-time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &attempt{dir: spool.Attempt{Dir: t.TempDir()}}
+			if err := a.dir.MarkStarted(time.Now().Add(-test.started)); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.dir.SaveSpec(api.JobSpec{TimeoutSeconds: 60}); err != nil {
+				t.Fatal(err)
+			}
+			if over, err := a.timeIsOver(); over != test.over || err != nil {
+				t.Errorf("over: %v %v", over, err)
+			}
+			if until := time.Since(a.began); until < 0 {
+				t.Errorf("it began in %v", -until)
+			}
+			// A clock that is put forward makes what is on disk look old.
+			if err := a.dir.MarkStarted(time.Now().Add(-2 * time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			if over, err := a.timeIsOver(); over != test.over || err != nil {
+				t.Errorf("after the clock was set: %v %v", over, err)
+			}
+		})
+	}
+}
+
+func TestIsOpenLine(t *testing.T) {
+	for base, open := range map[string]bool{
+		"https://nuon.example": false, "http://127.0.0.1:7111": false, "http://[::1]:7111": false, "http://localhost:1": false,
+		"http://nuon.example": true, "http://10.0.0.1:7111": true,
+	} {
+		if isOpenLine(base) != open {
+			t.Errorf("%s: %v", base, !open)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
@@ -49,7 +48,7 @@ func membersOf(leader spool.Process) ([]spool.Stat, error) {
 	if leader.PID <= 1 || leader.PID == os.Getpid() || leader.Boot != spool.Boot() {
 		return nil, nil // before a reboot, or never
 	}
-	all, err := everyProcess()
+	all, err := spool.Processes()
 	if err != nil {
 		return nil, err
 	}
@@ -78,29 +77,6 @@ func membersOf(leader spool.Process) ([]spool.Stat, error) {
 		}
 	}
 	return members, nil
-}
-
-func everyProcess() (map[int]spool.Stat, error) {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	defer func() { _ = proc.Close() }()
-	names, err := proc.Readdirnames(-1)
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	all := map[int]spool.Stat{}
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		if stat, err := spool.ReadStat(pid); err == nil { // else it has just ended
-			all[pid] = stat
-		}
-	}
-	return all, nil
 }
 
 // killOne kills that very process: os.FindProcess holds on to it where the kernel

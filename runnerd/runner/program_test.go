@@ -109,6 +109,17 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		go func() { panic("with hunter2-hunter2") }()
 		<-ctx.Done()
 		return api.JobResult{}, ctx.Err()
+	case "rendered secrets":
+		work, err := env.Work()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(work, "script"), []byte("planted"), 0o600)
+		}
+		if err != nil {
+			return api.JobResult{}, err
+		}
+		env.Log.Info("waiting")
+		<-ctx.Done()
+		return api.JobResult{}, ctx.Err()
 	case "leave a process behind":
 		return succeeded(), sleeper(env, "left.pid")
 	case "environment":

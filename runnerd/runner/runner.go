@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -123,8 +125,26 @@ func Run(ctx context.Context, options Options) error {
 	if err := r.connect(identity); err != nil {
 		return err
 	}
+	for _, name := range r.PassEnv {
+		if _, set := os.LookupEnv(name); !set {
+			r.log.Warn("--pass-env names a variable that is not set here; jobs will not see it", "variable", name)
+		}
+	}
+	if isOpenLine(r.URL) {
+		r.log.Warn("the line to the control plane is not encrypted, and this runner's key can be read on the way; use https", "url", r.URL)
+	}
 	r.log.Info("the runner works", "runner", identity.RunnerID, "name", identity.Name, "kind", identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
 	return r.work(ctx)
+}
+
+// isOpenLine tells whether others can listen: plain HTTP that leaves the machine.
+func isOpenLine(base string) bool {
+	parsed, err := url.Parse(base)
+	if err != nil || parsed.Scheme != "http" || parsed.Hostname() == "localhost" {
+		return false
+	}
+	address := net.ParseIP(parsed.Hostname())
+	return address == nil || !address.IsLoopback()
 }
 
 // claimDirectory makes the directory, and makes sure that no other runnerd uses it.

@@ -492,6 +492,36 @@ func TestKilledJobIsLost(t *testing.T) {
 	isGone(t, dir, "orphan.pid")
 }
 
+// Nothing of a killed job lies about, not even while its result is on the way.
+func TestAfterAKilledJob(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "rendered secrets", nil)
+	settled := make(chan api.JobSpec, 1)
+	work(t, s, dir, func(o *runner.Options) {
+		o.Settle = func(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+			if root != dir {
+				t.Errorf("the runner's directory is said to be %s", root)
+			}
+			if _, err := os.Stat(attempt.WorkDir()); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("its work directory is still there: %v", err)
+			}
+			settled <- spec
+			return []string{"settled"}, nil
+		}
+	})
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the result is there", job.ended)
+	if spec := <-settled; spec.Job != "job_1" || job.result.Status != "lost" {
+		t.Errorf("got %+v, %+v", spec, job.result)
+	}
+	if got := job.messages(); got[len(got)-1] != "settled" {
+		t.Errorf("the log is %q", got)
+	}
+}
+
 func TestASupersededAttemptDelivers(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})

@@ -21,6 +21,7 @@ func (a *attempt) watch(ctx context.Context) error {
 		a.log.Info("adopted a running job")
 	}
 	interrupted, exited := false, a.exited
+	var graceEnds time.Time
 	for {
 		alive, err := a.dir.Alive()
 		if err != nil {
@@ -34,9 +35,12 @@ func (a *attempt) watch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if ends && graceEnds.IsZero() {
+			graceEnds = steady(ending.Since).Add(a.runner.Timing.JobGrace)
+		}
 		switch {
 		case !ends:
-		case ending.Killed || time.Now().After(a.grace(ending)):
+		case ending.Killed || time.Now().After(graceEnds):
 			if err := a.kill(ending); err != nil {
 				return err
 			}
@@ -90,16 +94,23 @@ func (a *attempt) ending() (spool.Ending, bool, error) {
 
 // timeIsOver looks at the limit in the spec, once the job process has it.
 func (a *attempt) timeIsOver() (bool, error) {
-	started, found, err := a.dir.Started()
-	if err != nil || !found {
-		return false, err
+	if a.began.IsZero() {
+		started, found, err := a.dir.Started()
+		if err != nil || !found {
+			return false, err
+		}
+		a.began = steady(started)
 	}
 	spec, found, err := a.dir.Spec()
 	if err != nil || !found || spec.TimeoutSeconds <= 0 {
 		return false, nil //nolint:nilerr // a spec that cannot be read must not keep a cancel from working
 	}
-	return time.Since(started) > time.Duration(spec.TimeoutSeconds)*time.Second, nil
+	return time.Since(a.began) > time.Duration(spec.TimeoutSeconds)*time.Second, nil
 }
+
+// steady gives a time of the disk as one of this process's steady clock: when the
+// machine's clock is set after that, no job is killed for it, and none lives on.
+func steady(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since(wall))) }
 
 // interrupt asks the job process to end; false when it has not said yet which
 // process it is.

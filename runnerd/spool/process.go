@@ -20,3 +20,12 @@ func (a Attempt) Process() (process Process, found bool, err error) {
 	found, err = a.load(processFile, &process)
 	return process, found, err
 }
+
+// Stat is what the kernel says of one process.
+type Stat struct {
+	PID, Parent, Group, Session int
+	// State is the kernel's letter: R, S, D, T, Z …
+	State byte
+	// Start is when it started, in clock ticks since boot.
+	Start uint64
+}

@@ -8,15 +8,6 @@ import (
 	"strings"
 )
 
-// Stat is what the kernel says of one process.
-type Stat struct {
-	PID, Parent, Session int
-	// State is the kernel's letter: R, S, D, T, Z …
-	State byte
-	// Start is when it started, in clock ticks since boot.
-	Start uint64
-}
-
 // ThisProcess gives the calling process.
 func ThisProcess() Process {
 	process := Process{PID: os.Getpid(), Boot: Boot()}
@@ -49,9 +40,34 @@ func ReadStat(pid int) (Stat, error) {
 	}
 	stat := Stat{PID: pid, State: fields[0][0]}
 	stat.Parent, _ = strconv.Atoi(fields[1])
+	stat.Group, _ = strconv.Atoi(fields[2])
 	stat.Session, _ = strconv.Atoi(fields[3])
 	if stat.Start, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
 		return Stat{}, fmt.Errorf("look at process %d: %w", pid, err)
 	}
 	return stat, nil
+}
+
+// Processes gives every process of the machine that can be seen, by its number.
+func Processes() (map[int]Stat, error) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	defer func() { _ = proc.Close() }()
+	names, err := proc.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	all := map[int]Stat{}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if stat, err := ReadStat(pid); err == nil { // else it has just ended
+			all[pid] = stat
+		}
+	}
+	return all, nil
 }

@@ -206,6 +206,17 @@ func TestNextProcessReads(t *testing.T) {
 	if said := stranger.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, key.KeyID()) {
 		t.Fatalf("the key that is needed is not named: %s", said)
 	}
+	forged, err := key.Recipient().Seal([]byte(written(7)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest := remote.states[0]
+	remote.states[0] = api.State{Serial: 7, Lineage: honest.Lineage, Digest: "hmac:" + strings.Repeat("0", 64), Sealed: forged}
+	_, deceived := start(t, Options{Remote: remote, Key: key})
+	if said := deceived.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, "not written by a runner of this install") {
+		t.Fatal(said)
+	}
+	remote.states[0] = honest
 	remote.states[0].Serial = 8
 	_, third := start(t, Options{Remote: remote, Key: key})
 	if said := third.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, "it was changed on the way") {

@@ -104,6 +104,10 @@ func (e *Endpoint) read(ctx context.Context) (Version, error) {
 	if version.Serial != kept.Serial || version.Lineage != kept.Lineage {
 		return Version{}, fmt.Errorf("the control plane calls this state serial %d of %s, but it is serial %d of %s: it was changed on the way; do not apply, look at the audit log", kept.Serial, kept.Lineage, version.Serial, version.Lineage)
 	}
+	if kept.Digest != version.digest(e.options.Key, e.options.Context) {
+		// Anybody can seal to a public key; the hash takes the private one.
+		return Version{}, fmt.Errorf("this state (serial %d) was not written by a runner of this install; do not apply, look at the audit log", kept.Serial)
+	}
 	sensitive(plain.Reveal(), e.options.Learn)
 	e.now = &version
 	return version, nil

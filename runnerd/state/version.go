@@ -86,5 +86,10 @@ func (v Version) sealed(key seal.Identity, context string) (api.State, error) {
 	if err != nil {
 		return api.State{}, fmt.Errorf("seal the state: %w", err)
 	}
-	return api.State{Serial: v.Serial, Lineage: v.Lineage, Digest: key.Hash("state/"+context, plain), Sealed: closed}, nil
+	return api.State{Serial: v.Serial, Lineage: v.Lineage, Digest: v.digest(key, context), Sealed: closed}, nil
+}
+
+// digest is a hash that only holders of the install key can make.
+func (v Version) digest(key seal.Identity, context string) string {
+	return key.Hash("state/"+context, v.Plain.Reveal())
 }
