@@ -98,6 +98,8 @@ func newRoot(e *env.Env) *cobra.Command {
 			return nil
 		},
 	}
+	root.SetOut(e.Console.Out)
+	root.SetErr(e.Console.Err)
 	root.SetVersionTemplate(fmt.Sprintf("nuon %s\n", version.Number))
 	root.PersistentFlags().StringVarP(&e.Console.Output, "output", "o", "table", "output format: table, json, yaml or name")
 	root.PersistentFlags().StringVar(&e.Context, "context", "", "control plane to talk to, by its name in the contexts")
@@ -112,7 +114,28 @@ func newRoot(e *env.Env) *cobra.Command {
 		installs.NewDeploy(e), installs.NewRun(e), logs.New(e), explain.New(e))
 	add(root, "nouns", apps.New(e), builds.New(e), installs.New(e), workflows.New(e), runners.New(e), vault.NewCredentials(e), vault.NewWebhooks(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e))
+	strict(root)
 	return root
+}
+
+// strict makes cobra's own commands refuse what they do not know; by themselves they show some help and call it a success.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, path []string) error {
+				found, rest, err := root.Find(path)
+				if err == nil && len(rest) > 0 {
+					err = fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+				}
+				return err
+			}
+		case "completion":
+			verbsOnly(c)
+		}
+	}
 }
 
 func add(root *cobra.Command, group string, commands ...*cobra.Command) {

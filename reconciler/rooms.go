@@ -82,15 +82,15 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 	return control.New(control.Options{
 		Store: r.store, Bell: r.bell, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
 		Rooms: control.Rooms{
-			Watch: o.watch,
-			SyncNow:    o.syncNow,
-			Upload: o.upload,
+			Watch:   o.watch,
+			SyncNow: o.syncNow,
+			Upload:  o.upload,
 			RetryBuild: func(ctx context.Context, tx *store.Tx, b string) (string, error) {
 				return refused(o.build.Retry(ctx, tx, b))
 			},
 			AdvanceNow: o.workflow.Reconcile,
 			RolloutNow: o.rollout.Reconcile,
-			Standing:   standing,
+			Standings:  standings,
 			AskDeploy: func(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error {
 				_, err := refused("", o.rollout.Ask(ctx, tx, install, components, actor))
 				return err
@@ -168,19 +168,24 @@ func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (s
 	return row, registration, err
 }
 
-// standing is rollout's view of an install in the control API's words.
-func standing(ctx context.Context, tx *store.Tx, install store.Install) (control.Standing, error) {
-	v, err := rollout.LoadView(ctx, tx, install.ID)
-	if err != nil {
-		return control.Standing{}, err
+// standings are rollout's views of installs in the control API's words.
+func standings(ctx context.Context, tx *store.Tx, installs []store.Install) ([]control.Standing, error) {
+	views, err := rollout.LoadViews(ctx, tx, installs)
+	all := make([]control.Standing, 0, len(views))
+	for _, v := range views {
+		all = append(all, standing(v))
 	}
+	return all, err
+}
+
+func standing(v rollout.View) control.Standing {
 	st := control.Standing{Version: int(v.Applied()), Components: map[string]control.ComponentStanding{}}
 	st.Status, st.Reason = v.Status()
 	for _, c := range v.Components {
 		status, reason := v.Component(c)
 		st.Components[c.ID] = control.ComponentStanding{Status: status, Reason: reason}
 	}
-	return st, nil
+	return st
 }
 
 // refused turns a room's word that something cannot be done now into a 409.

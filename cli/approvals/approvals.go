@@ -5,6 +5,7 @@ package approvals
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -139,7 +140,7 @@ type answer struct {
 func NewApprove(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
-		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Say yes to plans: exactly what was shown is applied",
+		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Say yes to plans: exactly what was shown is applied", Args: cobra.ArbitraryArgs,
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve --install acme --all",
 		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 	}
@@ -151,9 +152,9 @@ func NewApprove(e *env.Env) *cobra.Command {
 func NewReject(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
-		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Say no to plans; the same is not asked again until something changes",
+		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Say no to plans; the same is not asked again until something changes", Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if a.reason == "" {
+			if strings.TrimSpace(a.reason) == "" {
 				return exit.Usagef("say why with --reason: those who look at the install are shown it")
 			}
 			return a.run(c.Context(), args)
@@ -171,8 +172,13 @@ func (a *answer) flags(c *cobra.Command) {
 }
 
 func (a *answer) run(ctx context.Context, args []string) error {
-	if a.all == (len(args) > 0) {
+	switch {
+	case a.all == (len(args) > 0):
 		return exit.Usagef("name what to %s (`nuon review` lists it), or say --all", a.give)
+	case a.install != "" && !a.all:
+		return exit.Usagef("--install goes with --all; without it, say %s/COMPONENT", a.install)
+	case a.digest != "" && len(args) != 1:
+		return exit.Usagef("--digest is that of one plan: name the one that it belongs to")
 	}
 	client, err := a.env.Client()
 	if err != nil {
@@ -182,16 +188,29 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var done []api.Approval
+	done, err := a.respond(ctx, client, targets)
+	return errors.Join(a.show(done), err) // what was answered before an error is answered
+}
+
+// respond answers one after the other, and gives those that it has answered.
+func (a *answer) respond(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
+	done := []api.Approval{}
 	for _, t := range targets {
 		if a.digest != "" {
 			t.ContentDigest = a.digest
 		}
 		got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, api.Response{Answer: a.give, ContentDigest: t.ContentDigest, Reason: a.reason}))
 		if err != nil {
-			return fmt.Errorf("%s %s on %s: %w", a.give, t.Component, t.Install, err)
+			return done, fmt.Errorf("%s %s on %s: %w", a.give, t.Component, t.Install, err)
 		}
 		done = append(done, got)
+	}
+	return done, nil
+}
+
+func (a *answer) show(done []api.Approval) error {
+	if a.env.Console.Output == "name" {
+		return a.env.Console.List(done, nil, ids(done))
 	}
 	return a.env.Console.Result(done, func(w io.Writer) error {
 		for _, d := range done {
@@ -241,6 +260,9 @@ func (a *answer) targets(ctx context.Context, client *remote.Client, args []stri
 		return out, nil
 	}
 	all, err := wanted(ctx, client, a.install, nil)
+	if err == nil && len(all) == 0 {
+		a.env.Console.Say("nothing waits for an approval")
+	}
 	if err != nil || a.give == api.ResponseAnswerReject {
 		return all, err
 	}

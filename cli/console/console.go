@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/charmbracelet/lipgloss"
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 
@@ -106,7 +107,7 @@ func nameOf(data any) string {
 func (c *Console) List(data any, header []string, rows [][]string) error {
 	if c.Output == "name" {
 		for _, r := range rows {
-			if _, err := fmt.Fprintln(c.Out, r[0]); err != nil {
+			if _, err := fmt.Fprintln(c.Out, Line(r[0])); err != nil {
 				return err
 			}
 		}
@@ -125,12 +126,34 @@ func (c *Console) Table(w io.Writer, header []string, rows [][]string) error {
 		}
 		return nil
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.Join(header, "\t"))
+	lines := [][]string{header}
 	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(clean(r), "\t"))
+		lines = append(lines, clean(r))
 	}
-	return t.Flush()
+	return align(w, lines)
+}
+
+// align prints columns two blanks apart. Widths are those of a terminal, where some characters take two columns and some none.
+func align(w io.Writer, lines [][]string) error {
+	var widths []int
+	for _, cells := range lines {
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], lipgloss.Width(cell))
+		}
+	}
+	for _, cells := range lines {
+		var b strings.Builder
+		for i, cell := range cells {
+			b.WriteString(cell + strings.Repeat(" ", widths[i]-lipgloss.Width(cell)+2))
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func clean(cells []string) []string {
@@ -141,10 +164,11 @@ func clean(cells []string) []string {
 	return out
 }
 
-// Line makes text from elsewhere safe to print on one line: control characters, which a terminal would obey, are shown as spaces.
+// Line makes text from elsewhere safe to print on one line: what a terminal would obey (control characters) and what shows something
+// else than it says (direction overrides, characters without a width) is shown as spaces.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+		if !strconv.IsPrint(r) {
 			return ' '
 		}
 		return r

@@ -54,7 +54,7 @@ func Load() (File, error) {
 		return f, fmt.Errorf("read contexts: %w", err)
 	}
 	if err := toml.Unmarshal(b, &f); err != nil {
-		return f, exit.With(exit.Usage, fmt.Errorf("%s: %w", p, err))
+		return f, exit.With(exit.Usage, fmt.Errorf("%s%s: %w", p, placeOf(err), err))
 	}
 	if f.Contexts == nil {
 		f.Contexts = map[string]Context{}
@@ -75,11 +75,37 @@ func (f File) Save() error {
 	if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
 		return fmt.Errorf("save contexts: %w", err)
 	}
-	tmp := p + ".new"
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+	if err := replace(p, b); err != nil {
 		return fmt.Errorf("save contexts: %w", err)
 	}
-	return os.Rename(tmp, p)
+	return nil
+}
+
+// replace puts b where p is. A link stays one: who keeps the file elsewhere still finds it there.
+func replace(p string, b []byte) error {
+	if target, err := filepath.EvalSymlinks(p); err == nil {
+		p = target
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(p), ".config-*.toml") // readable by its owner alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // it is gone when all went well
+	_, err = tmp.Write(b)
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), p)
+}
+
+// placeOf is ":line:column" of an error in TOML, if it has them.
+func placeOf(err error) string {
+	var at *toml.DecodeError
+	if !errors.As(err, &at) {
+		return ""
+	}
+	line, column := at.Position()
+	return fmt.Sprintf(":%d:%d", line, column)
 }
 
 // Chosen is the context to work with: the environment's, else the one named (empty: the current one).

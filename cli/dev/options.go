@@ -22,6 +22,8 @@ type Options struct {
 	// FileRemotes are the directories below which file:// remotes are allowed; empty
 	// means the git repository of the working directory, else that directory.
 	FileRemotes []string
+	// PrivateRemotes lets repositories be in private networks, and on this machine.
+	PrivateRemotes bool
 	// Org is the org's name.
 	Org string
 	// Poll is how often git repositories are looked at.

@@ -250,6 +250,9 @@ func (s *system) serveCommand() *exec.Cmd {
 	for _, dir := range s.remotes {
 		arguments = append(arguments, "--allow-file-remotes", dir)
 	}
+	if s.options.PrivateRemotes {
+		arguments = append(arguments, "--allow-private-remotes")
+	}
 	arguments = append(arguments, "--poll", s.options.Poll.String(), "--ready-file", s.place.ready())
 	command := exec.Command(s.programs.reconciler, arguments...)
 	if s.external.registry {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// The exit codes, as docs/cli.md lists them.
+// The exit codes, as the README lists them.
 const (
 	Done         = 0
 	Failed       = 1 // what was asked for failed

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/remote"
@@ -74,7 +76,7 @@ func newCreate(e *env.Env) *cobra.Command {
   nuon installs create --app hello --file installs/acme.toml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Approval = api.NewInstallApproval(approval)
-			fromFile, err := readFile(file, &n)
+			fromFile, err := readFile(e.Console, file, &n)
 			if err != nil {
 				return err
 			}
@@ -97,8 +99,9 @@ func newCreate(e *env.Env) *cobra.Command {
 	return c
 }
 
-// readFile reads an install file as part of the app that it belongs to, so that every rule of the format is checked.
-func readFile(file string, n *api.NewInstall) (map[string]string, error) {
+// readFile reads an install file as part of the app that it belongs to, so that every rule of the format is checked. What the format
+// warns of in the file is said: an input that is sensitive is not read from it.
+func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]string, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -110,10 +113,22 @@ func readFile(file string, n *api.NewInstall) (map[string]string, error) {
 	if err := toml.Unmarshal(b, &named); err != nil {
 		return nil, exit.With(exit.Usage, fmt.Errorf("%s%s: %w", file, placeOf(err), err))
 	}
-	dir := filepath.Dir(filepath.Dir(file))
+	full, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Base(filepath.Dir(full)) != "installs" { // another file may have the name of one that is
+		return nil, exit.Usagef("%s is not in the installs directory of an app: put it there, so that it is checked with the app", file)
+	}
+	dir := filepath.Dir(filepath.Dir(full))
 	app, diagnostics := appconfig.Load(os.DirFS(dir), appconfig.Options{})
 	if err := diagnostics.Err(); err != nil {
 		return nil, exit.With(exit.Usage, err)
+	}
+	for _, d := range diagnostics {
+		if d.File == path.Join("installs", filepath.Base(full)) {
+			c.Say("%s", console.Line(d.String()))
+		}
 	}
 	for _, i := range app.Installs {
 		if i.Name != named.Name {
@@ -125,7 +140,7 @@ func readFile(file string, n *api.NewInstall) (map[string]string, error) {
 		}
 		return i.Inputs, nil
 	}
-	return nil, exit.Usagef("%s is not below the installs directory of an app", file)
+	return nil, exit.Usagef("%s is no install of the app in %s", file, dir)
 }
 
 // placeOf is ":line:column" of an error in TOML, if it has them.

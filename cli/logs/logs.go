@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -82,13 +83,14 @@ func printLog(ctx context.Context, c *console.Console, client *remote.Client, jo
 		if err != nil {
 			return err
 		}
-		if c.Output == "json" {
-			return c.Result(l, nil)
-		}
-		for _, chunk := range l.Items {
-			printChunk(c, chunk)
-		}
-		return nil
+		return c.Result(l, func(io.Writer) error {
+			for _, chunk := range l.Items {
+				if err := printChunk(c, chunk); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	stream := func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Accept", "text/event-stream")
@@ -104,13 +106,16 @@ func printLog(ctx context.Context, c *console.Console, client *remote.Client, jo
 		if err := json.Unmarshal(e.Data, &chunk); err != nil {
 			return true, fmt.Errorf("read the log of %s: %w", job, err)
 		}
-		printChunk(c, chunk)
-		return false, nil
+		return false, c.Result(chunk, func(io.Writer) error { return printChunk(c, chunk) })
 	})
 }
 
-func printChunk(c *console.Console, chunk api.LogChunk) {
+// printChunk prints lines for people. A pipe whose reader has gone ends the command.
+func printChunk(c *console.Console, chunk api.LogChunk) error {
 	for _, l := range chunk.Lines {
-		fmt.Fprintf(c.Out, "%s %-5s %s\n", l.T.Local().Format("15:04:05.000"), l.L, console.Line(l.M))
+		if _, err := fmt.Fprintf(c.Out, "%s %-5s %s\n", l.T.Local().Format("15:04:05.000"), l.L, console.Line(l.M)); err != nil {
+			return err
+		}
 	}
+	return nil
 }

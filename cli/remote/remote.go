@@ -4,6 +4,7 @@ package remote
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +83,7 @@ func answered(r *http.Response, err error) error {
 	if b, err := io.ReadAll(io.LimitReader(r.Body, answerLimit)); err == nil {
 		_ = json.Unmarshal(b, &p) // an answer that is no problem document keeps the status line
 	}
+	p.Title = cmp.Or(p.Title, r.Status)
 	strange := p.Code == "" && (r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
 	if strange || p.Code == codeNoRoute {
 		return exit.With(exit.Unreachable, fmt.Errorf("%s://%s answered %s, which is not what a control plane of this version answers; check the address that `nuon context list` shows, and the versions of both",
@@ -155,18 +157,25 @@ const eventLimit = 64 << 20
 // reconnectAfter is the pause before a stream that broke is asked for again.
 const reconnectAfter = time.Second
 
-// Follow reads a stream of server-sent events until each says stop or the stream ends by itself. A broken stream is asked for again
-// from the last event that was seen.
+// awayLimit is how long a control plane that gave a stream may be away before it counts as gone: longer than its restart takes.
+const awayLimit = time.Minute
+
+// Follow reads a stream of server-sent events until each says stop. A stream that broke is asked for again from the last event that was
+// seen, also from a control plane that is away for a while (at most awayLimit); one that was never there is an error at once.
 func Follow(ctx context.Context, open func(lastID string) (*http.Response, error), each func(Event) (stop bool, err error)) error {
-	last := ""
+	last, seen := "", time.Time{} // seen is when the control plane was last there
 	for {
 		r, err := open(last)
-		if err := answered(r, err); err != nil {
-			return err
-		}
-		ended, err := readEvents(r.Body, &last, each)
-		_ = r.Body.Close() // the stream is over
-		if ended || err != nil {
+		err = answered(r, err)
+		switch {
+		case err == nil:
+			ended, err := readEvents(r.Body, &last, each)
+			_ = r.Body.Close() // the stream is over
+			if ended || err != nil {
+				return err
+			}
+			seen = time.Now()
+		case !away(err) || ctx.Err() != nil || time.Since(seen) > awayLimit:
 			return err
 		}
 		select {
@@ -177,31 +186,50 @@ func Follow(ctx context.Context, open func(lastID string) (*http.Response, error
 	}
 }
 
-// readEvents reads events (HTML standard, section 9.2) until each stops it, and says whether the end was in order.
+// away says that nobody answered, or somebody before the control plane; what the control plane itself refuses stays refused.
+func away(err error) bool {
+	var p *Problem
+	return exit.CodeOf(err) == exit.Unreachable && !errors.As(err, &p)
+}
+
+// readEvents reads events (HTML standard, section 9.2.6) until each stops it, and says whether the end was in order. It keeps the id of
+// the last event in last.
 func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (ended bool, err error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 64<<10), eventLimit)
-	var e Event
+	e := Event{ID: *last}
 	for lines.Scan() {
 		field, value, _ := strings.Cut(lines.Text(), ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
-		case lines.Text() == "" && e.Data != nil:
+		case lines.Text() == "":
 			*last = e.ID
-			if stop, err := each(e); stop || err != nil {
-				return true, err
+			if e.Data != nil {
+				e.Data = e.Data[:len(e.Data)-1]
+				if stop, err := each(e); stop || err != nil {
+					return true, err
+				}
 			}
-			e = Event{}
+			e = Event{ID: *last} // an event without an id has that of the one before
 		case field == "event":
 			e.Name = value
 		case field == "id":
 			e.ID = value
 		case field == "data":
-			e.Data = append(e.Data, value...)
+			if len(e.Data)+len(value) > eventLimit {
+				return true, errTooLong
+			}
+			e.Data = append(append(e.Data, value...), '\n')
 		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return true, errTooLong // it would be as long again
 	}
 	return false, nil // what broke the stream does not matter: it is asked for again
 }
+
+// errTooLong is an event that no control plane of ours sends.
+var errTooLong = exit.With(exit.Unreachable, fmt.Errorf("the control plane sent an event that is too long (over %d MB); check the address that `nuon context list` shows", eventLimit>>20))
 
 // All reads every page of a list.
 func All[T any](page func(cursor string) (items []T, next string, err error)) ([]T, error) {

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
@@ -20,6 +22,10 @@ import (
 // committed is the commit that a directory of a git work tree is at. What is not committed below it is refused: the control plane
 // reads the repository, not this directory.
 func committed(dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir) // the work tree is above what a link leads to, not above the link
+	if err != nil {
+		return "", err
+	}
 	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
 	if errors.Is(err, git.ErrRepositoryNotExists) {
 		return "", exit.Usagef("%s is not in a git work tree; to take what was pushed, run `nuon sync --app NAME`", dir)
@@ -28,6 +34,9 @@ func committed(dir string) (string, error) {
 		return "", fmt.Errorf("open the git work tree of %s: %w", dir, err)
 	}
 	head, err := repo.Head()
+	if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return "", exit.Usagef("%s has no commit yet: commit and push it", dir)
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the commit of %s: %w", dir, err)
 	}
@@ -43,11 +52,8 @@ func committed(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return "", err
-	}
-	for file := range changed {
-		if rel, err := filepath.Rel(dir, filepath.Join(root, filepath.FromSlash(file))); err == nil && !strings.HasPrefix(rel, "..") {
+	for _, file := range slices.Sorted(maps.Keys(changed)) {
+		if rel, err := filepath.Rel(dir, filepath.Join(root, filepath.FromSlash(file))); err == nil && filepath.IsLocal(rel) {
 			return "", exit.Usagef("%s differs from commit %.7s: commit and push it, or take what was pushed with `nuon sync --app NAME`", rel, head.Hash().String())
 		}
 	}
@@ -70,7 +76,7 @@ func pack(dir string) (io.Reader, error) {
 			return err
 		case e.IsDir() && (e.Name() == ".git" || e.Name() == ".terraform"):
 			return fs.SkipDir
-		case !e.Type().IsRegular():
+		case !e.Type().IsRegular(), e.Name() == ".git": // a work tree or submodule has a file that says where its repository is
 			return nil
 		}
 		b, err := fs.ReadFile(root.FS(), path)

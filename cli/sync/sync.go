@@ -178,7 +178,7 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 		select {
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return now, fmt.Errorf("not done within %s: %s; it goes on, and `nuon sync --app %s` waits again", o.timeout, underWay(now), now.App.Name)
+				return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again", o.timeout, because(underWay(now)), now.App.Name)
 			}
 			return now, exit.Interrupted
 		case <-time.After(pause):
@@ -229,6 +229,14 @@ func underWay(s api.Sync) string {
 	return strings.Join(all, "; ")
 }
 
+// because puts a reason behind a sentence, if there is one.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
 // lines are the builds and, with --wait, the installs as a person who waits sees them.
 func lines(s api.Sync, withInstalls bool) []progress.Line {
 	var out []progress.Line
@@ -267,7 +275,7 @@ func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, 
 	if s.App.Revision.Forced {
 		fmt.Fprintf(w, "  %s\n", console.Line(s.App.Revision.Reason))
 	}
-	if outcome := apps.Outcome(s.App); outcome != "" && !hasConfigError(s) {
+	if outcome := apps.Outcome(s.App); outcome != "" && !hasConfigError(s) && len(blocked) == 0 {
 		fmt.Fprintf(w, "  %s\n", console.Line(outcome))
 	}
 	for _, d := range s.App.Diagnostics {

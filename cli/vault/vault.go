@@ -3,6 +3,7 @@
 package vault
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,10 @@ func Read(c *console.Console, what, from string) (seal.Secret, error) {
 		if err != nil {
 			return seal.Secret{}, exit.With(exit.Usage, fmt.Errorf("%s: %w", what, err))
 		}
-		return seal.NewSecret([]byte(strings.TrimSuffix(string(b), "\n"))), nil
+		if line, ended := bytes.CutSuffix(b, []byte("\n")); ended { // what an editor puts at the end is no part of it
+			b = bytes.TrimSuffix(line, []byte("\r"))
+		}
+		return seal.NewSecret(b), nil
 	case from != "":
 		return seal.Secret{}, exit.Usagef("%s: say where it is with env:NAME or @FILE; a secret in an argument can be seen by others", what)
 	}

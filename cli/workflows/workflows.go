@@ -94,6 +94,9 @@ func Find(ctx context.Context, client *remote.Client, name string) (api.Workflow
 	if !latest {
 		return remote.Get[api.Workflow](client.GetWorkflow(ctx, name))
 	}
+	if install == "" {
+		return api.Workflow{}, exit.Usagef("say whose newest workflow it is: latest:INSTALL")
+	}
 	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Install: install, Limit: 1}))
 	if err != nil {
 		return api.Workflow{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -427,6 +428,55 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 	}
 	b.sync()
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 3})
+}
+
+// A component that moves to another repository is not rolled out with its old code and the new config, and says why it waits.
+func TestAComponentThatMovesToAnotherRepository(t *testing.T) {
+	repo, other := hello(t), gittest.New(t)
+	other.Write("modules/metrics/main.tf", "output \"port\" { value = 1 }\n").Commit("start")
+	b := newBench(t, repo)
+	b.connect(true)
+	b.sync()
+	b.succeed("sandbox", "web", "metrics")
+	first := b.component("metrics").InputID
+	text := strings.Replace(component("metrics", "modules/metrics"), `repo = "."`, "repo = \""+other.URL()+"\"\nbranch = \"later\"", 1)
+	repo.Write("app/components/metrics.toml", text)
+	b.push("elsewhere")
+	moved := b.component("metrics")
+	if moved.InputID != nil || !strings.Contains(moved.Problem, `has no branch or tag "later"`) {
+		t.Fatalf("got the input %v and the problem %q", moved.InputID, moved.Problem)
+	}
+	if app := b.appRow(); *app.InputsVersionID != *app.VersionID {
+		t.Error("a component that waits holds up the whole app")
+	}
+	other.Git("branch", "later")
+	b.sync()
+	if moved = b.component("metrics"); moved.InputID == nil || *moved.InputID != *first || moved.Problem != "" {
+		t.Fatalf("the same code elsewhere is another input: %+v", moved)
+	}
+	b.wantBuilds(map[string]int{"metrics": 1})
+}
+
+// A build runner that is gone, or never came, does not get the builds while another is there.
+func TestBuildsGoToARunnerThatIsThere(t *testing.T) {
+	b := newBench(t, hello(t))
+	b.connect(true)
+	var there store.Runner
+	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
+		if there, _, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "second", Kind: dispatch.RunnerBuild}); err != nil {
+			return err
+		}
+		_, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{OrgID: b.org, ID: there.ID, KeyHash: []byte("k"), Capacity: 1})
+		return err
+	})
+	b.sync()
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		rows, err := tx.ViewJobs(ctx, b.org, []string{*b.builds("web")[0].JobID})
+		if err == nil && rows[0].Runner.ID != there.ID {
+			t.Errorf("the build went to runner %s", rows[0].Runner.Name)
+		}
+		return err
+	})
 }
 
 // Two replicas that see the same push make one revision, one version and one build of each component.

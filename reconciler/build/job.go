@@ -48,7 +48,7 @@ func start(ctx context.Context, tx *store.Tx, build store.Build, component store
 			Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
 			Source:    api.ArtifactRef{Repository: sourceRepository(tx.Org, component.ID), Digest: build.SourceDigest},
 			Directory: recipe.Directory, Tree: recipe.SourceDigest(), TerraformVersion: recipe.TerraformVersion,
-			Repository: artifactRepository(tx.Org, component.ID),
+			Repository: ArtifactRepository(tx.Org, component.ID),
 		}},
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func endOf(org string, build store.Build, result api.JobResult) store.EndBuildPa
 	switch {
 	case result.Status != api.JobResultStatusSucceeded:
 		return store.EndBuildParams{Status: statusFailed, Error: failure(result)}
-	case made.Repository != artifactRepository(org, build.ComponentID):
+	case made.Repository != ArtifactRepository(org, build.ComponentID):
 		return store.EndBuildParams{Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the runner and build again"}
 	case artifact.CheckDigest(made.Digest) != nil:
 		return store.EndBuildParams{Status: statusFailed, Error: "the runner reported no digest of the artifact; update the runner and build again"}

@@ -178,5 +178,5 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) 
 // sourceRepository is where the packed sources of a component are, below the vendor registry's prefix.
 func sourceRepository(org, component string) string { return org + "/sources/" + component }
 
-// artifactRepository is where the artifacts of a component are.
-func artifactRepository(org, component string) string { return org + "/builds/" + component }
+// ArtifactRepository is where the artifacts of a component are, below the vendor registry's prefix.
+func ArtifactRepository(org, component string) string { return org + "/builds/" + component }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -135,6 +136,45 @@ func TestVersionsSayWhy(t *testing.T) {
 	b.sync()
 	if _, version = b.row(); version.Number != 1 || !strings.Contains(version.Reason, "set the config back to that of version 1") {
 		t.Fatalf("got %+v", version)
+	}
+}
+
+// An app is looked at again though nothing moved, for its builds may have been given up; one that is gone is not.
+func TestAnAppIsLookedAtAgain(t *testing.T) {
+	repo := newRepo(t)
+	repo.Commit("start")
+	b := newBench(t, filepath.Dir(repo.Dir))
+	b.addApp(repo.URL(), ".", "")
+	dueIn := func(app string) (in time.Duration, due bool) {
+		t.Helper()
+		b.in(func(ctx context.Context, tx *store.Tx) error {
+			at, err := tx.DueOf(ctx, b.org, store.DueApp, app)
+			in, due = time.Until(at), err == nil
+			if errors.Is(err, store.ErrNotFound) {
+				err = nil
+			}
+			return err
+		})
+		return in, due
+	}
+	b.sync() // who took it in asks for the builds himself, and may die before he does
+	if in, due := dueIn(b.app); !due || in > time.Minute {
+		t.Errorf("after it was taken in it is due: %t, in %s", due, in)
+	}
+	if err := b.catalog.Reconcile(t.Context(), b.org, b.app); err != nil {
+		t.Fatal(err)
+	}
+	if in, due := dueIn(b.app); !due || in < 14*time.Minute || in > 15*time.Minute {
+		t.Errorf("it is due: %t, in %s", due, in)
+	}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: b.org, Kind: store.DueApp, ID: "app_gone"})
+	})
+	if err := b.catalog.Reconcile(t.Context(), b.org, "app_gone"); err != nil {
+		t.Fatal(err)
+	}
+	if _, due := dueIn("app_gone"); due {
+		t.Error("an app that is gone is still due")
 	}
 }
 

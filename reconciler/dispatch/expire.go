@@ -122,7 +122,7 @@ func (d *Dispatch) lose(ctx context.Context, tx *store.Tx, h held, decision expi
 		return nil // the job has gone on without this attempt
 	}
 	if decision == expiryWait {
-		return tx.SetJobWaits(ctx, silent+"; it is taken up when the runner is back, or after `nuon runners replace`", tx.Org, h.job.ID)
+		return tx.SetJobWaits(ctx, silent+"; start the runner again: it knows what became of the job, and nothing else may say that it is over", tx.Org, h.job.ID)
 	}
 	// The attempt is superseded from here on, so a lock that it still has protects nothing.
 	if err := tx.FreeStateLocks(ctx, tx.Org, h.job.ID, h.attempt.Number); err != nil {

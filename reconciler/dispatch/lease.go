@@ -14,14 +14,20 @@ import (
 const mostOffers = 32
 
 // Lease gives a runner its oldest queued jobs as offers, and waits for some at most LongestPoll (or as long as the request says, if
-// that is shorter; not at all for a negative time). No offers is an answer, not an error. While it waits it holds no connection.
+// that is shorter; not at all for a negative time). No offers is an answer, not an error. While it waits it holds no connection. A build
+// runner takes over the builds that wait for one that is gone.
 func (d *Dispatch) Lease(ctx context.Context, caller Caller, request api.LeaseRequest) (api.Offers, error) {
 	// Before the first look: what is queued from now on is heard.
 	rung, stop := d.bell.Wait(store.ChannelJobs, caller.Org+"/"+caller.Runner)
 	defer stop()
 	policy := policyOf(request)
 	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
-		return touch(ctx, tx, caller.Runner, request.Version, &policy)
+		if err := touch(ctx, tx, caller.Runner, request.Version, &policy); err != nil {
+			return err
+		}
+		return tx.AdoptBuilds(ctx, store.AdoptBuildsParams{
+			OrgID: tx.Org, RunnerID: caller.Runner, OnlineSeconds: Online.Seconds(), Most: mostOffers,
+		})
 	})
 	if err != nil {
 		return api.Offers{}, fmt.Errorf("note the poll of runner %s: %w", caller.Runner, err)

@@ -417,7 +417,7 @@ func TestSilenceOfAnApplyWaitsForItsRunner(t *testing.T) {
 				wantStatus(t, w, ref, "running", "expired")
 				job, err := w.Dispatch.Job(t.Context(), w.Org.ID, ref.Job)
 				must(t, err)
-				if !strings.Contains(job.Waits, "lost contact with runner "+job.Runner+" since 20") || !strings.Contains(job.Waits, "nuon runners replace") {
+				if !strings.Contains(job.Waits, "lost contact with runner "+job.Runner+" since 20") || !strings.Contains(job.Waits, "start the runner again") {
 					t.Errorf("waits: %q", job.Waits)
 				}
 			}
@@ -655,5 +655,31 @@ func TestAHeartbeatAndAnExpiryAtTheSameMomentAgree(t *testing.T) {
 				return dispatch.Cancel(ctx, tx, ref.Job, "the test goes on")
 			})
 		}
+	}
+}
+
+// Builds that wait for a runner that is gone go to one that is there; what an install waits for does not.
+func TestBuildsDoNotWaitForARunnerThatIsGone(t *testing.T) {
+	w := dispatchtest.New(t)
+	gone, there, install, idle := w.Runner(t, dispatch.RunnerBuild), w.Runner(t, dispatch.RunnerBuild), w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)
+	build, plan := w.Job(t, gone, "build", ""), w.Job(t, install, "plan", "")
+	poll := func(runner dispatchtest.Runner) []api.Offer {
+		t.Helper()
+		got, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 5, Version: "1", WaitSeconds: -1})
+		must(t, err)
+		return got.Offers
+	}
+	if offers := poll(there); len(offers) != 0 {
+		t.Fatalf("a build was taken from a runner that is there: %v", offers)
+	}
+	w.Exec(t, "update runners set last_seen = now() - interval '2 minutes' where id = any($1)", []string{gone.Caller.Runner, install.Caller.Runner})
+	if offers := poll(idle); len(offers) != 0 {
+		t.Fatalf("another install's runner is offered %v", offers)
+	}
+	if offers := poll(there); len(offers) != 1 || offers[0].Job != build {
+		t.Fatalf("offered %v, want the build", offers)
+	}
+	if status := w.JobStatus(t, plan); status != "queued" {
+		t.Errorf("the plan is %s", status)
 	}
 }

@@ -156,6 +156,11 @@ func TestHandOver(t *testing.T) {
 	if _, _, hash := b.kept("token"); hash != oldHash || !strings.HasPrefix(hash, "sealed:") {
 		t.Errorf("the hash was %s and is %s: handing over is no change of the value", oldHash, hash)
 	}
+	var asked string
+	must(t, b.seed.QueryRow(t.Context(), "select args->>'install' from river.river_job where kind = 'rollout'").Scan(&asked))
+	if asked != b.install.ID {
+		t.Errorf("install %q is looked at, want the one that waited for the key", asked)
+	}
 	all := b.rows()
 	for what, text := range map[string]string{"the old ciphertext": base64.StdEncoding.EncodeToString(old.Ciphertext), "the old key's id": b.ours.KeyID(), "the value": planted} {
 		if strings.Contains(all, text) {

@@ -671,3 +671,38 @@ func TestHostileTrees(t *testing.T) {
 	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", "HEAD", "-m", "bomb", tree))
 	b.trouble("more than 500000 files")
 }
+
+// Whoever begins to read a watch at the moment at which it is taken off the list finds it on the list.
+func TestAWatchThatIsReadAgain(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	b := newBench(t, fileOptions(repo))
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		watch, err := b.observer.Watch(ctx, tx, repo.URL(), "main", "")
+		b.watch = watch.ID
+		return err
+	})
+	polled := make(chan error, 1)
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		watch, err := b.observer.Watch(ctx, tx, repo.URL(), "main", "")
+		if err != nil {
+			return err
+		}
+		go func() { polled <- b.observer.Poll(t.Context(), b.org, b.watch) }()
+		select { // it waits for this transaction; one that did not would be done by now
+		case err := <-polled:
+			t.Errorf("nobody was waited for: %v", err)
+			polled <- err
+		case <-time.After(200 * time.Millisecond):
+		}
+		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: id.New("app"), Name: "hello", WatchID: &watch.ID, Directory: "."})
+		return err
+	})
+	if err := <-polled; err != nil {
+		t.Fatal(err)
+	}
+	if _, revision := b.now(); revision == nil {
+		t.Error("the watch was not looked at")
+	}
+	b.due() // fails when it is not
+}

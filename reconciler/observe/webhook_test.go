@@ -62,6 +62,8 @@ func TestWebhook(t *testing.T) {
 		"no time":        deliver("POST", b.org, hook, "", observe.Sign(secret, "", body), body),
 		"unknown hook":   deliver("POST", b.org, "hok_unknown", now, observe.Sign(secret, now, body), body),
 		"another org's":  deliver("POST", stranger.ID, hook, now, observe.Sign(secret, now, body), body),
+		"a NUL":          deliver("POST", "org_%00", hook, now, observe.Sign(secret, now, body), body),
+		"no UTF-8":       deliver("POST", b.org, "hok_%ff", now, observe.Sign(secret, now, body), body),
 		"no org of ours": deliver("POST", "org_unknown", hook, now, observe.Sign(secret, now, body), body),
 	}
 	first := refused["unsigned"].Body.String()

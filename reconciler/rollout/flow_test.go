@@ -549,3 +549,49 @@ func TestWhatWaitsForABuildOrAKeySaysSo(t *testing.T) {
 	status, _ = w.status()
 	w.want(status, "current")
 }
+
+// A workflow that waits for a person about one component does not keep another from being mended.
+func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("web", workflow.Reject, "not this one"))
+	w.want(w.asked(), "[metrics]")
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	w.want(w.asked(), "[metrics web]")
+	w.want(w.workflows(), "[provision succeeded deploy running deploy running]")
+	w.approveAll()
+	w.want(w.workflows(), "[provision succeeded deploy failed deploy succeeded]")
+	status, reason := w.status()
+	w.want(status+": "+reason, "current: everything is as app version 1 wants it")
+}
+
+// What a rule let through and nobody has begun is asked about once the rule says so; what a person approved stands.
+func TestARuleThatIsTakenBackLetsNothingThrough(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	was := w.state["metrics"]
+	w.exec("update installs set approval = 'approve-all'")
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJob("plan metrics", w.offers()["plan metrics"])
+	w.queue()
+	offer := w.offers()["apply metrics"] // the runner has it, and is slow to accept
+	w.exec("update installs set approval = 'prompt'")
+	if _, ok := w.accept(offer); ok {
+		t.Fatal("an apply was accepted that nobody approved and no rule lets through")
+	}
+	w.runJobs()
+	w.want(w.asked(), "[metrics]")
+	w.want(w.state["metrics"], was)
+	w.want(w.one("select reason from plans where status = 'superseded'"), "the install's rule has changed: this install asks before every change")
+	must(t, w.answer("metrics", workflow.Approve, ""))
+	w.runJobs()
+	status, _ := w.status()
+	w.want(status, "current")
+}

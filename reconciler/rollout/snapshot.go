@@ -45,21 +45,74 @@ func (p *place) there() bool { return p.row.AppliedArtifact != "" }
 
 // load reads the snapshot of a locked install, and makes the places that are missing.
 func load(ctx context.Context, tx *store.Tx, install store.Install) (*snapshot, error) {
-	return read(ctx, tx, install, (*snapshot).addPlaces)
+	return read(ctx, tx, install, shared{}, (*snapshot).addPlaces)
 }
 
 // look reads the snapshot of an install and writes nothing. A place that is missing has no id.
-func look(ctx context.Context, tx *store.Tx, install store.Install) (*snapshot, error) {
-	return read(ctx, tx, install, (*snapshot).imagine)
+func look(ctx context.Context, tx *store.Tx, install store.Install, apps shared) (*snapshot, error) {
+	return read(ctx, tx, install, apps, (*snapshot).imagine)
+}
+
+// shared is what the installs of one app have in common, by app: within one transaction it is read once, however many are looked at.
+type shared map[string]*appPart
+
+// appPart is an app, its current version, its components and their builds. It is only read.
+type appPart struct {
+	app        store.App
+	version    store.AppVersion
+	config     *appconfig.App
+	components []store.Component
+	artifacts  []store.Build
+	newest     []store.Build
+}
+
+func (all shared) of(ctx context.Context, tx *store.Tx, appID string) (*appPart, error) {
+	if part := all[appID]; part != nil {
+		return part, nil
+	}
+	part := &appPart{}
+	if err := part.load(ctx, tx, appID); err != nil {
+		return nil, err
+	}
+	all[appID] = part
+	return part, nil
+}
+
+func (p *appPart) load(ctx context.Context, tx *store.Tx, appID string) (err error) {
+	if p.app, err = tx.RolloutApp(ctx, tx.Org, appID); err != nil {
+		return err
+	}
+	if p.components, err = tx.RolloutComponents(ctx, tx.Org, appID); err != nil {
+		return err
+	}
+	if p.artifacts, err = tx.RolloutArtifacts(ctx, tx.Org, appID); err != nil {
+		return err
+	}
+	if p.newest, err = tx.RolloutBuilds(ctx, tx.Org, appID); err != nil || p.app.VersionID == nil {
+		return err
+	}
+	if p.version, err = tx.RolloutVersion(ctx, tx.Org, *p.app.VersionID); err != nil {
+		return err
+	}
+	p.config = &appconfig.App{}
+	if err := json.Unmarshal(p.version.Config, p.config); err != nil {
+		return fmt.Errorf("decode app version %d: %w", p.version.Number, err)
+	}
+	return nil
 }
 
 // complete gives the missing components of an install their rows, and all rows.
 type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component, rows []store.InstallComponent) ([]store.InstallComponent, error)
 
-func read(ctx context.Context, tx *store.Tx, install store.Install, complete complete) (*snapshot, error) {
+func read(ctx context.Context, tx *store.Tx, install store.Install, apps shared, complete complete) (*snapshot, error) {
 	s := &snapshot{install: install, places: map[string]*place{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{}}
-	loadPlaces := func(ctx context.Context, tx *store.Tx) error { return s.loadPlaces(ctx, tx, complete) }
-	for _, read := range []func(context.Context, *store.Tx) error{s.loadApp, loadPlaces, s.loadBuilds, s.loadRefusals, s.loadValues} {
+	part, err := apps.of(ctx, tx, install.AppID)
+	if err != nil {
+		return nil, fmt.Errorf("read the app of install %s: %w", install.Name, err)
+	}
+	s.app, s.version, s.config = part.app, part.version, part.config
+	loadPlaces := func(ctx context.Context, tx *store.Tx) error { return s.loadPlaces(ctx, tx, part, complete) }
+	for _, read := range []func(context.Context, *store.Tx) error{s.loadOwners, loadPlaces, s.loadRefusals, s.loadValues} {
 		if err := read(ctx, tx); err != nil {
 			return nil, fmt.Errorf("read install %s: %w", install.Name, err)
 		}
@@ -67,11 +120,9 @@ func read(ctx context.Context, tx *store.Tx, install store.Install, complete com
 	return s, nil
 }
 
-func (s *snapshot) loadApp(ctx context.Context, tx *store.Tx) (err error) {
+// loadOwners reads whose the install is, and whose key its values are sealed to.
+func (s *snapshot) loadOwners(ctx context.Context, tx *store.Tx) (err error) {
 	if s.org, err = tx.OrgByID(ctx, tx.Org); err != nil {
-		return err
-	}
-	if s.app, err = tx.RolloutApp(ctx, tx.Org, s.install.AppID); err != nil {
 		return err
 	}
 	runner, err := tx.RolloutRunner(ctx, tx.Org, s.install.RunnerID)
@@ -85,36 +136,22 @@ func (s *snapshot) loadApp(ctx context.Context, tx *store.Tx) (err error) {
 		}
 		s.runnerKey = key.KeyID()
 	}
-	if s.app.VersionID == nil {
-		return nil
-	}
-	if s.version, err = tx.RolloutVersion(ctx, tx.Org, *s.app.VersionID); err != nil {
-		return err
-	}
-	s.config = &appconfig.App{}
-	if err := json.Unmarshal(s.version.Config, s.config); err != nil {
-		return fmt.Errorf("decode app version %d: %w", s.version.Number, err)
-	}
 	return nil
 }
 
 // loadPlaces gives every present component a place, and finds those of components that left.
-func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx, complete complete) error {
-	components, err := tx.RolloutComponents(ctx, tx.Org, s.app.ID)
-	if err != nil {
-		return err
-	}
+func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx, part *appPart, complete complete) error {
 	rows, err := tx.RolloutPlaces(ctx, tx.Org, s.install.ID)
 	if err != nil {
 		return err
 	}
-	if missing := s.missing(components, rows); len(missing) > 0 {
+	if missing := s.missing(part.components, rows); len(missing) > 0 {
 		if rows, err = complete(s, ctx, tx, missing, rows); err != nil {
 			return err
 		}
 	}
 	byID := map[string]store.Component{}
-	for _, c := range components {
+	for _, c := range part.components {
 		byID[c.ID] = c
 	}
 	for _, r := range rows {
@@ -122,6 +159,7 @@ func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx, complete comple
 		if p.kept, err = decodeKept(r); err != nil {
 			return err
 		}
+		p.artifact, p.newest = buildOf(part.artifacts, p), buildOf(part.newest, p)
 		s.places[r.Name] = p
 		s.adopt(p)
 	}
@@ -174,21 +212,6 @@ func (s *snapshot) missing(components []store.Component, rows []store.InstallCom
 		}
 	}
 	return missing
-}
-
-func (s *snapshot) loadBuilds(ctx context.Context, tx *store.Tx) error {
-	artifacts, err := tx.RolloutArtifacts(ctx, tx.Org, s.app.ID)
-	if err != nil {
-		return err
-	}
-	newest, err := tx.RolloutBuilds(ctx, tx.Org, s.app.ID)
-	if err != nil {
-		return err
-	}
-	for _, p := range s.places {
-		p.artifact, p.newest = buildOf(artifacts, p), buildOf(newest, p)
-	}
-	return nil
 }
 
 func buildOf(builds []store.Build, p *place) *store.Build {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -42,7 +43,7 @@ func (s *snapshot) deploySpec(p *place) (workflow.Target, error) {
 	module := api.ModuleSpec{
 		Install: s.install.Name, InstallID: s.install.ID,
 		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
-		Artifact:         api.ArtifactRef{Repository: artifactRepository(s.org.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
+		Artifact:         api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
 		TerraformVersion: p.config.TerraformVersion,
 		Vars:             orEmpty(p.config.Vars), EnvVars: orEmpty(p.config.EnvVars), VarFiles: append([]string{}, p.config.VarFiles...),
 		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID),
@@ -72,9 +73,6 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 	}
 	return t, nil
 }
-
-// artifactRepository is where a component's artifacts lie, below the vendor registry's prefix.
-func artifactRepository(org, component string) string { return org + "/builds/" + component }
 
 // bundleRepository is where an install's plan bundles lie, below the install registry's prefix.
 func bundleRepository(org, install string) string { return org + "/installs/" + install }

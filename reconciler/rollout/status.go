@@ -35,15 +35,23 @@ const (
 	StatusGone           = "gone"
 )
 
-// LoadView reads what a status is worked out from.
-func LoadView(ctx context.Context, tx *store.Tx, installID string) (View, error) {
-	var v View
-	var err error
-	fail := func(err error) (View, error) { return View{}, fmt.Errorf("status of install %s: %w", installID, err) }
-	if v.Install, err = tx.InstallForStatus(ctx, tx.Org, installID); err != nil {
-		return fail(err)
+// LoadViews reads what the statuses of installs are worked out from, in their order; what they have in common is read once.
+func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]View, error) {
+	apps, views := shared{}, make([]View, 0, len(installs))
+	for _, install := range installs {
+		v, err := loadView(ctx, tx, install, apps)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, v)
 	}
-	s, err := look(ctx, tx, v.Install)
+	return views, nil
+}
+
+func loadView(ctx context.Context, tx *store.Tx, install store.Install, apps shared) (View, error) {
+	v := View{Install: install}
+	fail := func(err error) (View, error) { return View{}, fmt.Errorf("status of install %s: %w", install.ID, err) }
+	s, err := look(ctx, tx, install, apps)
 	if err != nil {
 		return fail(err)
 	}
@@ -52,10 +60,10 @@ func LoadView(ctx context.Context, tx *store.Tx, installID string) (View, error)
 		v.Components = append(v.Components, s.settle(name, wants[name]))
 	}
 	v.Refusals, v.Version = s.refusals, s.version.Number
-	if v.Busy, err = tx.BusyComponents(ctx, tx.Org, installID); err != nil {
+	if v.Busy, err = tx.BusyComponents(ctx, tx.Org, install.ID); err != nil {
 		return fail(err)
 	}
-	if v.Waiting, err = tx.WaitingApprovals(ctx, tx.Org, installID); err != nil {
+	if v.Waiting, err = tx.WaitingApprovals(ctx, tx.Org, install.ID); err != nil {
 		return fail(err)
 	}
 	return v, nil
@@ -115,7 +123,7 @@ func (v View) Status() (status, reason string) {
 	for _, c := range v.Components {
 		s, why := v.Component(c)
 		if r, no := v.refusal(c); no && r.Kind == string(workflow.RefusalStalled) {
-			stalled = append(stalled, c.Name+" "+why)
+			stalled = append(stalled, c.Name+" "+strings.TrimRight(why, "."))
 			s = StatusStalled
 		}
 		found[s] = append(found[s], c.Name+": "+why)

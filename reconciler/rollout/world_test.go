@@ -454,17 +454,29 @@ func (w *world) provision() {
 func (w *world) status() (status, reason string) {
 	w.Helper()
 	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
-		v, err := rollout.LoadView(ctx, tx, w.install)
+		v, err := w.view(ctx, tx)
 		status, reason = v.Status()
 		return err
 	}))
 	return status, reason
 }
 
+func (w *world) view(ctx context.Context, tx *store.Tx) (rollout.View, error) {
+	install, err := tx.InstallForStatus(ctx, tx.Org, w.install)
+	if err != nil {
+		return rollout.View{}, err
+	}
+	views, err := rollout.LoadViews(ctx, tx, []store.Install{install})
+	if err != nil {
+		return rollout.View{}, err
+	}
+	return views[0], nil
+}
+
 func (w *world) component(name string) (status, reason string) {
 	w.Helper()
 	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
-		v, err := rollout.LoadView(ctx, tx, w.install)
+		v, err := w.view(ctx, tx)
 		for _, c := range v.Components {
 			if c.Name == name {
 				status, reason = v.Component(c)

@@ -43,6 +43,34 @@ func (q *Queries) AcceptAttempt(ctx context.Context, arg AcceptAttemptParams) (i
 	return result.RowsAffected(), nil
 }
 
+const adoptBuilds = `-- name: AdoptBuilds :exec
+update jobs set runner_id = me.id, waits = ''
+from runners me
+where me.org_id = $1 and me.id = $2 and me.kind = 'build' and jobs.org_id = $1 and jobs.id in (
+    select j.id from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+    where j.org_id = $1 and j.kind = 'build' and j.status = 'queued' and r.id <> $2
+      and coalesce(r.last_seen < now() - make_interval(secs => $3::float8), true)
+    limit $4 for update of j skip locked)
+`
+
+type AdoptBuildsParams struct {
+	OrgID         string
+	RunnerID      string
+	OnlineSeconds float64
+	Most          int32
+}
+
+// AdoptBuilds gives a build runner that is there the builds that wait for one that is not: any build runner can build anything.
+func (q *Queries) AdoptBuilds(ctx context.Context, arg AdoptBuildsParams) error {
+	_, err := q.db.Exec(ctx, adoptBuilds,
+		arg.OrgID,
+		arg.RunnerID,
+		arg.OnlineSeconds,
+		arg.Most,
+	)
+	return err
+}
+
 const askJobCancel = `-- name: AskJobCancel :exec
 update jobs set cancel = true, waits = $1 where org_id = $2 and id = $3
 `

@@ -76,18 +76,6 @@ func (q *Queries) BusyComponents(ctx context.Context, orgID string, installID st
 	return items, nil
 }
 
-const currentVersionNumber = `-- name: CurrentVersionNumber :one
-select coalesce(v.number, 0)::int as number from apps a left join app_versions v on v.org_id = a.org_id and v.id = a.version_id
-where a.org_id = $1 and a.id = $2
-`
-
-func (q *Queries) CurrentVersionNumber(ctx context.Context, orgID string, iD string) (int32, error) {
-	row := q.db.QueryRow(ctx, currentVersionNumber, orgID, iD)
-	var number int32
-	err := row.Scan(&number)
-	return number, err
-}
-
 const dropRefusals = `-- name: DropRefusals :exec
 delete from refusals r using install_components ic
 where r.org_id = $1 and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = $2

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,10 @@ type Store struct {
 	river *river.Client[pgx.Tx]
 }
 
+// leastPool is how many connections a replica may use if the database URL does not say (pool_max_conns): the work queue, the listener,
+// what the rooms do at once, and the API beside them.
+const leastPool = 24
+
 // Open connects to a migrated database. Every connection takes the role nuon_app, which row-level security binds.
 func Open(ctx context.Context, dsn string) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
@@ -34,6 +39,9 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
 	cfg.AfterConnect = takeRole
+	if !strings.Contains(dsn, "pool_max_conns") {
+		cfg.MaxConns = max(cfg.MaxConns, leastPool)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Postgres: %w", err)

@@ -83,38 +83,6 @@ func (q *Queries) CreateToken(ctx context.Context, arg CreateTokenParams) error 
 	return err
 }
 
-const listAudit = `-- name: ListAudit :many
-select org_id, id, at, actor, action, subject, detail from audit_events where org_id = $1 order by id desc limit $2
-`
-
-func (q *Queries) ListAudit(ctx context.Context, orgID string, most int32) ([]AuditEvent, error) {
-	rows, err := q.db.Query(ctx, listAudit, orgID, most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []AuditEvent{}
-	for rows.Next() {
-		var i AuditEvent
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.At,
-			&i.Actor,
-			&i.Action,
-			&i.Subject,
-			&i.Detail,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const orgByID = `-- name: OrgByID :one
 select id, name, created_at from orgs where id = $1
 `

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -87,6 +89,51 @@ func TestWorkIsEnqueuedWithTheChangeOrNotAtAll(t *testing.T) {
 	if !slices.Equal(got, []string{"ins_2"}) {
 		t.Fatalf("enqueued %v, want only what was committed", got)
 	}
+}
+
+// TestWhatIsDueIsNotHeapedUp: a thing that stays due because nobody gets to it is asked for once a minute, not with every look.
+func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
+	dsn := storetest.DSN(t)
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	defer s.Close()
+	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
+	must(t, err)
+	must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueInstall, ID: "ins_1"})
+	}))
+	take := func() {
+		t.Helper()
+		n, err := s.TakeDue(t.Context(), 0, 10, func(p store.Pending) river.JobArgs { return queue.Rollout{Org: p.Org, Install: p.ID} })
+		if err != nil || n != 1 {
+			t.Fatalf("%d things are due, %v", n, err)
+		}
+	}
+	for minute := int64(-1); minute != time.Now().Unix()/60; { // a new minute has a request of its own
+		minute = time.Now().Unix() / 60
+		exec(t, dsn, "delete from river.river_job")
+		for range 5 {
+			take()
+		}
+	}
+	if got := queued(t, dsn); !slices.Equal(got, []string{"ins_1"}) {
+		t.Fatalf("enqueued %v, want one request", got)
+	}
+	exec(t, dsn, "update river.river_job set state = 'completed', finalized_at = now()")
+	take()
+	if got := queued(t, dsn); len(got) != 2 {
+		t.Fatalf("enqueued %v: what was answered does not stand in the way of the next request", got)
+	}
+}
+
+// exec runs a statement as the database's owner.
+func exec(t *testing.T, dsn, sql string) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	defer c.Close(t.Context()) //nolint:errcheck // the test is over
+	_, err = c.Exec(t.Context(), sql)
+	must(t, err)
 }
 
 // queued are the installs that Rollout is asked for, read as the database's owner.

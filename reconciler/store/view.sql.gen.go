@@ -475,7 +475,7 @@ join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
-where ap.org_id = $1 and ($2::text = '' or ap.status = $2)
+where ap.org_id = $1 and ap.status = $2
   and ($3::text = '' or ap.install_id = $3) and ap.id > $4
 order by ap.id limit $5
 `
@@ -842,7 +842,8 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 
 const viewInstall = `-- name: ViewInstall :many
 select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.wanted, i.provisioned, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
-where i.org_id = $1 and (i.id = $2 or i.name = $2 or a.name || '/' || i.name = $2) limit 2
+where i.org_id = $1
+  and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
 
 type ViewInstallRow struct {
@@ -850,7 +851,7 @@ type ViewInstallRow struct {
 	App     string
 }
 
-// ViewInstall takes an id, a name that one app has, or app/name.
+// ViewInstall takes an id, a name that one app has, or app/name. The name is asked for by itself, so that an index can find it.
 func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]ViewInstallRow, error) {
 	rows, err := q.db.Query(ctx, viewInstall, orgID, key)
 	if err != nil {
@@ -1225,40 +1226,6 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 		&i.CreatedAt,
 	)
 	return i, err
-}
-
-const viewRefusals = `-- name: ViewRefusals :many
-select r.org_id, r.install_component_id, r.desired_digest, r.kind, r.actor, r.reason, r.workflow_id, r.at from refusals r join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
-where r.org_id = $1 and ic.install_id = $2
-`
-
-func (q *Queries) ViewRefusals(ctx context.Context, orgID string, installID string) ([]Refusal, error) {
-	rows, err := q.db.Query(ctx, viewRefusals, orgID, installID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Refusal{}
-	for rows.Next() {
-		var i Refusal
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.InstallComponentID,
-			&i.DesiredDigest,
-			&i.Kind,
-			&i.Actor,
-			&i.Reason,
-			&i.WorkflowID,
-			&i.At,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const viewResponses = `-- name: ViewResponses :many

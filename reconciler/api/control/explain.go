@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // Explain implements GET /v1/explain/{kind}/{id}. Every derived record holds its own reason, so the chain is only read backwards,
@@ -116,7 +118,7 @@ func (s *Server) installChain(ctx context.Context, tx *store.Tx, key string) ([]
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.rooms.Standing(ctx, tx, install)
+	st, err := s.standing(ctx, tx, install)
 	if err != nil {
 		return nil, err
 	}
@@ -142,18 +144,69 @@ func (s *Server) installChain(ctx context.Context, tx *store.Tx, key string) ([]
 	return chain, nil
 }
 
-// componentChain is why an install's component should be what it should be: its newest build and what that came from.
+// componentChain is why an install's component should be what it should be now, and what that is made from.
 func componentChain(ctx context.Context, tx *store.Tx, ic store.InstallComponent) ([]api.Cause, error) {
-	chain := []api.Cause{{Record: "desired", ID: ic.DesiredDigest, Name: ic.Name, Reason: orElse(ic.WaitsFor, ic.DesiredReason)}}
 	build, err := tx.BuildWanted(ctx, tx.Org, ic.ComponentID)
-	if isNotFound(err) {
-		return chain, nil
+	if err != nil && !isNotFound(err) {
+		return nil, err
 	}
+	install, err := tx.InstallForStatus(ctx, tx.Org, ic.InstallID)
 	if err != nil {
 		return nil, err
 	}
-	below, err := buildChain(ctx, tx, build)
-	return append(chain, below...), err
+	app, err := findApp(ctx, tx, install.AppID)
+	if err != nil {
+		return nil, err
+	}
+	below, err := madeFrom(ctx, tx, build, app.VersionID)
+	return append([]api.Cause{desired(ic.DesiredDigest, ic.Name, orElse(ic.WaitsFor, ic.DesiredReason))}, below...), err
+}
+
+// plannedChain is what a plan was made from. The install may want something else by now, so its own words are not asked.
+func plannedChain(ctx context.Context, tx *store.Tx, p store.Plan, why string) ([]api.Cause, error) {
+	var target workflow.Target
+	if err := json.Unmarshal(p.Target, &target); err != nil {
+		return nil, fmt.Errorf("read the target of plan %s: %w", p.ID, err)
+	}
+	ic, err := tx.ViewInstallComponent(ctx, tx.Org, p.InstallComponentID)
+	if err != nil {
+		return nil, err
+	}
+	if ic.DesiredDigest == p.DesiredDigest {
+		why = ic.DesiredReason
+	}
+	build, err := tx.BuildOfArtifact(ctx, tx.Org, ic.ComponentID, target.Module.Artifact.Digest)
+	if err != nil && !isNotFound(err) {
+		return nil, err
+	}
+	below, err := madeFrom(ctx, tx, build, &target.Version)
+	return append([]api.Cause{desired(p.DesiredDigest, p.Component, why)}, below...), err
+}
+
+func desired(digest, component, why string) api.Cause {
+	return api.Cause{Record: "desired", ID: digest, Name: component, Reason: why}
+}
+
+// madeFrom is the build that something is made from, and the app version, too, if that is the newer of the two: then it is the config
+// that moved. Neither need be there.
+func madeFrom(ctx context.Context, tx *store.Tx, build string, version *string) (chain []api.Cause, err error) {
+	if build != "" {
+		if chain, err = buildChain(ctx, tx, build); err != nil {
+			return nil, err
+		}
+	}
+	if version == nil || *version == "" {
+		return chain, nil
+	}
+	config, err := versionChain(ctx, tx, version)
+	if err != nil {
+		return nil, err
+	}
+	// A version may be current again after others: it is as new as the revision that made it so.
+	if len(chain) > 0 && !config[len(config)-1].At.After(chain[0].At) {
+		return chain, nil
+	}
+	return append(config, chain...), nil
 }
 
 func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {
@@ -173,10 +226,11 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 		return nil, err
 	}
 	for _, c := range components {
-		if !slices.ContainsFunc(w.Steps, func(s api.Step) bool { return s.Component == c.InstallComponent.Name }) {
+		i := slices.IndexFunc(w.Steps, func(s api.Step) bool { return s.Component == c.InstallComponent.Name })
+		if i < 0 {
 			continue
 		}
-		below, err := componentChain(ctx, tx, c.InstallComponent)
+		below, err := partChain(ctx, tx, w, w.Steps[i], c.InstallComponent)
 		if err != nil {
 			return nil, err
 		}
@@ -185,16 +239,31 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 	return chain, nil
 }
 
+// partChain is why a component is part of a workflow: what its plan was made from, or, until there is one, what is wanted now.
+func partChain(ctx context.Context, tx *store.Tx, w api.Workflow, first api.Step, ic store.InstallComponent) ([]api.Cause, error) {
+	switch {
+	case first.Plan != "":
+		p, err := tx.ViewPlan(ctx, tx.Org, first.Plan)
+		if err != nil {
+			return nil, err
+		}
+		return plannedChain(ctx, tx, p, w.Reason)
+	case w.Status == api.WorkflowStatusRunning:
+		return componentChain(ctx, tx, ic)
+	}
+	return nil, nil
+}
+
 func planChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {
 	p, err := tx.ViewPlan(ctx, tx.Org, key)
 	if err != nil {
 		return nil, named("plan", key, err)
 	}
-	ic, err := tx.ViewInstallComponent(ctx, tx.Org, p.InstallComponentID)
+	w, err := tx.FindWorkflow(ctx, tx.Org, p.WorkflowID)
 	if err != nil {
 		return nil, err
 	}
-	below, err := componentChain(ctx, tx, ic)
+	below, err := plannedChain(ctx, tx, p, w.Reason)
 	return append([]api.Cause{{Record: "plan", ID: p.ID, Name: p.Component + " (" + p.Status + ")", Reason: p.Reason, At: p.CreatedAt}}, below...), err
 }
 

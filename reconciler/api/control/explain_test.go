@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +50,64 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainFailedBuild tells of the failure, and of a component that has no build only what is wanted.
+// TestExplainWhatWas tells of an old plan and an ended workflow what they were made from, whatever was pushed since.
+func TestExplainWhatWas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	m := w.one.mark
+	rev, in := w.one.make("later", "rev"), w.one.make("later input", "inp")
+	w.one.add("revisions", "id", rev, "watch_id", w.one.ids["watch"], "number", 2, "commit", m+"-commit2", "tree", "t", "reason", "pushed later")
+	w.one.add("component_inputs", "id", in, "component_id", w.one.ids["component"], "digest", "sha256:in2", "recipe", `{}`, "revision_id", rev, "reason", "changed later")
+	w.one.add("builds", "id", w.one.make("later build", "bld"), "component_id", w.one.ids["component"], "input_id", in, "number", 2, "status", "succeeded",
+		"repository", "r", "commit", m+"-commit2", "artifact_digest", "sha256:later", "reason", "built later")
+	w.exec("update components set input_id = $1 where id = $2", in, w.one.ids["component"])
+	w.exec("update install_components set desired_digest = 'sha256:later', desired_reason = 'wanted later'")
+	for _, kind := range []string{"plan", "workflow"} {
+		chain := w.one.chain(kind)
+		if slices.ContainsFunc(chain, func(c string) bool { return strings.Contains(c, "later") }) || !slices.Contains(chain, "build: "+m+" has no build") {
+			t.Errorf("%s is explained by what came after it: %v", kind, chain)
+		}
+	}
+	if chain := w.one.chain("install"); !slices.Contains(chain, "build: built later") {
+		t.Errorf("the install is not explained by what is wanted now: %v", chain)
+	}
+}
+
+// TestExplainConfig tells of the commit that changed the config when that, and no build, is what moved.
+func TestExplainConfig(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	rev, ver := w.one.make("later", "rev"), w.one.make("later version", "ver")
+	w.one.add("revisions", "id", rev, "watch_id", w.one.ids["watch"], "number", 2, "commit", "c2", "tree", "t", "reason", "the config was pushed")
+	w.one.add("app_versions", "id", ver, "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "config", `{}`, "revision_id", rev, "reason", "commit c2 changed web.toml")
+	w.exec("update apps set version_id = $1, inputs_version_id = $1 where id = $2", ver, w.one.ids["app"])
+	for _, want := range []string{"revision: the config was pushed", "app_version: commit c2 changed web.toml"} {
+		if chain := w.one.chain("install"); !slices.Contains(chain, want) {
+			t.Errorf("%q is not in %v", want, chain)
+		}
+	}
+	if chain := w.one.chain("plan"); slices.ContainsFunc(chain, func(c string) bool { return strings.HasPrefix(c, "app_version") }) {
+		t.Errorf("the plan is not of that version: %v", chain)
+	}
+}
+
+// chain gives the records and reasons that explain what is seeded.
+func (o *tenant) chain(kind string) (chain []string) {
+	o.w.Helper()
+	got, err := o.as("viewer").ExplainWithResponse(o.w.Context(), api.ExplainParamsKind(kind), o.ids[kind])
+	must(o.w, err)
+	if got.JSON200 == nil {
+		o.w.Fatalf("%s: %s", kind, got.Body)
+	}
+	for _, c := range got.JSON200.Chain {
+		chain = append(chain, c.Record+": "+c.Reason)
+	}
+	return chain
+}
+
+// TestExplainFailedBuild tells of the failure, and of what has no build, by the version that wants it.
 func TestExplainFailedBuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,7 +121,7 @@ func TestExplainFailedBuild(t *testing.T) {
 	w.exec("delete from builds")
 	got, err = w.one.as("viewer").ExplainWithResponse(t.Context(), api.ExplainParamsKindPlan, w.one.ids["plan"])
 	must(t, err)
-	if got.JSON200 == nil || len(got.JSON200.Chain) != 2 {
+	if got.JSON200 == nil || len(got.JSON200.Chain) != 4 {
 		t.Errorf("%s", got.Body)
 	}
 }

@@ -3,11 +3,13 @@ package control_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
 // TestCreatesOnce: the same request under the same key is answered the same, and done once.
@@ -36,6 +38,41 @@ func TestCreatesOnce(t *testing.T) {
 	}
 	if n := w.text("select count(*)::text from audit_events where org_id = $1 and action = 'app.create'", w.one.org.ID); n != "2" {
 		t.Errorf("the audit has %s creates, want one for each app", n)
+	}
+}
+
+// TestOldAnswersAreForgotten: what nobody repeats any more is not kept for ever.
+func TestOldAnswersAreForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	create := func(key, name string) {
+		w.call(w.one.token["admin"], http.MethodPost, "/v1/apps", map[string]any{"name": name}, "Idempotency-Key", key)
+	}
+	create("old", "one")
+	create("recent", "two")
+	w.exec("update idempotency_keys set created_at = now() - interval '8 days' where key = 'old'")
+	create("new", "three")
+	if keys := w.texts("select key from idempotency_keys order by key"); !slices.Equal(keys, []string{"new", "recent"}) {
+		t.Errorf("the answers to %v are kept", keys)
+	}
+}
+
+// TestCreatesAreLookedAt: a new app and a new install are due, so that nothing depends on a request to look that was lost; and an app
+// whose watch was looked at for another has its config read.
+func TestCreatesAreLookedAt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.app("hello", appconfig.App{})
+	for _, n := range []struct {
+		path string
+		body map[string]any
+	}{{"/v1/apps", map[string]any{"name": "other"}}, {"/v1/installs", map[string]any{"name": "acme", "app": "hello"}}} {
+		if got := w.call(w.one.token["admin"], http.MethodPost, n.path, n.body); got.Status != http.StatusCreated {
+			t.Fatalf("%s: %d %s", n.path, got.Status, got.Body)
+		}
+	}
+	if due := w.texts("select kind from due order by kind"); !slices.Equal(due, []string{"app", "install"}) {
+		t.Errorf("due are %v", due)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -49,19 +50,34 @@ func (s *Server) ListInstalls(ctx context.Context, r ListInstallsRequestObject) 
 			return err
 		}
 		rows, list.Next = paged(rows, most, func(i store.ViewInstallsRow) string { return i.Install.ID })
-		list.Items, err = eachErr(rows, func(i store.ViewInstallsRow) (api.InstallSummary, error) {
-			return s.summary(ctx, tx, i.Install, i.App)
-		})
+		list.Items, err = s.summaries(ctx, tx, rows)
 		return err
 	})
 	return ListInstalls200JSONResponse(list), err
 }
 
-func (s *Server) summary(ctx context.Context, tx *store.Tx, i store.Install, app string) (api.InstallSummary, error) {
-	st, err := s.rooms.Standing(ctx, tx, i)
-	return api.InstallSummary{
-		ID: i.ID, Name: i.Name, App: app, Status: api.InstallSummaryStatus(st.Status), Reason: st.Reason, Version: st.Version,
-	}, err
+func (s *Server) summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) ([]api.InstallSummary, error) {
+	all, err := s.rooms.Standings(ctx, tx, each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.InstallSummary, 0, len(rows))
+	for n, st := range all {
+		i := rows[n].Install
+		out = append(out, api.InstallSummary{
+			ID: i.ID, Name: i.Name, App: rows[n].App, Status: api.InstallSummaryStatus(st.Status), Reason: st.Reason, Version: st.Version,
+		})
+	}
+	return out, nil
+}
+
+// standing says how one install stands.
+func (s *Server) standing(ctx context.Context, tx *store.Tx, install store.Install) (Standing, error) {
+	all, err := s.rooms.Standings(ctx, tx, []store.Install{install})
+	if err != nil {
+		return Standing{}, err
+	}
+	return all[0], nil
 }
 
 // GetInstall implements GET /v1/installs/{install}.
@@ -80,6 +96,9 @@ func (s *Server) CreateInstall(ctx context.Context, r CreateInstallRequestObject
 	made, err := once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.CreatedInstall, error) {
 		return s.createInstall(ctx, tx, *r.Body)
 	})
+	if err == nil {
+		goneOn(ctx, s.rooms.RolloutNow(ctx, callerOf(ctx).org.ID, made.Install.ID))
+	}
 	return CreateInstall201JSONResponse(made), err
 }
 
@@ -207,10 +226,15 @@ func (s *Server) UpdateInstall(ctx context.Context, r UpdateInstallRequestObject
 		if err != nil {
 			return err
 		}
-		if err := s.changeInstall(ctx, tx, row, app, *r.Body); err != nil {
-			return err
-		}
-		install, err = s.viewInstall(ctx, tx, row.ID)
+		install.ID = row.ID
+		return s.changeInstall(ctx, tx, row, app, *r.Body)
+	})
+	if err != nil {
+		return nil, err
+	}
+	goneOn(ctx, s.rooms.RolloutNow(ctx, callerOf(ctx).org.ID, install.ID))
+	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		install, err = s.viewInstall(ctx, tx, install.ID)
 		return err
 	})
 	return UpdateInstall200JSONResponse(install), err
@@ -269,13 +293,13 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		if err != nil {
 			return err
 		}
-		st, err := s.rooms.Standing(ctx, tx, row)
+		gone, err := rollout.Gone(ctx, tx, row.ID)
 		if err != nil {
 			return err
 		}
-		if st.Status != "gone" && st.Status != "new" && !r.Params.Force {
+		if !gone && !r.Params.Force {
 			return problem.Error{
-				Status: http.StatusConflict, Code: "not_empty", Title: "install " + row.Name + " still has something applied: " + st.Reason,
+				Status: http.StatusConflict, Code: "not_empty", Title: "install " + row.Name + " still has something applied",
 				Detail: "Run `nuon installs deprovision " + row.Name + "` first, or forget it with --force and leave what is there.",
 			}
 		}
@@ -309,7 +333,7 @@ func (s *Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api
 	if err != nil {
 		return api.Install{}, err
 	}
-	st, err := s.rooms.Standing(ctx, tx, row)
+	st, err := s.standing(ctx, tx, row)
 	if err != nil {
 		return api.Install{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -274,10 +275,35 @@ func TestConcurrentChangesKeepEachOther(t *testing.T) {
 }
 
 // TestForget refuses while something may be there, unless forced.
+// TestForgetWhatNeverWasThere needs no force, whatever was asked or refused: nothing is left behind.
+func TestForgetWhatNeverWasThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	if got := w.call(w.one.token["admin"], http.MethodDelete, "/v1/installs/"+w.one.mark+"-inst", nil); got.Status != http.StatusNoContent {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+}
+
+// TestSyncTellsOfEveryInstall, also of those after the first page: whoever waits for all of them must not stop early.
+func TestSyncTellsOfEveryInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.one.app("hello", appconfig.App{})
+	r, _ := w.one.runner("acme", "install", false)
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id) select $1, 'ins_' || i, $2, 'i' || i, $3 from generate_series(1, 501) i", w.one.org.ID, app, r.ID)
+	got, err := w.one.as("viewer").GetSyncWithResponse(t.Context(), "hello")
+	must(t, err)
+	if got.JSON200 == nil || len(got.JSON200.Installs) != 501 {
+		t.Fatalf("%d: %.200s", got.StatusCode(), got.Body)
+	}
+}
+
 func TestForget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
+	w.exec("update install_components set applied_artifact = 'sha256:a'")
 	admin, path := w.one.token["admin"], "/v1/installs/"+w.one.mark+"-inst"
 	p := w.refusedAs(w.call(admin, http.MethodDelete, path, nil), http.StatusConflict, "not_empty")
 	if !strings.Contains(p.Detail, "deprovision") {

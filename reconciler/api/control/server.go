@@ -33,8 +33,8 @@ type Rooms struct {
 	AdvanceNow func(ctx context.Context, org, workflow string) error
 	// RolloutNow works out what an install wants and starts what is missing.
 	RolloutNow func(ctx context.Context, org, install string) error
-	// Standing says how an install and each of its components stand.
-	Standing func(ctx context.Context, tx *store.Tx, install store.Install) (Standing, error)
+	// Standings says how installs and each of their components stand, in their order.
+	Standings func(ctx context.Context, tx *store.Tx, installs []store.Install) ([]Standing, error)
 	// AskDeploy forgets what was refused for these components (all when none is named) and starts what is behind.
 	AskDeploy func(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error
 	// AskAction starts one run of an action and gives the workflow's id.

@@ -97,16 +97,30 @@ func (s *Server) syncOf(ctx context.Context, key string) (api.Sync, error) {
 		if err := fillBuilds(ctx, tx, row, &sync); err != nil {
 			return err
 		}
-		installs, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{OrgID: tx.Org, App: row.ID, Most: pageMost})
-		if err != nil {
-			return err
-		}
-		sync.Installs, err = eachErr(installs, func(i store.ViewInstallsRow) (api.InstallSummary, error) {
-			return s.summary(ctx, tx, i.Install, i.App)
-		})
+		sync.Installs, err = s.followers(ctx, tx, row.ID)
 		return err
 	})
 	return sync, err
+}
+
+// followers are all installs of an app: whoever waits until a version is everywhere must not miss those after the first page.
+func (s *Server) followers(ctx context.Context, tx *store.Tx, app string) ([]api.InstallSummary, error) {
+	all := []api.InstallSummary{}
+	for after := ""; ; {
+		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{OrgID: tx.Org, App: app, After: after, Most: pageMost})
+		if err != nil {
+			return nil, err
+		}
+		summaries, err := s.summaries(ctx, tx, rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, summaries...)
+		if len(rows) < pageMost {
+			return all, nil
+		}
+		after = rows[len(rows)-1].Install.ID
+	}
 }
 
 // fillBuilds tells of each component of the current version how its build stands.

@@ -99,7 +99,7 @@ func (w *world) handler() http.Handler {
 			RetryBuild: func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
 			AdvanceNow: func(context.Context, string, string) error { return w.advance() },
 			RolloutNow: rolls.Reconcile,
-			Standing:   standing,
+			Standings:  standings,
 			AskDeploy: func(ctx context.Context, tx *store.Tx, i store.Install, components []string, actor string) error {
 				return refused(rolls.Ask(ctx, tx, i, components, actor))
 			},
@@ -131,18 +131,18 @@ func (w *world) handler() http.Handler {
 	})
 }
 
-func standing(ctx context.Context, tx *store.Tx, install store.Install) (control.Standing, error) {
-	v, err := rollout.LoadView(ctx, tx, install.ID)
-	if err != nil {
-		return control.Standing{}, err
+func standings(ctx context.Context, tx *store.Tx, installs []store.Install) (all []control.Standing, err error) {
+	views, err := rollout.LoadViews(ctx, tx, installs)
+	for _, v := range views {
+		st := control.Standing{Version: int(v.Applied()), Components: map[string]control.ComponentStanding{}}
+		st.Status, st.Reason = v.Status()
+		for _, c := range v.Components {
+			status, reason := v.Component(c)
+			st.Components[c.ID] = control.ComponentStanding{Status: status, Reason: reason}
+		}
+		all = append(all, st)
 	}
-	st := control.Standing{Version: int(v.Applied()), Components: map[string]control.ComponentStanding{}}
-	st.Status, st.Reason = v.Status()
-	for _, c := range v.Components {
-		status, reason := v.Component(c)
-		st.Components[c.ID] = control.ComponentStanding{Status: status, Reason: reason}
-	}
-	return st, nil
+	return all, err
 }
 
 func refused(err error) error {

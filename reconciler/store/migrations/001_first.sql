@@ -11,7 +11,7 @@ create table orgs (
 -- due is the one table that loops over all orgs may read: ids and times, nothing else.
 create table due (
     org_id text not null references orgs on delete cascade,
-    kind   text not null check (kind in ('watch', 'attempt', 'install')),
+    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app')),
     id     text not null,
     at     timestamptz not null,
     primary key (org_id, kind, id)
@@ -81,6 +81,8 @@ create table idempotency_keys (
     created_at timestamptz not null default now(),
     primary key (org_id, key)
 );
+-- Answers that are too old to be given again.
+create index idempotency_keys_age on idempotency_keys (org_id, created_at);
 
 -- observe: what is in git -----------------------------------------------------------------------
 
@@ -210,6 +212,8 @@ create table builds (
     foreign key (org_id, component_id) references components on delete cascade,
     foreign key (org_id, input_id) references component_inputs on delete cascade
 );
+-- The build that counts for an input, and what each component's current input has: read for every install that is looked at.
+create index builds_of_input on builds (org_id, input_id, number);
 -- Same input, no build: at most one that is under way or has succeeded.
 create unique index builds_one_per_input on builds (org_id, input_id) where status <> 'failed';
 
@@ -262,6 +266,9 @@ create table installs (
     foreign key (org_id, app_id) references apps on delete cascade,
     foreign key (org_id, runner_id) references runners
 );
+create index installs_by_name on installs (org_id, name);
+-- The installs of a runner that registers.
+create index installs_of_runner on installs (org_id, runner_id);
 
 create table install_inputs (
     org_id     text not null,
@@ -404,6 +411,10 @@ create table plans (
     foreign key (org_id, step_id) references steps on delete cascade,
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
+-- What goes with a workflow, a step or an install's component when the install is forgotten.
+create index plans_of_workflow on plans (org_id, workflow_id);
+create index plans_of_step on plans (org_id, step_id);
+create index plans_of_component on plans (org_id, install_component_id);
 
 create table approvals (
     org_id         text not null,
@@ -420,7 +431,9 @@ create table approvals (
     unique (org_id, plan_id),
     foreign key (org_id, plan_id) references plans on delete cascade
 );
-create index approvals_waiting on approvals (org_id, created_at) where status = 'waiting';
+-- What waits in an org, which is little beside what was answered; and on one install, for its status.
+create index approvals_by_status on approvals (org_id, status, id);
+create index approvals_waiting_of_install on approvals (org_id, install_id) where status = 'waiting';
 
 create table approval_responses (
     org_id         text not null,
@@ -479,7 +492,6 @@ create table attempts (
     primary key (org_id, job_id, number),
     foreign key (org_id, job_id) references jobs on delete cascade
 );
-create index attempts_live on attempts (org_id, runner_id) where status in ('offered', 'running', 'expired');
 
 create table log_chunks (
     org_id  text not null,

@@ -70,6 +70,16 @@ with oldest as (
 )
 select id, attempt, kind from offered order by created_at, id;
 
+-- AdoptBuilds gives a build runner that is there the builds that wait for one that is not: any build runner can build anything.
+-- name: AdoptBuilds :exec
+update jobs set runner_id = me.id, waits = ''
+from runners me
+where me.org_id = @org_id and me.id = @runner_id and me.kind = 'build' and jobs.org_id = @org_id and jobs.id in (
+    select j.id from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+    where j.org_id = @org_id and j.kind = 'build' and j.status = 'queued' and r.id <> @runner_id
+      and coalesce(r.last_seen < now() - make_interval(secs => @online_seconds::float8), true)
+    limit @most for update of j skip locked);
+
 -- name: AttemptOfJob :one
 select sqlc.embed(a), (a.lease_until <= clock_timestamp())::bool as over
 from attempts a where a.org_id = @org_id and a.job_id = @job_id and a.number = @number;

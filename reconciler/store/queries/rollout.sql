@@ -75,7 +75,3 @@ update installs set wanted = @wanted where org_id = @org_id and id = @id and wan
 
 -- name: InstallForStatus :one
 select * from installs where org_id = @org_id and id = @id;
-
--- name: CurrentVersionNumber :one
-select coalesce(v.number, 0)::int as number from apps a left join app_versions v on v.org_id = a.org_id and v.id = a.version_id
-where a.org_id = @org_id and a.id = @id;

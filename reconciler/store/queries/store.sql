@@ -36,9 +36,6 @@ returning org_id, kind, id;
 insert into audit_events (org_id, actor, action, subject, detail)
 values (@org_id, @actor, @action, @subject, @detail);
 
--- name: ListAudit :many
-select * from audit_events where org_id = @org_id order by id desc limit @most;
-
 -- name: SetOrg :exec
 select set_config('nuon.org', @org::text, true);
 

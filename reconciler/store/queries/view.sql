@@ -54,10 +54,11 @@ where b.org_id = @org_id and b.id = @id;
 -- name: ViewComponentInput :one
 select * from component_inputs where org_id = @org_id and id = @id;
 
--- ViewInstall takes an id, a name that one app has, or app/name.
+-- ViewInstall takes an id, a name that one app has, or app/name. The name is asked for by itself, so that an index can find it.
 -- name: ViewInstall :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
-where i.org_id = @org_id and (i.id = @key or i.name = @key or a.name || '/' || i.name = @key) limit 2;
+where i.org_id = @org_id
+  and (i.id = @key or i.name = @key or i.name = split_part(@key, '/', 2) and a.name || '/' || i.name = @key) limit 2;
 
 -- name: ViewInstalls :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -124,7 +125,7 @@ join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
-where ap.org_id = @org_id and (@status::text = '' or ap.status = @status)
+where ap.org_id = @org_id and ap.status = @status
   and (@install_id::text = '' or ap.install_id = @install_id) and ap.id > @after
 order by ap.id limit @most;
 
@@ -150,10 +151,6 @@ where ic.org_id = @org_id and ic.install_id = @install_id order by c.kind <> 'sa
 
 -- name: ViewInstallComponent :one
 select * from install_components where org_id = @org_id and id = @id;
-
--- name: ViewRefusals :many
-select r.* from refusals r join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
-where r.org_id = @org_id and ic.install_id = @install_id;
 
 -- name: ViewRunner :one
 select * from runners where org_id = @org_id and (id = @key or name = @key);

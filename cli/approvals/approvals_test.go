@@ -1,0 +1,275 @@
+package approvals
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// plane is a control plane at which approvals wait. It gives two to a page, and notes each answer as "id answer digest reason".
+type plane struct {
+	approvals []api.Approval
+	answers   []string
+	withdrawn string // the id of one that can no longer be answered
+}
+
+// four wait: two apps have an install acme, and one of the plans destroys.
+func four(t *testing.T) *plane {
+	t.Helper()
+	report, err := json.Marshal(diff.Report{Kind: diff.KindTerraform, Notes: []string{"a note of the plan"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &plane{}
+	for i, name := range []string{"hello/acme/web", "hello/acme/db", "hello/globex/web", "shop/acme/web"} {
+		part := strings.Split(name, "/")
+		p.approvals = append(p.approvals, api.Approval{
+			ID: fmt.Sprintf("apr_%d", i+1), App: part[0], Install: part[1], Component: part[2], Destructive: part[2] == "db",
+			ContentDigest: fmt.Sprintf("sha256:%d", i+1), Status: api.ApprovalStatusWaiting, Because: "commit \x1b[31m1a2b3c4", Report: report,
+		})
+	}
+	return p
+}
+
+func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/approvals", p.list)
+	mux.HandleFunc("GET /v1/approvals/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if a := p.find(w, r.PathValue("id")); a != nil {
+			_ = json.NewEncoder(w).Encode(a)
+		}
+	})
+	mux.HandleFunc("POST /v1/approvals/{id}/response", p.respond)
+	mux.ServeHTTP(w, r)
+}
+
+func (p *plane) list(w http.ResponseWriter, r *http.Request) {
+	var l api.ApprovalList
+	from := 0
+	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from) // the first page has no cursor
+	for i, a := range p.approvals {
+		if only := r.URL.Query().Get("install"); i < from || only != "" && a.Install != only {
+			continue
+		}
+		if len(l.Items) == 2 {
+			l.Next = fmt.Sprint(i)
+			break
+		}
+		l.Items = append(l.Items, a)
+	}
+	_ = json.NewEncoder(w).Encode(l)
+}
+
+func (p *plane) find(w http.ResponseWriter, id string) *api.Approval {
+	for i := range p.approvals {
+		if p.approvals[i].ID == id {
+			return &p.approvals[i]
+		}
+	}
+	problem(w, http.StatusNotFound, "not_found", "there is no approval "+id)
+	return nil
+}
+
+func problem(w http.ResponseWriter, status int, code, title string) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(api.Problem{Status: status, Code: code, Title: title})
+}
+
+func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
+	a := p.find(w, r.PathValue("id"))
+	var given api.Response
+	if a == nil || json.NewDecoder(r.Body).Decode(&given) != nil {
+		return
+	}
+	if a.ID == p.withdrawn {
+		problem(w, http.StatusConflict, "withdrawn", "withdrawn: something newer came")
+		return
+	}
+	if given.ContentDigest != a.ContentDigest {
+		problem(w, http.StatusConflict, "stale", "what waits is no longer what was shown")
+		return
+	}
+	p.answers = append(p.answers, strings.TrimSpace(fmt.Sprint(a.ID, " ", given.Answer, " ", given.ContentDigest, " ", given.Reason)))
+	a.Status = map[api.ResponseAnswer]api.ApprovalStatus{api.ResponseAnswerApprove: api.ApprovalStatusApproved, api.ResponseAnswerReject: api.ApprovalStatusRejected}[given.Answer]
+	_ = json.NewEncoder(w).Encode(a)
+}
+
+// run calls one of the three commands, and gives what it printed on each side.
+func (p *plane) run(t *testing.T, output string, line ...string) (out, remarks string, err error) {
+	t.Helper()
+	s := httptest.NewServer(p)
+	defer s.Close()
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	var o, e strings.Builder
+	with := &env.Env{Console: &console.Console{Out: &o, Err: &e, Output: output}}
+	root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(NewReview(with), NewApprove(with), NewReject(with))
+	root.SetArgs(line)
+	root.SetOut(io.Discard)
+	err = root.ExecuteContext(t.Context())
+	return o.String(), e.String(), err
+}
+
+// TestAnswers: an answer goes to what was named, with the digest of what was shown, and to nothing else.
+func TestAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		line []string
+		want []string
+		code int
+		says string
+	}{
+		"by id":                {[]string{"approve", "apr_2"}, []string{"apr_2 approve sha256:2"}, 0, ""},
+		"by place":             {[]string{"approve", "globex/web"}, []string{"apr_3 approve sha256:3"}, 0, ""},
+		"by app and place":     {[]string{"approve", "shop/acme/web"}, []string{"apr_4 approve sha256:4"}, 0, ""},
+		"several":              {[]string{"approve", "acme/db", "apr_4"}, []string{"apr_2 approve sha256:2", "apr_4 approve sha256:4"}, 0, ""},
+		"not clear":            {[]string{"approve", "acme/web"}, nil, exit.Usage, "say hello/acme/web or shop/acme/web"},
+		"one of two not clear": {[]string{"approve", "globex/web", "acme/web"}, nil, exit.Usage, "not clear"},
+		"nothing there":        {[]string{"approve", "globex/db"}, nil, exit.Failed, "`nuon review` lists what does"},
+		"no such id":           {[]string{"approve", "apr_9"}, nil, exit.Failed, "there is no approval apr_9"},
+		"all but destruction":  {[]string{"approve", "--all"}, []string{"apr_1 approve sha256:1", "apr_3 approve sha256:3", "apr_4 approve sha256:4"}, 0, ""},
+		"all of an install":    {[]string{"approve", "--all", "--install", "globex"}, []string{"apr_3 approve sha256:3"}, 0, ""},
+		"nobody":               {[]string{"approve"}, nil, exit.Usage, "or say --all"},
+		"a name and all":       {[]string{"approve", "--all", "apr_1"}, nil, exit.Usage, "or say --all"},
+		"an install and name":  {[]string{"approve", "apr_1", "--install", "globex"}, nil, exit.Usage, "--install goes with --all"},
+		"the digest shown":     {[]string{"approve", "apr_1", "--digest", "sha256:1"}, []string{"apr_1 approve sha256:1"}, 0, ""},
+		"another digest":       {[]string{"approve", "apr_1", "--digest", "sha256:0"}, nil, exit.Failed, "approve web on acme: what waits is no longer what was shown"},
+		"a digest for all":     {[]string{"approve", "--all", "--digest", "sha256:1"}, nil, exit.Usage, "--digest"},
+		"a digest for two":     {[]string{"approve", "apr_1", "apr_2", "--digest", "sha256:1"}, nil, exit.Usage, "--digest"},
+		"a no":                 {[]string{"reject", "globex/web", "--reason", "not on a Friday"}, []string{"apr_3 reject sha256:3 not on a Friday"}, 0, ""},
+		"a no to all":          {[]string{"reject", "--all", "--install", "acme", "--reason", "x"}, []string{"apr_1 reject sha256:1 x", "apr_2 reject sha256:2 x", "apr_4 reject sha256:4 x"}, 0, ""},
+		"a no without why":     {[]string{"reject", "apr_1"}, nil, exit.Usage, "--reason"},
+		"a no without words":   {[]string{"reject", "apr_1", "--reason", " "}, nil, exit.Usage, "--reason"},
+		"a yes with words":     {[]string{"approve", "apr_1", "--reason", "looks well"}, []string{"apr_1 approve sha256:1 looks well"}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := four(t)
+			_, _, err := p.run(t, "table", c.line...)
+			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ended with %v, want code %d and %q", err, c.code, c.says)
+			}
+			if d := cmp.Diff(c.want, p.answers); d != "" {
+				t.Errorf("answers (-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// TestAllNamesWhatItLeavesOut, and how to say yes to it.
+func TestAllNamesWhatItLeavesOut(t *testing.T) {
+	out, remarks, err := four(t).run(t, "table", "approve", "--all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "approved: web on hello/acme\napproved: web on hello/globex\napproved: web on shop/acme\n"; out != want {
+		t.Errorf("printed %q, want %q", out, want)
+	}
+	if !strings.Contains(remarks, "db on hello/acme destroys or replaces") || !strings.Contains(remarks, "nuon approve apr_2") {
+		t.Errorf("remarked %q", remarks)
+	}
+}
+
+// TestNothingToAnswer is said to people, and is an empty list to programs.
+func TestNothingToAnswer(t *testing.T) {
+	out, remarks, err := (&plane{}).run(t, "json", "approve", "--all")
+	if err != nil || out != "[]\n" || !strings.Contains(remarks, "nothing waits") {
+		t.Errorf("printed %q and %q, %v", out, remarks, err)
+	}
+	if out, _, err := (&plane{}).run(t, "table", "review"); err != nil || out != "nothing waits for an approval\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	if out, _, err := (&plane{}).run(t, "json", "review"); err != nil || out != "[]\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+}
+
+// TestAnAnswerBeforeAnErrorIsShown: it was given.
+func TestAnAnswerBeforeAnErrorIsShown(t *testing.T) {
+	p := four(t)
+	p.withdrawn = "apr_4"
+	out, _, err := p.run(t, "table", "approve", "apr_1", "apr_4", "apr_3")
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "approve web on acme: withdrawn") {
+		t.Errorf("ended with %v", err)
+	}
+	if out != "approved: web on hello/acme\n" {
+		t.Errorf("printed %q", out)
+	}
+}
+
+// TestFormats: an answer is given once, and printed in the format that was asked for.
+func TestFormats(t *testing.T) {
+	for output, want := range map[string]string{"name": "apr_3\n", "table": "approved: web on hello/globex\n"} {
+		p := four(t)
+		out, _, err := p.run(t, output, "approve", "globex/web")
+		if err != nil || out != want || len(p.answers) != 1 {
+			t.Errorf("-o %s printed %q, %v", output, out, err)
+		}
+	}
+	out, _, err := four(t).run(t, "json", "review", "--install", "acme")
+	var got []api.Approval
+	if err != nil || json.Unmarshal([]byte(out), &got) != nil || len(got) != 3 || got[2].ContentDigest != "sha256:4" {
+		t.Errorf("printed %s, %v", out, err)
+	}
+	if out, _, err := four(t).run(t, "name", "review"); err != nil || out != "apr_1\napr_2\napr_3\napr_4\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+}
+
+// TestReview shows each plan with its reason and how to answer it, and what came from elsewhere cannot move the cursor.
+func TestReview(t *testing.T) {
+	p := four(t)
+	p.approvals = p.approvals[:2]
+	p.approvals[1].Destroy = true
+	out, _, err := p.run(t, "table", "review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"deploy web on hello/acme   (apr_1)\nbecause commit  [31m1a2b3c4\n", "a note of the plan", "nuon approve acme/web\nnuon reject acme/web --reason \"…\"\n", "\n\nDESTROY db on hello/acme   (apr_2)\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("shows\n%s\nwant %q", out, want)
+		}
+	}
+	p.approvals[0].Status, p.approvals[0].Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not\x1b[2Jtoday"}
+	out, _, err = p.run(t, "table", "review", "apr_1")
+	if err != nil || !strings.HasSuffix(out, "rejected: by ann: not [2Jtoday\n") || strings.Contains(out, "nuon approve") {
+		t.Errorf("shows\n%s%v", out, err)
+	}
+}
+
+// TestAReportThatDoesNotAddUpIsNotShown: its totals are what a person trusts.
+func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
+	for name, c := range map[string]struct{ report, says string }{
+		"totals of nothing":    {`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`, "do not approve it"},
+		"an action of its own": {`{"kind":"terraform","changes":[{"address":"a","resource_kind":"k","name":"n","action":"adore","risk":"none"}],"totals":{}}`, "the report of apr_1"},
+		"no kind":              {`{"totals":{}}`, "do not approve it"},
+		"no report":            {`"hello"`, "read the report of apr_1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := four(t)
+			p.approvals[0].Report = json.RawMessage(c.report)
+			out, _, err := p.run(t, "table", "review", "apr_1")
+			if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ended with %v", err)
+			}
+			if strings.Contains(out, "nuon approve") {
+				t.Errorf("offers to approve it:\n%s", out)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package exit
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// TestCodeOf: the code of an error is its own, however deep it lies, and any other error is a failure.
+func TestCodeOf(t *testing.T) {
+	cause := errors.New("cause")
+	for name, c := range map[string]struct {
+		err  error
+		want int
+		text string
+	}{
+		"nothing":              {nil, 0, ""},
+		"any error":            {cause, 1, "cause"},
+		"usage":                {Usagef("-o %s: use json", "xml"), 2, "-o xml: use json"},
+		"with a code":          {With(Waiting, cause), 3, "cause"},
+		"wrapped":              {fmt.Errorf("approve web: %w", With(Rejected, cause)), 4, "approve web: cause"},
+		"joined":               {errors.Join(cause, With(Unreachable, cause)), 5, "cause\ncause"},
+		"the outer one counts": {With(Usage, With(Unreachable, cause)), 2, "cause"},
+		"said already":         {&Error{Code: Usage}, 2, ""},
+		"Ctrl-C":               {Interrupted, 130, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := CodeOf(c.err); got != c.want {
+				t.Errorf("code %d, want %d", got, c.want)
+			}
+			if c.err != nil && c.err.Error() != c.text {
+				t.Errorf("says %q, want %q", c.err.Error(), c.text)
+			}
+		})
+	}
+	if !errors.Is(With(Failed, cause), cause) {
+		t.Error("the cause is lost")
+	}
+}
+
+// TestCodesAreWhatScriptsKnow: the numbers are public and do not move.
+func TestCodesAreWhatScriptsKnow(t *testing.T) {
+	got := [...]int{Done, Failed, Usage, Waiting, Rejected, Unreachable, Interrupted.Code}
+	if want := [...]int{0, 1, 2, 3, 4, 5, 130}; got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

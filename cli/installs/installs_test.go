@@ -1,0 +1,385 @@
+package installs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// plane is a control plane with a sealing key of its own and one of the install acme, which keeps all that it is sent.
+type plane struct {
+	own, acme seal.Identity
+	created   *api.NewInstall
+	changed   *api.InstallChange
+	asked     *api.NewWorkflow
+	answer    api.Asked
+	all       string // every address and body that came in
+}
+
+func start(t *testing.T) (*plane, *env.Env) {
+	t.Helper()
+	p := &plane{own: identity(t), acme: identity(t)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/sealing-key", func(w http.ResponseWriter, r *http.Request) {
+		key := p.own
+		if r.URL.Query().Get("install") == "acme" {
+			key = p.acme
+		}
+		give(w, api.SealingKey{KeyID: key.KeyID(), Recipient: key.Recipient().String()})
+	})
+	mux.HandleFunc("POST /v1/installs", func(w http.ResponseWriter, r *http.Request) {
+		p.created = decode[api.NewInstall](t, r)
+		made := api.CreatedInstall{Install: api.Install{ID: "ins_1", App: p.created.App, Name: p.created.Name}}
+		if p.created.Runner == "" {
+			made.Runner = api.CreatedRunner{Runner: api.Runner{Name: p.created.Name}, RegistrationToken: "once"}
+		}
+		give(w, made)
+	})
+	mux.HandleFunc("PATCH /v1/installs/{install}", func(w http.ResponseWriter, r *http.Request) {
+		p.changed = decode[api.InstallChange](t, r)
+		give(w, api.Install{ID: "ins_1", App: "hello", Name: r.PathValue("install")})
+	})
+	mux.HandleFunc("POST /v1/installs/{install}/workflows", func(w http.ResponseWriter, r *http.Request) {
+		p.asked = decode[api.NewWorkflow](t, r)
+		give(w, p.answer)
+	})
+	mux.HandleFunc("GET /v1/workflows/{workflow}/events", func(w http.ResponseWriter, _ *http.Request) {
+		waits := api.Workflow{ID: "wfl_1", Status: "running", Steps: []api.Step{{Kind: "approve", Component: "web", Status: "waiting"}}}
+		b, _ := json.Marshal(waits)
+		_, _ = fmt.Fprintf(w, "event: workflow\nid: 1\ndata: %s\n\n", b)
+	})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		p.all += r.URL.String() + "\n" + string(b) + "\n"
+		r.Body = io.NopCloser(strings.NewReader(string(b)))
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+}
+
+func identity(t *testing.T) seal.Identity {
+	t.Helper()
+	i, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func give(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+func decode[T any](t *testing.T, r *http.Request) *T {
+	t.Helper()
+	v := new(T)
+	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
+		t.Error(err)
+	}
+	return v
+}
+
+func execute(t *testing.T, c *cobra.Command, args ...string) error {
+	t.Helper()
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	return c.ExecuteContext(t.Context())
+}
+
+// TestSecretsAreSealed: a sensitive value opens with the right key alone (the control plane's before there is an install, then the
+// install's), and is found nowhere in what was sent or printed.
+func TestSecretsAreSealed(t *testing.T) {
+	t.Setenv("API_TOKEN", "hush-1")
+	file := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(file, []byte("hush-2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secrets := []string{"--input", "greeting=a=b", "--secret", "token=env:API_TOKEN", "--secret", "key=@" + file}
+	for name, c := range map[string]struct {
+		args  []string
+		key   func(*plane) seal.Identity
+		given func(*plane) []api.InputValue
+	}{
+		"create": {append([]string{"create", "acme", "--app", "hello"}, secrets...), func(p *plane) seal.Identity { return p.own }, func(p *plane) []api.InputValue { return p.created.Inputs }},
+		"update": {append([]string{"update", "acme"}, secrets...), func(p *plane) seal.Identity { return p.acme }, func(p *plane) []api.InputValue { return p.changed.Inputs }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, e := start(t)
+			if err := execute(t, New(e), c.args...); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, in := range c.given(p) {
+				got[in.Name] = in.Value
+				if in.Sensitive {
+					opened, err := c.key(p).Open(in.Sealed)
+					if err != nil || in.Value != "" {
+						t.Errorf("%+v: %v", in, err)
+					}
+					got[in.Name] = "sealed " + string(opened.Reveal())
+				}
+			}
+			if d := cmp.Diff(map[string]string{"greeting": "a=b", "token": "sealed hush-1", "key": "sealed hush-2"}, got); d != "" {
+				t.Errorf("inputs (-want +got)\n%s", d)
+			}
+			if all := p.all + fmt.Sprint(e.Console.Out, e.Console.Err); strings.Contains(all, "hush") {
+				t.Errorf("a secret is readable in\n%s", all)
+			}
+		})
+	}
+}
+
+// TestMistakesAreFoundFirst: nothing is sent of a command with a mistake in it, and a secret in an argument is not repeated.
+func TestMistakesAreFoundFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"a secret in an argument": {[]string{"create", "acme", "--app", "hello", "--secret", "token=hush"}, "env:NAME or @FILE"},
+		"nobody to ask":           {[]string{"create", "acme", "--app", "hello", "--secret", "token"}, "no terminal"},
+		"no pair":                 {[]string{"create", "acme", "--app", "hello", "--input", "greeting"}, "write NAME=VALUE"},
+		"no name of an input":     {[]string{"update", "acme", "--input", "=x"}, "write NAME=VALUE"},
+		"no name":                 {[]string{"create", "--app", "hello"}, "name the install"},
+		"no file":                 {[]string{"create", "--app", "hello", "--file", "installs/none.toml"}, "none.toml"},
+		"not meant":               {[]string{"deprovision", "acme"}, "--yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, e := start(t)
+			err := execute(t, New(e), c.args...)
+			if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("ended with %v", err)
+			}
+			if p.all != "" {
+				t.Errorf("sent\n%s", p.all)
+			}
+		})
+	}
+}
+
+// app writes an app with two installs, and gives its directory.
+func app(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	terraform := "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
+	for file, text := range map[string]string{
+		"metadata.toml":       "version = \"v2\"\ndisplay_name = \"Hello\"\n",
+		"sandbox.toml":        terraform,
+		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform,
+		"inputs.toml": "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n" +
+			input("greeting", "") + input("replicas", "type = \"number\"\n") + input("token", "sensitive = true\n"),
+		"installs/acme.toml":   "name = \"acme\"\napproval_option = \"approve-all\"\nallow_destroy = true\n[inputs]\ngreeting = \"hi\"\nreplicas = \"3\"\n",
+		"installs/globex.toml": "name = \"globex\"\n",
+		"drafts/acme.toml":     "name = \"acme\"\n[inputs]\ngreeting = \"a draft\"\n",
+	} {
+		write(t, filepath.Join(dir, filepath.FromSlash(file)), text)
+	}
+	return dir
+}
+
+func input(name, more string) string {
+	return fmt.Sprintf("[[input]]\nname = %q\ndisplay_name = %q\ndescription = \"It\"\ngroup = \"app\"\ndefault = \"\"\n%s", name, name, more)
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
+
+// TestReadFile: what the file says, from wherever it is named; what was said on the command line goes before it.
+func TestReadFile(t *testing.T) {
+	dir := app(t)
+	acme := api.NewInstall{Name: "acme", Approval: "approve-all", AllowDestroy: true}
+	for name, c := range map[string]struct {
+		in, file string // the working directory below the app's, and the file as named there
+		n, want  api.NewInstall
+		inputs   map[string]string
+	}{
+		"from the app":         {".", "installs/acme.toml", api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
+		"from its own place":   {"installs", "acme.toml", api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
+		"from beside it":       {"components", "../installs/acme.toml", api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
+		"by its whole path":    {"components", filepath.Join(dir, "installs", "acme.toml"), api.NewInstall{}, acme, map[string]string{"greeting": "hi", "replicas": "3"}},
+		"the flag goes before": {".", "installs/acme.toml", api.NewInstall{Approval: "prompt"}, api.NewInstall{Name: "acme", Approval: "prompt", AllowDestroy: true}, map[string]string{"greeting": "hi", "replicas": "3"}},
+		"another":              {".", "installs/globex.toml", api.NewInstall{AllowDestroy: true}, api.NewInstall{Name: "globex", Approval: "prompt", AllowDestroy: true}, nil},
+		"none":                 {".", "", api.NewInstall{Name: "x"}, api.NewInstall{Name: "x"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(filepath.Join(dir, c.in))
+			inputs, err := readFile(quiet, c.file, &c.n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, c.n); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(c.inputs, inputs); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestReadFileKeepsTheRules of the format, and says where one is broken.
+func TestReadFileKeepsTheRules(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, says string }{
+		"no TOML":           {"installs/acme.toml", "name = acme\n", "acme.toml:1:8: "},
+		"an unknown key":    {"installs/acme.toml", "name = \"acme\"\ncolour = \"red\"\n", "installs/acme.toml:2:1: "},
+		"an unknown input":  {"installs/acme.toml", "name = \"acme\"\n[inputs]\ncolour = \"red\"\n", "installs/acme.toml:3:1: "},
+		"no number":         {"installs/acme.toml", "name = \"acme\"\n[inputs]\nreplicas = \"many\"\n", "installs/acme.toml:3:"},
+		"an unknown rule":   {"installs/acme.toml", "name = \"acme\"\napproval_option = \"maybe\"\n", "there is no approval option"},
+		"a rule of the app": {"components/web.toml", "type = \"teraform\"\n", "components/web.toml"},
+		"a name twice":      {"installs/more.toml", "name = \"acme\"\n", "acme"},
+		"no name":           {"installs/acme.toml", "", "installs/acme.toml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := app(t)
+			write(t, filepath.Join(dir, filepath.FromSlash(c.file)), c.text)
+			t.Chdir(dir)
+			n := api.NewInstall{}
+			if _, err := readFile(quiet, "installs/acme.toml", &n); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ended with %v, want %q", err, c.says)
+			}
+		})
+	}
+	t.Chdir(app(t))
+	if inputs, err := readFile(quiet, "drafts/acme.toml", &api.NewInstall{}); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("a file beside the installs gave %v, %v", inputs, err)
+	}
+}
+
+// TestAFileHoldsNoSecrets: a sensitive input in a file is not sent, as nothing would seal it, and the person is told.
+func TestAFileHoldsNoSecrets(t *testing.T) {
+	dir := app(t)
+	write(t, filepath.Join(dir, "installs", "acme.toml"), "name = \"acme\"\n[inputs]\ntoken = \"hush\"\n")
+	t.Chdir(dir)
+	p, e := start(t)
+	err := execute(t, New(e), "create", "--app", "hello", "--file", "installs/acme.toml")
+	if err != nil || !strings.Contains(fmt.Sprint(e.Console.Err), "installs/acme.toml:3:1: warning: input \"token\" is sensitive") {
+		t.Errorf("ended with %v, said %q", err, e.Console.Err)
+	}
+	if strings.Contains(p.all, "hush") || strings.Contains(fmt.Sprint(err, e.Console.Out, e.Console.Err), "hush") {
+		t.Errorf("sent\n%s\nended with %v", p.all, err)
+	}
+}
+
+// TestCreateFromAFile: a value on the command line goes before the file's, and the way to start the runner is told.
+func TestCreateFromAFile(t *testing.T) {
+	dir := app(t)
+	t.Chdir(dir)
+	p, e := start(t)
+	if err := execute(t, New(e), "create", "acme-2", "--app", "hello", "--file", "installs/acme.toml", "--input", "greeting=hey"); err != nil {
+		t.Fatal(err)
+	}
+	want := &api.NewInstall{App: "hello", Name: "acme-2", Approval: "approve-all", AllowDestroy: true, Inputs: []api.InputValue{{Name: "greeting", Value: "hey"}, {Name: "replicas", Value: "3"}}}
+	if d := cmp.Diff(want, p.created); d != "" {
+		t.Error(d)
+	}
+	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, "install hello/acme-2 made (ins_1)\n") || !strings.Contains(got, "NUON_REGISTRATION_TOKEN=once") {
+		t.Errorf("printed %q", got)
+	}
+}
+
+// TestUpdateLeavesWhatIsNotNamed: a flag that was not given changes nothing.
+func TestUpdateLeavesWhatIsNotNamed(t *testing.T) {
+	yes, no := true, false
+	for line, want := range map[string]*api.InstallChange{
+		"update acme": {},
+		"update acme --allow-destroy --approval prompt": {AllowDestroy: &yes, Approval: "prompt"},
+		"update acme --allow-destroy=false":             {AllowDestroy: &no},
+	} {
+		p, e := start(t)
+		if err := execute(t, New(e), strings.Fields(line)...); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, p.changed); d != "" {
+			t.Errorf("%s\n%s", line, d)
+		}
+	}
+}
+
+// TestAsking: deploy, run and deprovision ask for a workflow, and with --wait end as it stands.
+func TestAsking(t *testing.T) {
+	running := api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", Kind: "deploy", Number: 2, Status: "running"}}
+	for name, c := range map[string]struct {
+		command func(*env.Env) *cobra.Command
+		args    []string
+		answer  api.Asked
+		want    *api.NewWorkflow
+		code    int
+		prints  string
+	}{
+		"deploy":     {NewDeploy, []string{"acme", "web", "db"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web", "db"}}, 0, "deploy 2 of hello/acme (wfl_1): running"},
+		"nothing to": {NewDeploy, []string{"acme"}, api.Asked{Outcome: "nothing is\x1b[2J behind"}, &api.NewWorkflow{Kind: "deploy"}, 0, "nothing is [2J behind\n"},
+		"and wait":   {NewDeploy, []string{"acme", "--wait"}, running, &api.NewWorkflow{Kind: "deploy"}, exit.Waiting, "? approve  web"},
+		"an action":  {NewRun, []string{"acme", "migrate", "--env", "A=1=2", "--env", "B="}, running, &api.NewWorkflow{Kind: "action", Action: "migrate", Env: map[string]string{"A": "1=2", "B": ""}}, 0, "wfl_1"},
+		"the end":    {New, []string{"deprovision", "acme", "--yes"}, running, &api.NewWorkflow{Kind: "deprovision"}, 0, "wfl_1"},
+		"no pair":    {NewRun, []string{"acme", "migrate", "--env", "A"}, running, nil, exit.Usage, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, e := start(t)
+			p.answer = c.answer
+			if err := execute(t, c.command(e), c.args...); exit.CodeOf(err) != c.code {
+				t.Errorf("ended with %v, want code %d", err, c.code)
+			}
+			if p.asked != nil && len(p.asked.Components) == 0 {
+				p.asked.Components = nil
+			}
+			if d := cmp.Diff(c.want, p.asked); d != "" {
+				t.Error(d)
+			}
+			if got := fmt.Sprint(e.Console.Out); !strings.Contains(got, c.prints) {
+				t.Errorf("printed %q, want %q", got, c.prints)
+			}
+		})
+	}
+}
+
+// TestShowHidesWhatIsSensitive, and what came from elsewhere cannot move the cursor.
+func TestShowHidesWhatIsSensitive(t *testing.T) {
+	i := api.Install{
+		ID: "ins_1", App: "hello", Name: "acme", Status: "current", Reason: "at\x1b[2J version 3", Approval: "prompt", Runner: "r", RunnerOnline: true,
+		Inputs:     []api.InputValue{{Name: "greeting", Value: "hi\nthere"}, {Name: "token", Sensitive: true, Value: "hush"}},
+		Components: []api.InstallComponent{{Name: "web", Status: "current", Outputs: []api.OutputValue{{Name: "url", Value: json.RawMessage(`"http://x"`)}, {Name: "key", Sensitive: true, Value: json.RawMessage(`"hush"`)}}}},
+	}
+	var out strings.Builder
+	if err := show(&out, i); err != nil {
+		t.Fatal(err)
+	}
+	want := `hello/acme (ins_1): current
+  at [2J version 3
+  approval prompt, runner r (online)
+inputs
+  greeting           hi there
+  token              (sensitive)
+components
+  web                current   
+    url              "http://x"
+    key              (sensitive)
+`
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,328 @@
+package sync
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// looks is a control plane that stands otherwise at each look; the last state stays. It answers in this process, so that a test's clock
+// can run ahead.
+type looks struct {
+	states []api.Sync
+	n      int
+	fail   error
+}
+
+func (l *looks) Do(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if l.n++; l.fail != nil {
+		return nil, l.fail
+	}
+	w := httptest.NewRecorder()
+	if err := json.NewEncoder(w).Encode(l.states[min(l.n, len(l.states))-1]); err != nil {
+		return nil, err
+	}
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+func (l *looks) client(t *testing.T) *remote.Client {
+	t.Helper()
+	c, err := remote.New(contexts.Context{URL: "http://plane"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Client.Client = l
+	return c
+}
+
+// state is how an app stands: done or not, and its installs.
+func state(done bool, installs ...api.InstallSummaryStatus) api.Sync {
+	s := api.Sync{App: api.App{ID: "app_1", Name: "shop"}, Done: done}
+	for _, i := range installs {
+		s.Installs = append(s.Installs, api.InstallSummary{Name: "acme", Status: i, Reason: "why"})
+	}
+	return s
+}
+
+var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
+
+// TestWaitFor: builds are always waited for; installs with --wait alone, until none can go on by itself; and a failed build is the end.
+func TestWaitFor(t *testing.T) {
+	failed := state(true, "deploying")
+	failed.Failed = true
+	for name, c := range map[string]struct {
+		first api.Sync
+		then  []api.Sync
+		wait  bool
+		looks int
+	}{
+		"all is done":            {state(true, "deploying"), nil, false, 0},
+		"builds":                 {state(false), []api.Sync{state(false), state(true)}, false, 2},
+		"builds of many looks":   {state(false), append(make([]api.Sync, 100), state(true)), false, 101},
+		"installs":               {state(true, "new"), []api.Sync{state(true, "behind"), state(true, "deploying"), state(true, "current")}, true, 3},
+		"one of two":             {state(true, "current", "waiting"), []api.Sync{state(true, "current", "waiting_for_approval")}, true, 1},
+		"no install":             {state(true), nil, true, 0},
+		"refused and stalled":    {state(true, "refused", "stalled", "gone", "current"), nil, true, 0},
+		"deprovisioning goes on": {state(true, "deprovisioning"), []api.Sync{state(true, "gone")}, true, 1},
+		"a build failed":         {state(false, "deploying"), []api.Sync{failed}, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &looks{states: c.then}
+				begun := time.Now()
+				got, err := waitFor(t.Context(), quiet, l.client(t), c.first, options{wait: c.wait, timeout: time.Hour})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := c.first
+				if len(c.then) > 0 {
+					want = c.then[len(c.then)-1]
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Error(d)
+				}
+				if l.n != c.looks || time.Since(begun) != time.Duration(c.looks)*pause {
+					t.Errorf("looked %d times in %s, want %d", l.n, time.Since(begun), c.looks)
+				}
+			})
+		})
+	}
+}
+
+// TestWaitForEnds: a timeout says what is under way and how to go on, Ctrl-C says nothing, and what cannot be asked is its own error.
+func TestWaitForEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		building := state(false)
+		building.Builds = []api.Build{{Component: "web", Number: 3, Status: api.BuildStatusRunning}}
+		for name, s := range map[string]api.Sync{
+			"not done within 30m0s: build 3 of web is running; it goes on, and `nuon sync --app shop` waits again": building,
+			"not done within 30m0s; it goes on, and `nuon sync --app shop` waits again":                            state(false),
+		} {
+			l, begun := &looks{states: []api.Sync{s}}, time.Now()
+			_, err := waitFor(t.Context(), quiet, l.client(t), s, options{timeout: 30 * time.Minute})
+			if exit.CodeOf(err) != exit.Failed || err.Error() != name || time.Since(begun) != 30*time.Minute {
+				t.Errorf("ended after %s with %v", time.Since(begun), err)
+			}
+		}
+		l := &looks{states: []api.Sync{state(false)}}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, nil)
+		defer cancel()
+		go func() { // a person's Ctrl-C
+			<-time.After(10 * pause)
+			cancel()
+		}()
+		if _, err := waitFor(ctx, quiet, l.client(t), state(false), options{timeout: 2 * time.Hour}); !errors.Is(err, exit.Interrupted) {
+			t.Errorf("Ctrl-C ended with %v", err)
+		}
+		l = &looks{fail: errors.New("connection refused")}
+		if _, err := waitFor(t.Context(), quiet, l.client(t), state(false), options{timeout: time.Hour}); exit.CodeOf(err) != exit.Unreachable {
+			t.Errorf("nobody there ended with %v", err)
+		}
+	})
+}
+
+// TestWorstOfManyInstalls: one that stalled counts most, then a no, then a question.
+func TestWorstOfManyInstalls(t *testing.T) {
+	for _, c := range []struct {
+		installs []api.InstallSummaryStatus
+		want     int
+	}{
+		{nil, exit.Done},
+		{[]api.InstallSummaryStatus{"current", "gone"}, exit.Done},
+		{[]api.InstallSummaryStatus{"current", "waiting_for_approval"}, exit.Waiting},
+		{[]api.InstallSummaryStatus{"refused", "waiting_for_approval"}, exit.Rejected},
+		{[]api.InstallSummaryStatus{"waiting_for_approval", "refused"}, exit.Rejected},
+		{[]api.InstallSummaryStatus{"refused", "waiting_for_approval", "stalled"}, exit.Failed},
+	} {
+		if err := verdict(state(true, c.installs...), nil, options{wait: true}); exit.CodeOf(err) != c.want {
+			t.Errorf("%v ended with %v, want code %d", c.installs, err, c.want)
+		}
+	}
+}
+
+// TestLines: a person who waits sees what turns, what is done, what failed and what asks.
+func TestLines(t *testing.T) {
+	s := state(false, "current", "stalled", "waiting_for_approval", "deploying", "gone")
+	s.Builds = []api.Build{
+		{Component: "web", Number: 3, Status: "queued", Waits: "for a runner"}, {Component: "api", Number: 1, Status: "failed"}, {Component: "db", Number: 2, Status: "succeeded"},
+	}
+	builds := []progress.Line{
+		{Mark: "✓", Text: "web: build 3 queued for a runner", Busy: true}, {Mark: "✗", Text: "api: build 1 failed "}, {Mark: "✓", Text: "db: build 2 succeeded "},
+	}
+	installs := []progress.Line{
+		{Mark: "✓", Text: "acme: current"}, {Mark: "✗", Text: "acme: stalled"}, {Mark: "?", Text: "acme: waiting_for_approval"},
+		{Mark: "·", Text: "acme: deploying", Busy: true}, {Mark: "·", Text: "acme: gone"},
+	}
+	if d := cmp.Diff(builds, lines(s, false)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(append(builds, installs...), lines(s, true)); d != "" {
+		t.Error(d)
+	}
+}
+
+// plane is a control plane with one app, which notes what it was asked for.
+type plane struct {
+	app   api.App
+	sync  *api.SyncRequest
+	files map[string]string
+	now   api.Sync
+	fault *api.Problem
+}
+
+func (p *plane) start(t *testing.T) *env.Env {
+	t.Helper()
+	mux := http.NewServeMux()
+	give := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, r *http.Request) {
+		if name := r.PathValue("app"); name != p.app.Name {
+			w.WriteHeader(http.StatusNotFound)
+			give(w, api.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "there is no app " + name})
+			return
+		}
+		give(w, p.app)
+	})
+	mux.HandleFunc("POST /v1/apps/{app}/sync", func(w http.ResponseWriter, r *http.Request) {
+		p.sync = &api.SyncRequest{}
+		if err := json.NewDecoder(r.Body).Decode(p.sync); err != nil {
+			t.Error(err)
+		}
+		if p.fault != nil {
+			w.WriteHeader(p.fault.Status)
+			give(w, p.fault)
+			return
+		}
+		give(w, p.now)
+	})
+	mux.HandleFunc("POST /v1/apps/{app}/versions", func(w http.ResponseWriter, r *http.Request) {
+		p.files = unpack(t, r.Body)
+		if r.Header.Get("Content-Type") != "application/gzip" {
+			t.Errorf("sent as %s", r.Header.Get("Content-Type"))
+		}
+		give(w, p.now)
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	return &env.Env{Console: &console.Console{Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+}
+
+// valid makes the work tree of repository one of a valid app.
+func valid(t *testing.T) (dir, commit string) {
+	t.Helper()
+	dir, _ = repository(t)
+	write(t, dir, "apps/shop/metadata.toml", "version = \"v2\"\ndisplay_name = \"Shop\"\n")
+	write(t, dir, "apps/shop/inputs.toml", "[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"First words\"\ngroup = \"app\"\ndefault = \"hello\"\n\n[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n")
+	write(t, dir, "apps/shop/components/web.toml", "type = \"terraform_module\"\nname = \"web\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/web\"\n")
+	write(t, dir, "apps/shop/sandbox.toml", "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n")
+	runGit(t, dir, "add", ".")
+	runGit(t, dir, "commit", "-q", "-m", "valid")
+	return dir, runGit(t, dir, "rev-parse", "HEAD")
+}
+
+func execute(t *testing.T, e *env.Env, args ...string) error {
+	t.Helper()
+	c := New(e)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	return c.ExecuteContext(t.Context())
+}
+
+// TestSyncOfADirectory: a connected app is looked at for the commit at hand, one that is uploaded gets the files, and neither before the
+// config is right and committed.
+func TestSyncOfADirectory(t *testing.T) {
+	connected := api.App{ID: "app_1", Name: "shop", Repository: "https://git.example/shop"}
+	uploaded := api.App{ID: "app_1", Name: "shop"}
+	for name, c := range map[string]struct {
+		app    api.App
+		args   []string
+		change func(dir string)
+		fault  *api.Problem
+		code   int
+		says   string
+		commit bool // the commit at hand was asked for
+		upload bool
+	}{
+		"connected":            {app: connected, commit: true},
+		"by another name":      {app: api.App{ID: "app_1", Name: "other", Repository: "r"}, args: []string{"--app", "other"}, commit: true},
+		"uploaded":             {app: uploaded, upload: true},
+		"uploaded, unsaved":    {app: uploaded, change: func(dir string) { write(t, dir, "apps/shop/notes.md", "#\n") }, upload: true},
+		"not committed":        {app: connected, change: func(dir string) { write(t, dir, "apps/shop/notes.md", "#\n") }, code: exit.Usage, says: "notes.md differs from commit"},
+		"not pushed":           {app: connected, commit: true, fault: &api.Problem{Status: 409, Code: "unpushed", Title: "main is elsewhere"}, code: exit.Usage, says: "main is elsewhere"},
+		"wrong config":         {app: connected, change: func(dir string) { write(t, dir, "apps/shop/sandbox.toml", "x = \n") }, code: exit.Usage},
+		"no such app":          {app: api.App{Name: "else"}, code: exit.Usage, says: "nuon apps create shop"},
+		"no such app, by flag": {app: api.App{Name: "else"}, args: []string{"--app", "other"}, code: exit.Usage, says: "nuon apps create other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, commit := valid(t)
+			if c.change != nil {
+				c.change(dir)
+			}
+			p := &plane{app: c.app, fault: c.fault, now: api.Sync{App: c.app}}
+			e := p.start(t)
+			err := execute(t, e, append(c.args, "--no-wait", dir+"/apps/shop")...)
+			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("ended with %v, want code %d and %q\n%v", err, c.code, c.says, e.Console.Err)
+			}
+			if (p.sync != nil) != c.commit || c.commit && p.sync.Commit != commit {
+				t.Errorf("asked for %+v", p.sync)
+			}
+			if (p.files != nil) != c.upload || c.upload && p.files["metadata.toml"] == "" {
+				t.Errorf("uploaded %v", p.files)
+			}
+		})
+	}
+}
+
+// TestSyncOfWhatWasPushed: with --app alone the directory does not matter at all.
+func TestSyncOfWhatWasPushed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	p := &plane{app: api.App{ID: "app_1", Name: "shop", Repository: "r"}}
+	if err := execute(t, p.start(t), "--app", "shop", "--no-wait"); err != nil {
+		t.Fatal(err)
+	}
+	if p.sync == nil || p.sync.Commit != "" {
+		t.Errorf("asked for %+v", p.sync)
+	}
+}
+
+// TestSyncPrintsWhatIs as data, too, also when it ends in a code.
+func TestSyncPrintsWhatIs(t *testing.T) {
+	p := &plane{app: api.App{ID: "app_1", Name: "shop", Repository: "r"}, now: state(true, "waiting_for_approval")}
+	e := p.start(t)
+	e.Console.Output = "json"
+	if err := execute(t, e, "--app", "shop", "--wait"); exit.CodeOf(err) != exit.Waiting {
+		t.Errorf("ended with %v", err)
+	}
+	var got api.Sync
+	if err := json.Unmarshal([]byte(e.Console.Out.(*strings.Builder).String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(p.now, got); d != "" {
+		t.Error(d)
+	}
+}

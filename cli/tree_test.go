@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+)
+
+// tree is the whole command, writing into two buffers.
+func tree() (root *cobra.Command, out, remarks *bytes.Buffer) {
+	out, remarks = &bytes.Buffer{}, &bytes.Buffer{}
+	root = newRoot(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: remarks, Output: "table"}})
+	return root, out, remarks
+}
+
+// every calls do for the root and each command below it, those that cobra adds among them.
+func every(t *testing.T, do func(t *testing.T, c *cobra.Command)) {
+	t.Helper()
+	root, _, _ := tree()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		t.Run(c.CommandPath(), func(t *testing.T) { do(t, c) })
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+}
+
+// TestEveryCommandIsDescribed in a line without a full stop, as are its flags; and has a rule for its arguments, so that one too many is
+// refused and not ignored.
+func TestEveryCommandIsDescribed(t *testing.T) {
+	ours := 0
+	every(t, func(t *testing.T, c *cobra.Command) {
+		if strings.HasPrefix(c.CommandPath(), "nuon completion") || c.Name() == "help" {
+			return // cobra's own words
+		}
+		ours++
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") || strings.Contains(c.Short, "\n") {
+			t.Errorf("its line is %q", c.Short)
+		}
+		if c.HasParent() && c.Args == nil {
+			t.Error("has no rule for its arguments")
+		}
+		if c.Parent() == c.Root() && c.GroupID == "" {
+			t.Error("is in no group of the help")
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" || strings.HasSuffix(f.Usage, ".") {
+				t.Errorf("--%s has the help %q", f.Name, f.Usage)
+			}
+		})
+		for _, other := range c.Commands() {
+			if other.Runnable() && other.Name() != "completion" && other.Example != "" && !strings.HasPrefix(other.Example, "  nuon ") {
+				t.Errorf("the example of %s is %q", other.Name(), other.Example)
+			}
+		}
+	})
+	if ours < 40 {
+		t.Errorf("saw %d commands alone", ours)
+	}
+}
+
+// TestHelpOfEveryCommand, in both ways, without a control plane: the same text, with its usage.
+func TestHelpOfEveryCommand(t *testing.T) {
+	t.Setenv("NUON_URL", "http://127.0.0.1:1")
+	every(t, func(t *testing.T, c *cobra.Command) {
+		path := strings.Fields(c.CommandPath())[1:]
+		help := func(args ...string) string {
+			root, out, remarks := tree()
+			root.SetArgs(args)
+			if err := root.ExecuteContext(t.Context()); err != nil || remarks.Len() > 0 {
+				t.Errorf("nuon %v: %v, %s", args, err, remarks)
+			}
+			return out.String()
+		}
+		byFlag := help(append(path, "--help")...)
+		if !strings.Contains(byFlag, "Usage:\n  "+c.CommandPath()) || !strings.Contains(byFlag, strings.TrimSpace(c.Short)) && c.Long == "" {
+			t.Errorf("--help says\n%s", byFlag)
+		}
+		if byCommand := help(append([]string{"help"}, path...)...); byCommand != byFlag {
+			t.Errorf("nuon help %v says otherwise:\n%s", path, byCommand)
+		}
+	})
+}
+
+// TestVersion is one line on stdout.
+func TestVersion(t *testing.T) {
+	root, out, remarks := tree()
+	root.SetArgs([]string{"--version"})
+	if err := root.ExecuteContext(t.Context()); err != nil || out.String() != "nuon "+version.Number+"\n" || remarks.Len() > 0 {
+		t.Errorf("printed %q and %q, %v", out, remarks, err)
+	}
+}
+
+// TestWrongUse ends before anything is asked or done, with the code for it or as cobra's own mistake, which run gives that code.
+func TestWrongUse(t *testing.T) {
+	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
+	t.Setenv("NUON_URL", "")
+	t.Setenv("NUON_TOKEN", "")
+	t.Setenv("NUON_CONTEXT", "")
+	for line, says := range map[string]string{
+		"validate -o xml":                       "-o xml: use one of table, json, yaml, name",
+		"validate a b":                          "accepts at most 1 arg(s)",
+		"--nonsense":                            "unknown flag: --nonsense",
+		"-z":                                    "unknown shorthand flag",
+		"installs list -o":                      "flag needs an argument",
+		"sync --wait --no-wait":                 "if any flags in the group",
+		"sync --timeout soon":                   "invalid argument",
+		"deploy":                                "requires at least 1 arg(s)",
+		"deploy --":                             "requires at least 1 arg(s)",
+		"help nonsense":                         `unknown command "nonsense" for "nuon"`,
+		"help apps nonsense":                    `unknown command "nonsense" for "nuon apps"`,
+		"completion tcsh":                       `unknown command "tcsh" for "nuon completion"`,
+		"apps create a b":                       "accepts 1 arg(s)",
+		"installs create acme":                  `required flag(s) "app" not set`,
+		"approve":                               "or say --all",
+		"reject apr_1":                          "--reason",
+		"context use nowhere":                   `no context "nowhere"`,
+		"context add ci --url x":                "no terminal",
+		"context add ci --url x --token-from y": "env:NAME or @FILE",
+		"apps list --context nowhere":           `no context "nowhere"`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			root, out, _ := tree()
+			root.SetArgs(strings.Fields(line))
+			err := root.ExecuteContext(t.Context())
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Fatalf("ended with %v, want %q", err, says)
+			}
+			if exit.CodeOf(err) != exit.Usage && !misused(err) {
+				t.Errorf("%v does not count as wrong use", err)
+			}
+			if out.Len() > 0 {
+				t.Errorf("printed %q", out)
+			}
+		})
+	}
+}
+
+// TestWithoutAControlPlane: the code says so, and the words what to do, for every command that needs one.
+func TestWithoutAControlPlane(t *testing.T) {
+	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
+	t.Setenv("NUON_URL", "")
+	t.Setenv("NUON_TOKEN", "")
+	t.Setenv("NUON_CONTEXT", "")
+	for _, line := range []string{
+		"apps list", "apps get hello", "apps create hello", "apps components hello", "builds list --app hello", "builds get bld_1", "builds retry bld_1",
+		"installs list", "installs get acme", "installs create acme --app hello", "installs update acme", "installs forget acme", "installs deprovision acme --yes",
+		"workflows list", "workflows get wfl_1", "workflows watch wfl_1", "workflows cancel wfl_1", "runners list", "runners create r", "credentials list",
+		"webhooks create", "review", "approve --all", "reject --all --reason x", "deploy acme", "run acme migrate", "logs job_1", "explain install acme", "sync --app hello",
+	} {
+		root, out, _ := tree()
+		root.SetArgs(strings.Fields(line))
+		err := root.ExecuteContext(t.Context())
+		if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "nuon context add") || out.Len() > 0 {
+			t.Errorf("nuon %s: printed %q, ended with %v", line, out, err)
+		}
+	}
+}
+
+// TestCompletion completes commands and their flags, and makes a script for each shell.
+func TestCompletion(t *testing.T) {
+	for line, want := range map[string][]string{
+		"__complete ":                  {"validate\t", "sync\t", "installs\t", "dev\t"},
+		"__complete installs ":         {"create\t", "list\t", "forget\t"},
+		"__complete in":                {"installs\t"},
+		"__complete sync --":           {"--wait\t", "--app\t", "--output\t"},
+		"__complete explain ":          {"install\n", "build\n"},
+		"completion bash":              {"__start_nuon"},
+		"completion zsh":               {"#compdef nuon"},
+		"completion fish":              {"complete -c nuon"},
+		"completion powershell":        {"Register-ArgumentCompleter"},
+		"__complete installs create -": {"--app\t"}, // what is required comes first
+		"__complete help ":             {"installs\t"},
+	} {
+		root, out, _ := tree()
+		args := strings.Split(line, " ")
+		root.SetArgs(args)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("nuon %s: %v", line, err)
+		}
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("nuon %s lacks %q:\n%.600s", line, w, out)
+			}
+		}
+	}
+}
+
+// TestNoColor turns colour off before a command prints anything.
+func TestNoColor(t *testing.T) {
+	e := &env.Env{Console: &console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Output: "table", Color: true}}
+	root := newRoot(e)
+	root.SetArgs([]string{"--no-color", "validate", t.TempDir()})
+	_ = root.ExecuteContext(t.Context()) // an empty directory is no app
+	if e.Console.Color {
+		t.Error("is still coloured")
+	}
+}
+
+// TestLabel: how things stand is no error; Ctrl-C and what was said already have no words to put it before.
+func TestLabel(t *testing.T) {
+	for code, want := range map[int]string{exit.Failed: "error: ", exit.Usage: "error: ", exit.Unreachable: "error: ", exit.Waiting: "", exit.Rejected: ""} {
+		if got := label(exit.With(code, nil)); got != want {
+			t.Errorf("code %d has the label %q", code, got)
+		}
+	}
+}

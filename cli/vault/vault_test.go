@@ -1,0 +1,181 @@
+package vault
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// TestRead: a secret comes from the environment or a file, whole; and from an argument never, not even in the words that refuse it.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	t.Setenv("A_TOKEN", "from the environment\n")
+	os.Unsetenv("NO_TOKEN") //nolint:errcheck // nobody sets it
+	for name, c := range map[string]struct {
+		from, want string
+		code       int
+		says       string
+	}{
+		"environment":    {"env:A_TOKEN", "from the environment\n", 0, ""},
+		"file":           {"@" + write("one", "line"), "line", 0, ""},
+		"last line end":  {"@" + write("end", "line\n"), "line", 0, ""},
+		"only the last":  {"@" + write("ends", "a\nb\n\n"), "a\nb\n", 0, ""},
+		"Windows's":      {"@" + write("crlf", "line\r\n"), "line", 0, ""},
+		"not there":      {"env:NO_TOKEN", "", exit.Usage, "token: the environment has no NO_TOKEN"},
+		"no file":        {"@" + filepath.Join(dir, "none"), "", exit.Usage, "none"},
+		"a directory":    {"@" + dir, "", exit.Usage, "token: "},
+		"in an argument": {"hush", "", exit.Usage, "env:NAME or @FILE"},
+		"no terminal":    {"", "", exit.Usage, "token: there is no terminal to ask on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			got, err := Read(&console.Console{In: strings.NewReader("from a pipe\n"), Out: &out, Err: &out}, "token", c.from)
+			if exit.CodeOf(err) != c.code || string(got.Reveal()) != c.want {
+				t.Fatalf("read %q, %v", got.Reveal(), err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hush")) {
+				t.Errorf("says %q, want %q", err, c.says)
+			}
+			if out.Len() > 0 {
+				t.Errorf("printed %q", out.String())
+			}
+		})
+	}
+}
+
+// TestReadAPipeIsNoTerminal: who pipes something else into nuon is not asked through it.
+func TestReadAPipeIsNoTerminal(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // only read
+	defer w.Close() //nolint:errcheck // nothing was written
+	if _, err := Read(&console.Console{In: r, Err: &strings.Builder{}}, "token", ""); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// keys is a control plane that has a sealing key for itself and one for each install, and keeps what it is sent.
+func keys(t *testing.T, own map[string]seal.Identity, kept *api.NewCredential) *env.Env {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/sealing-key", func(w http.ResponseWriter, r *http.Request) {
+		key := own[r.URL.Query().Get("install")]
+		recipient := ""
+		if !key.IsZero() {
+			recipient = key.Recipient().String()
+		}
+		_ = json.NewEncoder(w).Encode(api.SealingKey{KeyID: "k", Recipient: recipient})
+	})
+	mux.HandleFunc("POST /v1/credentials", func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(kept); err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(api.Credential{Name: kept.Name, Username: kept.Username})
+	})
+	mux.HandleFunc("POST /v1/webhooks", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(api.Webhook{ID: "whk_1", Path: "/hooks/whk_1", Secret: "s3cret"})
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	t.Setenv("NUON_URL", s.URL+"/")
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	return &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+}
+
+func identity(t *testing.T) seal.Identity {
+	t.Helper()
+	i, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// TestSeal: what is sealed for an install opens with the install's key alone, and what is sealed for nobody with the control plane's.
+func TestSeal(t *testing.T) {
+	own := map[string]seal.Identity{"": identity(t), "acme": identity(t)}
+	keys(t, own, nil)
+	c, err := contexts.Chosen("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := remote.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, other := range map[string]string{"": "acme", "acme": ""} {
+		sealed, err := Seal(t.Context(), client, of, seal.NewSecret([]byte("hush")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opened, err := own[of].Open(sealed); err != nil || string(opened.Reveal()) != "hush" {
+			t.Errorf("%q opened %q, %v", of, opened.Reveal(), err)
+		}
+		if _, err := own[other].Open(sealed); err == nil {
+			t.Errorf("what is for %q is open to %q", of, other)
+		}
+	}
+	if _, err := Seal(t.Context(), client, "has none", seal.NewSecret([]byte("hush"))); err == nil || strings.Contains(fmt.Sprint(err), "hush") {
+		t.Errorf("without a key it ended with %v", err)
+	}
+}
+
+// TestCreateCredential: the token reaches the control plane sealed, and nothing that is printed holds it.
+func TestCreateCredential(t *testing.T) {
+	own := map[string]seal.Identity{"": identity(t)}
+	var kept api.NewCredential
+	e := keys(t, own, &kept)
+	t.Setenv("GIT_TOKEN", "hush")
+	c := NewCredentials(e)
+	c.SetArgs([]string{"create", "github", "--username", "bot", "--from", "env:GIT_TOKEN"})
+	if err := c.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := own[""].Open(kept.Password)
+	if err != nil || string(opened.Reveal()) != "hush" || kept.Name != "github" || kept.Username != "bot" {
+		t.Errorf("kept %+v (%q), %v", kept, opened.Reveal(), err)
+	}
+	printed := fmt.Sprint(e.Console.Out, e.Console.Err)
+	if strings.Contains(printed, "hush") || !strings.Contains(printed, "--credential github") {
+		t.Errorf("printed %q", printed)
+	}
+}
+
+// TestCreateWebhook prints an address that can be copied as it is.
+func TestCreateWebhook(t *testing.T) {
+	e := keys(t, nil, nil)
+	c := NewWebhooks(e)
+	c.SetArgs([]string{"create"})
+	if err := c.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := "address  " + strings.TrimSuffix(os.Getenv("NUON_URL"), "/") + "/hooks/whk_1\nsecret   s3cret\n"
+	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, want) {
+		t.Errorf("printed %q, want %q first", got, want)
+	}
+}

@@ -1,0 +1,239 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// streams is a control plane that gives one stream of a workflow's states after the other, the last one for ever. It answers in this
+// process, so that a test's clock can run ahead.
+type streams struct {
+	bodies []string
+	from   []string
+}
+
+func (s *streams) Do(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	s.from = append(s.from, r.Header.Get("Last-Event-ID"))
+	w := httptest.NewRecorder()
+	_, _ = io.WriteString(w, s.bodies[min(len(s.from), len(s.bodies))-1])
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+func (s *streams) client(t *testing.T) *remote.Client {
+	t.Helper()
+	c, err := remote.New(contexts.Context{URL: "http://plane"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Client.Client = s
+	return c
+}
+
+// event is a state of wfl_1 as it comes down the stream.
+func event(t *testing.T, id int, status api.WorkflowStatus, steps ...api.StepStatus) string {
+	t.Helper()
+	b, err := json.Marshal(standing(status, steps...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("event: workflow\nid: %d\ndata: %s\n\n", id, b)
+}
+
+func standing(status api.WorkflowStatus, steps ...api.StepStatus) api.Workflow {
+	w := api.Workflow{ID: "wfl_1", Number: 7, App: "hello", Install: "acme", Kind: "deploy", Status: status, Reason: "because", Outcome: "came out"}
+	for i, s := range steps {
+		kinds := []api.StepKind{api.StepKindPlan, api.StepKindApprove, api.StepKindApply}
+		w.Steps = append(w.Steps, api.Step{Kind: kinds[i%3], Component: "web", Status: s, Reason: "why"})
+	}
+	return w
+}
+
+var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
+
+// TestWait: a workflow is followed to its end, or to where only a person can go on; over as many streams as that takes.
+func TestWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		streams []string
+		want    api.Workflow
+		from    []string
+	}{
+		"its end": {[]string{event(t, 1, "running", "running") + event(t, 2, "running", "succeeded", "pending") + event(t, 3, "succeeded", "succeeded") + event(t, 4, "failed")},
+			standing("succeeded", "succeeded"), []string{""}},
+		"a person is needed": {[]string{event(t, 1, "running", "running") + event(t, 2, "running", "succeeded", "waiting", "pending")},
+			standing("running", "succeeded", "waiting", "pending"), []string{""}},
+		"others go on": {[]string{event(t, 1, "running", "succeeded", "waiting", "running") + event(t, 2, "running", "succeeded", "waiting", "succeeded")},
+			standing("running", "succeeded", "waiting", "succeeded"), []string{""}},
+		"a broken stream": {[]string{event(t, 1, "running", "running") + "event: workflow\nid: 2\ndata: {\"sta", event(t, 2, "cancelled")},
+			standing("cancelled"), []string{"", "1"}},
+		"other events": {[]string{"event: ping\nid: 1\ndata: not JSON\n\n" + event(t, 2, "failed")}, standing("failed"), []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &streams{bodies: c.streams}
+				got, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(c.want, got); d != "" {
+					t.Error(d)
+				}
+				if d := cmp.Diff(c.from, s.from); d != "" {
+					t.Errorf("asked from (-want +got)\n%s", d)
+				}
+			})
+		})
+	}
+}
+
+// TestWaitEnds without the workflow: by the clock, by Ctrl-C, and by what is no workflow.
+func TestWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, begun := &streams{bodies: []string{event(t, 1, "running", "running")}}, time.Now()
+		_, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 90*time.Second)
+		if exit.CodeOf(err) != exit.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes on" || time.Since(begun) != 90*time.Second {
+			t.Errorf("ended after %s with %v", time.Since(begun), err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { // a person's Ctrl-C
+			<-time.After(time.Minute)
+			cancel()
+		}()
+		if _, err := Wait(ctx, quiet, s.client(t), "wfl_1", 0); !errors.Is(err, exit.Interrupted) {
+			t.Errorf("Ctrl-C ended with %v", err)
+		}
+		s = &streams{bodies: []string{"event: workflow\ndata: <html>\n\n"}}
+		if _, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 0); err == nil || !strings.Contains(err.Error(), "read workflow wfl_1") || len(s.from) != 1 {
+			t.Errorf("nonsense ended with %v", err)
+		}
+	})
+}
+
+// TestVerdict is the exit code that scripts read.
+func TestVerdict(t *testing.T) {
+	for name, c := range map[string]struct {
+		w    api.Workflow
+		code int
+		says string
+	}{
+		"succeeded":  {standing("succeeded"), exit.Done, ""},
+		"waits":      {standing("running", "succeeded", "waiting"), exit.Waiting, "nuon review"},
+		"rejected":   {standing("failed", "succeeded", "failed", "skipped"), exit.Rejected, "rejected: came out"},
+		"failed":     {standing("failed", "succeeded", "succeeded", "failed"), exit.Failed, "workflow wfl_1 failed: came out"},
+		"cancelled":  {standing("cancelled", "cancelled"), exit.Failed, "workflow wfl_1 cancelled: came out"},
+		"superseded": {standing("superseded", "succeeded", "cancelled"), exit.Failed, "superseded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Verdict(c.w)
+			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}
+
+// TestShow prints a step each, why a group was skipped once, and nothing that moves the cursor.
+func TestShow(t *testing.T) {
+	w := standing("failed", "succeeded", "failed", "skipped")
+	w.Outcome = "no\x1b[2J"
+	w.Steps = append(w.Steps,
+		api.Step{Kind: "plan", Component: "api", Status: "skipped", Reason: "web failed"}, api.Step{Kind: "apply", Component: "api", Status: "skipped", Reason: "web failed"},
+		api.Step{Kind: "action", Action: "migrate", Component: "db", Status: "pending"})
+	var out strings.Builder
+	if err := Show(&out, w); err != nil {
+		t.Fatal(err)
+	}
+	want := `deploy 7 of hello/acme (wfl_1): failed
+  no [2J
+  ✓ plan     web              succeeded  why
+  ✗ approve  web              failed     why
+  - apply    web              skipped
+  - plan     api              skipped    web failed
+  - apply    api              skipped
+  · action   migrate          pending
+`
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestLines: what runs turns, and the rest has the mark that Show gives it.
+func TestLines(t *testing.T) {
+	want := []progress.Line{
+		{Mark: "…", Busy: true, Text: "plan     web              running    why"}, {Mark: "?", Text: "approve  web              waiting    why"},
+	}
+	if d := cmp.Diff(want, lines(standing("running", "running", "waiting"))); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestCommands: the newest workflow of an install, and what is refused before anybody is asked.
+func TestCommands(t *testing.T) {
+	var query string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query = r.URL.Path + "?" + r.URL.RawQuery
+		l := api.WorkflowList{}
+		if r.URL.Query().Get("install") != "fresh" {
+			l.Items = []api.Workflow{standing("succeeded", "succeeded")}
+		}
+		_ = json.NewEncoder(w).Encode(l)
+	}))
+	defer s.Close()
+	for line, c := range map[string]struct {
+		code  int
+		says  string
+		query string
+	}{
+		"get latest:acme":       {0, "deploy 7 of hello/acme (wfl_1): succeeded", "/v1/workflows?install=acme&status=&cursor=&limit=1"},
+		"get latest:fresh":      {exit.Failed, "nuon installs get fresh", "/v1/workflows?install=fresh&status=&cursor=&limit=1"},
+		"get latest:":           {exit.Usage, "latest:INSTALL", ""},
+		"list --status running": {0, "wfl_1\thello/acme\tdeploy\tsucceeded\tcame out\n", "/v1/workflows?install=&status=running&cursor=&limit=20"},
+		"list --status done":    {exit.Usage, "use one of running, succeeded", ""},
+		"list --limit 0":        {exit.Usage, "--limit 0", ""},
+	} {
+		t.Run(line, func(t *testing.T) {
+			query = ""
+			t.Setenv("NUON_URL", s.URL)
+			t.Setenv("NUON_TOKEN", "tok")
+			t.Setenv("NUON_CONTEXT", "")
+			var out strings.Builder
+			command := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+			command.SilenceErrors, command.SilenceUsage = true, true
+			command.SetArgs(strings.Fields(line))
+			err := command.ExecuteContext(t.Context())
+			said := out.String()
+			if err != nil {
+				said += err.Error()
+			}
+			if exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+				t.Errorf("ended with %v after %q, want code %d and %q", err, out.String(), c.code, c.says)
+			}
+			if query != c.query {
+				t.Errorf("asked for %s, want %s", query, c.query)
+			}
+		})
+	}
+}
