@@ -26,12 +26,8 @@ func NewReview(e *env.Env) *cobra.Command {
 	var install string
 	c := &cobra.Command{
 		Use: "review [APPROVAL]", Short: "Show the plans that wait for a yes or a no", Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			waiting, err := wanted(c.Context(), client, install, args)
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			waiting, err := wanted(ctx, client, install, args)
 			if err != nil {
 				return err
 			}
@@ -39,7 +35,7 @@ func NewReview(e *env.Env) *cobra.Command {
 				return e.Console.List(waiting, nil, ids(waiting))
 			}
 			return e.Console.Result(waiting, func(w io.Writer) error { return show(w, e.Console, waiting) })
-		},
+		}),
 	}
 	c.Flags().StringVar(&install, "install", "", "only this install")
 	return c

@@ -70,20 +70,16 @@ func create(ctx context.Context, e *env.Env, n api.NewApp) error {
 func newList(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the apps", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
 			items, err := remote.All(func(cursor string) ([]api.App, string, error) {
-				l, err := remote.Get[api.AppList](client.ListApps(c.Context(), &api.ListAppsParams{Cursor: cursor}))
+				l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor}))
 				return l.Items, l.Next, err
 			})
 			if err != nil {
 				return err
 			}
 			return e.Console.List(items, []string{"NAME", "VERSION", "COMMIT", "REPOSITORY", "PROBLEM"}, rows(items))
-		},
+		}),
 	}
 }
 
@@ -142,21 +138,17 @@ func Outcome(a api.App) string {
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get APP", Short: "Show one app and what is wrong with its config", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			app, err := remote.Get[api.App](client.GetApp(ctx, args[0]))
 			if err != nil {
 				return err
 			}
-			app, err := remote.Get[api.App](client.GetApp(c.Context(), args[0]))
-			if err != nil {
-				return err
-			}
-			components, err := remote.Get[api.ComponentList](client.ListComponents(c.Context(), app.ID))
+			components, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app.ID))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(app, func(w io.Writer) error { return show(w, app, components.Items) })
-		},
+		}),
 	}
 }
 
@@ -193,12 +185,8 @@ func show(w io.Writer, a api.App, components []api.Component) error {
 func newComponents(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "components APP", Short: "List an app's components with their newest builds", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			l, err := remote.Get[api.ComponentList](client.ListComponents(c.Context(), args[0]))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, args[0]))
 			if err != nil {
 				return err
 			}
@@ -211,6 +199,6 @@ func newComponents(e *env.Env) *cobra.Command {
 				rows = append(rows, []string{k.Name, k.Kind, build, strings.Join(k.DependsOn, " "), k.Problem})
 			}
 			return e.Console.List(l.Items, []string{"NAME", "KIND", "BUILD", "NEEDS", "PROBLEM"}, rows)
-		},
+		}),
 	}
 }

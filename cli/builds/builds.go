@@ -2,6 +2,7 @@
 package builds
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -64,17 +65,13 @@ func why(b api.Build) string {
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get BUILD", Short: "Show one build", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			b, err := remote.Get[api.Build](client.GetBuild(c.Context(), args[0]))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			b, err := remote.Get[api.Build](client.GetBuild(ctx, args[0]))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(b, func(w io.Writer) error { return show(w, b) })
-		},
+		}),
 	}
 }
 
@@ -90,16 +87,12 @@ func show(w io.Writer, b api.Build) error {
 func newRetry(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "retry BUILD", Short: "Build the same input again after a failure", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			b, err := remote.Get[api.Build](client.RetryBuild(c.Context(), args[0]))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			b, err := remote.Get[api.Build](client.RetryBuild(ctx, args[0]))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(b, func(w io.Writer) error { return show(w, b) })
-		},
+		}),
 	}
 }

@@ -2,6 +2,10 @@
 package env
 
 import (
+	"context"
+
+	"github.com/spf13/cobra"
+
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/remote"
@@ -11,6 +15,17 @@ import (
 type Env struct {
 	Console *console.Console
 	Context string // --context; empty for the current one
+}
+
+// Call makes a command of what talks to the control plane: it opens the way there first.
+func (e *Env) Call(do func(ctx context.Context, client *remote.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		client, err := e.Client()
+		if err != nil {
+			return err
+		}
+		return do(c.Context(), client, args)
+	}
 }
 
 // Client opens the way to the chosen control plane.

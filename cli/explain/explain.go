@@ -2,6 +2,7 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -25,21 +26,17 @@ func New(e *env.Env) *cobra.Command {
 		Example:   "  nuon explain install acme\n  nuon explain build bld_…",
 		Args:      cobra.ExactArgs(2),
 		ValidArgs: kinds,
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			kind, err := known(args[0])
 			if err != nil {
 				return err
 			}
-			x, err := remote.Get[api.Explanation](client.Explain(c.Context(), kind, args[1]))
+			x, err := remote.Get[api.Explanation](client.Explain(ctx, kind, args[1]))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(x, func(w io.Writer) error { return show(w, x.Chain) })
-		},
+		}),
 	}
 }
 

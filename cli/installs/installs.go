@@ -30,20 +30,16 @@ func newList(e *env.Env) *cobra.Command {
 	var app string
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the installs and how they stand", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
 			items, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
-				l, err := remote.Get[api.InstallList](client.ListInstalls(c.Context(), &api.ListInstallsParams{App: app, Cursor: cursor}))
+				l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{App: app, Cursor: cursor}))
 				return l.Items, l.Next, err
 			})
 			if err != nil {
 				return err
 			}
 			return e.Console.List(items, []string{"NAME", "APP", "VERSION", "STATUS", "WHY"}, Rows(items))
-		},
+		}),
 	}
 	c.Flags().StringVar(&app, "app", "", "only this app's installs")
 	return c
@@ -65,17 +61,13 @@ func Rows(items []api.InstallSummary) [][]string {
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get INSTALL", Short: "Show one install: inputs, components, outputs", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			i, err := remote.Get[api.Install](client.GetInstall(c.Context(), args[0]))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(i, func(w io.Writer) error { return show(w, i) })
-		},
+		}),
 	}
 }
 
@@ -198,17 +190,13 @@ func newForget(e *env.Env) *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use: "forget INSTALL", Short: "Drop the record of an install of which nothing is left", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			if err := remote.Done(client.ForgetInstall(c.Context(), args[0], &api.ForgetInstallParams{Force: force})); err != nil {
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			if err := remote.Done(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force})); err != nil {
 				return err
 			}
 			e.Console.Say("install %s forgotten", args[0])
 			return nil
-		},
+		}),
 	}
 	c.Flags().BoolVar(&force, "force", false, "also when something is still applied: it stays where it is, and nuon no longer knows of it")
 	return c

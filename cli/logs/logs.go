@@ -25,12 +25,8 @@ func New(e *env.Env) *cobra.Command {
 	var follow bool
 	c := &cobra.Command{
 		Use: "logs JOB|BUILD|WORKFLOW|latest:INSTALL", Short: "Print the log of a job, a build, or each step of a workflow", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			jobs, err := jobsOf(c.Context(), client, args[0])
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			jobs, err := jobsOf(ctx, client, args[0])
 			if err != nil {
 				return err
 			}
@@ -38,12 +34,12 @@ func New(e *env.Env) *cobra.Command {
 				if j.of != "" && e.Console.Output == "table" {
 					e.Console.Say("%s:", j.of)
 				}
-				if err := printLog(c.Context(), e.Console, client, j.id, follow); err != nil {
+				if err := printLog(ctx, e.Console, client, j.id, follow); err != nil {
 					return err
 				}
 			}
 			return nil
-		},
+		}),
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job ends")
 	return c

@@ -2,6 +2,7 @@
 package runners
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -23,12 +24,8 @@ func New(e *env.Env) *cobra.Command {
 func newList(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the runners", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			l, err := remote.Get[api.RunnerList](client.ListRunners(c.Context()))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
+			l, err := remote.Get[api.RunnerList](client.ListRunners(ctx))
 			if err != nil {
 				return err
 			}
@@ -37,7 +34,7 @@ func newList(e *env.Env) *cobra.Command {
 				rows = append(rows, []string{r.Name, string(r.Kind), status(r), seen(r), r.Version})
 			}
 			return e.Console.List(l.Items, []string{"NAME", "KIND", "STATUS", "LAST SEEN", "VERSION"}, rows)
-		},
+		}),
 	}
 }
 
@@ -63,17 +60,13 @@ func newCreate(e *env.Env) *cobra.Command {
 	var shared bool
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a runner and print how to start it", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			made, err := remote.Get[api.CreatedRunner](client.CreateRunner(c.Context(), api.NewRunner{Name: args[0], Kind: api.NewRunnerKind(kind), Shared: shared}))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx, api.NewRunner{Name: args[0], Kind: api.NewRunnerKind(kind), Shared: shared}))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(made, func(w io.Writer) error { return HowToStart(w, made) })
-		},
+		}),
 	}
 	c.Flags().StringVar(&kind, "kind", "install", "install (works in a customer's account) or build")
 	c.Flags().BoolVar(&shared, "shared", false, "takes the installs that name no runner")

@@ -36,20 +36,16 @@ func newCreateCredential(e *env.Env) *cobra.Command {
 		Example: `  nuon credentials create github                    # asks for the token
   nuon credentials create github --from env:GIT_TOKEN
   nuon credentials create github --from @token.txt`,
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			secret, err := Read(e.Console, "token for "+args[0], from)
 			if err != nil {
 				return err
 			}
-			sealed, err := Seal(c.Context(), client, "", secret)
+			sealed, err := Seal(ctx, client, "", secret)
 			if err != nil {
 				return err
 			}
-			made, err := remote.Get[api.Credential](client.CreateCredential(c.Context(), api.NewCredential{Name: args[0], Username: username, Password: sealed}))
+			made, err := remote.Get[api.Credential](client.CreateCredential(ctx, api.NewCredential{Name: args[0], Username: username, Password: sealed}))
 			if err != nil {
 				return err
 			}
@@ -57,7 +53,7 @@ func newCreateCredential(e *env.Env) *cobra.Command {
 				_, err := fmt.Fprintf(w, "credential %s kept; name it with `nuon apps create --credential %s`\n", made.Name, made.Name)
 				return err
 			})
-		},
+		}),
 	}
 	c.Flags().StringVar(&username, "username", "git", "user name that goes with the token")
 	c.Flags().StringVar(&from, "from", "", "where the token is: env:NAME or @FILE (default: ask)")
@@ -67,12 +63,8 @@ func newCreateCredential(e *env.Env) *cobra.Command {
 func newListCredentials(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the credentials, without their secrets", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			l, err := remote.Get[api.CredentialList](client.ListCredentials(c.Context()))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
+			l, err := remote.Get[api.CredentialList](client.ListCredentials(ctx))
 			if err != nil {
 				return err
 			}
@@ -81,7 +73,7 @@ func newListCredentials(e *env.Env) *cobra.Command {
 				rows = append(rows, []string{k.Name, k.Username, k.CreatedAt.Format("2006-01-02")})
 			}
 			return e.Console.List(l.Items, []string{"NAME", "USER", "SINCE"}, rows)
-		},
+		}),
 	}
 }
 
@@ -90,17 +82,13 @@ func NewWebhooks(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "webhooks", Short: "Signed webhooks that make the control plane look at git now"}
 	c.AddCommand(&cobra.Command{
 		Use: "create", Short: "Make a webhook and print its address and secret, once", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			hook, err := remote.Get[api.Webhook](client.CreateWebhook(c.Context()))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
+			hook, err := remote.Get[api.Webhook](client.CreateWebhook(ctx))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(hook, func(w io.Writer) error { return showWebhook(w, client.URL, hook) })
-		},
+		}),
 	})
 	return c
 }

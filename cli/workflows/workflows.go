@@ -74,17 +74,13 @@ func why(w api.Workflow) string {
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get WORKFLOW|latest:INSTALL", Short: "Show one workflow with its steps", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			w, err := Find(c.Context(), client, args[0])
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			w, err := Find(ctx, client, args[0])
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(w, func(out io.Writer) error { return Show(out, w) })
-		},
+		}),
 	}
 }
 
@@ -149,17 +145,13 @@ func newCancel(e *env.Env) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "cancel WORKFLOW", Short: "Stop a workflow as soon as that is safe", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			w, err := remote.Get[api.Workflow](client.CancelWorkflow(c.Context(), args[0], api.Reason{Reason: reason}))
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			w, err := remote.Get[api.Workflow](client.CancelWorkflow(ctx, args[0], api.Reason{Reason: reason}))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(w, func(out io.Writer) error { return Show(out, w) })
-		},
+		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
 	return c
@@ -169,16 +161,12 @@ func newWatch(e *env.Env) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use: "watch WORKFLOW|latest:INSTALL", Short: "Follow a workflow until it ends or waits for a person", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			w, err := Find(ctx, client, args[0])
 			if err != nil {
 				return err
 			}
-			w, err := Find(c.Context(), client, args[0])
-			if err != nil {
-				return err
-			}
-			w, err = Wait(c.Context(), e.Console, client, w.ID, timeout)
+			w, err = Wait(ctx, e.Console, client, w.ID, timeout)
 			if err != nil {
 				return err
 			}
@@ -186,7 +174,7 @@ func newWatch(e *env.Env) *cobra.Command {
 				return err
 			}
 			return Verdict(w)
-		},
+		}),
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this long (default: never)")
 	return c
