@@ -1,5 +1,5 @@
-// Command nuon is the vendor's tool: it validates and syncs apps, shows what waits, takes a person's yes or no, and runs the whole
-// system on one machine with `nuon dev`. It is a client of the control API and does no work of its own.
+// Command nuon is the vendor's tool: it validates and syncs apps, shows what waits, takes a person's yes or no, and runs the
+// whole system on one machine with `nuon dev`. It is a client of the control API and does no work of its own.
 package main
 
 import (
@@ -148,8 +148,8 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// verbsOnly makes a command that only holds others show its help, and refuse a verb that it does not have: cobra by itself would show
-// the help and call it a success.
+// verbsOnly makes a command that only holds others show its help, and refuse a verb that it does not have: cobra by itself would
+// show the help and call it a success.
 func verbsOnly(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.SuggestionsMinimumDistance = c.Name()+" COMMAND", true, 2
 	c.Args = func(c *cobra.Command, args []string) error {

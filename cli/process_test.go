@@ -50,7 +50,8 @@ func nuon(t *testing.T, url string, args ...string) (out, remarks string, code i
 	return o.String(), e.String(), c.ProcessState.ExitCode()
 }
 
-// TestProcess: what a shell sees: the exit code, results on stdout, words on stderr, and nothing in them that a terminal would obey.
+// TestProcess: what a shell sees: the exit code, results on stdout, words on stderr, and nothing in them that a terminal would
+// obey.
 func TestProcess(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -37,8 +37,8 @@ func every(t *testing.T, do func(t *testing.T, c *cobra.Command)) {
 	walk(root)
 }
 
-// TestEveryCommandIsDescribed in a line without a full stop, as are its flags; and has a rule for its arguments, so that one too many is
-// refused and not ignored.
+// TestEveryCommandIsDescribed in a line without a full stop, as are its flags; and has a rule for its arguments, so that one too
+// many is refused and not ignored.
 func TestEveryCommandIsDescribed(t *testing.T) {
 	ours := 0
 	every(t, func(t *testing.T, c *cobra.Command) {

@@ -5,8 +5,7 @@ import "fmt"
 // Action is what is done to an object.
 type Action string
 
-// The actions, in the field's own words. A resource that moves or is imported
-// and is also changed has the action of that change.
+// The actions, in the field's own words. A resource that moves or is imported and is also changed has the action of that change.
 const (
 	Create  Action = "create"
 	Update  Action = "update"
@@ -31,10 +30,9 @@ func (a Action) Valid() bool {
 // Destructive says that the action destroys something that exists.
 func (a Action) Destructive() bool { return a == Destroy || a == Replace }
 
-// Risk is the risk of the action alone; rules that know the kind of the object
-// may raise it. A move only renames, and a read only looks. An import puts an
-// object under management, and a forget takes one out: neither touches it, but
-// an approval rule may want to tell them from nothing at all.
+// Risk is the risk of the action alone; rules that know the kind of the object may raise it. A move only renames, and a read only
+// looks. An import puts an object under management, and a forget takes one out: neither touches it, but an approval rule may want
+// to tell them from nothing at all.
 func (a Action) Risk() Risk {
 	switch a {
 	case Create, Import:
@@ -58,8 +56,7 @@ const (
 	CreateFirst  Order = "create_first"
 )
 
-// Risk is what a change may do to what runs. Risks are ordered: a rule can say
-// "at most RiskInPlace".
+// Risk is what a change may do to what runs. Risks are ordered: a rule can say "at most RiskInPlace".
 type Risk int
 
 // The risks, from harmless to not.

@@ -6,15 +6,13 @@ import (
 	"encoding/json"
 )
 
-// digestDomain separates these digests from all others and names the form that
-// was hashed. A change of that form needs a new number, and makes every plan
-// that waits be asked again.
+// digestDomain separates these digests from all others and names the form that was hashed. A change of that form needs a new
+// number, and makes every plan that waits be asked again.
 const digestDomain = "nuon diff report 1\n"
 
-// Digest names the content of the report: "sha256:" and 64 hex digits over its
-// canonical JSON. Of a masked value only changed, same or new counts, so two
-// installs with different secrets can have equal digests. Tags do not count.
-// A value that is cut for display counts whole, by its Sum.
+// Digest names the content of the report: "sha256:" and 64 hex digits over its canonical JSON. Of a masked value only changed,
+// same or new counts, so two installs with different secrets can have equal digests. Tags do not count. A value that is cut for
+// display counts whole, by its Sum.
 func (r *Report) Digest() string {
 	plain := *r
 	plain.Changes = untagged(r.Changes)
@@ -23,8 +21,8 @@ func (r *Report) Digest() string {
 	plain.Deferred = untagged(r.Deferred)
 	h := sha256.New()
 	h.Write([]byte(digestDomain))
-	// Structs, slices and strings have one JSON form in encoding/json. The only
-	// error left is a Risk out of range, which must not look like a valid report.
+	// Structs, slices and strings have one JSON form in encoding/json. The only error left is a Risk out of range, which must not
+	// look like a valid report.
 	if err := json.NewEncoder(h).Encode(&plain); err != nil {
 		h.Write([]byte("\x00invalid: " + err.Error()))
 	}

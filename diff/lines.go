@@ -19,8 +19,7 @@ type Line struct {
 // LineOp is what happens to a line.
 type LineOp string
 
-// The operations. LineSkipped stands for lines that stay as they are, LineMore
-// for changed lines beyond what a report shows.
+// The operations. LineSkipped stands for lines that stay as they are, LineMore for changed lines beyond what a report shows.
 const (
 	LineSame    LineOp = "same"
 	LineRemoved LineOp = "removed"
@@ -41,8 +40,8 @@ func isLines(text string, kind ValueType) bool {
 	return kind == "" || (kind == TypeString && (text == "" || strings.Contains(text, "\n")))
 }
 
-// diffLines compares two strings line by line. A side that is not there has no
-// lines. It is nil when neither side has more than one line.
+// diffLines compares two strings line by line. A side that is not there has no lines. It is nil when neither side has more than
+// one line.
 func diffLines(was, is string, noBefore, noAfter bool) []Line {
 	if !strings.Contains(was, "\n") && !strings.Contains(is, "\n") {
 		return nil
@@ -72,8 +71,8 @@ func diffLines(was, is string, noBefore, noAfter bool) []Line {
 	return w.out
 }
 
-// splitLines splits after each newline. A last newline ends the last line; a
-// text without it gets a mark, because that is a difference, too.
+// splitLines splits after each newline. A last newline ends the last line; a text without it gets a mark, because that is a
+// difference, too.
 func splitLines(s string) []string {
 	if s == "" {
 		return nil

@@ -11,14 +11,12 @@ import (
 // Hidden is what stands for a name, key or id that holds a secret.
 const Hidden = "(sensitive)"
 
-// MaskOptions say what must not be shown. The zero value masks what its caller
-// marks as sensitive and whatever was learned from that.
+// MaskOptions say what must not be shown. The zero value masks what its caller marks as sensitive and whatever was learned from
+// that.
 type MaskOptions struct {
-	// Secrets says that a text holds a secret that is known from elsewhere, for
-	// example Secrets.Contains. Nil knows none.
+	// Secrets says that a text holds a secret that is known from elsewhere, for example Secrets.Contains. Nil knows none.
 	Secrets func(text string) bool
-	// TagKey is the key of the short hashes of masked values. Empty means that
-	// no hashes are shown.
+	// TagKey is the key of the short hashes of masked values. Empty means that no hashes are shown.
 	TagKey []byte
 	// Limit is how many bytes of one value are shown; 0 means DefaultLimit.
 	Limit int
@@ -27,8 +25,7 @@ type MaskOptions struct {
 // DefaultLimit is how many bytes of one value are shown.
 const DefaultLimit = 2 << 10
 
-// Masker is the only way from Raw to Shown. It is for one report and one
-// goroutine.
+// Masker is the only way from Raw to Shown. It is for one report and one goroutine.
 type Masker struct {
 	options MaskOptions
 	learned Secrets
@@ -51,18 +48,16 @@ type Side struct {
 	Sensitive bool
 }
 
-// A learned value must be at least this long (in bytes) to be looked for inside
-// longer text, and at least minLearned to be looked for at all.
+// A learned value must be at least this long (in bytes) to be looked for inside longer text, and at least minLearned to be looked
+// for at all.
 const (
 	minLearnedInside = 8
 	minLearned       = 4
 )
 
-// Learn remembers what a sensitive value holds, so that its copies elsewhere are
-// masked too. Terraform marks an attribute, not a value: a provider that copies
-// a sensitive attribute to another one shows it in clear (the built-in
-// terraform_data does). Keys are not learned: they are names far more often than
-// secrets. Learn everything first, then make fields.
+// Learn remembers what a sensitive value holds, so that its copies elsewhere are masked too. Terraform marks an attribute, not a
+// value: a provider that copies a sensitive attribute to another one shows it in clear (the built-in terraform_data does). Keys
+// are not learned: they are names far more often than secrets. Learn everything first, then make fields.
 func (m *Masker) Learn(sensitive Raw) {
 	sensitive.leaves(func(text string, isKey bool) bool {
 		if !isKey && len(text) >= minLearned && text != "true" && text != "false" {
@@ -72,8 +67,8 @@ func (m *Masker) Learn(sensitive Raw) {
 	})
 }
 
-// Field is the showable form of one difference. When either side must not be
-// shown, neither is: the other one is its predecessor or its successor.
+// Field is the showable form of one difference. When either side must not be shown, neither is: the other one is its predecessor
+// or its successor.
 func (m *Masker) Field(path string, before, after Side) FieldChange {
 	f := FieldChange{Path: path}
 	if m.hides(before) || m.hides(after) {
@@ -176,8 +171,7 @@ func sideText(s Side) (string, ValueType) {
 	return s.Value.text()
 }
 
-// show puts a text into s, cut to the limit around the first difference, which
-// is at byte at.
+// show puts a text into s, cut to the limit around the first difference, which is at byte at.
 func (m *Masker) show(s *Shown, text string, kind ValueType, at int) {
 	s.Type = kind
 	text = strings.ToValidUTF8(text, "\uFFFD")

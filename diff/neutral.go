@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Neutral makes text safe to print on one line of a terminal or a page: every
-// character that does not print (control and escape sequences, line ends,
-// direction overrides, zero-width characters) is written as an escape. What
-// prints stays as it is. Every renderer passes every text of a report through it.
+// Neutral makes text safe to print on one line of a terminal or a page: every character that does not print (control and escape
+// sequences, line ends, direction overrides, zero-width characters) is written as an escape. What prints stays as it is. Every
+// renderer passes every text of a report through it.
 func Neutral(s string) string {
 	clean := true
 	for _, r := range s {

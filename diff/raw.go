@@ -12,10 +12,9 @@ import (
 	"sort"
 )
 
-// Raw is a value as its source has it, which may be or hold a secret. Its shape
-// can be walked and two of them can be compared, but its leaves cannot be read
-// outside this package: printing, logging and marshalling give a placeholder or
-// an error. The zero Raw is null.
+// Raw is a value as its source has it, which may be or hold a secret. Its shape can be walked and two of them can be compared,
+// but its leaves cannot be read outside this package: printing, logging and marshalling give a placeholder or an error. The zero
+// Raw is null.
 type Raw struct {
 	// v is nil, bool, json.Number, string, []any or map[string]any.
 	v any
@@ -34,8 +33,7 @@ func ParseRaw(data []byte) (Raw, error) {
 	return r, nil
 }
 
-// UnmarshalJSON reads any JSON value. The error says where it went wrong and
-// never quotes the value.
+// UnmarshalJSON reads any JSON value. The error says where it went wrong and never quotes the value.
 func (r *Raw) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -74,8 +72,8 @@ func (Raw) LogValue() slog.Value { return slog.StringValue(rawPlaceholder) }
 // IsNull says that the value is null or was never set.
 func (r Raw) IsNull() bool { return r.v == nil }
 
-// IsTrue says that the value is the boolean true. Marks that lie beside a value,
-// such as Terraform's after_unknown, are made of it.
+// IsTrue says that the value is the boolean true. Marks that lie beside a value, such as Terraform's after_unknown, are made of
+// it.
 func (r Raw) IsTrue() bool { b, ok := r.v.(bool); return ok && b }
 
 // IsObject says that the value has keys.
@@ -84,8 +82,7 @@ func (r Raw) IsObject() bool { _, ok := r.v.(map[string]any); return ok }
 // IsList says that the value has elements by number.
 func (r Raw) IsList() bool { _, ok := r.v.([]any); return ok }
 
-// Keys are the sorted keys of an object. A key may itself hold a secret: show it
-// through Masker.Text.
+// Keys are the sorted keys of an object. A key may itself hold a secret: show it through Masker.Text.
 func (r Raw) Keys() []string {
 	m, _ := r.v.(map[string]any)
 	keys := make([]string, 0, len(m))
@@ -115,8 +112,8 @@ func (r Raw) At(i int) Raw {
 	return Raw{l[i]}
 }
 
-// Equal compares two values. Numbers are equal when they are written alike: the
-// tools that write plans write each number in one way.
+// Equal compares two values. Numbers are equal when they are written alike: the tools that write plans write each number in one
+// way.
 func (r Raw) Equal(other Raw) bool { return equal(r.v, other.v) }
 
 func equal(a, b any) bool {
@@ -151,8 +148,8 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// hashSeed makes hashes useless outside this process: they must not become a
-// way to guess what a raw value holds. It is read-only after start.
+// hashSeed makes hashes useless outside this process: they must not become a way to guess what a raw value holds. It is read-only
+// after start.
 var hashSeed = maphash.MakeSeed()
 
 // Hash is equal for equal values, within this process only.
@@ -200,9 +197,8 @@ func hashInto(h *maphash.Hash, v any) {
 	}
 }
 
-// leaves calls visit with the text of every string and number in the value, and
-// of every key (isKey), until visit returns false. Booleans and null hold no
-// secret.
+// leaves calls visit with the text of every string and number in the value, and of every key (isKey), until visit returns false.
+// Booleans and null hold no secret.
 func (r Raw) leaves(visit func(text string, isKey bool) bool) bool { return leaves(r.v, visit) }
 
 func leaves(v any, visit func(string, bool) bool) bool {
@@ -227,8 +223,7 @@ func leaves(v any, visit func(string, bool) bool) bool {
 	return true
 }
 
-// text is the complete text of the value and its type: the content of a string,
-// compact JSON with sorted keys for all else.
+// text is the complete text of the value and its type: the content of a string, compact JSON with sorted keys for all else.
 func (r Raw) text() (string, ValueType) {
 	switch v := r.v.(type) {
 	case nil:

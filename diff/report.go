@@ -3,19 +3,17 @@ package diff
 // KindTerraform is the Report.Kind of a Terraform or OpenTofu plan.
 const KindTerraform = "terraform"
 
-// Report is the masked, showable description of one change. It round-trips
-// through JSON, and its Digest is what an approval binds to. A report that came
-// over a network should be checked with Validate.
+// Report is the masked, showable description of one change. It round-trips through JSON, and its Digest is what an approval binds
+// to. A report that came over a network should be checked with Validate.
 type Report struct {
 	// Kind names what was compared, for example KindTerraform.
 	Kind string `json:"kind"`
 	// Changes is what apply will do, sorted by address.
 	Changes []Change `json:"changes,omitempty"`
-	// Outputs are the outputs that change, sorted by name. Their address is
-	// "output.NAME" and their resource kind is "output".
+	// Outputs are the outputs that change, sorted by name. Their address is "output.NAME" and their resource kind is "output".
 	Outputs []Change `json:"outputs,omitempty"`
-	// Drift is what others changed since the last apply. It has happened
-	// already, so it carries no risk and counts for nothing but Totals.Drift.
+	// Drift is what others changed since the last apply. It has happened already, so it carries no risk and counts for nothing
+	// but Totals.Drift.
 	Drift []Change `json:"drift,omitempty"`
 	// Deferred is what a later plan must decide, with the reason in Why.
 	Deferred []Change `json:"deferred,omitempty"`
@@ -24,8 +22,7 @@ type Report struct {
 	// Notes are sentences about the plan as a whole.
 	Notes  []string `json:"notes,omitempty"`
 	Totals Totals   `json:"totals"`
-	// Applyable says that an apply would do something. It is Terraform's own
-	// word where the plan has one.
+	// Applyable says that an apply would do something. It is Terraform's own word where the plan has one.
 	Applyable bool `json:"applyable"`
 }
 
@@ -40,8 +37,8 @@ type Change struct {
 	Deposed string `json:"deposed,omitempty"`
 	// From is the address that the object had before a move.
 	From string `json:"from,omitempty"`
-	// Imported says that an existing object is taken over, known as ImportID
-	// (which is empty when it is known by its identity alone).
+	// Imported says that an existing object is taken over, known as ImportID (which is empty when it is known by its identity
+	// alone).
 	Imported bool   `json:"imported,omitempty"`
 	ImportID string `json:"import_id,omitempty"`
 
@@ -49,8 +46,7 @@ type Change struct {
 	// Order is set for a replacement.
 	Order Order `json:"order,omitempty"`
 	Risk  Risk  `json:"risk"`
-	// Why completes the sentence "replace, because …". Empty when there is
-	// nothing to say.
+	// Why completes the sentence "replace, because …". Empty when there is nothing to say.
 	Why string `json:"why,omitempty"`
 	// Fields are the differences, in the order of their paths.
 	Fields []FieldChange `json:"fields,omitempty"`
@@ -60,13 +56,11 @@ type Change struct {
 
 // FieldChange is one difference inside an object.
 type FieldChange struct {
-	// Path is like spec[0].name, or tags["a b"]. It is empty when the object is
-	// one plain value, as an output can be.
+	// Path is like spec[0].name, or tags["a b"]. It is empty when the object is one plain value, as an output can be.
 	Path   string `json:"path,omitempty"`
 	Before Shown  `json:"before"`
 	After  Shown  `json:"after"`
-	// Lines is the line diff of a string of several lines, with three lines of
-	// context.
+	// Lines is the line diff of a string of several lines, with three lines of context.
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.
 	ForcesReplace bool `json:"forces_replace,omitempty"`
@@ -81,8 +75,8 @@ type Fold struct {
 	Count int    `json:"count"`
 }
 
-// Destructive says that something that exists will be destroyed or replaced.
-// Drift does not count: what others have destroyed is gone already.
+// Destructive says that something that exists will be destroyed or replaced. Drift does not count: what others have destroyed is
+// gone already.
 func (r *Report) Destructive() bool {
 	for _, c := range r.Changes {
 		if c.Action.Destructive() {

@@ -122,8 +122,7 @@ func TestRiskText(t *testing.T) {
 	}
 }
 
-// TestNeutralPrintsOnly: whatever goes in, nothing that acts on a terminal comes
-// out, and what prints is not touched.
+// TestNeutralPrintsOnly: whatever goes in, nothing that acts on a terminal comes out, and what prints is not touched.
 func TestNeutralPrintsOnly(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ü 漢":         "plain ü 漢",

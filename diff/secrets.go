@@ -12,30 +12,26 @@ import (
 	"strings"
 )
 
-// Secrets knows the bytes of secrets and finds them in text: as they are, in
-// base64 (at any offset, also wrapped over lines), in hex, escaped for JSON once
-// or twice, escaped for a URL, and line by line for secrets of several lines.
-// The zero Secrets knows none. It cannot be printed or marshalled. It may be read
-// by several goroutines once nobody adds to it.
+// Secrets knows the bytes of secrets and finds them in text: as they are, in base64 (at any offset, also wrapped over lines), in
+// hex, escaped for JSON once or twice, escaped for a URL, and line by line for secrets of several lines. The zero Secrets knows
+// none. It cannot be printed or marshalled. It may be read by several goroutines once nobody adds to it.
 type Secrets struct {
 	// whole holds the secrets that are too short to be looked for inside others.
 	whole map[string]struct{}
-	// forms holds all spellings by their first four bytes, so that a text is
-	// scanned once however many secrets there are.
+	// forms holds all spellings by their first four bytes, so that a text is scanned once however many secrets there are.
 	forms map[[formKey]byte][]string
 }
 
 const (
 	formKey = 4
-	// minInside is the shortest known secret that is looked for inside longer
-	// text; a shorter one must be the whole text, or nothing could be read any more.
+	// minInside is the shortest known secret that is looked for inside longer text; a shorter one must be the whole text, or
+	// nothing could be read any more.
 	minInside = 4
 	// minSecretLine is the shortest line of a secret that counts by itself.
 	minSecretLine = 12
 )
 
-// NewSecrets knows the given values; empty ones are ignored. A value under four
-// bytes is found only where it is the whole text.
+// NewSecrets knows the given values; empty ones are ignored. A value under four bytes is found only where it is the whole text.
 func NewSecrets(values ...[]byte) *Secrets {
 	s := &Secrets{}
 	for _, v := range values {
@@ -115,8 +111,8 @@ func jsonEscaped(s string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
 }
 
-// base64Cores are the characters that v has in base64 whatever bytes lie before
-// and after it: one spelling for each offset modulo three, in both alphabets.
+// base64Cores are the characters that v has in base64 whatever bytes lie before and after it: one spelling for each offset modulo
+// three, in both alphabets.
 func base64Cores(v string) []string {
 	var out []string
 	for offset, skip := range []int{0, 2, 3} {

@@ -56,8 +56,7 @@ func wrapped(s string, columns int) string {
 	return b.String() + "  " + s
 }
 
-// TestSecretsInAnySpelling: a secret inside any text is found in every spelling
-// that the package comment promises.
+// TestSecretsInAnySpelling: a secret inside any text is found in every spelling that the package comment promises.
 func TestSecretsInAnySpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[!-~]{8,24}`).Draw(t, "secret")
@@ -83,8 +82,7 @@ func TestSecretsInAnySpelling(t *testing.T) {
 			"query":     url.QueryEscape(text),
 			"hex":       hex.EncodeToString([]byte(text)),
 		} {
-			// json.Marshal escapes <, > and &; inside base64 only the short form is
-			// promised.
+			// json.Marshal escapes <, > and &; inside base64 only the short form is promised.
 			if name == "json64" && strings.ContainsAny(secret, "<>&") {
 				continue
 			}
@@ -95,8 +93,7 @@ func TestSecretsInAnySpelling(t *testing.T) {
 	})
 }
 
-// TestRawAndSecretsCannotBeShown prints, logs and marshals what may hold a
-// secret, in every way that people use.
+// TestRawAndSecretsCannotBeShown prints, logs and marshals what may hold a secret, in every way that people use.
 func TestRawAndSecretsCannotBeShown(t *testing.T) {
 	raw, err := diff.ParseRaw([]byte(`{"key":"planted"}`))
 	if err != nil {

@@ -1,7 +1,6 @@
 package diff
 
-// Totals counts a report. A resource that is imported or moved and also changed
-// counts twice: once for each.
+// Totals counts a report. A resource that is imported or moved and also changed counts twice: once for each.
 type Totals struct {
 	Create    int `json:"create"`
 	Update    int `json:"update"`

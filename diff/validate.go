@@ -12,10 +12,9 @@ const (
 	maxNoteBytes = 1000
 )
 
-// Validate checks that a report is one that this package could have made: known
-// actions, risks no lower than their actions, totals that agree with the lists,
-// and no text beside a mask. Whoever stores or shows a report that someone else
-// made calls it first, because a person reads the totals and trusts them.
+// Validate checks that a report is one that this package could have made: known actions, risks no lower than their actions,
+// totals that agree with the lists, and no text beside a mask. Whoever stores or shows a report that someone else made calls it
+// first, because a person reads the totals and trusts them.
 func (r *Report) Validate() error {
 	if r.Kind == "" {
 		return errors.New("report has no kind")

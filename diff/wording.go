@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// This file is the one place that puts a change into words, so that all
-// renderers and screens say the same. All of it is neutralised.
+// This file is the one place that puts a change into words, so that all renderers and screens say the same. All of it is
+// neutralised.
 
-// Summary counts the changes: what is created, updated, replaced and destroyed
-// always, the rest where there is any. It says "No changes" when an apply would
-// do nothing, and "Nothing to apply" when the plan lists changes that its maker
-// says cannot be applied.
+// Summary counts the changes: what is created, updated, replaced and destroyed always, the rest where there is any. It says "No
+// changes" when an apply would do nothing, and "Nothing to apply" when the plan lists changes that its maker says cannot be
+// applied.
 func (r *Report) Summary() string {
 	t := r.Totals
 	if len(r.Changes) == 0 && len(r.Outputs) == 0 {
@@ -48,8 +47,7 @@ func (r *Report) Summary() string {
 	return summary
 }
 
-// FoldedSummary says what was left out, for example "12 resources unchanged". It
-// is empty when nothing was.
+// FoldedSummary says what was left out, for example "12 resources unchanged". It is empty when nothing was.
 func (r *Report) FoldedSummary() string {
 	var parts []string
 	for _, f := range r.Folded {
@@ -99,8 +97,7 @@ func (c Change) Symbol() string {
 	return ""
 }
 
-// Title is the address of the object, and which of its objects if there are
-// several.
+// Title is the address of the object, and which of its objects if there are several.
 func (c Change) Title() string {
 	if c.Deposed != "" {
 		return Neutral(fmt.Sprintf("%s (deposed object %s)", c.Address, c.Deposed))
@@ -142,8 +139,7 @@ func (c Change) Headline() string {
 	return Neutral(strings.Join(parts, ", "))
 }
 
-// Happened says in words what others have done to the object: the headline of a
-// change in Report.Drift.
+// Happened says in words what others have done to the object: the headline of a change in Report.Drift.
 func (c Change) Happened() string {
 	words, ok := map[Action]string{
 		Create: "created", Update: "changed", Replace: "replaced", Destroy: "destroyed",
@@ -202,9 +198,8 @@ func (s Shown) tagged(word string) string {
 	return word + " #" + Neutral(s.Tag)
 }
 
-// Sides is the field in one or two texts: two where there is something to
-// compare, one (in after) where one says it all. The action of the change decides
-// which: what is created has no before worth showing.
+// Sides is the field in one or two texts: two where there is something to compare, one (in after) where one says it all. The
+// action of the change decides which: what is created has no before worth showing.
 func (f FieldChange) Sides(a Action) (before, after string) {
 	if f.After.Masked && !f.After.Unknown {
 		return "", f.masked()
@@ -247,8 +242,8 @@ func (f FieldChange) Name() string {
 	return Neutral(f.Path)
 }
 
-// Quiet says that a field of a change needs no line of its own: a value that is
-// known after apply, of an object that is new or made anew.
+// Quiet says that a field of a change needs no line of its own: a value that is known after apply, of an object that is new or
+// made anew.
 func (f FieldChange) Quiet(a Action) bool {
 	return f.After.Unknown && !f.ForcesReplace && (a == Create || a == Replace || a == Read)
 }

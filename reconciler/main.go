@@ -1,5 +1,5 @@
-// Command reconciler is the control plane: it watches git, has components built, works out which installs are behind, plans, asks,
-// and has runners apply what was approved. Postgres is its only memory; any number of replicas share it.
+// Command reconciler is the control plane: it watches git, has components built, works out which installs are behind, plans,
+// asks, and has runners apply what was approved. Postgres is its only memory; any number of replicas share it.
 package main
 
 import (

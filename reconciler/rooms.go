@@ -57,7 +57,8 @@ func (r *replica) rooms() *rooms {
 	return o
 }
 
-// mostWork is how many reconcile functions of each queue one replica runs at once. They wait for git and Postgres more than they compute.
+// mostWork is how many reconcile functions of each queue one replica runs at once. They wait for git and Postgres more than they
+// compute.
 const mostWork = 16
 
 // workers lets the rooms take what is asked of them through the queue.

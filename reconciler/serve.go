@@ -138,7 +138,8 @@ func (r *replica) openRegistry() error {
 	return nil
 }
 
-// How long a client may take over its headers, and how long a quiet connection is kept. What a handler may take is its own business:
+// How long a client may take over its headers, and how long a quiet connection is kept. What a handler may take is its own
+// business:
 // polls and streams are long.
 const (
 	headerTime = 10 * time.Second

@@ -39,8 +39,8 @@ func addWorker[T river.JobArgs](to *river.Workers, run func(context.Context, T) 
 	river.AddWorker(to, worker[T]{run: run})
 }
 
-// How often the replica looks for what is due, how much it takes at once, and when something that nobody put to another time is due
-// again.
+// How often the replica looks for what is due, how much it takes at once, and when something that nobody put to another time is
+// due again.
 const (
 	sweepEvery = 250 * time.Millisecond
 	sweepMost  = 500

@@ -1,5 +1,5 @@
-// Command runnerd is the runner: it leases jobs from the control plane, gives each its own process on this machine, and delivers what
-// they leave. `runnerd run` is the program that stays; `runnerd job` is the process that it starts for one job.
+// Command runnerd is the runner: it leases jobs from the control plane, gives each its own process on this machine, and delivers
+// what they leave. `runnerd run` is the program that stays; `runnerd job` is the process that it starts for one job.
 package main
 
 import (
@@ -41,8 +41,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// varToken names the variable of the registration token: on a command line
-// everybody on the machine could read it.
+// varToken names the variable of the registration token: on a command line everybody on the machine could read it.
 const varToken = "NUON_REGISTRATION_TOKEN"
 
 const runHelp = `Lease jobs and run them, until stopped.
@@ -121,8 +120,8 @@ func settle(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, err
 	return module.Settle(root, runner.KeyFile(root), attempt, spec)
 }
 
-// withoutCores keeps the memory of a crashed process, which holds secrets, from
-// the disk: this process's, and that of all that it starts.
+// withoutCores keeps the memory of a crashed process, which holds secrets, from the disk: this process's, and that of all that it
+// starts.
 func withoutCores() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("switch core files off: %w", err)
@@ -130,8 +129,7 @@ func withoutCores() error {
 	return nil
 }
 
-// untilStopped gives a context that ends with the first signal to stop, and a
-// channel that is closed with the second.
+// untilStopped gives a context that ends with the first signal to stop, and a channel that is closed with the second.
 func untilStopped(parent context.Context) (context.Context, <-chan struct{}, func()) {
 	ctx, stop := context.WithCancel(parent)
 	abandon := make(chan struct{})

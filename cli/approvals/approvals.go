@@ -1,5 +1,5 @@
-// Package approvals is `nuon review`, `nuon approve` and `nuon reject`: what waits for a person, and that person's answer. An answer
-// names the digest of what was shown, so nobody approves what they have not seen.
+// Package approvals is `nuon review`, `nuon approve` and `nuon reject`: what waits for a person, and that person's answer. An
+// answer names the digest of what was shown, so nobody approves what they have not seen.
 package approvals
 
 import (

@@ -124,8 +124,8 @@ func at(a api.App) string {
 	return fmt.Sprintf(" at %.7s", a.Revision.Commit)
 }
 
-// Outcome is what came of an app's newest revision for this app; other apps of the same branch have theirs. It is empty for an app
-// without a repository.
+// Outcome is what came of an app's newest revision for this app; other apps of the same branch have theirs. It is empty for an
+// app without a repository.
 func Outcome(a api.App) string {
 	for line := range strings.Lines(a.Revision.Outcome) {
 		if own, found := strings.CutPrefix(line, "app "+a.Name+": "); found {

@@ -164,8 +164,8 @@ func clean(cells []string) []string {
 	return out
 }
 
-// Line makes text from elsewhere safe to print on one line: what a terminal would obey (control characters) and what shows something
-// else than it says (direction overrides, characters without a width) is shown as spaces.
+// Line makes text from elsewhere safe to print on one line: what a terminal would obey (control characters) and what shows
+// something else than it says (direction overrides, characters without a width) is shown as spaces.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// TestResultByName: -o name prints what a script hands to the next command, and refuses what has no name before printing anything.
+// TestResultByName: -o name prints what a script hands to the next command, and refuses what has no name before printing
+// anything.
 func TestResultByName(t *testing.T) {
 	type thing struct {
 		Name string `json:"name,omitempty"`

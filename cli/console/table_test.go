@@ -17,7 +17,8 @@ var header, rows = []string{"NAME", "STATUS", "WHY"}, [][]string{
 	{"a-longer-name", "behind", "its \x1b[31mcommit\x1b[0m\tis\nnew"},
 }
 
-// TestTable: people get columns under a header, programs get cells that cut -f can take apart; neither gets what came from elsewhere raw.
+// TestTable: people get columns under a header, programs get cells that cut -f can take apart; neither gets what came from
+// elsewhere raw.
 func TestTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		terminal bool

@@ -16,9 +16,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// admission is what `reconciler bootstrap` prints: how to get in. It is kept in the
-// data directory, readable by its owner alone, because every bootstrap issues new
-// tokens.
+// admission is what `reconciler bootstrap` prints: how to get in. It is kept in the data directory, readable by its owner alone,
+// because every bootstrap issues new tokens.
 type admission struct {
 	Org      string `json:"org"`
 	Token    string `json:"token"`
@@ -37,8 +36,7 @@ type registryAccess struct {
 	Expires time.Time `json:"expires_at,omitzero"`
 }
 
-// renewBefore is how much time a kept registry credential must have left for
-// another run to begin with it.
+// renewBefore is how much time a kept registry credential must have left for another run to begin with it.
 const renewBefore = 7 * 24 * time.Hour
 
 func (a admission) lasts(now time.Time) bool {
@@ -50,8 +48,7 @@ func (a admission) lasts(now time.Time) bool {
 	return a.Token != ""
 }
 
-// admit gives a working admission: the kept one when the control plane still knows
-// it, else a new one.
+// admit gives a working admission: the kept one when the control plane still knows it, else a new one.
 func (s *system) admit(ctx context.Context) (admission, error) {
 	var kept admission
 	err := readJSON(s.place.admission(), &kept)
@@ -95,8 +92,8 @@ type Saved struct {
 	Current bool
 }
 
-// SaveContext keeps a context in the CLI's file. It becomes the current one when
-// none is: a person who works with another control plane stays there.
+// SaveContext keeps a context in the CLI's file. It becomes the current one when none is: a person who works with another control
+// plane stays there.
 func SaveContext(name string, made contexts.Context) (Saved, error) {
 	where, err := contexts.Path()
 	if err != nil {
@@ -120,9 +117,8 @@ func SaveContext(name string, made contexts.Context) (Saved, error) {
 // runnerFile is what runnerd keeps in its directory once it has registered.
 const runnerFile = "runner.json"
 
-// register makes sure that a runner can start: it gives a registration token when
-// the runner's directory has no key yet, and else nothing. Its name is taken by an
-// earlier runner when that one's directory was lost; then it gets another.
+// register makes sure that a runner can start: it gives a registration token when the runner's directory has no key yet, and else
+// nothing. Its name is taken by an earlier runner when that one's directory was lost; then it gets another.
 func (s *system) register(ctx context.Context, with admission, runner runnerPlan) (name, token string, err error) {
 	var there json.RawMessage
 	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)

@@ -10,12 +10,10 @@ import (
 	"time"
 )
 
-// outputPatience is how long a child that has left may keep its output open through
-// processes of its own.
+// outputPatience is how long a child that has left may keep its output open through processes of its own.
 const outputPatience = 2 * time.Second
 
-// child keeps one program running: started again, after a pause, when it leaves by
-// itself, and stopped when it is asked to.
+// child keeps one program running: started again, after a pause, when it leaves by itself, and stopped when it is asked to.
 type child struct {
 	log      *source
 	patience patience
@@ -42,8 +40,7 @@ func startChild(log *source, hard chan struct{}, patience patience, program func
 
 // keep is the child's goroutine: it waits for the program to leave, or to be asked.
 func (c *child) keep() {
-	// The kernel tells the program when the thread that started it ends; see
-	// childAttributes.
+	// The kernel tells the program when the thread that started it ends; see childAttributes.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(c.done)
@@ -106,9 +103,8 @@ func (c *child) run() error {
 	return err
 }
 
-// end asks the program to stop, and kills it with its whole process group when it
-// does not in time. Only the program itself is asked: it knows what to do with
-// processes of its own.
+// end asks the program to stop, and kills it with its whole process group when it does not in time. Only the program itself is
+// asked: it knows what to do with processes of its own.
 func (c *child) end(process *os.Process, ended <-chan error) error {
 	_ = process.Signal(syscall.SIGTERM) // it may have left already
 	late := time.NewTimer(c.patience.stop)
@@ -141,8 +137,7 @@ func stopAll(children ...*child) {
 	}
 }
 
-// output runs a short program to its end and gives its standard output; what it says
-// on standard error goes to the log.
+// output runs a short program to its end and gives its standard output; what it says on standard error goes to the log.
 func output(log *source, command *exec.Cmd) ([]byte, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

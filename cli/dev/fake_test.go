@@ -17,9 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 )
 
-// The test binary, under the name of another program, is a tiny stand-in for it: it
-// is the supervision that is tested here. What the real programs do together is the
-// story of the examples.
+// The test binary, under the name of another program, is a tiny stand-in for it: it is the supervision that is tested here. What
+// the real programs do together is the story of the examples.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "reconciler":
@@ -32,8 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// note appends a line to the file of what happened, in one write, so lines of
-// several processes do not mix.
+// note appends a line to the file of what happened, in one write, so lines of several processes do not mix.
 func note(format string, a ...any) {
 	file, err := os.OpenFile(os.Getenv("FAKE_EVENTS"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

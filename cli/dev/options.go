@@ -16,11 +16,11 @@ type Options struct {
 	Console *console.Console
 	// DataDir is where everything is kept; empty means the default place.
 	DataDir string
-	// Listen, RunnerListen and RegistryListen are the addresses of the control API,
-	// the runner API and the embedded registry. Port 0 takes any that is free.
+	// Listen, RunnerListen and RegistryListen are the addresses of the control API, the runner API and the embedded registry.
+	// Port 0 takes any that is free.
 	Listen, RunnerListen, RegistryListen string
-	// FileRemotes are the directories below which file:// remotes are allowed; empty
-	// means the git repository of the working directory, else that directory.
+	// FileRemotes are the directories below which file:// remotes are allowed; empty means the git repository of the working
+	// directory, else that directory.
 	FileRemotes []string
 	// PrivateRemotes lets repositories be in private networks, and on this machine.
 	PrivateRemotes bool
@@ -41,15 +41,14 @@ type Options struct {
 	patience patience
 }
 
-// patience holds how long things may take. Zero fields take the defaults; tests
-// shorten them.
+// patience holds how long things may take. Zero fields take the defaults; tests shorten them.
 type patience struct {
 	// ready is for a start until the reconciler is up.
 	ready time.Duration
 	// stop is for a child to end after it was asked; then it is killed.
 	stop time.Duration
-	// backoff is the pause before a child that left by itself is started again; it
-	// doubles up to longest, and is short again after a child has run for settled.
+	// backoff is the pause before a child that left by itself is started again; it doubles up to longest, and is short again
+	// after a child has run for settled.
 	backoff, longest, settled time.Duration
 }
 

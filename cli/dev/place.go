@@ -25,8 +25,8 @@ func (p place) ready() string             { return filepath.Join(p.dir, "reconci
 func (p place) admission() string         { return filepath.Join(p.dir, "admission.json") }
 func (p place) runner(name string) string { return filepath.Join(p.dir, "runners", name) }
 
-// DefaultDataDir is nuon/dev below XDG_DATA_HOME or ~/.local/share, and for root
-// /var/lib/nuon/dev when PostgreSQL could not live there.
+// DefaultDataDir is nuon/dev below XDG_DATA_HOME or ~/.local/share, and for root /var/lib/nuon/dev when PostgreSQL could not live
+// there.
 func DefaultDataDir(getenv func(string) string) (string, error) {
 	base := getenv("XDG_DATA_HOME")
 	if base == "" && getenv("HOME") != "" {
@@ -44,8 +44,8 @@ func DefaultDataDir(getenv func(string) string) (string, error) {
 	return "", errors.New("there is no place for the data: HOME is not set; give one with --data-dir")
 }
 
-// openPlace makes the data directory. It is ours alone, but as root the user that
-// runs PostgreSQL must pass through it; what is secret in it has a mode of its own.
+// openPlace makes the data directory. It is ours alone, but as root the user that runs PostgreSQL must pass through it; what is
+// secret in it has a mode of its own.
 func openPlace(dir string, getenv func(string) string) (place, error) {
 	if dir == "" {
 		found, err := DefaultDataDir(getenv)
@@ -81,8 +81,7 @@ func openPlace(dir string, getenv func(string) string) (place, error) {
 	return opened, nil
 }
 
-// take makes this process the only nuon dev on the directory. The kernel lets go of
-// it when the process ends, however it ends.
+// take makes this process the only nuon dev on the directory. The kernel lets go of it when the process ends, however it ends.
 func (p place) take() (release func() error, err error) {
 	file, err := os.OpenFile(p.lock(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// FindProgram gives the path of a program of nuon: beside the running one, where a
-// build or a release puts them together, else on PATH.
+// FindProgram gives the path of a program of nuon: beside the running one, where a build or a release puts them together, else on
+// PATH.
 func FindProgram(name string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 type ready struct {
 	ControlURL string `json:"control_url"`
 	RunnerURL  string `json:"runner_url"`
-	// Registry is host:port of the embedded registry, or the host/path of the
-	// external one.
+	// Registry is host:port of the embedded registry, or the host/path of the external one.
 	Registry string `json:"registry"`
 }
 
@@ -36,8 +35,7 @@ type Ready struct {
 // jsonLimit bounds the small JSON files that the programs pass to each other.
 const jsonLimit = 1 << 20
 
-// readJSON reads a small JSON file into value. One that is missing wraps
-// fs.ErrNotExist.
+// readJSON reads a small JSON file into value. One that is missing wraps fs.ErrNotExist.
 func readJSON(file string, value any) error {
 	opened, err := os.Open(file)
 	if err != nil {

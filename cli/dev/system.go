@@ -53,8 +53,8 @@ type runnerPlan struct {
 
 var runnerPlans = []runnerPlan{{"build", "build"}, {"local", "install"}}
 
-// Run brings everything up, shows its logs until ctx ends or the process is
-// interrupted, and stops everything. Being interrupted is the normal end and no error.
+// Run brings everything up, shows its logs until ctx ends or the process is interrupted, and stops everything. Being interrupted
+// is the normal end and no error.
 func Run(ctx context.Context, options Options) error {
 	began := time.Now()
 	s, err := prepare(options)
@@ -104,8 +104,7 @@ func prepare(options Options) (*system, error) {
 	return s, nil
 }
 
-// heedSignals ends the context at the first interrupt, and at the second kills what
-// still runs.
+// heedSignals ends the context at the first interrupt, and at the second kills what still runs.
 func (s *system) heedSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
@@ -165,8 +164,8 @@ func (s *system) bringUp(ctx context.Context, began time.Time) error {
 	return s.announce(admitted, saved, time.Since(began))
 }
 
-// checkAddresses says early and in words what the reconciler would only say in its
-// log. Another process may still take a port in between; then it is in the log.
+// checkAddresses says early and in words what the reconciler would only say in its log. Another process may still take a port in
+// between; then it is in the log.
 func (s *system) checkAddresses(ctx context.Context) error {
 	flags := map[string]string{"--listen": s.options.Listen, "--runner-listen": s.options.RunnerListen, "--registry-listen": s.options.RegistryListen}
 	if s.external.registry {
@@ -214,8 +213,8 @@ func (s *system) startReconciler(ctx context.Context) error {
 	}
 }
 
-// keepAddresses makes a restarted reconciler listen where the runners and the CLI
-// already look for it, also when the ports were picked by the system.
+// keepAddresses makes a restarted reconciler listen where the runners and the CLI already look for it, also when the ports were
+// picked by the system.
 func (s *system) keepAddresses() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,8 +260,8 @@ func (s *system) serveCommand() *exec.Cmd {
 	return command
 }
 
-// The two namespaces below an external registry's path: vendor's artifacts, and installs' sealed plans. The embedded one's are in what
-// `reconciler bootstrap` prints.
+// The two namespaces below an external registry's path: vendor's artifacts, and installs' sealed plans. The embedded one's are in
+// what `reconciler bootstrap` prints.
 const (
 	vendorNamespace  = "vendor"
 	installNamespace = "install"
@@ -287,9 +286,8 @@ func (s *system) person() string {
 	return "dev"
 }
 
-// databaseArguments names the private cluster. A DATABASE_URL of the person's own
-// stays in the environment: it may hold a password, and arguments can be seen by
-// every user of the machine.
+// databaseArguments names the private cluster. A DATABASE_URL of the person's own stays in the environment: it may hold a
+// password, and arguments can be seen by every user of the machine.
 func (s *system) databaseArguments() []string {
 	if s.external.database {
 		return nil
@@ -323,8 +321,8 @@ func (s *system) startRunners(ctx context.Context, with admission) error {
 	return nil
 }
 
-// accessTo is a runner's access to its namespace, with the host in the prefix: of the embedded registry what bootstrap gave, of an
-// external one the person's own.
+// accessTo is a runner's access to its namespace, with the host in the prefix: of the embedded registry what bootstrap gave, of
+// an external one the person's own.
 func (s *system) accessTo(namespace string, embedded registryAccess) registryAccess {
 	if s.external.registry {
 		return registryAccess{
@@ -336,8 +334,7 @@ func (s *system) accessTo(namespace string, embedded registryAccess) registryAcc
 	return embedded
 }
 
-// runnerEnvironment is ours without what a runner must not have: the control plane's
-// credentials.
+// runnerEnvironment is ours without what a runner must not have: the control plane's credentials.
 func (s *system) runnerEnvironment(access registryAccess, token string) []string {
 	kept := []string{}
 	for _, pair := range os.Environ() {
@@ -357,8 +354,8 @@ func (s *system) runnerEnvironment(access registryAccess, token string) []string
 	return kept
 }
 
-// stopInOrder stops first what uses, then what is used: runners finish what they
-// deliver while the reconciler still takes it, and that while the database is up.
+// stopInOrder stops first what uses, then what is used: runners finish what they deliver while the reconciler still takes it, and
+// that while the database is up.
 func (s *system) stopInOrder() {
 	stopAll(s.runners...)
 	stopAll(s.reconciler)

@@ -12,8 +12,7 @@ import (
 // longestLine is where a line without an end is cut, in bytes.
 const longestLine = 64 << 10
 
-// view shows what several children say as one log, whole lines at a time, each with
-// the name of who said it.
+// view shows what several children say as one log, whole lines at a time, each with the name of who said it.
 type view struct {
 	mu     sync.Mutex
 	to     io.Writer
@@ -37,8 +36,7 @@ func (v *view) source(name string, number int) *source {
 	return &source{view: v, prefix: prefix}
 }
 
-// source is one child's writer. It never fails: a child must not end because its log
-// could not be shown.
+// source is one child's writer. It never fails: a child must not end because its log could not be shown.
 type source struct {
 	view   *view
 	prefix string

@@ -34,8 +34,7 @@ Ends with 1 when something is missing without which nuon dev does not work.`,
 	}
 }
 
-// report prints a diagnosis; something that is missing becomes the exit code, for
-// the lines have said it all.
+// report prints a diagnosis; something that is missing becomes the exit code, for the lines have said it all.
 func report(to *console.Console, made Diagnosis) error {
 	err := to.Result(made, func(w io.Writer) error { return writeChecks(w, made, to.Color) })
 	if err != nil || made.OK {

@@ -99,8 +99,8 @@ func newCreate(e *env.Env) *cobra.Command {
 	return c
 }
 
-// readFile reads an install file as part of the app that it belongs to, so that every rule of the format is checked. What the format
-// warns of in the file is said: an input that is sensitive is not read from it.
+// readFile reads an install file as part of the app that it belongs to, so that every rule of the format is checked. What the
+// format warns of in the file is said: an input that is sensitive is not read from it.
 func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]string, error) {
 	if file == "" {
 		return nil, nil

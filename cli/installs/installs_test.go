@@ -103,8 +103,8 @@ func execute(t *testing.T, c *cobra.Command, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestSecretsAreSealed: a sensitive value opens with the right key alone (the control plane's before there is an install, then the
-// install's), and is found nowhere in what was sent or printed.
+// TestSecretsAreSealed: a sensitive value opens with the right key alone (the control plane's before there is an install, then
+// the install's), and is found nowhere in what was sent or printed.
 func TestSecretsAreSealed(t *testing.T) {
 	t.Setenv("API_TOKEN", "hush-1")
 	file := filepath.Join(t.TempDir(), "key.pem")

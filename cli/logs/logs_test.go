@@ -65,8 +65,8 @@ func execute(t *testing.T, e *env.Env, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestLogs: the id says whose log it is; each job's lines come with their time and level and cannot move the cursor; and which job they
-// are of is a remark, so that a pipe holds lines alone. Following prints the same and ends with the job.
+// TestLogs: the id says whose log it is; each job's lines come with their time and level and cannot move the cursor; and which
+// job they are of is a remark, so that a pipe holds lines alone. Following prints the same and ends with the job.
 func TestLogs(t *testing.T) {
 	of := func(job string) string {
 		return "03:04:05.678 info  " + job + ": one [2J\n03:04:05.678 error " + job + ": two\n"

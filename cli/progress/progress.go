@@ -1,5 +1,6 @@
-// Package progress shows on a terminal how far long work is: a few live lines on Err, below what was printed before, which go away
-// when the work is over: the command's result says how it ended. Where Err is no terminal it shows nothing. Commands that wait use it.
+// Package progress shows on a terminal how far long work is: a few live lines on Err, below what was printed before, which go
+// away when the work is over: the command's result says how it ended. Where Err is no terminal it shows nothing. Commands that
+// wait use it.
 package progress
 
 import (

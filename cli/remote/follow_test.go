@@ -41,8 +41,8 @@ func until(stop string, got *[]string) func(Event) (bool, error) {
 	}
 }
 
-// TestFollowAsksAgainFromWhatItSaw: a stream that broke, also in the middle of an event, is asked for again after a pause from the last
-// whole event, so nothing is lost and nothing comes twice.
+// TestFollowAsksAgainFromWhatItSaw: a stream that broke, also in the middle of an event, is asked for again after a pause from
+// the last whole event, so nothing is lost and nothing comes twice.
 func TestFollowAsksAgainFromWhatItSaw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &streams{bodies: []string{
@@ -68,8 +68,8 @@ func TestFollowAsksAgainFromWhatItSaw(t *testing.T) {
 	})
 }
 
-// TestFollowOutlivesARestart: a control plane that is restarted under a stream refuses it for a while. That is no reason to give up, but
-// one that stays away is; and what was never there is reported at once.
+// TestFollowOutlivesARestart: a control plane that is restarted under a stream refuses it for a while. That is no reason to give
+// up, but one that stays away is; and what was never there is reported at once.
 func TestFollowOutlivesARestart(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, away int // streams before, and refusals after
@@ -146,7 +146,8 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func (*endless) Close() error { return nil }
 
-// TestFollowBoundsAnEvent: a line of some megabytes is read whole; one without an end is refused, and not asked for again for ever.
+// TestFollowBoundsAnEvent: a line of some megabytes is read whole; one without an end is refused, and not asked for again for
+// ever.
 func TestFollowBoundsAnEvent(t *testing.T) {
 	big := strings.Repeat("x", 3<<20)
 	var got []string

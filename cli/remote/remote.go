@@ -1,5 +1,6 @@
 // Package remote is the CLI's side of the control API: a client with the chosen context's address and token, answers checked and
-// turned into values or into errors that say what to do, and server-sent events. Every command talks to the control plane through it.
+// turned into values or into errors that say what to do, and server-sent events. Every command talks to the control plane through
+// it.
 package remote
 
 import (
@@ -114,8 +115,8 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// Diagnosis is a diagnostic as people read it: file:line:column: severity: what is wrong (what would be right). One that belongs to no
-// place in a file has none.
+// Diagnosis is a diagnostic as people read it: file:line:column: severity: what is wrong (what would be right). One that belongs
+// to no place in a file has none.
 func Diagnosis(d api.Diagnostic) string {
 	place := ""
 	if d.Line > 0 && d.File != "." {
@@ -160,8 +161,9 @@ const reconnectAfter = time.Second
 // awayLimit is how long a control plane that gave a stream may be away before it counts as gone: longer than its restart takes.
 const awayLimit = time.Minute
 
-// Follow reads a stream of server-sent events until each says stop. A stream that broke is asked for again from the last event that was
-// seen, also from a control plane that is away for a while (at most awayLimit); one that was never there is an error at once.
+// Follow reads a stream of server-sent events until each says stop. A stream that broke is asked for again from the last event
+// that was seen, also from a control plane that is away for a while (at most awayLimit); one that was never there is an error at
+// once.
 func Follow(ctx context.Context, open func(lastID string) (*http.Response, error), each func(Event) (stop bool, err error)) error {
 	last, seen := "", time.Time{} // seen is when the control plane was last there
 	for {
@@ -192,8 +194,8 @@ func away(err error) bool {
 	return exit.CodeOf(err) == exit.Unreachable && !errors.As(err, &p)
 }
 
-// readEvents reads events (HTML standard, section 9.2.6) until each stops it, and says whether the end was in order. It keeps the id of
-// the last event in last.
+// readEvents reads events (HTML standard, section 9.2.6) until each stops it, and says whether the end was in order. It keeps the
+// id of the last event in last.
 func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (ended bool, err error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 64<<10), eventLimit)

@@ -1,10 +1,11 @@
-// Package silence keeps the libraries that nuon links from asking the terminal questions before main begins. The screens' library asks
-// for the background colour in its package initialisation, in every command, also in `nuon --version`, and waits five seconds for the
-// answer of a terminal that gives none. It does not ask a dumb terminal, so the terminal is one until main says that it has begun.
+// Package silence keeps the libraries that nuon links from asking the terminal questions before main begins. The screens' library
+// asks for the background colour in its package initialisation, in every command, also in `nuon --version`, and waits five
+// seconds for the answer of a terminal that gives none. It does not ask a dumb terminal, so the terminal is one until main says
+// that it has begun.
 //
-// Main calls Over and nothing else uses it. It must import the standard library alone: packages are initialised in the order of their
-// paths as soon as what they import is (Go specification, "Program initialization"), and only so this one comes before the library,
-// which needs golang.org/x/sys.
+// Main calls Over and nothing else uses it. It must import the standard library alone: packages are initialised in the order of
+// their paths as soon as what they import is (Go specification, "Program initialization"), and only so this one comes before the
+// library, which needs golang.org/x/sys.
 package silence
 
 import "os"

@@ -54,7 +54,8 @@ func repository(t *testing.T) (dir, commit string) {
 	return dir, runGit(t, dir, "rev-parse", "HEAD")
 }
 
-// TestCommitted: a directory is at a commit only when nothing below it differs from that commit; what is beside it does not matter.
+// TestCommitted: a directory is at a commit only when nothing below it differs from that commit; what is beside it does not
+// matter.
 func TestCommitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(dir string)
@@ -129,7 +130,8 @@ func TestCommittedElsewhere(t *testing.T) {
 	}
 }
 
-// TestNotCommitted: without a work tree or a commit there is nothing that could have been pushed, and the person is told what to do.
+// TestNotCommitted: without a work tree or a commit there is nothing that could have been pushed, and the person is told what to
+// do.
 func TestNotCommitted(t *testing.T) {
 	empty := t.TempDir()
 	runGit(t, empty, "init", "-q")
@@ -170,7 +172,8 @@ func unpack(t *testing.T, r io.Reader) map[string]string {
 	}
 }
 
-// TestPack: an upload holds the regular files and nothing else: no repository, no provider caches, and nothing that a link points to.
+// TestPack: an upload holds the regular files and nothing else: no repository, no provider caches, and nothing that a link points
+// to.
 func TestPack(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	write(t, outside, "secret", "hush")

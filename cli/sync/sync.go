@@ -1,5 +1,5 @@
-// Package sync is `nuon sync`: have the control plane look at an app now, and wait as long as was asked. A connected app is read from
-// its repository, and the directory at hand must be what was pushed; an app without one is uploaded.
+// Package sync is `nuon sync`: have the control plane look at an app now, and wait as long as was asked. A connected app is read
+// from its repository, and the directory at hand must be what was pushed; an app without one is uploaded.
 package sync
 
 import (

@@ -23,8 +23,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// looks is a control plane that stands otherwise at each look; the last state stays. It answers in this process, so that a test's clock
-// can run ahead.
+// looks is a control plane that stands otherwise at each look; the last state stays. It answers in this process, so that a test's
+// clock can run ahead.
 type looks struct {
 	states []api.Sync
 	n      int
@@ -68,7 +68,8 @@ func state(done bool, installs ...api.InstallSummaryStatus) api.Sync {
 
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
-// TestWaitFor: builds are always waited for; installs with --wait alone, until none can go on by itself; and a failed build is the end.
+// TestWaitFor: builds are always waited for; installs with --wait alone, until none can go on by itself; and a failed build is
+// the end.
 func TestWaitFor(t *testing.T) {
 	failed := state(true, "deploying")
 	failed.Failed = true
@@ -111,7 +112,8 @@ func TestWaitFor(t *testing.T) {
 	}
 }
 
-// TestWaitForEnds: a timeout says what is under way and how to go on, Ctrl-C says nothing, and what cannot be asked is its own error.
+// TestWaitForEnds: a timeout says what is under way and how to go on, Ctrl-C says nothing, and what cannot be asked is its own
+// error.
 func TestWaitForEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		building := state(false)
@@ -252,8 +254,8 @@ func execute(t *testing.T, e *env.Env, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestSyncOfADirectory: a connected app is looked at for the commit at hand, one that is uploaded gets the files, and neither before the
-// config is right and committed.
+// TestSyncOfADirectory: a connected app is looked at for the commit at hand, one that is uploaded gets the files, and neither
+// before the config is right and committed.
 func TestSyncOfADirectory(t *testing.T) {
 	connected := api.App{ID: "app_1", Name: "shop", Repository: "https://git.example/shop"}
 	uploaded := api.App{ID: "app_1", Name: "shop"}

@@ -51,8 +51,8 @@ func run(t *testing.T, output string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestValidate: a right config is counted, and of a wrong one everything that is wrong is listed with its place; errors alone are exit
-// code 2. No control plane is asked.
+// TestValidate: a right config is counted, and of a wrong one everything that is wrong is listed with its place; errors alone are
+// exit code 2. No control plane is asked.
 func TestValidate(t *testing.T) {
 	t.Setenv("NUON_URL", "")
 	for name, c := range map[string]struct {

@@ -1,5 +1,5 @@
-// Package vault holds the commands that hand a secret over: credentials for git, webhooks, and values of sensitive inputs. A secret
-// is read from a file, the environment or a prompt, never from an argument, and sealed before it leaves.
+// Package vault holds the commands that hand a secret over: credentials for git, webhooks, and values of sensitive inputs. A
+// secret is read from a file, the environment or a prompt, never from an argument, and sealed before it leaves.
 package vault
 
 import (

@@ -19,7 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// TestRead: a secret comes from the environment or a file, whole; and from an argument never, not even in the words that refuse it.
+// TestRead: a secret comes from the environment or a file, whole; and from an argument never, not even in the words that refuse
+// it.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -116,7 +117,8 @@ func identity(t *testing.T) seal.Identity {
 	return i
 }
 
-// TestSeal: what is sealed for an install opens with the install's key alone, and what is sealed for nobody with the control plane's.
+// TestSeal: what is sealed for an install opens with the install's key alone, and what is sealed for nobody with the control
+// plane's.
 func TestSeal(t *testing.T) {
 	own := map[string]seal.Identity{"": identity(t), "acme": identity(t)}
 	keys(t, own, nil)

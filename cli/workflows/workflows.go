@@ -180,7 +180,8 @@ func newWatch(e *env.Env) *cobra.Command {
 	return c
 }
 
-// Wait follows a workflow until it has ended, or until nothing in it can go on without a person. A terminal shows the steps as they change.
+// Wait follows a workflow until it has ended, or until nothing in it can go on without a person. A terminal shows the steps as
+// they change.
 func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration) (api.Workflow, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc

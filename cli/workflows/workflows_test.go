@@ -24,8 +24,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// streams is a control plane that gives one stream of a workflow's states after the other, the last one for ever. It answers in this
-// process, so that a test's clock can run ahead.
+// streams is a control plane that gives one stream of a workflow's states after the other, the last one for ever. It answers in
+// this process, so that a test's clock can run ahead.
 type streams struct {
 	bodies []string
 	from   []string

@@ -1,33 +1,28 @@
-// Package align finds what two sequences have in common. The line diffs and the
-// list comparisons of diff use it.
+// Package align finds what two sequences have in common. The line diffs and the list comparisons of diff use it.
 //
-// It owns the algorithm and nothing else: small blocks are solved exactly, large
-// ones are first cut at elements that occur once on each side. So it is never
-// quadratic in its input, and what it cannot solve cheaply it calls changed,
-// which is correct but coarse.
+// It owns the algorithm and nothing else: small blocks are solved exactly, large ones are first cut at elements that occur once
+// on each side. So it is never quadratic in its input, and what it cannot solve cheaply it calls changed, which is correct but
+// coarse.
 package align
 
 import "sort"
 
-// Span is a stretch of both sequences: a[A:AEnd] and b[B:BEnd]. If Same, both
-// stretches are equal element by element; else one replaces the other, and
-// either may be empty.
+// Span is a stretch of both sequences: a[A:AEnd] and b[B:BEnd]. If Same, both stretches are equal element by element; else one
+// replaces the other, and either may be empty.
 type Span struct {
 	A, AEnd, B, BEnd int
 	Same             bool
 }
 
 const (
-	// maxExact bounds the table of the exact method (elements of one side times
-	// elements of the other).
+	// maxExact bounds the table of the exact method (elements of one side times elements of the other).
 	maxExact = 1 << 16
 	// maxDepth bounds how often a block is cut again at unique elements.
 	maxDepth = 12
 )
 
-// Sequences aligns a and b. The spans are in order, cover both sequences
-// completely, and alternate between Same and not. Time is at most
-// O(n·log n + 256·n) for n elements on both sides together.
+// Sequences aligns a and b. The spans are in order, cover both sequences completely, and alternate between Same and not. Time is
+// at most O(n·log n + 256·n) for n elements on both sides together.
 func Sequences[T comparable](a, b []T) []Span {
 	w := &worker[T]{a: a, b: b}
 	w.block(0, len(a), 0, len(b), 0)
@@ -108,8 +103,7 @@ func (w *worker[T]) exact(a0, a1, b0, b1 int) {
 	}
 }
 
-// cut aligns the elements that occur exactly once on each side, and then the
-// blocks between them.
+// cut aligns the elements that occur exactly once on each side, and then the blocks between them.
 func (w *worker[T]) cut(a0, a1, b0, b1, depth int) {
 	anchors := increasing(w.unique(a0, a1, b0, b1))
 	if len(anchors) == 0 {
@@ -124,8 +118,7 @@ func (w *worker[T]) cut(a0, a1, b0, b1, depth int) {
 	w.block(a0, a1, b0, b1, depth+1)
 }
 
-// unique pairs the places of elements that occur once in each block, in the
-// order of a.
+// unique pairs the places of elements that occur once in each block, in the order of a.
 func (w *worker[T]) unique(a0, a1, b0, b1 int) [][2]int {
 	type seen struct{ inA, inB, at int }
 	count := make(map[T]*seen, a1-a0)

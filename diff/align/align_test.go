@@ -31,8 +31,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestInvariants: the spans cover both sides in order, alternate, and say Same
-// only of what is the same.
+// TestInvariants: the spans cover both sides in order, alternate, and say Same only of what is the same.
 func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.IntRange(1, 400).Draw(t, "letters")

@@ -1,10 +1,8 @@
-// Package markdown renders a diff.Report as Markdown for a pull request or an
-// issue: the summary first, then what destroys, then each change with its fields
-// in a diff block.
+// Package markdown renders a diff.Report as Markdown for a pull request or an issue: the summary first, then what destroys, then
+// each change with its fields in a diff block.
 //
-// It knows nothing but the Report, and every text goes out neutralised: a value
-// cannot open a link, an image, a mention or a block of its own. The command line
-// calls it.
+// It knows nothing but the Report, and every text goes out neutralised: a value cannot open a link, an image, a mention or a
+// block of its own. The command line calls it.
 package markdown
 
 import (
@@ -17,13 +15,12 @@ import (
 
 // Options of a rendering. The zero value fits a comment of 65,536 characters.
 type Options struct {
-	// Limit is the most bytes that are written; 0 means DefaultLimit. Details
-	// are left out first, then headlines; the summary never is.
+	// Limit is the most bytes that are written; 0 means DefaultLimit. Details are left out first, then headlines; the summary
+	// never is.
 	Limit int
 }
 
-// DefaultLimit is the size of a comment on the large forges, with room for a few
-// words of the caller's.
+// DefaultLimit is the size of a comment on the large forges, with room for a few words of the caller's.
 const DefaultLimit = 64_000
 
 // maxListed is how many addresses the list of what is destroyed names.

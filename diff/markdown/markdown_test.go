@@ -21,8 +21,7 @@ func render(t interface{ Fatal(...any) }, r *diff.Report, o markdown.Options) st
 
 func text(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
 
-// TestLimit: a report of any size fits, its summary stays, and what was left out
-// is counted.
+// TestLimit: a report of any size fits, its summary stays, and what was left out is counted.
 func TestLimit(t *testing.T) {
 	for _, n := range []int{1, 100, 400, 5000} {
 		r := &diff.Report{Kind: "test", Applyable: true}
@@ -50,8 +49,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestValuesStayInside: no value ends its fence or its code span, and prose
-// carries no markup of its own.
+// TestValuesStayInside: no value ends its fence or its code span, and prose carries no markup of its own.
 func TestValuesStayInside(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		evil := rapid.StringMatching("[`~\n<>@\\[\\]()!#*_a-c ]{0,30}")

@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
-// span is a stretch of neutral text in one style. Layout is done on plain text;
-// styles come last, so that no escape code is ever measured or cut.
+// span is a stretch of neutral text in one style. Layout is done on plain text; styles come last, so that no escape code is ever
+// measured or cut.
 type span struct {
 	text  string
 	style lipgloss.Style
@@ -31,12 +31,10 @@ func pad(text string, column int) string {
 
 func (s *screen) blank() { s.out.WriteByte('\n') }
 
-// hang is the least indent of a line that goes on from the one above, deeper than
-// any line that starts there.
+// hang is the least indent of a line that goes on from the one above, deeper than any line that starts there.
 const hang = 8
 
-// line writes spans behind a prefix of blanks. What is wider than the screen
-// goes on below, further in; nothing is cut off.
+// line writes spans behind a prefix of blanks. What is wider than the screen goes on below, further in; nothing is cut off.
 func (s *screen) line(prefix string, spans ...span) {
 	s.out.WriteString(prefix)
 	used := len(prefix)
@@ -63,9 +61,8 @@ func render(style lipgloss.Style, text string) string {
 	return style.Render(text)
 }
 
-// split cuts text before the given column: after the last blank in the second
-// half of the line if there is one, else at the column. It always takes at least
-// one character when the column allows none, unless it starts a new line first.
+// split cuts text before the given column: after the last blank in the second half of the line if there is one, else at the
+// column. It always takes at least one character when the column allows none, unless it starts a new line first.
 func split(text string, column int) (head, tail string) {
 	if column <= 0 {
 		return "", text

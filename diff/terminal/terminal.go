@@ -1,15 +1,15 @@
-// Package terminal renders a diff.Report for a terminal: counts first, then
-// each change with its fields, what destroys in red, what stays folded and
-// counted. Without colour its output is plain text with no escape codes at all.
+// Package terminal renders a diff.Report for a terminal: counts first, then each change with its fields, what destroys in red,
+// what stays folded and counted. Without colour its output is plain text with no escape codes at all.
 //
-// It knows nothing but the Report: it cannot show what the report does not hold,
-// and every text goes out neutralised. The command line and the screens call it.
+// It knows nothing but the Report: it cannot show what the report does not hold, and every text goes out neutralised. The command
+// line and the screens call it.
 package terminal
 
 import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
@@ -21,11 +21,10 @@ import (
 type Options struct {
 	// Color writes escape codes (the sixteen colours of every terminal).
 	Color bool
-	// Width is the number of columns; longer lines are continued on the next.
-	// 0 means no bound, and less than 40 counts as 40.
+	// Width is the number of columns; longer lines are continued on the next. 0 means no bound, and less than 40 counts as 40.
 	Width int
-	// All shows what is folded inside changes: the fields of what is destroyed,
-	// and values that are known after apply, one by one.
+	// All shows what is folded inside changes: the fields of what is destroyed, and values that are known after apply, one by
+	// one.
 	All bool
 }
 
@@ -137,8 +136,8 @@ func (s *screen) fields(c diff.Change, fields []diff.FieldChange) {
 	}
 }
 
-// field writes one difference: on one line if it fits, on a line for each side
-// if not, and line by line for a text of several lines.
+// field writes one difference: on one line if it fits, on a line for each side if not, and line by line for a text of several
+// lines.
 func (s *screen) field(c diff.Change, f diff.FieldChange, column int) {
 	name := span{pad(f.Name(), column), s.style.plain}
 	var forces span
@@ -198,7 +197,7 @@ func (s *screen) output(c diff.Change, column int) {
 	head := []span{{fmt.Sprintf("%3s ", c.Symbol()), s.style.of(c)}, {"output " + pad(diff.Neutral(c.Name), column), s.style.bold}}
 	if len(c.Fields) == 1 && c.Fields[0].Path == "" && len(c.Fields[0].Lines) == 0 {
 		before, after := c.Fields[0].Sides(c.Action)
-		line := append(head, span{"  ", s.style.plain})
+		line := slices.Concat(head, []span{{"  ", s.style.plain}})
 		if before != "" {
 			line = append(line, span{before, s.style.before}, span{" → ", s.style.faint})
 		}

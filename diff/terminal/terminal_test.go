@@ -32,8 +32,8 @@ func report(changes ...diff.Change) *diff.Report {
 
 var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// TestWidth: no line is wider than the screen, colour changes nothing but
-// colour, and everything that fits a wide screen is on a narrow one.
+// TestWidth: no line is wider than the screen, colour changes nothing but colour, and everything that fits a wide screen is on a
+// narrow one.
 func TestWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-z漢é "]{0,90}`)

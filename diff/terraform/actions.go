@@ -37,9 +37,8 @@ func kindOf(actions []string) (kind, error) {
 	return k, nil
 }
 
-// reasons puts Terraform's action reasons into words that follow "because". A
-// reason that is not known says nothing: by Terraform's own rule it is for
-// display only.
+// reasons puts Terraform's action reasons into words that follow "because". A reason that is not known says nothing: by
+// Terraform's own rule it is for display only.
 var reasons = map[string]string{
 	"replace_because_cannot_update":     "it cannot change in place",
 	"replace_because_tainted":           "it is tainted: an earlier apply of it did not end well",
@@ -74,8 +73,7 @@ func deferredReason(reason string) string {
 // maxForced is how many attributes a reason names.
 const maxForced = 3
 
-// why completes "because …" from the attributes that force a replacement, or
-// else from Terraform's own reason.
+// why completes "because …" from the attributes that force a replacement, or else from Terraform's own reason.
 func why(r resource, k kind, forced []string) string {
 	words := reasons[r.ActionReason]
 	if k.action == diff.Replace && len(forced) > 0 {

@@ -14,8 +14,8 @@ type builder struct {
 	report *diff.Report
 }
 
-// learn teaches the masker every value that the plan marks as sensitive, also in
-// resources that stay as they are, before anything is shown.
+// learn teaches the masker every value that the plan marks as sensitive, also in resources that stay as they are, before anything
+// is shown.
 func (b *builder) learn(p *plan) {
 	for name, v := range p.variables {
 		if p.config.RootModule.Variables[name].Sensitive {
@@ -170,8 +170,7 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 	return same, nil
 }
 
-// outputRisk: an output is a value that others read. No object is touched when
-// it changes or goes.
+// outputRisk: an output is a value that others read. No object is touched when it changes or goes.
 func outputRisk(a diff.Action) diff.Risk {
 	if a == diff.Create {
 		return diff.RiskAdditive
@@ -179,8 +178,7 @@ func outputRisk(a diff.Action) diff.Risk {
 	return diff.RiskInPlace
 }
 
-// resource describes one resource change. A no-op that moves or is imported is
-// that.
+// resource describes one resource change. A no-op that moves or is imported is that.
 func (b *builder) resource(r resource) (diff.Change, error) {
 	if r.Address == "" || r.Change == nil {
 		return diff.Change{}, fmt.Errorf("%w: a resource change has no address or no change", ErrNotPlan)
@@ -233,9 +231,8 @@ func unchangedAttributes(c change) int {
 	return n
 }
 
-// address is a resource address as people may see it. Its names come from the
-// configuration; only the keys of for_each can hold values, so only those can
-// be hidden.
+// address is a resource address as people may see it. Its names come from the configuration; only the keys of for_each can hold
+// values, so only those can be hidden.
 func (b *builder) address(address string) string {
 	if !b.masker.Knows(address) {
 		return address
@@ -257,8 +254,7 @@ func (b *builder) address(address string) string {
 	return out.String()
 }
 
-// quotedKey splits `KEY"]REST`. Terraform escapes a quote inside a key with a
-// backslash. A key that never ends is the whole rest.
+// quotedKey splits `KEY"]REST`. Terraform escapes a quote inside a key with a backslash. A key that never ends is the whole rest.
 func quotedKey(s string) (key, rest string) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

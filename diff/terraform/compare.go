@@ -2,12 +2,10 @@ package terraform
 
 import "github.com/nuon-toolkit/nuon/diff"
 
-// maxDepth is how deep values are compared field by field; below it they are
-// compared whole.
+// maxDepth is how deep values are compared field by field; below it they are compared whole.
 const maxDepth = 64
 
-// mark is a tree of booleans beside a value: true stands for the whole value
-// under it.
+// mark is a tree of booleans beside a value: true stands for the whole value under it.
 type mark struct{ raw diff.Raw }
 
 func (m mark) all() bool { return m.raw.IsTrue() }
@@ -50,8 +48,7 @@ type node struct {
 	before, after       diff.Raw
 	hasBefore, hasAfter bool
 	unknown, was, is    mark
-	// lone: the value around this place is on one side only, where a null is
-	// an attribute that nobody set.
+	// lone: the value around this place is on one side only, where a null is an attribute that nobody set.
 	lone bool
 }
 
@@ -61,8 +58,7 @@ type comparer struct {
 	fields  []diff.FieldChange
 }
 
-// compare lists the differences of a change field by field, and names the
-// attributes that force a replacement.
+// compare lists the differences of a change field by field, and names the attributes that force a replacement.
 func compare(m *diff.Masker, c change, a diff.Action) (fields []diff.FieldChange, forced []string) {
 	cmp := &comparer{masker: m}
 	if a == diff.Replace {
@@ -103,15 +99,14 @@ func (c *comparer) walk(p path, n node, depth int) {
 	}
 }
 
-// fits says that at least one side is of a shape and the other one is, too, or
-// is nothing.
+// fits says that at least one side is of a shape and the other one is, too, or is nothing.
 func fits(n node, shape func(diff.Raw) bool) bool {
 	before, after := shape(n.before), shape(n.after)
 	return before && after || before && n.after.IsNull() || after && n.before.IsNull()
 }
 
-// sensitive adds a field that is marked as a whole. It is listed when its value
-// or its mark changes: from then on others may read it, or no longer.
+// sensitive adds a field that is marked as a whole. It is listed when its value or its mark changes: from then on others may read
+// it, or no longer.
 func (c *comparer) sensitive(p path, n node) {
 	if n.lone && n.before.IsNull() && n.after.IsNull() {
 		return
@@ -146,8 +141,7 @@ func (c *comparer) emit(p path, n node) {
 	c.fields = append(c.fields, f)
 }
 
-// object compares key by key: those of either side and those that are known
-// only after apply.
+// object compares key by key: those of either side and those that are known only after apply.
 func (c *comparer) object(p path, n node, depth int) {
 	count := len(c.fields)
 	lone := !n.before.IsObject() || !n.after.IsObject()
@@ -165,8 +159,8 @@ func (c *comparer) object(p path, n node, depth int) {
 	c.never(count, p, n)
 }
 
-// never makes sure that a difference is not lost because none of the parts
-// shows it: an empty object that appears, elements that only change places.
+// never makes sure that a difference is not lost because none of the parts shows it: an empty object that appears, elements that
+// only change places.
 func (c *comparer) never(count int, p path, n node) {
 	if len(c.fields) > count {
 		return

@@ -5,8 +5,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/align"
 )
 
-// list aligns the elements, then compares those that belong together. A set is
-// a list in a plan's JSON.
+// list aligns the elements, then compares those that belong together. A set is a list in a plan's JSON.
 func (c *comparer) list(p path, n node, depth int) {
 	count := len(c.fields)
 	for _, s := range align.Sequences(hashes(n.before, mark{}), hashes(n.after, n.unknown)) {
@@ -41,8 +40,7 @@ func (c *comparer) element(p path, n node, i, j, depth int) {
 	c.walk(p.at(index), e, depth+1)
 }
 
-// hashes are what elements are aligned by. One that is not fully known is equal
-// to nothing, so it gets a hash of its own.
+// hashes are what elements are aligned by. One that is not fully known is equal to nothing, so it gets a hash of its own.
 func hashes(l diff.Raw, unknown mark) []elementKey {
 	out := make([]elementKey, l.Len())
 	for i := range out {
@@ -59,13 +57,11 @@ type elementKey struct {
 	unknown int
 }
 
-// identities are the keys by which configuration names the objects of a list,
-// the strongest first.
+// identities are the keys by which configuration names the objects of a list, the strongest first.
 var identities = []string{"name", "key", "id"}
 
-// pairs puts the elements of a changed stretch together: objects that have the
-// same name, key or id first, the others in their order. What is left over was
-// added or removed.
+// pairs puts the elements of a changed stretch together: objects that have the same name, key or id first, the others in their
+// order. What is left over was added or removed.
 func pairs(n node, s align.Span) [][2]int {
 	partner := map[int]int{} // place in after → place in before
 	taken := map[int]bool{}
@@ -102,8 +98,8 @@ func pairs(n node, s align.Span) [][2]int {
 	return out
 }
 
-// nextFree finds the next element of before that no other one belongs to, if it
-// is of the same shape and neither has an identity that says otherwise.
+// nextFree finds the next element of before that no other one belongs to, if it is of the same shape and neither has an identity
+// that says otherwise.
 func nextFree(n node, free *int, end int, taken map[int]bool, after diff.Raw) (int, bool) {
 	for *free < end && taken[*free] {
 		*free++

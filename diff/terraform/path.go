@@ -8,8 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// step is one step into a value: a key, or the index of a list (key is empty
-// and isIndex is set).
+// step is one step into a value: a key, or the index of a list (key is empty and isIndex is set).
 type step struct {
 	key     string
 	index   int
@@ -22,9 +21,8 @@ type path []step
 func (p path) key(k string) path { return append(p[:len(p):len(p)], step{key: k}) }
 func (p path) at(i int) path     { return append(p[:len(p):len(p)], step{index: i, isIndex: true}) }
 
-// text is the path as people may see it: spec[0].name, tags["a b"]. The first
-// key is an attribute of the provider's schema; the others may be keys of a map,
-// which can hold a secret.
+// text is the path as people may see it: spec[0].name, tags["a b"]. The first key is an attribute of the provider's schema; the
+// others may be keys of a map, which can hold a secret.
 func (p path) text(m *diff.Masker) string {
 	var b strings.Builder
 	for i, s := range p {
@@ -65,8 +63,7 @@ func (p path) overlaps(other path) bool {
 	return true
 }
 
-// replacePaths reads the paths that force a replacement. Terraform writes each
-// as a list of keys and indexes.
+// replacePaths reads the paths that force a replacement. Terraform writes each as a list of keys and indexes.
 func replacePaths(raw [][]any) []path {
 	var out []path
 	for _, steps := range raw {

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// plan is the part of a plan's JSON that a report needs. The form is described
-// at https://developer.hashicorp.com/terraform/internals/json-format.
+// plan is the part of a plan's JSON that a report needs. The form is described at
+// https://developer.hashicorp.com/terraform/internals/json-format.
 type plan struct {
 	formatVersion string
 	variables     map[string]struct {
@@ -73,9 +73,8 @@ type skipped struct{}
 
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
-// decode reads the plan section by section, and lists element by element, so
-// that the largest sections (the whole prior state, for one) are never held as
-// values.
+// decode reads the plan section by section, and lists element by element, so that the largest sections (the whole prior state,
+// for one) are never held as values.
 func decode(r io.Reader) (*plan, error) {
 	d := decoder{dec: json.NewDecoder(r), plan: &plan{}, seen: map[string]bool{}}
 	if err := d.document(); err != nil {
@@ -116,8 +115,7 @@ func (d *decoder) document() error {
 	}
 }
 
-// key reads the name of the next section. A section that comes twice could hide
-// the first one, so it is refused.
+// key reads the name of the next section. A section that comes twice could hide the first one, so it is refused.
 func (d *decoder) key() (string, error) {
 	token, err := d.dec.Token()
 	if err != nil {
@@ -190,8 +188,7 @@ func (d *decoder) open(want json.Delim) error {
 	return nil
 }
 
-// fail says where the input is broken. The decoder's own words are used only
-// where they cannot quote a value.
+// fail says where the input is broken. The decoder's own words are used only where they cannot quote a value.
 func (d *decoder) fail(section string, err error) error {
 	if err == nil {
 		return nil
@@ -215,8 +212,7 @@ func (d *decoder) fail(section string, err error) error {
 	return fmt.Errorf("read plan, %s: %w", where, err)
 }
 
-// checkVersion takes every minor version of formats 0 and 1: Terraform only
-// adds to them.
+// checkVersion takes every minor version of formats 0 and 1: Terraform only adds to them.
 func checkVersion(v string) error {
 	major, _, _ := strings.Cut(v, ".")
 	switch major {

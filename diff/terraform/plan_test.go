@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestRealPlans runs the real Terraform over small modules, from before.tf to a
-// plan of after.tf, and compares every rendering with its golden file.
+// TestRealPlans runs the real Terraform over small modules, from before.tf to a plan of after.tf, and compares every rendering
+// with its golden file.
 func TestRealPlans(t *testing.T) {
 	modules, err := filepath.Glob("testdata/modules/*")
 	if err != nil || len(modules) == 0 {

@@ -66,8 +66,7 @@ func updatePlan(t interface {
 	return data
 }
 
-// TestFieldsSayIfAndOnlyIf: a value against itself has no fields, and two values
-// that differ have at least one.
+// TestFieldsSayIfAndOnlyIf: a value against itself has no fields, and two values that differ have at least one.
 func TestFieldsSayIfAndOnlyIf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := attributes(harmless()).Draw(t, "before")
@@ -123,8 +122,7 @@ func TestUnknownIsNeverLost(t *testing.T) {
 	})
 }
 
-// planted draws a leaf that is harmless or holds one of the secrets, spelled in
-// some way inside some text.
+// planted draws a leaf that is harmless or holds one of the secrets, spelled in some way inside some text.
 func planted(secrets []string) *rapid.Generator[any] {
 	holding := rapid.Custom(func(t *rapid.T) any {
 		text := rapid.StringMatching(`[ a-z\n"]{0,6}`).Draw(t, "before") +
@@ -135,9 +133,8 @@ func planted(secrets []string) *rapid.Generator[any] {
 	return rapid.OneOf(harmless(), holding)
 }
 
-// TestNoSecretEverAppears plants secrets that are known, and others that the plan
-// marks as sensitive in one place and holds unmarked in others, in values and
-// keys, and looks for all of them in every rendering.
+// TestNoSecretEverAppears plants secrets that are known, and others that the plan marks as sensitive in one place and holds
+// unmarked in others, in values and keys, and looks for all of them in every rendering.
 func TestNoSecretEverAppears(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Z0-9!#%]{12,16}`)

@@ -1,15 +1,12 @@
-// Package terraform makes a diff.Report from the JSON form of a Terraform or
-// OpenTofu plan, as `terraform show -json PLANFILE` prints it.
+// Package terraform makes a diff.Report from the JSON form of a Terraform or OpenTofu plan, as `terraform show -json PLANFILE`
+// prints it.
 //
-// It owns what a plan's JSON means: actions, replacement and its causes, moves,
-// imports, forgets, drift, deferred changes, outputs, and the marks for sensitive
-// and unknown values. It never runs Terraform, never reads a state, and holds
-// every value of a plan as diff.Raw, so nothing leaves it unmasked. The runner
-// calls it after a plan and again right before an apply; the command line calls
-// it on a file.
+// It owns what a plan's JSON means: actions, replacement and its causes, moves, imports, forgets, drift, deferred changes,
+// outputs, and the marks for sensitive and unknown values. It never runs Terraform, never reads a state, and holds every value of
+// a plan as diff.Raw, so nothing leaves it unmasked. The runner calls it after a plan and again right before an apply; the
+// command line calls it on a file.
 //
-// It reads the JSON itself: the published Go types lack "applyable" and
-// "errored", and turn numbers into floats.
+// It reads the JSON itself: the published Go types lack "applyable" and "errored", and turn numbers into floats.
 package terraform
 
 import (
@@ -20,15 +17,13 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Options say what must not be shown and how much is read. The zero value masks
-// what the plan marks as sensitive, and every copy of it.
+// Options say what must not be shown and how much is read. The zero value masks what the plan marks as sensitive, and every copy
+// of it.
 type Options struct {
-	// Secrets says that a text holds a secret that is known from elsewhere, for
-	// example diff.NewSecrets(…).Contains. The report of a stored plan has the
-	// same digest only under the same secrets.
+	// Secrets says that a text holds a secret that is known from elsewhere, for example diff.NewSecrets(…).Contains. The report
+	// of a stored plan has the same digest only under the same secrets.
 	Secrets func(text string) bool
-	// TagKey is the key of the short display hashes of masked values. Empty
-	// means none.
+	// TagKey is the key of the short display hashes of masked values. Empty means none.
 	TagKey []byte
 	// Limit is how many bytes of one value are shown; 0 means diff.DefaultLimit.
 	Limit int
@@ -39,13 +34,12 @@ type Options struct {
 // DefaultMaxBytes is the largest plan JSON that is read: 256 MiB.
 const DefaultMaxBytes = 256 << 20
 
-// ErrNotPlan is wrapped by every error that says that the input is not a plan
-// that can be read: not JSON, cut off, of an unknown format, or with an action
-// that is not known. An unknown plan must stop, not look harmless.
+// ErrNotPlan is wrapped by every error that says that the input is not a plan that can be read: not JSON, cut off, of an unknown
+// format, or with an action that is not known. An unknown plan must stop, not look harmless.
 var ErrNotPlan = errors.New("not a Terraform plan that can be read")
 
-// Report reads a plan's JSON and describes it. Errors wrap ErrNotPlan, or are
-// those of the reader; they never quote a value of the plan.
+// Report reads a plan's JSON and describes it. Errors wrap ErrNotPlan, or are those of the reader; they never quote a value of
+// the plan.
 func Report(plan io.Reader, o Options) (*diff.Report, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes

@@ -196,9 +196,8 @@ func TestReplaceReasons(t *testing.T) {
 	}
 }
 
-// TestCopiesOfSensitiveValuesAreMasked: a provider that copies a sensitive
-// attribute into one that is not marked must not undo the mark, nor may a root
-// variable that is declared as sensitive come out elsewhere.
+// TestCopiesOfSensitiveValuesAreMasked: a provider that copies a sensitive attribute into one that is not marked must not undo
+// the mark, nor may a root variable that is declared as sensitive come out elsewhere.
 func TestCopiesOfSensitiveValuesAreMasked(t *testing.T) {
 	const plan = `{"format_version":"1.2",
 		"variables":{"token":{"value":"planted-in-variable"},"region":{"value":"eu-central-1"}},

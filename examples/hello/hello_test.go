@@ -1,5 +1,5 @@
-// Package hello_test keeps the example true: its config has nothing to complain
-// about, and its modules do with real Terraform what its README says.
+// Package hello_test keeps the example true: its config has nothing to complain about, and its modules do with real Terraform
+// what its README says.
 package hello_test
 
 import (
@@ -47,8 +47,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestDeploy does by hand, in one place, what the system does in many: render,
-// apply, hand the outputs on.
+// TestDeploy does by hand, in one place, what the system does in many: render, apply, hand the outputs on.
 func TestDeploy(t *testing.T) {
 	app := load(t)
 	work := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// absent looks for a planted secret in every file below the work directory, every row of the database, the system's log and all that
-// the story's commands printed, plain and as base64, and fails where it finds it.
+// absent looks for a planted secret in every file below the work directory, every row of the database, the system's log and all
+// that the story's commands printed, plain and as base64, and fails where it finds it.
 func (s *teller) absent(ts *testscript.TestScript, _ bool, args []string) {
 	forms := [][]byte{[]byte(args[0])}
 	for i := range 3 {

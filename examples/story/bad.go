@@ -57,8 +57,8 @@ func (s *teller) count(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// keep sets a variable to a text in what nuon, or a file, says in JSON: keep NAME FIELD.FIELD nuon …, keep NAME FIELD FILE. In a list a
-// field is a number, from 0.
+// keep sets a variable to a text in what nuon, or a file, says in JSON: keep NAME FIELD.FIELD nuon …, keep NAME FIELD FILE. In a
+// list a field is a number, from 0.
 func (s *teller) keep(ts *testscript.TestScript, _ bool, args []string) {
 	text := ""
 	if args[2] == "nuon" {
@@ -150,8 +150,8 @@ func (s *teller) token(ts *testscript.TestScript) string {
 	return file.Contexts[file.Current].Token
 }
 
-// post sends something to the control API at CONTROL_URL, and requires the answer's status and, where pattern is not empty, what it
-// says.
+// post sends something to the control API at CONTROL_URL, and requires the answer's status and, where pattern is not empty, what
+// it says.
 func (s *teller) post(ts *testscript.TestScript, status, path string, header http.Header, body []byte, pattern string) {
 	request, err := http.NewRequest(http.MethodPost, ts.Getenv("CONTROL_URL")+path, bytes.NewReader(body))
 	ts.Check(err)
@@ -170,8 +170,9 @@ func (s *teller) post(ts *testscript.TestScript, status, path string, header htt
 	}
 }
 
-// terminal runs nuon on a terminal that answers no questions, and requires the exit code, that it shows something, and that the terminal
-// is left as it was: terminal 0 'regexp' nuon …. With the exit code 130 it presses Ctrl-C as soon as nuon has shown that.
+// terminal runs nuon on a terminal that answers no questions, and requires the exit code, that it shows something, and that the
+// terminal is left as it was: terminal 0 'regexp' nuon …. With the exit code 130 it presses Ctrl-C as soon as nuon has shown
+// that.
 func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

@@ -50,9 +50,10 @@ const benchToken = "bench-token-7f1c"
 // benchModule is where the module that is changed lies in the repository.
 const benchModule = "examples/hello/modules/web"
 
-// BenchmarkPushToPlan measures from a push inside one module to the plan that a person can read, with all programs real, and in turn
-// with it the bare peer: git fetch, checkout, terraform init and terraform plan of the same commit, variables and state. The plan is
-// rejected each time, so every plan starts from the same state. It fails when the two plans do not say the same, never for being slow.
+// BenchmarkPushToPlan measures from a push inside one module to the plan that a person can read, with all programs real, and in
+// turn with it the bare peer: git fetch, checkout, terraform init and terraform plan of the same commit, variables and state. The
+// plan is rejected each time, so every plan starts from the same state. It fails when the two plans do not say the same, never
+// for being slow.
 func BenchmarkPushToPlan(b *testing.B) {
 	repo, err := root()
 	if err != nil {
@@ -82,8 +83,8 @@ func BenchmarkPushToPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkStartup measures how long `nuon --version` takes against `true`, which does nothing: what the machine needs to start any
-// program at all.
+// BenchmarkStartup measures how long `nuon --version` takes against `true`, which does nothing: what the machine needs to start
+// any program at all.
 func BenchmarkStartup(b *testing.B) {
 	repo, err := root()
 	if err != nil {
@@ -242,8 +243,8 @@ func openSystem(ctx context.Context, ts *testscript.TestScript) (*system, error)
 	return &system{ctx: ctx, ts: ts, client: client}, err
 }
 
-// push changes the page's address in the module, commits, pushes, asks for a look, and waits for the plan. The time that it gives is
-// when the push had ended: from then on the change could be seen.
+// push changes the page's address in the module, commits, pushes, asks for a look, and waits for the plan. The time that it gives
+// is when the push had ended: from then on the change could be seen.
 func (s *system) push(host int) (time.Time, api.Approval) {
 	ts := s.ts
 	ts.Check(change(filepath.Join(ts.Getenv("REPO"), benchModule, "main.tf"), host))
@@ -325,9 +326,9 @@ var partNames = []string{
 	"build ended to plan queued", "plan queued to at work", "plan at work", "plan worked to ready", "ready to read",
 }
 
-// parts splits the way of one push by the times of its records, as partNames has them, and gives the time from seen to ready. A job is
-// at work from the first line of its log to the last; before that it is leased, accepted and started, after that it finishes and its
-// result is delivered.
+// parts splits the way of one push by the times of its records, as partNames has them, and gives the time from seen to ready. A
+// job is at work from the first line of its log to the last; before that it is leased, accepted and started, after that it
+// finishes and its result is delivered.
 func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.Duration, error) {
 	now, err := remote.Get[api.Sync](s.client.GetSync(s.ctx, "hello"))
 	if err != nil {
@@ -438,8 +439,8 @@ func (s *system) peer() (*peer, error) {
 	return p, nil
 }
 
-// plan fetches the newest commit into a new directory of that name and plans there. Only the commands are timed, not what is put in
-// place for them.
+// plan fetches the newest commit into a new directory of that name and plans there. Only the commands are timed, not what is put
+// in place for them.
 func (p *peer) plan(name string) (time.Duration, counts, error) {
 	dir := filepath.Join(p.dir, name)
 	module := filepath.Join(dir, benchModule)

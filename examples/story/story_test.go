@@ -39,8 +39,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// programs is the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just built them, else one in which they are
-// built now.
+// programs is the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just built them, else one in which they
+// are built now.
 func programs(t testing.TB, repo string) string {
 	t.Helper()
 	if bin := os.Getenv("NUON_BIN"); filepath.IsAbs(bin) {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs a command on a terminal of its own, presses Ctrl-C (if so told) when it has shown what matches, and gives all that it
-// showed.
+// onTerminal runs a command on a terminal of its own, presses Ctrl-C (if so told) when it has shown what matches, and gives all
+// that it showed.
 func onTerminal(command *exec.Cmd, until *regexp.Regexp, press bool, limit time.Duration) ([]byte, error) {
 	screen, keys, err := openTerminal()
 	if err != nil {

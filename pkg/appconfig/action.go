@@ -10,8 +10,7 @@ import (
 // DefaultActionTimeout is the timeout of an action that names none.
 const DefaultActionTimeout = "5m"
 
-// Trigger types that start something now. All others of the format are
-// accepted, and Load warns that they have no effect yet.
+// Trigger types that start something now. All others of the format are accepted, and Load warns that they have no effect yet.
 const (
 	TriggerManual              = "manual"
 	TriggerPostDeployComponent = "post-deploy-component"
@@ -34,8 +33,7 @@ type Trigger struct {
 	Index         int    `json:"index,omitempty"`          // order among actions with the same trigger
 }
 
-// ActionStep is one script or command. Its texts and environment are templates.
-// Exactly one of InlineContents and Command is set.
+// ActionStep is one script or command. Its texts and environment are templates. Exactly one of InlineContents and Command is set.
 type ActionStep struct {
 	Name           string            `json:"name"`
 	InlineContents string            `json:"inline_contents,omitempty"` // a script with its #! line
@@ -53,8 +51,7 @@ func (a *Action) Limit() time.Duration {
 	return limit
 }
 
-// Templates gives every text that is rendered for a run, by its key path, such
-// as steps[0].env_vars.REGION.
+// Templates gives every text that is rendered for a run, by its key path, such as steps[0].env_vars.REGION.
 func (a *Action) Templates() map[string]string {
 	texts := map[string]string{}
 	for i, step := range a.Steps {

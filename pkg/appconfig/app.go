@@ -2,17 +2,16 @@ package appconfig
 
 import "slices"
 
-// SandboxName is the name, and KindSandbox the kind, of the sandbox when it is
-// treated as a component. No component may be called so.
+// SandboxName is the name, and KindSandbox the kind, of the sandbox when it is treated as a component. No component may be called
+// so.
 const (
 	SandboxName         = "sandbox"
 	KindSandbox         = "sandbox"
 	KindTerraformModule = "terraform_module"
 )
 
-// App is one app's config, complete: what the files refer to is part of it. It
-// goes through encoding/json and back unchanged. Lists that are sets are sorted
-// and maps and lists without elements are nil, so equal configs are equal values.
+// App is one app's config, complete: what the files refer to is part of it. It goes through encoding/json and back unchanged.
+// Lists that are sets are sorted and maps and lists without elements are nil, so equal configs are equal values.
 type App struct {
 	Metadata   Metadata     `json:"metadata"`
 	Sandbox    *Component   `json:"sandbox,omitempty"` // nil if its engine has no effect yet (pulumi)
@@ -39,8 +38,8 @@ type InputGroup struct {
 	Description string `json:"description,omitempty"`
 }
 
-// Input is a value that each install gives. Values are strings in templates,
-// whatever the type; the type says what the string must look like.
+// Input is a value that each install gives. Values are strings in templates, whatever the type; the type says what the string
+// must look like.
 type Input struct {
 	Name             string  `json:"name"`
 	DisplayName      string  `json:"display_name,omitempty"`
@@ -54,8 +53,8 @@ type Input struct {
 	UserConfigurable bool    `json:"user_configurable,omitempty"` // the customer sets it
 }
 
-// Secret is a value that only exists in the customer's account. Its default is
-// not kept: an App is stored readable, and a default could be a real secret.
+// Secret is a value that only exists in the customer's account. Its default is not kept: an App is stored readable, and a default
+// could be a real secret.
 type Secret struct {
 	Name         string `json:"name"`
 	DisplayName  string `json:"display_name,omitempty"`
@@ -64,8 +63,7 @@ type Secret struct {
 	AutoGenerate bool   `json:"auto_generate,omitempty"`
 }
 
-// Install is installs/*.toml: an install that should exist, and with which
-// inputs. Sensitive inputs are never in it.
+// Install is installs/*.toml: an install that should exist, and with which inputs. Sensitive inputs are never in it.
 type Install struct {
 	Name           string            `json:"name"`
 	ApprovalOption string            `json:"approval_option"` // prompt or approve-all
@@ -73,8 +71,8 @@ type Install struct {
 	Inputs         map[string]string `json:"inputs,omitempty"`
 }
 
-// Component gives the component of that name, or the sandbox for "sandbox". The
-// component belongs to the App and must not be changed.
+// Component gives the component of that name, or the sandbox for "sandbox". The component belongs to the App and must not be
+// changed.
 func (a *App) Component(name string) (*Component, bool) {
 	if name == SandboxName {
 		return a.Sandbox, a.Sandbox != nil

@@ -9,14 +9,13 @@ import (
 	"slices"
 )
 
-// canonicalFormat is part of everything that is hashed. It changes when the
-// meaning of the encoding does, so that old digests cannot be taken for new ones.
+// canonicalFormat is part of everything that is hashed. It changes when the meaning of the encoding does, so that old digests
+// cannot be taken for new ones.
 const canonicalFormat = "nuon.app.v1"
 
-// Canonical is the one encoding of the app: JSON with sorted keys, sets sorted,
-// defaults filled in, referenced files inlined. Comments, key order and file
-// names cannot change it. Installs are no part of it: a wish about one install
-// is no new version of the app.
+// Canonical is the one encoding of the app: JSON with sorted keys, sets sorted, defaults filled in, referenced files inlined.
+// Comments, key order and file names cannot change it. Installs are no part of it: a wish about one install is no new version of
+// the app.
 func (a *App) Canonical() []byte {
 	version := *a
 	version.Installs = nil
@@ -35,10 +34,9 @@ func (a *App) Canonical() []byte {
 // Digest is "sha256:" and the hash of Canonical. It names the app version.
 func (a *App) Digest() string { return digest(a.Canonical()) }
 
-// ConfigDigest is the digest of what a deploy of the component uses besides its
-// artifact and the values: name, kind, Terraform version, dependencies and
-// templates. Where the code comes from is the artifact's business, and how often
-// to retry changes nothing that is deployed.
+// ConfigDigest is the digest of what a deploy of the component uses besides its artifact and the values: name, kind, Terraform
+// version, dependencies and templates. Where the code comes from is the artifact's business, and how often to retry changes
+// nothing that is deployed.
 func (c *Component) ConfigDigest() string {
 	config := *c
 	config.Source = Source{}
@@ -51,9 +49,8 @@ func (c *Component) ConfigDigest() string {
 	}{canonicalFormat, &config}))
 }
 
-// canonicalJSON relies on encoding/json: struct fields in a fixed order, map
-// keys sorted. All texts of an App are UTF-8 (Load sees to it), so no two
-// different ones encode alike.
+// canonicalJSON relies on encoding/json: struct fields in a fixed order, map keys sorted. All texts of an App are UTF-8 (Load
+// sees to it), so no two different ones encode alike.
 func canonicalJSON(v any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

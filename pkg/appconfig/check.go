@@ -30,8 +30,7 @@ func (l *loader) checkApp() {
 	slices.SortStableFunc(l.app.Installs, func(a, b Install) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// known is what the config declares, by name. Of two things with one name the
-// first counts; the second is an error of its own.
+// known is what the config declares, by name. Of two things with one name the first counts; the second is an error of its own.
 type known struct {
 	components map[string]*componentFile
 	actions    map[string]bool
@@ -153,8 +152,7 @@ func dropDependency(c *componentFile, name string) {
 	}
 }
 
-// checkCycles looks at the components of all kinds: a cycle is wrong whether or
-// not its members have an effect yet.
+// checkCycles looks at the components of all kinds: a cycle is wrong whether or not its members have an effect yet.
 func (l *loader) checkCycles() {
 	needs := map[string][]string{}
 	for _, c := range l.components {

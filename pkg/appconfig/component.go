@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// Component is one part of an app that is built and deployed: the sandbox or a
-// file of components/. Values of Vars, EnvVars and VarFiles are templates.
+// Component is one part of an app that is built and deployed: the sandbox or a file of components/. Values of Vars, EnvVars and
+// VarFiles are templates.
 type Component struct {
 	Name             string            `json:"name"`
 	Kind             string            `json:"kind"`                   // KindSandbox or KindTerraformModule
@@ -24,8 +24,8 @@ type Component struct {
 
 // Source is where code comes from.
 type Source struct {
-	// Repo is owner/name on GitHub, an https:// or file:// URL, or "." for the
-	// repository that the app itself lives in, at the app's own commit.
+	// Repo is owner/name on GitHub, an https:// or file:// URL, or "." for the repository that the app itself lives in, at the
+	// app's own commit.
 	Repo      string `json:"repo"`
 	Directory string `json:"directory"`           // slash path below the repository's root; "." is the root
 	Branch    string `json:"branch,omitempty"`    // branch, tag or full commit; not used for "."
@@ -35,9 +35,8 @@ type Source struct {
 // Own says whether the source is the app's own repository at its own commit.
 func (s Source) Own() bool { return s.Repo == "." }
 
-// URL is what git clones: https://github.com/owner/name.git for owner/name, a
-// full URL as it is written. It is empty for the app's own repository, which
-// has no URL of its own.
+// URL is what git clones: https://github.com/owner/name.git for owner/name, a full URL as it is written. It is empty for the
+// app's own repository, which has no URL of its own.
 func (s Source) URL() string {
 	switch {
 	case s.Own():
@@ -64,8 +63,8 @@ func (c *Component) Templates() map[string]string {
 	return texts
 }
 
-// Refs are the paths below .nuon that a deploy reads, canonical, sorted, unique.
-// A text that is no valid template adds none; Load refuses those.
+// Refs are the paths below .nuon that a deploy reads, canonical, sorted, unique. A text that is no valid template adds none; Load
+// refuses those.
 func (c *Component) Refs() []render.Path { return refsOf(c.Templates()) }
 
 func refsOf(texts map[string]string) []render.Path {

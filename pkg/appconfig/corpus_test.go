@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Every real app must load without an error. NUON_CORPUS is a directory with
-// one app in each directory.
+// Every real app must load without an error. NUON_CORPUS is a directory with one app in each directory.
 func TestCorpus(t *testing.T) {
 	corpus := os.Getenv("NUON_CORPUS")
 	if corpus == "" {

@@ -45,8 +45,7 @@ func (d Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(d, func(one Diagnostic) bool { return one.Severity == SeverityError })
 }
 
-// Err is nil without errors. Otherwise it says them all, one a line, without
-// the warnings.
+// Err is nil without errors. Otherwise it says them all, one a line, without the warnings.
 func (d Diagnostics) Err() error {
 	var lines []string
 	for _, one := range d {

@@ -1,15 +1,13 @@
-// Package appconfig owns the app config format: it reads a directory of TOML
-// files into a typed [App], tells everything that is wrong with it at once, and
-// gives it the one encoding that is hashed.
+// Package appconfig owns the app config format: it reads a directory of TOML files into a typed [App], tells everything that is
+// wrong with it at once, and gives it the one encoding that is hashed.
 //
-// It never reaches outside of the directory or to the network, never runs
-// anything and never renders a template. The CLI calls it for `nuon validate`
-// and `nuon sync`, the reconciler when a commit changed a config directory.
+// It never reaches outside of the directory or to the network, never runs anything and never renders a template. The CLI calls it
+// for `nuon validate` and `nuon sync`, the reconciler when a commit changed a config directory.
 //
 // # The directory
 //
-// An app is one directory. These files and directories count; everything else
-// is payload that files refer to, or that git holds for builds.
+// An app is one directory. These files and directories count; everything else is payload that files refer to, or that git holds
+// for builds.
 //
 //	metadata.toml             needed: version, display name, description, readme
 //	sandbox.toml              needed: what is made first, before all components
@@ -20,20 +18,16 @@
 //	secrets.toml              [[secret]], or secrets/ with one a file
 //	runner.toml, stack.toml   read in silence; they change nothing here
 //
-// Accepted with a warning that they have no effect yet: permissions, policies,
-// break_glass, operation_roles, kubernetes_contexts, runbooks, branches,
-// installs.toml, installer.toml and triggers.toml. Any other TOML file at the
-// root is an error. Directories are read recursively, and names of files mean
-// nothing: the `name` key does. Keeping both a file and a directory form is an
+// Accepted with a warning that they have no effect yet: permissions, policies, break_glass, operation_roles, kubernetes_contexts,
+// runbooks, branches, installs.toml, installer.toml and triggers.toml. Any other TOML file at the root is an error. Directories
+// are read recursively, and names of files mean nothing: the `name` key does. Keeping both a file and a directory form is an
 // error.
 //
 // # Keys
 //
-// A number or a bool may stand where a string is wanted, and the string of one
-// where it is wanted. An unknown key is an error with the nearest known key. A key
-// of the format that does nothing yet is named in one warning a file. A key that
-// is no part of the format but is often written is a warning that says what to
-// write instead.
+// A number or a bool may stand where a string is wanted, and the string of one where it is wanted. An unknown key is an error
+// with the nearest known key. A key of the format that does nothing yet is named in one warning a file. A key that is no part of
+// the format but is often written is a warning that says what to write instead.
 //
 // # Terraform: the sandbox and components
 //
@@ -57,15 +51,12 @@
 //	[[var_file]]                             # tfvars; later ones win over earlier
 //	contents = "./web.tfvars"                # ones, and all of them over [vars]
 //
-// `repo` is owner/name on GitHub or an https:// or file:// URL. One value is an
-// addition of this project: repo = "." is the repository that the app itself lives
-// in, at the very commit that the config was read from. It needs no branch. In
-// every form, directory is a path below the root of the repository, also if the
-// config is in a directory of that repository.
+// `repo` is owner/name on GitHub or an https:// or file:// URL. One value is an addition of this project: repo = "." is the
+// repository that the app itself lives in, at the very commit that the config was read from. It needs no branch. In every form,
+// directory is a path below the root of the repository, also if the config is in a directory of that repository.
 //
-// Other kinds of component (helm_chart, container_image, docker_build,
-// kubernetes_manifest, pulumi) are checked and take part in dependencies, but have
-// no effect yet. A job is refused: actions do that.
+// Other kinds of component (helm_chart, container_image, docker_build, kubernetes_manifest, pulumi) are checked and take part in
+// dependencies, but have no effect yet. A job is refused: actions do that.
 //
 // # Inputs
 //
@@ -99,9 +90,8 @@
 //	[steps.env_vars]
 //	URL = "{{.nuon.components.web.outputs.url}}"
 //
-// A step has inline_contents, or a command with the repository that holds the
-// program. The triggers manual and post-deploy-component work; the others are
-// accepted with a warning.
+// A step has inline_contents, or a command with the repository that holds the program. The triggers manual and
+// post-deploy-component work; the others are accepted with a warning.
 //
 // # Installs
 //
@@ -112,23 +102,20 @@
 //	[inputs]
 //	replicas = "3"
 //
-// allow_destroy is an addition of this project. Sensitive inputs are not read from
-// files. Installs are no part of the app version.
+// allow_destroy is an addition of this project. Sensitive inputs are not read from files. Installs are no part of the app
+// version.
 //
 // # References to files
 //
-// `readme`, `inline_contents` and the `contents` of a var_file are either the text
-// itself or, if they are one line that begins with ./ or ../, a file. It is looked
-// for beside the file that names it, then where the format has always looked:
-// below components/ or actions/ for their files, at the root for others. It must
-// lie in the config directory, and no part of its path may be a symbolic link.
-// http://, https://, git:: and file:// references are not supported yet.
+// `readme`, `inline_contents` and the `contents` of a var_file are either the text itself or, if they are one line that begins
+// with ./ or ../, a file. It is looked for beside the file that names it, then where the format has always looked:
+// below components/ or actions/ for their files, at the root for others. It must lie in the config directory, and no part of its
+// path may be a symbolic link. http://, https://, git:: and file:// references are not supported yet.
 //
 // # Templates
 //
-// Values of vars, env_vars, var files, inline_contents and command are templates
-// of package render over `.nuon`. Every path that one reads is resolved when the
-// config is loaded:
+// Values of vars, env_vars, var files, inline_contents and command are templates of package render over `.nuon`. Every path that
+// one reads is resolved when the config is loaded:
 //
 //	.nuon.install.id, .nuon.install.name
 //	.nuon.inputs.inputs.<input>                    also .nuon.install.inputs.<input>
@@ -137,13 +124,12 @@
 //	.nuon.actions.workflows.<action>.outputs.<key>
 //	.nuon.org, .nuon.app                           id, name, status
 //
-// Reading outputs of a component makes it a dependency; a cycle is an error that
-// prints the path that closes it. The sandbox cannot read components. Secret values
-// never pass through templates, so .nuon.install.secrets is a warning.
+// Reading outputs of a component makes it a dependency; a cycle is an error that prints the path that closes it. The sandbox
+// cannot read components. Secret values never pass through templates, so .nuon.install.secrets is a warning.
 //
 // # Digests
 //
 // [App.Digest] names the app version. It does not change with comments, the order
-// or spelling of keys, or the names of files. [Component.ConfigDigest] is the part
-// of one component that a deploy uses. Keys without effect are no part of either.
+// or spelling of keys, or the names of files. [Component.ConfigDigest] is the part of one component that a deploy uses. Keys
+// without effect are no part of either.
 package appconfig

@@ -16,13 +16,12 @@ type position struct{ line, column int }
 
 // node is one TOML value with its places.
 type node struct {
-	// value is a string, int64, float64, bool, *table or []*node; anything else is
-	// a date or a time, which no key of the format wants.
+	// value is a string, int64, float64, bool, *table or []*node; anything else is a date or a time, which no key of the format
+	// wants.
 	value any
 	key   position // where its key is written; for elements of a list, the element
 	at    position // where the value is written
-	// For strings: how many bytes of quotes come first, and whether the text
-	// begins on the line after them.
+	// For strings: how many bytes of quotes come first, and whether the text begins on the line after them.
 	quotes  int
 	newline bool
 }
@@ -52,13 +51,13 @@ func (t *table) sorted() []string {
 const (
 	// maxNesting bounds tables within tables; the format needs five levels.
 	maxNesting = 32
-	// maxKeys bounds the keys of one table. The decoder compares every key of a
-	// table with all before it, so a megabyte of keys would keep it busy for a minute.
+	// maxKeys bounds the keys of one table. The decoder compares every key of a table with all before it, so a megabyte of keys
+	// would keep it busy for a minute.
 	maxKeys = 500
 )
 
-// parseDocument reads TOML. The decoder decides what is valid and what the values
-// are; the parser below it tells where they are written.
+// parseDocument reads TOML. The decoder decides what is valid and what the values are; the parser below it tells where they are
+// written.
 func parseDocument(data []byte) (*table, *Diagnostic) {
 	places := newPlaces(data)
 	if problem := places.scan(); problem != nil {
@@ -143,8 +142,7 @@ func (p *places) position(raw unstable.Range) position {
 	return position{line, offset - p.lines[line-1] + 1}
 }
 
-// scan walks all expressions once. Syntax errors are left to the decoder, which
-// words them for people.
+// scan walks all expressions once. Syntax errors are left to the decoder, which words them for people.
 func (p *places) scan() *Diagnostic {
 	var parser unstable.Parser
 	parser.Reset(p.data)

@@ -1,8 +1,7 @@
 package appconfig
 
-// The keys of the format, file kind by file kind. A key is in one of four
-// states: it works, it is accepted without effect yet, it is a stray that people
-// really write (a warning), or it was rejected by the format itself (an error).
+// The keys of the format, file kind by file kind. A key is in one of four states: it works, it is accepted without effect yet, it
+// is a stray that people really write (a warning), or it was rejected by the format itself (an error).
 
 var repoKeys = schema{
 	"repo":      must(textShape),
@@ -378,8 +377,7 @@ var installerKeys = schema{
 	"copyright_markdown": is(textShape), "footer_markdown": is(textShape), "source": is(textShape),
 }
 
-// triggerTypes are all trigger types of the format. true: an event of one
-// component, which component_name must name.
+// triggerTypes are all trigger types of the format. true: an event of one component, which component_name must name.
 var triggerTypes = map[string]bool{
 	TriggerManual: false, "cron": false,
 	"pre-provision": false, "post-provision": false,
@@ -414,8 +412,8 @@ var runbookStepTypes = []string{
 	"component_deploy", "deploy", "component_tear_down", "action", "sandbox_reprovision", "sandbox_deprovision",
 }
 
-// nuonRoots are the keys below .nuon with the keys below each; nil means that
-// anything may follow. Aliases are not in it: refs are canonical.
+// nuonRoots are the keys below .nuon with the keys below each; nil means that anything may follow. Aliases are not in it: refs
+// are canonical.
 var nuonRoots = map[string][]string{
 	"install":       {"id", "name", "public_domain", "internal_domain", "inputs", "sandbox"},
 	"inputs":        {"inputs", "populated"},
@@ -437,7 +435,6 @@ var (
 	actionFields    = []string{"outputs", "id", "status", "populated"}
 	secretFields    = []string{"arn", "name", "kubernetes_namespace", "kubernetes_name", "kubernetes_key", "timestamp", "length", "exists"}
 
-	// rootsWithoutValues have no value in an install yet, because what makes them
-	// has no effect yet.
+	// rootsWithoutValues have no value in an install yet, because what makes them has no effect yet.
 	rootsWithoutValues = []string{"install_stack", "cloud_account", "secrets", "domain"}
 )

@@ -23,8 +23,7 @@ func (l *loader) addFragment(owner, key string, c content) {
 	}
 }
 
-// place turns a position in the text into one in the file. In strings with
-// escapes or joined lines it is near the right one.
+// place turns a position in the text into one in the file. In strings with escapes or joined lines it is near the right one.
 func (f *fragment) place(line, column int) position {
 	line, column = max(line, 1), max(column, 1)
 	if f.node == nil {
@@ -107,8 +106,7 @@ func (l *loader) badTemplate(f *fragment, err error) {
 	l.errorf(f.file, at, hint, "%s: the template is not right: %s", f.key, message)
 }
 
-// checkRef tells if a ref can never have a value. It gives the name of what has
-// none only because it has no effect yet.
+// checkRef tells if a ref can never have a value. It gives the name of what has none only because it has no effect yet.
 func (l *loader) checkRef(f *fragment, ref render.Path) (idle string) {
 	if l.full() {
 		return ""

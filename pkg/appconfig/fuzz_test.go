@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzLoad holds for any bytes in any file: no panic, an App exactly when there
-// is no error, places that exist, and an App that survives JSON.
+// FuzzLoad holds for any bytes in any file: no panic, an App exactly when there is no error, places that exist, and an App that
+// survives JSON.
 func FuzzLoad(f *testing.F) {
 	f.Add("version='v2'", component("a", "[vars]\nx='{{.nuon.inputs.inputs.size}}'"), action("timeout='1m'"), inputsFile)
 	f.Add("version = \"v1\"\nreadme=\"./components/a.toml\"", "type='helm_chart'\nname='x'\nvalues={a=1}", "triggers=[{type='cron'}]", "input=[{name='x'},1]")

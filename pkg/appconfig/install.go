@@ -11,8 +11,7 @@ const (
 	ApproveAll     = "approve-all"
 )
 
-// installFile is one file of installs/. Its inputs are checked when all inputs
-// of the app are known.
+// installFile is one file of installs/. Its inputs are checked when all inputs of the app are known.
 type installFile struct {
 	named
 	index  int      // in App.Installs
@@ -50,8 +49,7 @@ func (l *loader) install(file string, root *table) {
 	l.installs = append(l.installs, f)
 }
 
-// checkInstallInputs compares what install files give with what the app
-// declares, and keeps what is known and not sensitive.
+// checkInstallInputs compares what install files give with what the app declares, and keeps what is known and not sensitive.
 func (l *loader) checkInstallInputs() {
 	for _, f := range l.installs {
 		given := map[string]string{}
@@ -97,9 +95,8 @@ func (l *loader) installInput(f *installFile, n *node, name string, given map[st
 	}
 }
 
-// Check says what is wrong with a value for the input, such as "is not a
-// number", or nothing. It never repeats the value. The empty string fits every
-// type: it is how an optional input is left open.
+// Check says what is wrong with a value for the input, such as "is not a number", or nothing. It never repeats the value. The
+// empty string fits every type: it is how an optional input is left open.
 func (i *Input) Check(value string) string {
 	if value == "" {
 		return ""

@@ -48,12 +48,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Load reads the config directory that fsys is rooted at, for example
-// os.DirFS(dir) or a tree of a git repository. It reads nothing outside of it,
-// follows no symbolic link and fetches nothing from the network.
+// Load reads the config directory that fsys is rooted at, for example os.DirFS(dir) or a tree of a git repository. It reads
+// nothing outside of it, follows no symbolic link and fetches nothing from the network.
 //
-// All diagnostics come at once, sorted. The App is nil if and only if one of
-// them is an error.
+// All diagnostics come at once, sorted. The App is nil if and only if one of them is an error.
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
 	l := &loader{fsys: fsys, limits: opts.Limits.withDefaults(), app: &App{}}
 	l.readDirectory()
@@ -152,8 +150,7 @@ func (l *loader) readRootEntry(entry fs.DirEntry, present map[string]bool) {
 	}
 }
 
-// tomlFiles lists the TOML files below a section directory, sorted. Their names
-// mean nothing.
+// tomlFiles lists the TOML files below a section directory, sorted. Their names mean nothing.
 func (l *loader) tomlFiles(dir string) []string {
 	if l.linked(dir) {
 		l.errorf(dir, startOfFile, "put the directory itself there", "%s is a symbolic link, and links are not followed", dir)
@@ -215,8 +212,7 @@ func (l *loader) readFile(name string, kind fileKind) {
 	kind.read(l, name, root)
 }
 
-// readBytes reads a file of at most limit bytes. No part of its path may be a
-// symbolic link.
+// readBytes reads a file of at most limit bytes. No part of its path may be a symbolic link.
 func (l *loader) readBytes(name string, limit int64) ([]byte, error) {
 	if l.linked(name) {
 		return nil, errors.New("it is a symbolic link, or below one, and links are not followed")
@@ -244,9 +240,8 @@ func (l *loader) readBytes(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// linked says whether a path, or a directory above it, is a symbolic link. Links
-// are refused rather than followed within bounds, so that a checkout, a git tree
-// and an upload of the same app read alike.
+// linked says whether a path, or a directory above it, is a symbolic link. Links are refused rather than followed within bounds,
+// so that a checkout, a git tree and an upload of the same app read alike.
 func (l *loader) linked(name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {
 		if info, err := fs.Lstat(l.fsys, at); err == nil && info.Mode()&fs.ModeSymlink != 0 {

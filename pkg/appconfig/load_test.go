@@ -178,8 +178,7 @@ func plainComponent(name string) Component {
 	}
 }
 
-// TestDiagnostics adds files to a config that is right, and says exactly what
-// must be told about them.
+// TestDiagnostics adds files to a config that is right, and says exactly what must be told about them.
 func TestDiagnostics(t *testing.T) {
 	for name, test := range map[string]struct {
 		files files

@@ -12,8 +12,8 @@ type nameRule struct {
 const maxName = 100
 
 var (
-	// Components and secrets: section 12, rule 13. Other than there, a name does
-	// not begin with a dot, because names become names of files.
+	// Components and secrets: section 12, rule 13. Other than there, a name does not begin with a dot, because names become names
+	// of files.
 	componentName = nameRule{
 		regexp.MustCompile(`^[a-z0-9_{}][a-z0-9_{}.]*$`),
 		"lower-case letters, digits and underscores",
@@ -36,8 +36,7 @@ var (
 	listIndex    = regexp.MustCompile(`\[[0-9]+\]`)
 )
 
-// checkName tells if the "name" of a table is not fit. A missing name has been
-// told about already.
+// checkName tells if the "name" of a table is not fit. A missing name has been told about already.
 func (l *loader) checkName(file string, t *table, what string, rule nameRule) {
 	name := t.text("name")
 	if name == "" {

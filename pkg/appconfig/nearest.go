@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// didYouMean gives a hint with the known name that is nearest to a mistaken
-// one, or nothing if none is near.
+// didYouMean gives a hint with the known name that is nearest to a mistaken one, or nothing if none is near.
 func didYouMean(mistaken string, known []string) string {
 	if name, ok := nearest(mistaken, known); ok {
 		return fmt.Sprintf("did you mean %q?", name)
@@ -14,8 +13,8 @@ func didYouMean(mistaken string, known []string) string {
 	return ""
 }
 
-// nearest finds the known name with the fewest edits; ties go to the first in
-// alphabetical order. More edits than a third of the name, or two, is not near.
+// nearest finds the known name with the fewest edits; ties go to the first in alphabetical order. More edits than a third of the
+// name, or two, is not near.
 func nearest(mistaken string, known []string) (string, bool) {
 	const longest = 100 // no known name is longer; keeps the work bounded
 	if len(mistaken) > longest {
@@ -30,8 +29,7 @@ func nearest(mistaken string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// distance counts inserted, removed, changed and swapped bytes (optimal string
-// alignment).
+// distance counts inserted, removed, changed and swapped bytes (optimal string alignment).
 func distance(a, b string) int {
 	if len(b) > 2*len(a)+4 {
 		return len(b)

@@ -7,10 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// DependsOn gives the components that must be deployed before the named one,
-// sorted: those that it lists, and those whose outputs its templates read. The
-// sandbox is upstream of all and never listed, and neither is a component of a
-// kind that has no effect yet. An unknown name and the sandbox depend on nothing.
+// DependsOn gives the components that must be deployed before the named one, sorted: those that it lists, and those whose outputs
+// its templates read. The sandbox is upstream of all and never listed, and neither is a component of a kind that has no effect
+// yet. An unknown name and the sandbox depend on nothing.
 func (a *App) DependsOn(name string) []string {
 	c, ok := a.Component(name)
 	if !ok || name == SandboxName {
@@ -34,8 +33,7 @@ func (a *App) DependsOn(name string) []string {
 	return names
 }
 
-// outputsOf gives the component whose outputs a canonical ref reads. A status or
-// an id is no reason to wait.
+// outputsOf gives the component whose outputs a canonical ref reads. A status or an id is no reason to wait.
 func outputsOf(ref render.Path) (component string, ok bool) {
 	if len(ref) < 2 || ref[0] != "components" {
 		return "", false
@@ -43,10 +41,9 @@ func outputsOf(ref render.Path) (component string, ok bool) {
 	return ref[1], len(ref) == 2 || ref[2] == "outputs"
 }
 
-// Order gives the components in groups, without the sandbox: a group is ready
-// when all groups before it are deployed, and its members can be deployed in
-// parallel. Members are sorted by name. Load refuses cycles; in an App that has
-// one all the same, its members and what depends on them are left out.
+// Order gives the components in groups, without the sandbox: a group is ready when all groups before it are deployed, and its
+// members can be deployed in parallel. Members are sorted by name. Load refuses cycles; in an App that has one all the same, its
+// members and what depends on them are left out.
 func (a *App) Order() [][]string {
 	waits := map[string][]string{}
 	for _, c := range a.Components {
@@ -72,9 +69,8 @@ func (a *App) Order() [][]string {
 	return order
 }
 
-// closedPath finds a cycle and gives it as the path that closes it, such as
-// a, b, a. edges gives the sorted names that a name needs. Names in done are
-// not looked at again; every name that was looked at is added to it.
+// closedPath finds a cycle and gives it as the path that closes it, such as a, b, a. edges gives the sorted names that a name
+// needs. Names in done are not looked at again; every name that was looked at is added to it.
 func closedPath(start string, edges func(string) []string, done map[string]bool) []string {
 	type visit struct {
 		name string

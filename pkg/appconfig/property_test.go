@@ -11,8 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// graph draws an App whose components depend on each other at random, by lists
-// and by templates.
+// graph draws an App whose components depend on each other at random, by lists and by templates.
 func graph(t *rapid.T, acyclic bool) *App {
 	n := rapid.IntRange(0, 8).Draw(t, "components")
 	app := &App{Sandbox: &Component{Name: SandboxName, Kind: KindSandbox}}
@@ -63,8 +62,7 @@ func TestOrderPutsDependenciesFirst(t *testing.T) {
 	})
 }
 
-// A cycle is found exactly when the order leaves someone out, and what is
-// printed really closes.
+// A cycle is found exactly when the order leaves someone out, and what is printed really closes.
 func TestClosedPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		app := graph(t, false)
@@ -96,8 +94,8 @@ func TestClosedPath(t *testing.T) {
 	})
 }
 
-// Comments, the order of keys and tables, the spelling of tables and the names of
-// files mean nothing, so they must not make a new version.
+// Comments, the order of keys and tables, the spelling of tables and the names of files mean nothing, so they must not make a new
+// version.
 func TestDigestIgnoresSpelling(t *testing.T) {
 	one := small().and(files{
 		"components/a.toml": component("a", `dependencies = ["b", "c"]`) + "[vars]\nx = \"1\"\ny = \"2\"\n",
@@ -172,8 +170,7 @@ func TestDigestSeesChanges(t *testing.T) {
 	}
 }
 
-// Any App goes through JSON unchanged, and its digest does not depend on the
-// order of its parts.
+// Any App goes through JSON unchanged, and its digest does not depend on the order of its parts.
 func TestCanonicalIgnoresOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		app := graph(t, false)

@@ -7,17 +7,15 @@ import (
 	"strings"
 )
 
-// content is the value of a key that may refer to a file, with the place where
-// its text is written.
+// content is the value of a key that may refer to a file, with the place where its text is written.
 type content struct {
 	text string
 	file string
 	node *node // nil if the text is a whole file
 }
 
-// isReference says whether a value points at a file instead of being the
-// content. Only these beginnings count: a readme may begin with "github". What
-// has more than one line is content.
+// isReference says whether a value points at a file instead of being the content. Only these beginnings count: a readme may begin
+// with "github". What has more than one line is content.
 func isReference(value string) bool {
 	if strings.ContainsAny(value, "\r\n") {
 		return false
@@ -73,8 +71,8 @@ func (l *loader) inline(file string, t *table, key string) content {
 	return content{file: file}
 }
 
-// bases are the directories that a reference in a file is relative to: first its
-// own, then the one that the format has for its section.
+// bases are the directories that a reference in a file is relative to: first its own, then the one that the format has for its
+// section.
 func bases(file string) []string {
 	own := path.Dir(file)
 	section, _, below := strings.Cut(file, "/")

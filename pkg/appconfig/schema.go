@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// shape is what a value must look like. As existing files rely on it, a number
-// or a bool may stand where a text is wanted, and the text of one where it is.
+// shape is what a value must look like. As existing files rely on it, a number or a bool may stand where a text is wanted, and
+// the text of one where it is.
 type shape int
 
 const (
@@ -49,7 +49,7 @@ type rule struct {
 type schema map[string]rule
 
 func is(s shape) rule                   { return rule{shape: s} }
-func must(s shape) rule                 { return rule{shape: s, required: true} }
+func must(s shape) rule                 { return rule{shape: s, required: true} } //nolint:unparam // beside is, which takes every shape
 func notYet(s shape) rule               { return rule{shape: s, effect: later} }
 func object(keys schema) rule           { return rule{shape: objectShape, keys: keys} }
 func list(keys schema) rule             { return rule{shape: listShape, keys: keys} }
@@ -60,9 +60,8 @@ func (r rule) needed() rule             { r.required = true; return r }
 func (s schema) names() []string        { return slices.Sorted(maps.Keys(s)) }
 func with(s schema, more schema) schema { s = maps.Clone(s); maps.Copy(s, more); return s }
 
-// check tells everything that is wrong with the keys and shapes of a table. It
-// gives the keys that have no effect yet, as "key" or "table.key", with the place
-// of the first.
+// check tells everything that is wrong with the keys and shapes of a table. It gives the keys that have no effect yet, as "key"
+// or "table.key", with the place of the first.
 func (l *loader) check(file, prefix string, t *table, s schema) (idle []string, first position) {
 	for _, name := range t.sorted() {
 		if l.full() {
@@ -187,8 +186,7 @@ func (l *loader) checkSpan(file, full string, n *node) {
 	}
 }
 
-// sayIdle is the one warning of a file about keys that have no effect yet.
-// Elements of a list are named once.
+// sayIdle is the one warning of a file about keys that have no effect yet. Elements of a list are named once.
 func (l *loader) sayIdle(file string, at position, idle []string) {
 	if len(idle) == 0 {
 		return

@@ -20,8 +20,8 @@ var rootFiles = map[string]fileKind{
 	"inputs.toml":   {read: (*loader).inputsFile, mayBeEmpty: true},
 	"secrets.toml":  {read: (*loader).secretsFile, mayBeEmpty: true},
 
-	// What a runner is, and what the customer runs first, does not depend on
-	// these files here. Every real app has them, so they are checked in silence.
+	// What a runner is, and what the customer runs first, does not depend on these files here. Every real app has them, so they
+	// are checked in silence.
 	"runner.toml": {read: silent(runnerKeys), mayBeEmpty: true},
 	"stack.toml":  {read: silent(stackKeys), mayBeEmpty: true},
 
@@ -45,8 +45,7 @@ var rootFiles = map[string]fileKind{
 
 var contextKeys = schema{"name": must(textShape), "component": must(textShape)}
 
-// sections are the directories that count at the root. Other directories hold
-// payload.
+// sections are the directories that count at the root. Other directories hold payload.
 var sections = map[string]fileKind{
 	"components":   {read: (*loader).component},
 	"actions":      {read: (*loader).action},
@@ -128,8 +127,7 @@ func (l *loader) inputFile(file string, root *table) {
 // maxDeclared bounds the inputs, the groups and the secrets of an app.
 const maxDeclared = 5000
 
-// crowded tells when there are too many of something. What comes after that is
-// left out.
+// crowded tells when there are too many of something. What comes after that is left out.
 func (l *loader) crowded(file string, t *table, what string, all []named) bool {
 	if len(all) < maxDeclared {
 		return false

@@ -18,8 +18,7 @@ var scpRepo = regexp.MustCompile(`^[A-Za-z0-9_]+@[A-Za-z0-9.-]+:[A-Za-z0-9_./~-]
 // branchName leaves out what git does not allow in a ref, and a leading dash.
 var branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@#=,-]*$`)
 
-// source reads [public_repo] or [connected_repo]. It tells what is wrong and
-// gives nil if the table has neither.
+// source reads [public_repo] or [connected_repo]. It tells what is wrong and gives nil if the table has neither.
 func (l *loader) source(file string, t *table) *Source {
 	public, connected := t.object("public_repo"), t.object("connected_repo")
 	repo := public
@@ -45,8 +44,7 @@ func (l *loader) source(file string, t *table) *Source {
 	return s
 }
 
-// repoProblem says what is wrong with a repository address, without repeating
-// one that may contain a password.
+// repoProblem says what is wrong with a repository address, without repeating one that may contain a password.
 func repoProblem(repo string) (problem, hint string) {
 	const forms = `write "owner/name", an https:// URL, or "." for the app's own repository`
 	if repo == "." || shortRepo.MatchString(repo) {

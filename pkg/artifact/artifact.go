@@ -39,8 +39,8 @@ const (
 	FormSealed Form = "sealed+json"
 )
 
-// Annotation keys that the product uses. An artifact carries only what it was
-// made from: never a commit, a clock, a machine or a person.
+// Annotation keys that the product uses. An artifact carries only what it was made from: never a commit, a clock, a machine or a
+// person.
 const (
 	// AnnotationTree is the git tree hash of the source directory.
 	AnnotationTree = "dev.nuon.tree"
@@ -50,8 +50,7 @@ const (
 	AnnotationFormat = "dev.nuon.format"
 )
 
-// createdAt is the fixed value of the created annotation, so that no registry or
-// client is tempted to fill in its own.
+// createdAt is the fixed value of the created annotation, so that no registry or client is tempted to fill in its own.
 const createdAt = "1970-01-01T00:00:00Z"
 
 // ErrDamaged is wrapped when bytes are not what their digest or form says.
@@ -69,8 +68,7 @@ type Artifact struct {
 	Layer []byte
 }
 
-// Pack makes an artifact of a tree of files. Within one toolchain the same
-// arguments give the same digest.
+// Pack makes an artifact of a tree of files. Within one toolchain the same arguments give the same digest.
 func Pack(media Media, files []File, annotations map[string]string, limits Limits) (Artifact, error) {
 	layer, err := Tarball(files, limits)
 	if err != nil {
@@ -110,8 +108,8 @@ func (a Artifact) Extract(dir string, limits Limits) error {
 	return WriteTree(files, dir, limits)
 }
 
-// Manifest gives the bytes of the OCI 1.1 image manifest. Field order is that of
-// the specification's types, map keys are sorted, so the bytes are fixed.
+// Manifest gives the bytes of the OCI 1.1 image manifest. Field order is that of the specification's types, map keys are sorted,
+// so the bytes are fixed.
 func (a Artifact) Manifest() ([]byte, error) {
 	annotations := maps.Clone(a.Annotations)
 	if annotations == nil {
@@ -145,8 +143,7 @@ func (a Artifact) layerDescriptor() ocispec.Descriptor {
 	}
 }
 
-// parseManifest reads a manifest that Manifest may have made, and gives the
-// artifact without its layer, and where the layer is.
+// parseManifest reads a manifest that Manifest may have made, and gives the artifact without its layer, and where the layer is.
 func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 	var manifest ocispec.Manifest
 	if err := json.Unmarshal(content, &manifest); err != nil {
@@ -173,8 +170,7 @@ func Digest(content []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// CheckDigest says whether text has the form that Digest gives. No other
-// algorithm is taken: one content has one name.
+// CheckDigest says whether text has the form that Digest gives. No other algorithm is taken: one content has one name.
 func CheckDigest(text string) error {
 	digits, found := strings.CutPrefix(text, "sha256:")
 	if !found || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Extract unpacks a layer that Tarball (or anyone) made below dir, which must be
-// missing or empty: what is already there could lead a write elsewhere. The whole
-// layer is checked before the first byte is written, and a failure removes dir
-// with everything that was written into it.
+// Extract unpacks a layer that Tarball (or anyone) made below dir, which must be missing or empty: what is already there could
+// lead a write elsewhere. The whole layer is checked before the first byte is written, and a failure removes dir with everything
+// that was written into it.
 func Extract(layer []byte, dir string, limits Limits) error {
 	files, err := Untar(layer, limits)
 	if err != nil {
@@ -21,8 +20,7 @@ func Extract(layer []byte, dir string, limits Limits) error {
 	return WriteTree(files, dir, limits)
 }
 
-// WriteTree writes files below dir under the rules of Extract. Files get mode
-// 0644 or 0755 whatever the umask, directories 0755.
+// WriteTree writes files below dir under the rules of Extract. Files get mode 0644 or 0755 whatever the umask, directories 0755.
 func WriteTree(files []File, dir string, limits Limits) (err error) {
 	if err := CheckTree(files, limits); err != nil {
 		return fmt.Errorf("write tree: %w", err)

@@ -8,8 +8,7 @@ import (
 // ErrTooLarge is wrapped when a tree, a layer or a manifest is above its limit.
 var ErrTooLarge = errors.New("too large")
 
-// Limits bound what a tree may hold, in both directions. Zero fields take the
-// default that is named beside each.
+// Limits bound what a tree may hold, in both directions. Zero fields take the default that is named beside each.
 type Limits struct {
 	// Files is the most files and links of a tree; 20,000.
 	Files int

@@ -14,8 +14,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// Reason is why a registry did not do what it was asked, as a caller may want to
-// tell them apart.
+// Reason is why a registry did not do what it was asked, as a caller may want to tell them apart.
 type Reason string
 
 // The reasons of an Error.
@@ -91,8 +90,8 @@ func (r *Repository) explain(verb, digest string, err error) error {
 	case errors.As(err, &answer):
 		explained.Status = answer.StatusCode
 	case strings.Contains(err.Error(), "mismatch"):
-		// The client itself compares digests and sizes that headers name, and has no
-		// type for the error; TestPullChecksEveryByte notices when its words change.
+		// The client itself compares digests and sizes that headers name, and has no type for the error; TestPullChecksEveryByte
+		// notices when its words change.
 		explained.Err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	explained.Reason = reasonOf(explained.Err, explained.Status)

@@ -28,8 +28,7 @@ type Reference struct {
 	PlainHTTP bool
 }
 
-// ParseReference reads "host/path" as the NUON_REGISTRY variable and the control
-// API write it. It takes no scheme, tag or digest.
+// ParseReference reads "host/path" as the NUON_REGISTRY variable and the control API write it. It takes no scheme, tag or digest.
 func ParseReference(text string, plainHTTP bool) (Reference, error) {
 	host, repository, found := strings.Cut(text, "/")
 	if !found || host == "" || repository == "" || strings.Contains(text, "://") || strings.Contains(text, "@") {
@@ -54,14 +53,13 @@ type Credential struct {
 	token    seal.Secret
 }
 
-// Basic is a user name and a password. It also serves registries that trade it
-// for a token of their own.
+// Basic is a user name and a password. It also serves registries that trade it for a token of their own.
 func Basic(username, password string) Credential {
 	return Credential{username: username, password: seal.NewSecret([]byte(password))}
 }
 
-// Bearer is a token that is sent as it is with every request, such as a
-// runner's attempt token. It never follows a redirect to another host.
+// Bearer is a token that is sent as it is with every request, such as a runner's attempt token. It never follows a redirect to
+// another host.
 func Bearer(token string) Credential {
 	return Credential{token: seal.NewSecret([]byte(token))}
 }
@@ -72,8 +70,7 @@ const defaultMaxBytes = 256 << 20
 // maxManifestBytes bounds a manifest; those of nuon have under 2 KiB.
 const maxManifestBytes = 1 << 20
 
-// Repository is one repository of a registry, for use by any number of
-// goroutines.
+// Repository is one repository of a registry, for use by any number of goroutines.
 type Repository struct {
 	// MaxBytes is the largest layer that is pushed or pulled; zero means 256 MiB.
 	MaxBytes int64
@@ -115,8 +112,8 @@ func client(host string, credential Credential) remote.Client {
 	return speaking
 }
 
-// bearerClient sends a fixed token at once, without waiting for a challenge. The
-// client below it drops the header when a redirect leaves the first host.
+// bearerClient sends a fixed token at once, without waiting for a challenge. The client below it drops the header when a redirect
+// leaves the first host.
 type bearerClient struct {
 	speaking *auth.Client
 	token    seal.Secret
@@ -138,8 +135,8 @@ func (r *Repository) limit() int64 {
 	return defaultMaxBytes
 }
 
-// Push stores the artifact and gives its digest. What the registry already has
-// is not sent again, so pushing twice costs one question. Errors are *Error.
+// Push stores the artifact and gives its digest. What the registry already has is not sent again, so pushing twice costs one
+// question. Errors are *Error.
 func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error) {
 	manifest, err := artifact.Manifest()
 	if err != nil {
@@ -190,10 +187,8 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 	return there, nil
 }
 
-// Pull fetches the artifact of that digest. What comes back has been checked
-// against it, manifest and layer; bytes that differ give an error that wraps
-// ErrDamaged. It asks one GET for the manifest and one for the layer. Errors are
-// *Error.
+// Pull fetches the artifact of that digest. What comes back has been checked against it, manifest and layer; bytes that differ
+// give an error that wraps ErrDamaged. It asks one GET for the manifest and one for the layer. Errors are *Error.
 func (r *Repository) Pull(ctx context.Context, digest string) (Artifact, error) {
 	if err := CheckDigest(digest); err != nil {
 		return Artifact{}, fmt.Errorf("pull from %s: %w", r.reference, err)

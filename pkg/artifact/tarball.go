@@ -11,18 +11,15 @@ import (
 	"time"
 )
 
-// packLevel is the one compression level, part of the reproducible form. Which
-// bytes it gives also depends on the compressor, so TestDigestIsFixed pins a
-// digest: if a new toolchain compresses otherwise, that is noticed.
+// packLevel is the one compression level, part of the reproducible form. Which bytes it gives also depends on the compressor, so
+// TestDigestIsFixed pins a digest: if a new toolchain compresses otherwise, that is noticed.
 const packLevel = 6
 
-// tarOverhead is how much larger than its files a tar may be: a header and
-// padding an entry, long names, and the end.
+// tarOverhead is how much larger than its files a tar may be: a header and padding an entry, long names, and the end.
 const tarOverhead = 4096
 
-// Tarball packs files into one gzip-compressed tar whose bytes depend on nothing
-// but the files: entries sorted by path, time zero, owner 0:0 without names,
-// modes 0644, 0755, and 0777 for links, a gzip header without name or time.
+// Tarball packs files into one gzip-compressed tar whose bytes depend on nothing but the files: entries sorted by path, time
+// zero, owner 0:0 without names, modes 0644, 0755, and 0777 for links, a gzip header without name or time.
 func Tarball(files []File, limits Limits) ([]byte, error) {
 	if err := CheckTree(files, limits); err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
@@ -64,10 +61,8 @@ func header(file File) *tar.Header {
 	return made
 }
 
-// Untar reads a gzip-compressed tar back into files, sorted by path. It takes
-// archives of others too, and trusts none: only files, links and directories,
-// only inside the tree, only within the limits. Errors wrap ErrUnsafe,
-// ErrTooLarge or ErrDamaged.
+// Untar reads a gzip-compressed tar back into files, sorted by path. It takes archives of others too, and trusts none: only
+// files, links and directories, only inside the tree, only within the limits. Errors wrap ErrUnsafe, ErrTooLarge or ErrDamaged.
 func Untar(layer []byte, limits Limits) ([]File, error) {
 	limits = limits.orDefault()
 	compressed, err := gzip.NewReader(bytes.NewReader(layer))
@@ -140,8 +135,8 @@ func damaged(err error) error {
 	return fmt.Errorf("unpack: %w: %w", ErrDamaged, err)
 }
 
-// cappedReader ends with ErrTooLarge, not with a quiet end of file, when more
-// comes than any allowed tree could need: a small layer may unpack to terabytes.
+// cappedReader ends with ErrTooLarge, not with a quiet end of file, when more comes than any allowed tree could need: a small
+// layer may unpack to terabytes.
 type cappedReader struct {
 	from io.Reader
 	left int64

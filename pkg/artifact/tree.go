@@ -13,35 +13,32 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnsafe is wrapped when a tree holds what must not be packed or unpacked: a
-// path or link that leaves it, a device, two entries that fight over one name.
+// ErrUnsafe is wrapped when a tree holds what must not be packed or unpacked: a path or link that leaves it, a device, two
+// entries that fight over one name.
 var ErrUnsafe = errors.New("unsafe tree")
 
-// File is one file or symbolic link of a tree. Directories are implied by the
-// paths; empty ones are not kept, as in git.
+// File is one file or symbolic link of a tree. Directories are implied by the paths; empty ones are not kept, as in git.
 type File struct {
 	// Path is relative to the root of the tree, with slashes: "modules/net/main.tf".
 	Path string
 	// Executable gives mode 0755 instead of 0644; no other bit is kept.
 	Executable bool
-	// Link, when not empty, makes this a symbolic link to that relative target,
-	// which must stay inside the tree. Content is then empty.
+	// Link, when not empty, makes this a symbolic link to that relative target, which must stay inside the tree. Content is then
+	// empty.
 	Link string
 	// Content is the whole file.
 	Content []byte
 }
 
-// ReadOptions say what of a directory is read. The zero value reads all of it,
-// within the default limits.
+// ReadOptions say what of a directory is read. The zero value reads all of it, within the default limits.
 type ReadOptions struct {
 	Limits Limits
-	// Skip, when set, is asked for every file and directory; true leaves it out,
-	// a directory with all that is in it.
+	// Skip, when set, is asked for every file and directory; true leaves it out, a directory with all that is in it.
 	Skip func(path string, entry fs.DirEntry) bool
 }
 
-// ReadDir reads the tree below a directory of the machine. A symbolic link is
-// read as a link and never followed, also when the tree changes meanwhile.
+// ReadDir reads the tree below a directory of the machine. A symbolic link is read as a link and never followed, also when the
+// tree changes meanwhile.
 func ReadDir(dir string, options ReadOptions) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -51,8 +48,8 @@ func ReadDir(dir string, options ReadOptions) ([]File, error) {
 	return ReadFS(root.FS(), options)
 }
 
-// ReadFS reads a whole file system as a tree, in the order of its paths. The
-// result is checked like that of CheckTree. Links need an fs.ReadLinkFS.
+// ReadFS reads a whole file system as a tree, in the order of its paths. The result is checked like that of CheckTree. Links need
+// an fs.ReadLinkFS.
 func ReadFS(fsys fs.FS, options ReadOptions) ([]File, error) {
 	var files []File
 	count := tally{limits: options.Limits.orDefault()}
@@ -124,9 +121,8 @@ func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally) (File, 
 	return File{Path: name, Executable: info.Mode()&0o100 != 0, Content: content}, nil
 }
 
-// CheckTree says whether files, in any order, can be packed: paths are relative,
-// clean and distinct, none lies below another entry, links stay inside, and the
-// limits hold. The error wraps ErrUnsafe or ErrTooLarge.
+// CheckTree says whether files, in any order, can be packed: paths are relative, clean and distinct, none lies below another
+// entry, links stay inside, and the limits hold. The error wraps ErrUnsafe or ErrTooLarge.
 func CheckTree(files []File, limits Limits) error {
 	count := tally{limits: limits.orDefault()}
 	taken := make(map[string]bool, len(files))
@@ -171,9 +167,8 @@ func checkPath(name string) error {
 	return nil
 }
 
-// checkLink accepts only a target whose ".." stand at its front and do not lead
-// out. One after another name ("a/../..") could climb from wherever a, itself a
-// link, leads; without those, following links by induction never leaves the tree.
+// checkLink accepts only a target whose ".." stand at its front and do not lead out. One after another name ("a/../..") could
+// climb from wherever a, itself a link, leads; without those, following links by induction never leaves the tree.
 func checkLink(name, target string, limits Limits) error {
 	if len(target) > limits.PathBytes {
 		return fmt.Errorf("%w: the target of link %s has %d bytes", ErrTooLarge, name, len(target))
@@ -188,8 +183,7 @@ func checkLink(name, target string, limits Limits) error {
 	return nil
 }
 
-// plainName refuses what another system would read as a separator, a drive or an
-// end of the name.
+// plainName refuses what another system would read as a separator, a drive or an end of the name.
 func plainName(name string) bool {
 	return utf8.ValidString(name) && !strings.ContainsAny(name, "\\\x00")
 }

@@ -29,8 +29,7 @@ func sample() []File {
 	}
 }
 
-// writeInOrder writes the sample by hand, in a given order, under a umask, with
-// given times: everything that must not matter.
+// writeInOrder writes the sample by hand, in a given order, under a umask, with given times: everything that must not matter.
 func writeInOrder(t *testing.T, dir string, files []File, umask int, when time.Time) {
 	t.Helper()
 	old := syscall.Umask(umask)
@@ -103,9 +102,8 @@ func TestSameTreeSameDigest(t *testing.T) {
 	}
 }
 
-// TestDigestIsFixed notices when a toolchain or a library changes the bytes of
-// an artifact: everything would be built again. If that is meant, say so in the
-// release notes and pin the new digest.
+// TestDigestIsFixed notices when a toolchain or a library changes the bytes of an artifact: everything would be built again. If
+// that is meant, say so in the release notes and pin the new digest.
 func TestDigestIsFixed(t *testing.T) {
 	packed, err := Pack(MediaSource, sample(), map[string]string{AnnotationTree: "abc"}, Limits{})
 	if err != nil {

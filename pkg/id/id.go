@@ -1,5 +1,5 @@
-// Package id makes the identifiers of records: a short word that says what it names, and 26 characters that sort by the time
-// they were made (`bld_01kahw…`). It never reads them; to every other package an id is an opaque string.
+// Package id makes the identifiers of records: a short word that says what it names, and 26 characters that sort by the time they
+// were made (`bld_01kahw…`). It never reads them; to every other package an id is an opaque string.
 package id
 
 import (

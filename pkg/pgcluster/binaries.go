@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// BinariesVariable is the environment variable that names the directory with
-// postgres and initdb; when it is set nothing else is looked at.
+// BinariesVariable is the environment variable that names the directory with postgres and initdb; when it is set nothing else is
+// looked at.
 const BinariesVariable = "NUON_POSTGRES_BIN"
 
 // OldestMajor is the oldest PostgreSQL major version that nuon works with.
 const OldestMajor = 14
 
-// ErrNoBinaries is wrapped when there are no usable PostgreSQL binaries. The text
-// of the error names the package to install.
+// ErrNoBinaries is wrapped when there are no usable PostgreSQL binaries. The text of the error names the package to install.
 var ErrNoBinaries = errors.New("no usable PostgreSQL binaries")
 
 // Binaries are one installation of PostgreSQL.
@@ -34,8 +33,7 @@ type Binaries struct {
 	Version string
 	// Major is its first number.
 	Major int
-	// Source says how it was found, for people: "NUON_POSTGRES_BIN", "PATH",
-	// "this machine" or "fetched".
+	// Source says how it was found, for people: "NUON_POSTGRES_BIN", "PATH", "this machine" or "fetched".
 	Source string
 }
 
@@ -43,11 +41,9 @@ type Binaries struct {
 type Search struct {
 	// Getenv reads the environment; nil means os.Getenv.
 	Getenv func(string) string
-	// Patterns are the directories to look into, as globs; nil means the usual
-	// places of Linux distributions and macOS.
+	// Patterns are the directories to look into, as globs; nil means the usual places of Linux distributions and macOS.
 	Patterns []string
-	// Major, when not zero, is the only major version that will do: that of a
-	// cluster which is there already.
+	// Major, when not zero, is the only major version that will do: that of a cluster which is there already.
 	Major int
 	// Fetch fetches binaries when none are found; nil means do not.
 	Fetch *Fetch
@@ -67,9 +63,8 @@ var usualPlaces = []string{
 	"/run/current-system/sw/bin", "/nix/var/nix/profiles/*/bin", // NixOS
 }
 
-// Find gives the first usable installation: NUON_POSTGRES_BIN, PATH, the usual
-// places with the newest version first, what was fetched earlier, and at last what
-// Fetch brings. The error wraps ErrNoBinaries.
+// Find gives the first usable installation: NUON_POSTGRES_BIN, PATH, the usual places with the newest version first, what was
+// fetched earlier, and at last what Fetch brings. The error wraps ErrNoBinaries.
 func Find(ctx context.Context, search Search) (Binaries, error) {
 	getenv := search.Getenv
 	if getenv == nil {

@@ -36,23 +36,20 @@ const (
 
 // Options say what Start needs.
 type Options struct {
-	// Dir is the cluster's directory, made when missing. It belongs to the server's
-	// user afterwards; nothing else should be kept in it.
+	// Dir is the cluster's directory, made when missing. It belongs to the server's user afterwards; nothing else should be kept
+	// in it.
 	Dir string
-	// Binaries are those of Find; the zero value has Start call Find with Search,
-	// for the version that the cluster was made with.
+	// Binaries are those of Find; the zero value has Start call Find with Search, for the version that the cluster was made with.
 	Binaries Binaries
 	// Search is used when Binaries is zero.
 	Search Search
-	// Settings are further server settings, such as "fsync": "off" for a cluster that
-	// a test throws away.
+	// Settings are further server settings, such as "fsync": "off" for a cluster that a test throws away.
 	Settings map[string]string
 	// Log gets the server's own log; nil drops it.
 	Log io.Writer
 }
 
-// Cluster is a running PostgreSQL server. Its methods may be called at once from
-// any goroutine.
+// Cluster is a running PostgreSQL server. Its methods may be called at once from any goroutine.
 type Cluster struct {
 	dir, data, socketDir string
 	binaries             Binaries
@@ -68,10 +65,9 @@ type Cluster struct {
 	stop sync.Once
 }
 
-// Start brings up the cluster of a directory, made new when it is not there, and
-// returns when it takes connections. When another process supervises the directory
-// the error wraps ErrInUse; when there are no binaries, ErrNoBinaries. ctx bounds
-// the start only; the cluster runs until Stop.
+// Start brings up the cluster of a directory, made new when it is not there, and returns when it takes connections. When another
+// process supervises the directory the error wraps ErrInUse; when there are no binaries, ErrNoBinaries. ctx bounds the start
+// only; the cluster runs until Stop.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	cluster, err := prepare(options)
 	if err != nil {
@@ -110,8 +106,8 @@ func prepare(options Options) (*Cluster, error) {
 	return cluster, nil
 }
 
-// takeLock makes us the only supervisor. Without it the next step would end the live
-// server of another one. The kernel drops the lock when we end, however we end.
+// takeLock makes us the only supervisor. Without it the next step would end the live server of another one. The kernel drops the
+// lock when we end, however we end.
 func (c *Cluster) takeLock() error {
 	lock, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -193,8 +189,8 @@ func (c *Cluster) majorOfData() (int, error) {
 	return major, nil
 }
 
-// initialise makes the data directory beside its place and renames it when it is
-// whole: an initdb that was cut short leaves nothing that looks like a cluster.
+// initialise makes the data directory beside its place and renames it when it is whole: an initdb that was cut short leaves
+// nothing that looks like a cluster.
 func (c *Cluster) initialise(ctx context.Context) error {
 	if major, err := c.majorOfData(); err != nil || major != 0 {
 		return err
@@ -261,8 +257,8 @@ func (c *Cluster) startOnce(ctx context.Context) error {
 	}
 }
 
-// arguments gives the server its directory, its socket and its settings. Those of
-// the caller come before the last two, which keep others out.
+// arguments gives the server its directory, its socket and its settings. Those of the caller come before the last two, which keep
+// others out.
 func (c *Cluster) arguments() []string {
 	arguments := []string{"-D", c.data, "-k", c.socketDir}
 	settings := []string{"max_connections=100", "shared_buffers=64MB", "log_min_messages=log", "log_checkpoints=off", "logging_collector=off"}
@@ -275,8 +271,8 @@ func (c *Cluster) arguments() []string {
 	return arguments
 }
 
-// watch starts the postmaster, waits until it leaves, and says why. It keeps its
-// thread for that long: the kernel ties the signal for orphans to the thread.
+// watch starts the postmaster, waits until it leaves, and says why. It keeps its thread for that long: the kernel ties the signal
+// for orphans to the thread.
 func (c *Cluster) watch(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -292,14 +288,14 @@ func (c *Cluster) watch(started chan<- error) {
 	}
 }
 
-// leavingChildren tells from the server's last words whether processes of a killed
-// postmaster still hold its shared memory: they are about to leave.
+// leavingChildren tells from the server's last words whether processes of a killed postmaster still hold its shared memory: they
+// are about to leave.
 func (c *Cluster) leavingChildren() bool {
 	return strings.Contains(c.output.String(), "pre-existing shared memory block")
 }
 
-// DSN gives a connection string for a database of the cluster; an empty name means
-// "postgres", which is always there. It holds no secret.
+// DSN gives a connection string for a database of the cluster; an empty name means "postgres", which is always there. It holds no
+// secret.
 func (c *Cluster) DSN(database string) string {
 	if database == "" {
 		database = "postgres"
@@ -321,8 +317,8 @@ func (c *Cluster) Binaries() Binaries { return c.binaries }
 // PID gives the process id of the postmaster.
 func (c *Cluster) PID() int { return c.cmd.Process.Pid }
 
-// Done is closed when the postmaster has left, asked or not. Call Stop then too,
-// to free the directory; after that Start brings it up again.
+// Done is closed when the postmaster has left, asked or not. Call Stop then too, to free the directory; after that Start brings
+// it up again.
 func (c *Cluster) Done() <-chan struct{} { return c.done }
 
 // Err says why the postmaster left; nil while it runs.
@@ -335,8 +331,7 @@ func (c *Cluster) Err() error {
 	}
 }
 
-// Stop ends the server, at first by ending its connections, then by force, and
-// frees the directory. It may be called again.
+// Stop ends the server, at first by ending its connections, then by force, and frees the directory. It may be called again.
 func (c *Cluster) Stop() error {
 	var err error
 	c.stop.Do(func() {

@@ -18,8 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// superviseVariable turns the test binary into a supervisor of its own: a process
-// that can be killed, or run as another user.
+// superviseVariable turns the test binary into a supervisor of its own: a process that can be killed, or run as another user.
 const superviseVariable = "NUON_TEST_SUPERVISE"
 
 func TestMain(m *testing.M) {
@@ -174,8 +173,8 @@ func TestPostmasterKilled(t *testing.T) {
 	mustKeep(t, start(t, dir))
 }
 
-// TestNeverTwoOnTheSameData holds a child of a killed postmaster still: while it
-// lives it could write, so no new postmaster may start on the data.
+// TestNeverTwoOnTheSameData holds a child of a killed postmaster still: while it lives it could write, so no new postmaster may
+// start on the data.
 func TestNeverTwoOnTheSameData(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)
@@ -217,8 +216,7 @@ func TestStalePidFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(whole), "\n")
-	// A live process of the very user that runs the server is the hard case: to
-	// PostgreSQL it looks like a running postmaster.
+	// A live process of the very user that runs the server is the hard case: to PostgreSQL it looks like a running postmaster.
 	alive := exec.Command("sleep", "60")
 	alive.SysProcAttr = &syscall.SysProcAttr{Credential: cluster.owner.credential()}
 	if err := alive.Start(); err != nil {
@@ -260,8 +258,7 @@ func TestStalePidFiles(t *testing.T) {
 	}
 }
 
-// TestStray starts a postmaster that no supervisor watches, as is left on systems
-// that do not tell a child of its parent's death.
+// TestStray starts a postmaster that no supervisor watches, as is left on systems that do not tell a child of its parent's death.
 func TestStray(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)
@@ -283,7 +280,7 @@ func TestStray(t *testing.T) {
 	again := start(t, dir)
 	mustKeep(t, again)
 	select {
-	case <-left:
+	case <-left: //nolint:errcheck // how it left does not matter
 	case <-time.After(20 * time.Second):
 		t.Error("the stray still runs")
 	}

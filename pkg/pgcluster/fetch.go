@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// fetchBase is the directory of Maven Central with the builds of the project
-	// zonkyio/embedded-postgres-binaries, small relocatable PostgreSQL servers.
+	// fetchBase is the directory of Maven Central with the builds of the project zonkyio/embedded-postgres-binaries, small
+	// relocatable PostgreSQL servers.
 	fetchBase = "https://repo1.maven.org/maven2/io/zonky/test/postgres"
 	// fetchVersion is the build that is fetched; its first number is the major.
 	fetchVersion = "17.6.0"
@@ -30,14 +30,13 @@ const (
 	fetchPatience = 10 * time.Minute
 )
 
-// Fetch gets PostgreSQL binaries over the network into a cache, once. The zero
-// value fetches from Maven Central into the user's cache directory.
+// Fetch gets PostgreSQL binaries over the network into a cache, once. The zero value fetches from Maven Central into the user's
+// cache directory.
 type Fetch struct {
 	// Base replaces the directory of the server; for a mirror, and for tests.
 	Base string
-	// Cache is the directory to keep them in; empty means nuon/postgres below the
-	// user's cache directory, or /var/cache/nuon/postgres for root, whose own cache
-	// the server's user cannot reach.
+	// Cache is the directory to keep them in; empty means nuon/postgres below the user's cache directory, or
+	// /var/cache/nuon/postgres for root, whose own cache the server's user cannot reach.
 	Cache string
 	// Client makes the requests; nil means http.DefaultClient.
 	Client *http.Client
@@ -47,8 +46,7 @@ type Fetch struct {
 	platform string // replaces the machine's own, in tests
 }
 
-// get gives the cached binaries, fetching them when they are not there. A major
-// other than zero must be the one that is offered.
+// get gives the cached binaries, fetching them when they are not there. A major other than zero must be the one that is offered.
 func (f Fetch) get(ctx context.Context, major int) (Binaries, error) {
 	if major != 0 && major != fetchMajor {
 		return Binaries{}, fmt.Errorf("only PostgreSQL %d can be fetched", fetchMajor)
@@ -102,8 +100,8 @@ func (f Fetch) cacheDir() (string, error) {
 	return filepath.Join(cache, "nuon", "postgres"), nil
 }
 
-// install downloads, checks, unpacks and tries the binaries beside their place, and
-// renames them when they work. Two that do so at once end with one of the two.
+// install downloads, checks, unpacks and tries the binaries beside their place, and renames them when they work. Two that do so
+// at once end with one of the two.
 func (f Fetch) install(ctx context.Context, platform, cache, final string) (err error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
@@ -147,8 +145,7 @@ func (f Fetch) address(platform string) string {
 	return base + "/" + name + "/" + fetchVersion + "/" + name + "-" + fetchVersion + ".jar"
 }
 
-// download writes the file at address to file, when it has the digest that is
-// published beside it.
+// download writes the file at address to file, when it has the digest that is published beside it.
 func (f Fetch) download(ctx context.Context, address, file string) error {
 	published, err := f.publishedDigest(ctx, address+".sha256")
 	if err != nil {

@@ -13,8 +13,7 @@ func InstallHint() string {
 	return installHint(string(release), 0)
 }
 
-// installHint reads os-release(5), whose ID and ID_LIKE name the distribution and
-// its kin. A major of zero asks for any version.
+// installHint reads os-release(5), whose ID and ID_LIKE name the distribution and its kin. A major of zero asks for any version.
 func installHint(release string, major int) string {
 	command := packageCommand(runtime.GOOS, release, major)
 	if command == "" {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// owner is the user that runs the server. Only root has to name one: PostgreSQL
-// refuses to run as root, and initdb refuses a user without a passwd entry too.
+// owner is the user that runs the server. Only root has to name one: PostgreSQL refuses to run as root, and initdb refuses a user
+// without a passwd entry too.
 type owner struct {
 	name     string
 	uid, gid int
@@ -72,10 +72,8 @@ func (o owner) passes(info fs.FileInfo) bool {
 	}
 }
 
-// CheckPlace says whether a cluster could live in dir: every directory above it
-// that exists must let the server's user pass. Only for root is that ever a
-// question, because the server then runs as another user; a root's home is closed
-// to it.
+// CheckPlace says whether a cluster could live in dir: every directory above it that exists must let the server's user pass. Only
+// for root is that ever a question, because the server then runs as another user; a root's home is closed to it.
 func CheckPlace(dir string) error {
 	server, err := serverOwner()
 	if err != nil {
@@ -106,8 +104,7 @@ func (o owner) checkPlace(dir string) error {
 	}
 }
 
-// reachableByServer says whether the server's user could run a file: what another
-// user installed into root's home is no use.
+// reachableByServer says whether the server's user could run a file: what another user installed into root's home is no use.
 func reachableByServer(file string) error {
 	server, err := serverOwner()
 	if err != nil {

@@ -37,9 +37,8 @@ func (c *Cluster) readPidFile() pidFile {
 	return read
 }
 
-// clearStray makes way for a new postmaster. One that still runs on this very
-// directory outlived its supervisor, for we hold the lock: it is stopped. A pid
-// file that names some other process is disarmed.
+// clearStray makes way for a new postmaster. One that still runs on this very directory outlived its supervisor, for we hold the
+// lock: it is stopped. A pid file that names some other process is disarmed.
 func (c *Cluster) clearStray(ctx context.Context) error {
 	read := c.readPidFile()
 	if read.lines == nil {
@@ -75,13 +74,12 @@ func (c *Cluster) stopStray(ctx context.Context, pid int) error {
 	return fmt.Errorf("PostgreSQL process %d still holds %s and does not end; end it by hand: kill -9 %d", pid, c.data, pid)
 }
 
-// disarmPidFile deals with a pid file that names a process which is not our
-// postmaster. When that process is alive and of our own user, as happens when pids
-// start over after a reboot, PostgreSQL would take it for a running postmaster and
-// refuse. Putting the pid of its parent, ours, in its place makes PostgreSQL see
-// the file as stale and yet go on to check the shared memory that the file names:
-// children of a killed postmaster that still live are noticed. So the file is
-// changed, never removed, unless it is garbage that PostgreSQL cannot read either.
+// disarmPidFile deals with a pid file that names a process which is not our postmaster. When that process is alive and of our own
+// user, as happens when pids start over after a reboot, PostgreSQL would take it for a running postmaster and refuse. Putting the
+// pid of its parent, ours, in its place makes PostgreSQL see the file as stale and yet go on to check the shared memory that the
+// file names:
+// children of a killed postmaster that still live are noticed. So the file is changed, never removed, unless it is garbage that
+// PostgreSQL cannot read either.
 func (c *Cluster) disarmPidFile(read pidFile) error {
 	if read.lines == nil {
 		return nil
@@ -114,8 +112,7 @@ func (c *Cluster) replacePidFile(content string) error {
 	return nil
 }
 
-// until asks done every few milliseconds, for at most limit; there is no signal to
-// wait for when a process is not our child.
+// until asks done every few milliseconds, for at most limit; there is no signal to wait for when a process is not our child.
 func until(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()

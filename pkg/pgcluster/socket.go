@@ -11,16 +11,15 @@ import (
 	"syscall"
 )
 
-// maxSocketPath is the longest path of a unix socket, without the zero byte at its
-// end, that every system takes: 103 bytes on macOS, 107 on Linux.
+// maxSocketPath is the longest path of a unix socket, without the zero byte at its end, that every system takes: 103 bytes on
+// macOS, 107 on Linux.
 const maxSocketPath = 103
 
 const socketName = ".s.PGSQL.5432"
 
 // prepareSocketDir makes the directory of the socket, 0700 and the server's own:
-// that is all that keeps others out, for the server trusts whoever reaches it. It
-// lies in the cluster's directory, or, where that path is too long for a socket,
-// below the temporary directory, by a name that depends on the cluster's alone.
+// that is all that keeps others out, for the server trusts whoever reaches it. It lies in the cluster's directory, or, where that
+// path is too long for a socket, below the temporary directory, by a name that depends on the cluster's alone.
 func (c *Cluster) prepareSocketDir() error {
 	c.socketDir = filepath.Join(c.dir, "run")
 	if len(filepath.Join(c.socketDir, socketName+".lock")) > maxSocketPath {
@@ -41,9 +40,8 @@ func shortTempDir() string {
 	return "/tmp"
 }
 
-// makeOwned makes a directory with mode 0700 for the owner. One that is there must
-// be a directory of the owner's or ours: below a shared temporary directory another
-// user may have been first.
+// makeOwned makes a directory with mode 0700 for the owner. One that is there must be a directory of the owner's or ours: below a
+// shared temporary directory another user may have been first.
 func makeOwned(dir string, server owner) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -62,9 +60,8 @@ func makeOwned(dir string, server owner) error {
 	return server.take(dir)
 }
 
-// clearSocket removes what a killed postmaster left. We hold the lock and have
-// stopped any stray, so whatever process the socket's lock file names, it is not
-// listening here.
+// clearSocket removes what a killed postmaster left. We hold the lock and have stopped any stray, so whatever process the
+// socket's lock file names, it is not listening here.
 func (c *Cluster) clearSocket() error {
 	for _, name := range []string{socketName, socketName + ".lock"} {
 		if err := os.Remove(filepath.Join(c.socketDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

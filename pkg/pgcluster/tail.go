@@ -16,8 +16,7 @@ type tail struct {
 	last []byte
 }
 
-// Write keeps and passes on; an output that cannot be written is dropped, because
-// an error here would end the child.
+// Write keeps and passes on; an output that cannot be written is dropped, because an error here would end the child.
 func (t *tail) Write(said []byte) (int, error) {
 	t.mu.Lock()
 	t.last = append(t.last, said...)

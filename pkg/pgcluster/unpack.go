@@ -22,9 +22,8 @@ const (
 	maxTreeEntries = 20_000
 )
 
-// unpackJar unpacks the one .txz of a jar below dir, which it makes. The digest
-// says only that the bytes are the published ones, so they are confined all the
-// same: files, directories and links that stay below dir, within bounds.
+// unpackJar unpacks the one .txz of a jar below dir, which it makes. The digest says only that the bytes are the published ones,
+// so they are confined all the same: files, directories and links that stay below dir, within bounds.
 func unpackJar(jar, dir string) error {
 	archive, err := zip.OpenReader(jar)
 	if err != nil {
@@ -91,8 +90,8 @@ func unpackTar(plain io.Reader, root *os.Root) error {
 	}
 }
 
-// unpackEntry writes through an os.Root, which refuses every path that leaves it,
-// also by way of a link that an earlier entry made.
+// unpackEntry writes through an os.Root, which refuses every path that leaves it, also by way of a link that an earlier entry
+// made.
 func unpackEntry(content io.Reader, header *tar.Header, root *os.Root) error {
 	name := filepath.FromSlash(path.Clean(header.Name))
 	if name == "." {

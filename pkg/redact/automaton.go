@@ -1,16 +1,15 @@
 package redact
 
-// automaton finds all forms at once in one pass over the text (Aho and Corasick,
-// 1975): a tree of the forms' bytes, in which each node knows the node of its
-// longest proper suffix that is in the tree as well.
+// automaton finds all forms at once in one pass over the text (Aho and Corasick, 1975): a tree of the forms' bytes, in which each
+// node knows the node of its longest proper suffix that is in the tree as well.
 type automaton struct {
 	nodes []node
 	// begins tells which bytes begin a form: most text is skipped by it alone.
 	begins [256]bool
 }
 
-// node is one prefix of a form. Nearly all nodes have one child, so that one is
-// kept in place; a dense table would be 1 KiB for each byte of a secret.
+// node is one prefix of a form. Nearly all nodes have one child, so that one is kept in place; a dense table would be 1 KiB for
+// each byte of a secret.
 type node struct {
 	child  int32
 	suffix int32
@@ -70,8 +69,7 @@ func (a *automaton) adopt(at int32, b byte, child int32) {
 	n.more[b] = child
 }
 
-// link sets suffix and match of every node, breadth first, because a node's
-// suffix is shorter than itself.
+// link sets suffix and match of every node, breadth first, because a node's suffix is shorter than itself.
 func (a *automaton) link() {
 	queue := []int32{root}
 	for len(queue) > 0 {
@@ -99,8 +97,7 @@ func (a *automaton) eachChild(at int32, visit func(byte, int32)) {
 	}
 }
 
-// step gives the state after one more byte: the longest end of the text so far
-// that begins a form.
+// step gives the state after one more byte: the longest end of the text so far that begins a form.
 func (a *automaton) step(state int32, b byte) int32 {
 	for {
 		if next := a.child(state, b); next != root {

@@ -18,11 +18,9 @@ func formsOf(value []byte) []string {
 	return append(forms, jsonForms(value)...)
 }
 
-// base64Forms gives what of the value's base64 is sure to appear when it is
-// encoded alone or within something longer. Base64 writes three bytes as four
-// characters, so the value can begin at three places of such a group; a
-// character that it shares with an unknown neighbour is left out: that leaves at
-// most four bits of its first and of its last byte.
+// base64Forms gives what of the value's base64 is sure to appear when it is encoded alone or within something longer. Base64
+// writes three bytes as four characters, so the value can begin at three places of such a group; a character that it shares with
+// an unknown neighbour is left out: that leaves at most four bits of its first and of its last byte.
 func base64Forms(alphabet *base64.Encoding, value []byte) []string {
 	forms := []string{alphabet.EncodeToString(value), alphabet.WithPadding(base64.NoPadding).EncodeToString(value)}
 	for before := range 3 {
@@ -38,9 +36,8 @@ func base64Forms(alphabet *base64.Encoding, value []byte) []string {
 	return forms
 }
 
-// jsonForms gives the value as it stands between the quotes of a JSON string,
-// with and without the escapes that are only for HTML, and the same once more
-// for JSON within JSON.
+// jsonForms gives the value as it stands between the quotes of a JSON string, with and without the escapes that are only for
+// HTML, and the same once more for JSON within JSON.
 func jsonForms(value []byte) []string {
 	var forms []string
 	for _, html := range []bool{true, false} {

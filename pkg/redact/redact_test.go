@@ -74,8 +74,7 @@ func TestLinesOfASecret(t *testing.T) {
 	}
 }
 
-// What a set hides is: every byte within an occurrence of a form. The reference
-// finds occurrences by comparing at every place.
+// What a set hides is: every byte within an occurrence of a form. The reference finds occurrences by comparing at every place.
 func TestWriterHidesExactlyTheOccurrences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Few letters, so that secrets overlap, nest and begin within each other.

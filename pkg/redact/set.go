@@ -11,26 +11,24 @@ import (
 // Mark stands where a secret was.
 const Mark = seal.Redacted
 
-// MinLength is the least length in bytes of a secret that is looked for. A
-// shorter one would match all over ordinary text and hide it; nothing so short
-// keeps a secret.
+// MinLength is the least length in bytes of a secret that is looked for. A shorter one would match all over ordinary text and
+// hide it; nothing so short keeps a secret.
 const MinLength = 4
 
-// minLine is the least length in bytes of one line of a secret of several lines
-// (a PEM key, say) that is looked for on its own, because tools indent them.
+// minLine is the least length in bytes of one line of a secret of several lines (a PEM key, say) that is looked for on its own,
+// because tools indent them.
 const minLine = 16
 
-// Set holds the secrets that are known. The zero Set is empty and ready. It is
-// for any number of goroutines, and may grow while Writers use it.
+// Set holds the secrets that are known. The zero Set is empty and ready. It is for any number of goroutines, and may grow while
+// Writers use it.
 type Set struct {
 	mutex   sync.Mutex // guards known and the change of current
 	known   map[string]struct{}
 	current atomic.Pointer[automaton]
 }
 
-// Add makes secret known, as it is, in base64 (both alphabets, with and without
-// padding, wherever it lies in what was encoded), escaped as in a URL, and escaped
-// as in JSON (once and twice). Of a secret with several lines, lines of 16 bytes and more count
+// Add makes secret known, as it is, in base64 (both alphabets, with and without padding, wherever it lies in what was encoded),
+// escaped as in a URL, and escaped as in JSON (once and twice). Of a secret with several lines, lines of 16 bytes and more count
 // by themselves too. It reports whether the secret is looked for from now on:
 // false for one shorter than MinLength.
 func (s *Set) Add(secret []byte) bool {
@@ -70,8 +68,8 @@ func (s *Set) learn(value []byte) {
 	}
 }
 
-// String gives text without what is secret: every byte that lies in any form of
-// any secret is gone, and each run of such bytes is one Mark.
+// String gives text without what is secret: every byte that lies in any form of any secret is gone, and each run of such bytes is
+// one Mark.
 func (s *Set) String(text string) string {
 	if s.current.Load() == nil {
 		return text

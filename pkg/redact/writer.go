@@ -9,10 +9,9 @@ import (
 // errClosed is what Write says after Close.
 var errClosed = errors.New("redact: write after close")
 
-// Writer passes text on without what is secret. It holds back only the end of
-// the text that may be the beginning of a secret, so ordinary lines pass at
-// once. Close passes on what is held. It is for any number of goroutines, but
-// each of two interleaved texts hides the secrets of the other from it.
+// Writer passes text on without what is secret. It holds back only the end of the text that may be the beginning of a secret, so
+// ordinary lines pass at once. Close passes on what is held. It is for any number of goroutines, but each of two interleaved
+// texts hides the secrets of the other from it.
 type Writer struct {
 	set *Set
 	out io.Writer
@@ -20,8 +19,7 @@ type Writer struct {
 	mutex   sync.Mutex
 	machine *automaton
 	state   int32
-	// held is what may yet turn out to be secret; hidden says of each byte
-	// whether it already has.
+	// held is what may yet turn out to be secret; hidden says of each byte whether it already has.
 	held   []byte
 	hidden []bool
 	// marked: the last thing passed on was a Mark, and the run may go on.
@@ -30,8 +28,7 @@ type Writer struct {
 	failed error
 }
 
-// Writer gives a Writer to out. Secrets that are added later count from the
-// bytes that are still held on.
+// Writer gives a Writer to out. Secrets that are added later count from the bytes that are still held on.
 func (s *Set) Writer(out io.Writer) *Writer { return &Writer{set: s, out: out} }
 
 // Write takes all of text or gives the error of the writer below.
@@ -53,8 +50,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Flush passes on what is held, as if the text ended here. A secret that goes on
-// in the next Write is then not found.
+// Flush passes on what is held, as if the text ended here. A secret that goes on in the next Write is then not found.
 func (w *Writer) Flush() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -23,8 +23,8 @@ const (
 	below                   // the value at path below .nuon; not recorded yet
 )
 
-// Longer paths are cut: reading a value far down counts as reading what holds it.
-// Without a bound, a megabyte of text could write gigabytes of paths.
+// Longer paths are cut: reading a value far down counts as reading what holds it. Without a bound, a megabyte of text could write
+// gigabytes of paths.
 const (
 	maxPathKeys  = 32
 	maxPathBytes = 1024
@@ -58,8 +58,7 @@ func (o origin) follow(keys ...string) origin {
 	return o
 }
 
-// variable is a declared $name. One that is never read is still evaluated, so
-// it counts as a read in the end.
+// variable is a declared $name. One that is never read is still evaluated, so it counts as a read in the end.
 type variable struct {
 	name string
 	from origin
@@ -86,9 +85,8 @@ func (s *scope) inner(dot origin) *scope {
 	return &scope{dot: dot, vars: slices.Clip(s.vars)}
 }
 
-// analysis walks a parsed template once and finds out which paths it can read,
-// over all branches. The rule that makes it complete: a value whose origin is
-// not `other` is recorded at the moment when something looks at it.
+// analysis walks a parsed template once and finds out which paths it can read, over all branches. The rule that makes it
+// complete: a value whose origin is not `other` is recorded at the moment when something looks at it.
 type analysis struct {
 	name, text string
 	lines      []int // offset at which each line starts
@@ -150,8 +148,8 @@ func (a *analysis) consume(node parse.Node, o origin) {
 	}
 }
 
-// test notes that only the truth of a value is looked at. `.nuon` is always
-// there, and `.nuon.install` always has an id: neither is read for that.
+// test notes that only the truth of a value is looked at. `.nuon` is always there, and `.nuon.install` always has an id: neither
+// is read for that.
 func (a *analysis) test(node parse.Node, o origin) {
 	switch {
 	case o.kind == root, o.kind == below && len(o.path) == 0:
@@ -262,8 +260,7 @@ func (a *analysis) pipe(pipe *parse.PipeNode, s *scope) origin {
 	return value
 }
 
-// command evaluates one command of a pipeline. piped holds the value of the
-// command before it, if there is one.
+// command evaluates one command of a pipeline. piped holds the value of the command before it, if there is one.
 func (a *analysis) command(cmd *parse.CommandNode, piped []origin, s *scope) origin {
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
 		return a.call(name, cmd.Args[1:], piped, s)
@@ -340,8 +337,8 @@ func (a *analysis) call(name *parse.IdentifierNode, args []parse.Node, piped []o
 	return origin{}
 }
 
-// callIndex follows literal keys, so that `index .nuon.components "a-b" "outputs"`
-// reads what the chain would read. It ends at the first other key.
+// callIndex follows literal keys, so that `index .nuon.components "a-b" "outputs"` reads what the chain would read. It ends at
+// the first other key.
 func (a *analysis) callIndex(name parse.Node, args []parse.Node, values []origin) origin {
 	at := values[0]
 	for i := 1; i < len(values); i++ {
@@ -358,9 +355,8 @@ func (a *analysis) callIndex(name parse.Node, args []parse.Node, values []origin
 	return at
 }
 
-// structural follows literal keys through the levels of .nuon that only sort
-// values (components, then the component), because nothing is meant to read all
-// of those. It stops where the values begin.
+// structural follows literal keys through the levels of .nuon that only sort values (components, then the component), because
+// nothing is meant to read all of those. It stops where the values begin.
 func structural(o origin, keys []parse.Node) origin {
 	for _, node := range keys {
 		key, ok := node.(*parse.StringNode)
@@ -388,8 +384,8 @@ func sorts(path Path) bool {
 	return false
 }
 
-// position gives the line and the column of a node in the template's text. A
-// chain's own position is behind its first key; people look for its start.
+// position gives the line and the column of a node in the template's text. A chain's own position is behind its first key; people
+// look for its start.
 func (a *analysis) position(node parse.Node) (line, column int) {
 	at := min(int(node.Position()), len(a.text))
 	if field, ok := node.(*parse.FieldNode); ok {
@@ -408,9 +404,8 @@ func (a *analysis) line(at int) (line, offset int) {
 	return line, at - a.lines[line-1]
 }
 
-// location is how text/template's errors name the place of a node. Its own
-// ErrorContext looks through the whole text each time, which makes a template of
-// one long line quadratic.
+// location is how text/template's errors name the place of a node. Its own ErrorContext looks through the whole text each time,
+// which makes a template of one long line quadratic.
 func (a *analysis) location(node parse.Node) string {
 	line, offset := a.line(min(int(node.Position()), len(a.text)))
 	return fmt.Sprintf("%s:%d:%d", parseName, line, offset)

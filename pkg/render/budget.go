@@ -5,15 +5,13 @@ import (
 	"fmt"
 )
 
-// Limits of one template and one rendering. They are far above what real
-// configs need (the largest known is half a megabyte) and low enough that a
-// hostile one ends in well under a second.
+// Limits of one template and one rendering. They are far above what real configs need (the largest known is half a megabyte) and
+// low enough that a hostile one ends in well under a second.
 const (
-	// MaxText is the largest template text, in bytes. It is the limit of a
-	// referenced file of an app config.
+	// MaxText is the largest template text, in bytes. It is the limit of a referenced file of an app config.
 	MaxText = 4 << 20
-	// MaxOutput is the largest result of a template, in bytes. It does not
-	// hold for a text without `.nuon`, which is returned untouched.
+	// MaxOutput is the largest result of a template, in bytes. It does not hold for a text without `.nuon`, which is returned
+	// untouched.
 	MaxOutput = 1 << 20
 
 	maxActions = 20_000   // {{ }} pairs in one text
@@ -29,9 +27,8 @@ var (
 	errTooMuchOutput = fmt.Errorf("its output is larger than %d bytes", MaxOutput)
 )
 
-// budget counts the work of one rendering. text/template cannot be interrupted
-// from outside, so every function and every round of a range pays here and the
-// first one that cannot pay ends the rendering.
+// budget counts the work of one rendering. text/template cannot be interrupted from outside, so every function and every round of
+// a range pays here and the first one that cannot pay ends the rendering.
 type budget struct{ left int }
 
 func (b *budget) spend(units int) error {
@@ -43,8 +40,8 @@ func (b *budget) spend(units int) error {
 	return nil
 }
 
-// walk pays for everything inside a value, which a function is about to read.
-// A value made of the same part twice is paid for twice, as it would be written.
+// walk pays for everything inside a value, which a function is about to read. A value made of the same part twice is paid for
+// twice, as it would be written.
 func (b *budget) walk(v any, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep

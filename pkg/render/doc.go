@@ -1,9 +1,8 @@
-// Package render owns the template language of app configs: which templates
-// are allowed, what they read, and what they give for a set of values.
+// Package render owns the template language of app configs: which templates are allowed, what they read, and what they give for a
+// set of values.
 //
-// A template is Go's text/template over one root, `.nuon`. It is a small and
-// pure language on purpose, because the same text is checked in the control
-// plane and rendered next to a customer's secrets:
+// A template is Go's text/template over one root, `.nuon`. It is a small and pure language on purpose, because the same text is
+// checked in the control plane and rendered next to a customer's secrets:
 //
 //   - Only the functions of an allow-list exist. None of them reads the
 //     environment, the clock, the network, files or randomness.
@@ -18,12 +17,10 @@
 //     them.
 //
 // [Template.Refs] lists what a template can read. [Template.Execute] gives the
-// template those values and no others, so the list cannot be incomplete: what
-// is not in it does not exist for the template.
+// template those values and no others, so the list cannot be incomplete: what is not in it does not exist for the template.
 //
-// Values may be secret, so no error of this package contains one. Errors name
-// the template, the position and the path.
+// Values may be secret, so no error of this package contains one. Errors name the template, the position and the path.
 //
-// The package never fetches a value, decides who may see one, or touches a disk.
-// pkg/appconfig calls it to check templates; the runner calls it to render them.
+// The package never fetches a value, decides who may see one, or touches a disk. pkg/appconfig calls it to check templates; the
+// runner calls it to render them.
 package render

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Error is why a template was refused or could not be rendered. It holds no
-// value, only words about the template, so it can be shown and logged.
+// Error is why a template was refused or could not be rendered. It holds no value, only words about the template, so it can be
+// shown and logged.
 type Error struct {
 	Name    string // as given to Parse
 	Line    int    // in the template's text, from 1; 0 if not known
@@ -65,8 +65,8 @@ func parseError(name string, err error) *Error {
 // runLocation finds where text/template says that it was.
 var runLocation = regexp.MustCompile(`^template: ` + parseName + `:(\d+):(\d+): `)
 
-// runError turns what text/template says about an execution into an Error. Its
-// own words can quote values, so only words of ours are passed on.
+// runError turns what text/template says about an execution into an Error. Its own words can quote values, so only words of ours
+// are passed on.
 func (t *Template) runError(err error) *Error {
 	failed := &Error{Name: t.name, Message: "it cannot be evaluated with these values"}
 	words := err.Error()

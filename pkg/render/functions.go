@@ -8,21 +8,18 @@ import (
 	"text/template"
 )
 
-// function is one allowed function. The order of arguments is Sprig's, because
-// existing configs are written for it.
+// function is one allowed function. The order of arguments is Sprig's, because existing configs are written for it.
 type function struct {
 	min, max int // how many arguments; max < 0 means any number
 	run      func(args []any) (any, error)
-	// shallow functions look only at the top of their arguments. All others pay
-	// for the whole size of what they are given before they run.
+	// shallow functions look only at the top of their arguments. All others pay for the whole size of what they are given before
+	// they run.
 	shallow bool
-	// number says that the result is always a number, so that a range over it
-	// can be refused when the template is parsed.
+	// number says that the result is always a number, so that a range over it can be refused when the template is parsed.
 	number bool
 }
 
-// functionError is what a function of ours says. It never contains a value, so
-// it can be shown to anyone.
+// functionError is what a function of ours says. It never contains a value, so it can be shown to anyone.
 type functionError struct {
 	name string
 	err  error
@@ -31,8 +28,8 @@ type functionError struct {
 func (e *functionError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *functionError) Unwrap() error { return e.err }
 
-// functions is the allow-list. `and` and `or` are not in it: they are built
-// into text/template, which stops at the first argument that decides.
+// functions is the allow-list. `and` and `or` are not in it: they are built into text/template, which stops at the first argument
+// that decides.
 var functions = map[string]function{
 	"default":   {min: 2, max: 2, run: fnDefault, shallow: true},
 	"coalesce":  {min: 1, max: -1, run: fnCoalesce, shallow: true},
@@ -95,8 +92,8 @@ var functions = map[string]function{
 	"max": {min: 1, max: -1, run: fnMax, number: true},
 }
 
-// Names that Parse puts into the tree itself. A template cannot call them: they
-// are not among the names that its text is parsed with.
+// Names that Parse puts into the tree itself. A template cannot call them: they are not among the names that its text is parsed
+// with.
 const (
 	printHook = "_print" // writes a value as section 3 of the package comment says
 	roundHook = "_round" // pays for one round of a range

@@ -28,8 +28,7 @@ func kindOf(v any) string {
 	return "something else"
 }
 
-// isEmpty is Sprig's meaning of empty: null, false, 0, "", and a list or an
-// object without elements.
+// isEmpty is Sprig's meaning of empty: null, false, 0, "", and a list or an object without elements.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -174,8 +173,8 @@ func fnDig(args []any) (any, error) {
 	return at, nil
 }
 
-// fnIndex is stricter than text/template's: a key that is missing is an error,
-// as it is in a chain of fields. dig gives a default instead.
+// fnIndex is stricter than text/template's: a key that is missing is an error, as it is in a chain of fields. dig gives a default
+// instead.
 func fnIndex(args []any) (any, error) {
 	at := args[0]
 	for _, arg := range args[1:] {

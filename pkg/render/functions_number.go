@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// whole makes a whole number of a value: numbers lose their fraction, strings
-// are read as decimal, because inputs are always strings.
+// whole makes a whole number of a value: numbers lose their fraction, strings are read as decimal, because inputs are always
+// strings.
 func whole(v any) (int64, error) {
 	switch v := v.(type) {
 	case int64:
@@ -34,8 +34,7 @@ func whole(v any) (int64, error) {
 
 func fnInt(args []any) (any, error) { return whole(args[0]) }
 
-// fold computes with exact numbers and refuses a result that does not fit,
-// rather than wrap around.
+// fold computes with exact numbers and refuses a result that does not fit, rather than wrap around.
 func fold(args []any, step func(acc, n *big.Int) error) (any, error) {
 	var acc *big.Int
 	for _, arg := range args {

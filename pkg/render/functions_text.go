@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// display is how a value is written into the output: strings as they are,
-// everything else as JSON, null as nothing.
+// display is how a value is written into the output: strings as they are, everything else as JSON, null as nothing.
 func display(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -55,8 +54,7 @@ func asTexts(v any) ([]string, error) {
 	return texts, nil
 }
 
-// text checks that all arguments are strings (numbers and bools are written
-// out, as Sprig does) and gives them to f.
+// text checks that all arguments are strings (numbers and bools are written out, as Sprig does) and gives them to f.
 func text(args []any, f func(s []string) (any, error)) (any, error) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
@@ -87,8 +85,7 @@ func fnJoin(args []any) (any, error) {
 	return strings.Join(texts, separator), nil
 }
 
-// maxParts bounds what split makes: one value per byte would cost many times
-// the size of the text.
+// maxParts bounds what split makes: one value per byte would cost many times the size of the text.
 const maxParts = 10_000
 
 func splitText(s []string) ([]string, error) {
@@ -99,8 +96,7 @@ func splitText(s []string) ([]string, error) {
 	return parts, nil
 }
 
-// fnSplit gives an object with keys _0, _1, ... as Sprig's does; splitList gives
-// a list.
+// fnSplit gives an object with keys _0, _1, ... as Sprig's does; splitList gives a list.
 func fnSplit(args []any) (any, error) {
 	return text(args, func(s []string) (any, error) {
 		parts, err := splitText(s)
@@ -151,8 +147,7 @@ func fnHasSuffix(args []any) (any, error) {
 	return text(args, func(s []string) (any, error) { return strings.HasSuffix(s[1], s[0]), nil })
 }
 
-// fnContains looks for a substring, or for an element if the second argument is
-// a list.
+// fnContains looks for a substring, or for an element if the second argument is a list.
 func fnContains(args []any) (any, error) {
 	if _, ok := args[1].([]any); ok {
 		return fnHas(args)
@@ -214,9 +209,8 @@ func fnNindent(args []any) (any, error) {
 
 func fnToString(args []any) (any, error) { return display(args[0]) }
 
-// fnPrintf allows the verbs that show a value, each for one argument in turn,
-// with a width and precision of up to three digits. That leaves out addresses
-// (%p), Go types (%T) and the formats that write megabytes from a few bytes.
+// fnPrintf allows the verbs that show a value, each for one argument in turn, with a width and precision of up to three digits.
+// That leaves out addresses (%p), Go types (%T) and the formats that write megabytes from a few bytes.
 func fnPrintf(args []any) (any, error) {
 	format, ok := args[0].(string)
 	if !ok {
@@ -275,8 +269,7 @@ func printfVerbs(format string) ([]byte, error) {
 	return verbs, nil
 }
 
-// printfValue fits a value to its verb. Go would write %!d(string=...) into the
-// output, which is never what was meant.
+// printfValue fits a value to its verb. Go would write %!d(string=...) into the output, which is never what was meant.
 func printfValue(verb byte, v any) (any, error) {
 	switch verb {
 	case 's', 'v', 'q':

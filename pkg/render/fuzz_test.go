@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// FuzzParse holds three promises for any text: no panic, errors are *Error,
-// and rendering ends soon.
+// FuzzParse holds three promises for any text: no panic, errors are *Error, and rendering ends soon.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "{{.nuon.install.id}}", "{{range $k, $v := .nuon.components.network.outputs.tags}}{{$k}}{{$v}}{{end}}",

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Path is a chain of keys below `.nuon`, for example
-// components, network, outputs, cidr. The empty path is `.nuon` itself.
+// Path is a chain of keys below `.nuon`, for example components, network, outputs, cidr. The empty path is `.nuon` itself.
 type Path []string
 
 // String gives the keys joined by dots: "components.network.outputs.cidr".
@@ -17,8 +16,8 @@ func (p Path) HasPrefix(q ...string) bool {
 	return len(p) >= len(q) && slices.Equal(p[:len(q)], q)
 }
 
-// aliases are the second spellings that app configs use, with the spelling that
-// values are stored under (format section 3.2). The first match wins.
+// aliases are the second spellings that app configs use, with the spelling that values are stored under (format section 3.2). The
+// first match wins.
 var aliases = []struct{ from, to Path }{
 	{Path{"install", "sandbox"}, Path{"sandbox"}},
 	{Path{"install", "inputs"}, Path{"inputs", "inputs"}},

@@ -75,8 +75,8 @@ func knownPaths(tree Tree) []Path {
 	return known
 }
 
-// randomTemplate writes a template of the constructs that the analysis treats
-// differently, over few enough keys that they often hit a value.
+// randomTemplate writes a template of the constructs that the analysis treats differently, over few enough keys that they often
+// hit a value.
 func randomTemplate(t *rapid.T, known []Path, depth int) string {
 	var expression func(depth int) string
 	chain := func() string {
@@ -133,9 +133,8 @@ func randomTemplate(t *rapid.T, known []Path, depth int) string {
 	return inner() + inner()
 }
 
-// What the analysis does not list does not exist for a template. So a template
-// that gives something else with its refs than with the whole tree shows a gap
-// in the analysis.
+// What the analysis does not list does not exist for a template. So a template that gives something else with its refs than with
+// the whole tree shows a gap in the analysis.
 func TestRefsAreComplete(t *testing.T) {
 	rendered, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseName is the name that every template has inside text/template. Errors
-// carry the caller's name instead, which may hold any characters.
+// parseName is the name that every template has inside text/template. Errors carry the caller's name instead, which may hold any
+// characters.
 const parseName = "t"
 
 // Template is a checked template. It is safe for use by several goroutines.
@@ -29,8 +29,8 @@ type site struct {
 	label        string // the path for people, never a value
 }
 
-// Parse checks and compiles text. name is used in errors (file:line:col or a key
-// path). The error is an *Error. A text without `.nuon` is never refused.
+// Parse checks and compiles text. name is used in errors (file:line:col or a key path). The error is an *Error. A text without
+// `.nuon` is never refused.
 func Parse(name, text string) (*Template, error) {
 	t := &Template{name: name, text: text}
 	if !strings.Contains(text, ".nuon") {
@@ -81,15 +81,13 @@ func bounds(name, text string) *Error {
 	return nil
 }
 
-// Refs are the chains of keys below .nuon that the template reads, sorted and
-// unique, in their canonical spelling ([Canonical]). A ref stands for everything
-// below it: a value that is handed to a function, tested or looped over whole is
-// one ref. `index` with literal keys counts as a chain; `dig` counts as the
-// object that it looks into.
+// Refs are the chains of keys below .nuon that the template reads, sorted and unique, in their canonical spelling ([Canonical]).
+// A ref stands for everything below it: a value that is handed to a function, tested or looped over whole is one ref. `index`
+// with literal keys counts as a chain; `dig` counts as the object that it looks into.
 func (t *Template) Refs() []Path { return t.refs }
 
-// Execute renders the template. It sees the values at Refs and no others. The
-// error is an *Error that names the template and the path, never a value.
+// Execute renders the template. It sees the values at Refs and no others. The error is an *Error that names the template and the
+// path, never a value.
 func (t *Template) Execute(root Tree) (out string, err error) {
 	if t.tree == nil {
 		return t.text, nil
@@ -104,8 +102,8 @@ func (t *Template) Execute(root Tree) (out string, err error) {
 		return "", &Error{Name: t.name, Message: "it cannot be compiled"}
 	}
 	defer func() {
-		// text/template passes Go's own run-time errors on as panics. None is known
-		// to be reachable; if one is, it must not end the program that renders.
+		// text/template passes Go's own run-time errors on as panics. None is known to be reachable; if one is, it must not end
+		// the program that renders.
 		if recover() != nil {
 			out, err = "", &Error{Name: t.name, Message: "it cannot be evaluated with these values"}
 		}
@@ -117,8 +115,8 @@ func (t *Template) Execute(root Tree) (out string, err error) {
 	return string(written.data), nil
 }
 
-// instrument adds the hooks: what is printed goes through printHook, what is
-// looped over through rangeHook, and every round begins with roundHook.
+// instrument adds the hooks: what is printed goes through printHook, what is looped over through rangeHook, and every round
+// begins with roundHook.
 func instrument(root *parse.ListNode) error {
 	hooks := map[string]*parse.ActionNode{}
 	for _, name := range []string{printHook, roundHook, rangeHook} {

@@ -18,12 +18,11 @@ import (
 // ErrWrongKey is wrapped by Open when the value was sealed to another key.
 var ErrWrongKey = errors.New("sealed to another key")
 
-// ErrBroken is wrapped by Open when the key is the right one but the ciphertext
-// is cut short, altered, or no age file at all.
+// ErrBroken is wrapped by Open when the key is the right one but the ciphertext is cut short, altered, or no age file at all.
 var ErrBroken = errors.New("sealed value is damaged")
 
-// Identity is the private half of a key. Like a Secret it shows nothing but
-// Redacted; only CreateIdentity writes it down. The zero Identity opens nothing.
+// Identity is the private half of a key. Like a Secret it shows nothing but Redacted; only CreateIdentity writes it down. The
+// zero Identity opens nothing.
 type Identity struct {
 	// A function for the reason given at Secret.
 	key func() *age.X25519Identity
@@ -38,9 +37,8 @@ func NewIdentity() (Identity, error) {
 	return identityOf(key), nil
 }
 
-// ParseIdentity reads the text form of an identity file: one line that starts
-// with "AGE-SECRET-KEY-1"; empty lines and lines that start with # are skipped.
-// The error never repeats the text.
+// ParseIdentity reads the text form of an identity file: one line that starts with "AGE-SECRET-KEY-1"; empty lines and lines that
+// start with # are skipped. The error never repeats the text.
 func ParseIdentity(text string) (Identity, error) {
 	var found *age.X25519Identity
 	for number, line := range strings.Split(text, "\n") {
@@ -82,9 +80,8 @@ func (i Identity) Recipient() Recipient {
 // KeyID names the key, as Recipient.KeyID does; empty for the zero Identity.
 func (i Identity) KeyID() string { return i.Recipient().KeyID() }
 
-// Open decrypts a sealed value. When it was sealed to another key the error
-// wraps ErrWrongKey and names the key that is needed; when the bytes are
-// damaged it wraps ErrBroken.
+// Open decrypts a sealed value. When it was sealed to another key the error wraps ErrWrongKey and names the key that is needed;
+// when the bytes are damaged it wraps ErrBroken.
 func (i Identity) Open(sealed Sealed) (Secret, error) {
 	if i.key == nil {
 		return Secret{}, fmt.Errorf("open a value that needs key %s: no key was loaded: %w", sealed.KeyID, ErrWrongKey)
@@ -107,11 +104,9 @@ func (i Identity) Open(sealed Sealed) (Secret, error) {
 	return NewSecret(plain), nil
 }
 
-// Hash gives "hmac:" and 64 hexadecimal digits: HMAC-SHA256 of value under a key
-// that is derived from this identity and context. The same identity, context
-// and value give the same hash, so a change of a value can be seen without the
-// value; without the private half a guessed value cannot be checked against it.
-// The zero Identity gives the empty string, which equals no hash.
+// Hash gives "hmac:" and 64 hexadecimal digits: HMAC-SHA256 of value under a key that is derived from this identity and context.
+// The same identity, context and value give the same hash, so a change of a value can be seen without the value; without the
+// private half a guessed value cannot be checked against it. The zero Identity gives the empty string, which equals no hash.
 func (i Identity) Hash(context string, value []byte) string {
 	if i.key == nil {
 		return ""
@@ -121,9 +116,8 @@ func (i Identity) Hash(context string, value []byte) string {
 	return "hmac:" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Derive gives a 32-byte key for another purpose, by HKDF-SHA256 of the private
-// half with purpose as its info. Different purposes give keys that tell nothing
-// about each other. The zero Identity gives the zero Secret.
+// Derive gives a 32-byte key for another purpose, by HKDF-SHA256 of the private half with purpose as its info. Different purposes
+// give keys that tell nothing about each other. The zero Identity gives the zero Secret.
 func (i Identity) Derive(purpose string) Secret {
 	if i.key == nil {
 		return Secret{}

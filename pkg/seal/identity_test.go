@@ -128,8 +128,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestFixedForms pins what is stored: an id, a hash or a derived key that
-// changes with a version of nuon would orphan every sealed value.
+// TestFixedForms pins what is stored: an id, a hash or a derived key that changes with a version of nuon would orphan every
+// sealed value.
 func TestFixedForms(t *testing.T) {
 	identity, err := ParseIdentity("AGE-SECRET-KEY-1SD35KJWNGU69XPMNP597XDPXYMJ8G86TLVPVZPZVUKYN7UR279YS6QQTXG")
 	if err != nil {

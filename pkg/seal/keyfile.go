@@ -12,8 +12,8 @@ import (
 // keyFileLimit is far above any identity file; what is larger is not one.
 const keyFileLimit = 16 << 10
 
-// LoadIdentity reads an identity file. Others than its owner must not be able to
-// read it. A missing file gives an error that wraps fs.ErrNotExist.
+// LoadIdentity reads an identity file. Others than its owner must not be able to read it. A missing file gives an error that
+// wraps fs.ErrNotExist.
 func LoadIdentity(file string) (Identity, error) {
 	opened, err := os.Open(file)
 	if err != nil {
@@ -44,10 +44,9 @@ func LoadIdentity(file string) (Identity, error) {
 	return identity, nil
 }
 
-// CreateIdentity makes a new key and writes it to file with mode 0600. It never
-// replaces anything: when file exists the error wraps fs.ErrExist. The key is on
-// disk before it returns, and file is either whole or not there, even when the
-// machine stops in between; a lost install key loses what was sealed to it.
+// CreateIdentity makes a new key and writes it to file with mode 0600. It never replaces anything: when file exists the error
+// wraps fs.ErrExist. The key is on disk before it returns, and file is either whole or not there, even when the machine stops in
+// between; a lost install key loses what was sealed to it.
 func CreateIdentity(file string) (Identity, error) {
 	identity, err := NewIdentity()
 	if err != nil {
@@ -59,8 +58,7 @@ func CreateIdentity(file string) (Identity, error) {
 	return identity, nil
 }
 
-// LoadOrCreateIdentity reads file, or creates it when it is not there. Two
-// processes that do so at once end with the same key.
+// LoadOrCreateIdentity reads file, or creates it when it is not there. Two processes that do so at once end with the same key.
 func LoadOrCreateIdentity(file string) (Identity, error) {
 	identity, err := LoadIdentity(file)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -73,9 +71,8 @@ func LoadOrCreateIdentity(file string) (Identity, error) {
 	return identity, err
 }
 
-// writeIdentity writes beside the file and then links: a link, unlike a rename,
-// does not replace what is there, and unlike O_EXCL on the file itself it never
-// leaves a half-written key under the final name.
+// writeIdentity writes beside the file and then links: a link, unlike a rename, does not replace what is there, and unlike O_EXCL
+// on the file itself it never leaves a half-written key under the final name.
 func writeIdentity(file string, identity Identity) error {
 	dir := filepath.Dir(file)
 	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // mode 0600, O_EXCL

@@ -11,8 +11,8 @@ import (
 	"filippo.io/age"
 )
 
-// Recipient is the public half of a key. It may be shown and stored anywhere.
-// The zero Recipient seals nothing and gives an error.
+// Recipient is the public half of a key. It may be shown and stored anywhere. The zero Recipient seals nothing and gives an
+// error.
 type Recipient struct {
 	key *age.X25519Recipient
 }
@@ -40,8 +40,8 @@ func (r Recipient) String() string {
 	return r.key.String()
 }
 
-// KeyID names the key: "key-" and 16 hexadecimal digits of a digest of the
-// public half. The same key has the same id everywhere and for ever.
+// KeyID names the key: "key-" and 16 hexadecimal digits of a digest of the public half. The same key has the same id everywhere
+// and for ever.
 func (r Recipient) KeyID() string {
 	if r.key == nil {
 		return ""
@@ -67,8 +67,8 @@ func (r *Recipient) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Seal encrypts plain so that only the holder of the private half can open it.
-// Two seals of the same bytes differ; compare by Identity.Hash instead.
+// Seal encrypts plain so that only the holder of the private half can open it. Two seals of the same bytes differ; compare by
+// Identity.Hash instead.
 func (r Recipient) Seal(plain []byte) (Sealed, error) {
 	if r.key == nil {
 		return Sealed{}, errNoRecipient

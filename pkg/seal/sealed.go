@@ -2,9 +2,8 @@ package seal
 
 import "fmt"
 
-// Sealed is a value that only the holder of the key named KeyID can read. It may
-// be stored, sent and logged. Its JSON form is {"key_id": "key-…",
-// "ciphertext": "<base64>"}; the ciphertext is one binary age file.
+// Sealed is a value that only the holder of the key named KeyID can read. It may be stored, sent and logged. Its JSON form is
+// {"key_id": "key-…", "ciphertext": "<base64>"}; the ciphertext is one binary age file.
 type Sealed struct {
 	KeyID      string `json:"key_id"`
 	Ciphertext []byte `json:"ciphertext"`

@@ -10,13 +10,12 @@ import (
 // Redacted is what stands wherever a Secret would have been shown.
 const Redacted = "(sensitive)"
 
-// Secret is a value that may be used but not shown. Every usual way to turn a
-// value into text gives Redacted. The zero Secret is empty.
+// Secret is a value that may be used but not shown. Every usual way to turn a value into text gives Redacted. The zero Secret is
+// empty.
 //
-// The bytes are kept behind a function, not in a field, because fmt and other
-// printers that walk a struct by reflection do not call the methods of values
-// in unexported fields: they would print a field's bytes, but of a function
-// they can print no more than an address.
+// The bytes are kept behind a function, not in a field, because fmt and other printers that walk a struct by reflection do not
+// call the methods of values in unexported fields: they would print a field's bytes, but of a function they can print no more
+// than an address.
 type Secret struct {
 	reveal func() []byte
 }
@@ -27,8 +26,8 @@ func NewSecret(value []byte) Secret {
 	return Secret{reveal: func() []byte { return append([]byte{}, kept...) }}
 }
 
-// Reveal gives a copy of the secret bytes; nil for the zero Secret. It is the
-// one door: whoever calls it answers for where the bytes go.
+// Reveal gives a copy of the secret bytes; nil for the zero Secret. It is the one door: whoever calls it answers for where the
+// bytes go.
 func (s Secret) Reveal() []byte {
 	if s.reveal == nil {
 		return nil

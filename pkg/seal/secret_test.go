@@ -13,8 +13,7 @@ import (
 
 const planted = "correct-horse-battery"
 
-// hidden has its secrets in unexported fields, where printers use reflection
-// instead of methods.
+// hidden has its secrets in unexported fields, where printers use reflection instead of methods.
 type hidden struct {
 	name     string
 	secret   Secret

@@ -12,16 +12,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// The HCL parser recurses without a bound: half a megabyte of "!" overflows the
-// stack, which ends the process and cannot be recovered from. So every file is
-// first cut into tokens, which needs no recursion, and these are counted.
+// The HCL parser recurses without a bound: half a megabyte of "!" overflows the stack, which ends the process and cannot be
+// recovered from. So every file is first cut into tokens, which needs no recursion, and these are counted.
 const (
 	// maxNesting is how deep brackets may be nested.
 	maxNesting = 200
 	// maxPrefixes is how many "!" and "-" may follow each other.
 	maxPrefixes = 100
-	// maxOperators is how many operators, indexes and template parts a file may
-	// have: a chain of them becomes a tree that is as deep as the chain is long.
+	// maxOperators is how many operators, indexes and template parts a file may have: a chain of them becomes a tree that is as
+	// deep as the chain is long.
 	maxOperators = 50_000
 )
 

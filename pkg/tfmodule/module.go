@@ -24,8 +24,8 @@ type Position struct {
 // String gives "file:line".
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// RemoteSource is a module that is called from outside the tree: a registry
-// address, a git URL, an absolute path, or an expression.
+// RemoteSource is a module that is called from outside the tree: a registry address, a git URL, an absolute path, or an
+// expression.
 type RemoteSource struct {
 	// Module is the label of the module block that calls it.
 	Module string
@@ -37,8 +37,7 @@ type RemoteSource struct {
 
 // Provider is what one module of the closure requires.
 type Provider struct {
-	// Name is the module's own name for it, Source its address; empty when only
-	// a resource implies it.
+	// Name is the module's own name for it, Source its address; empty when only a resource implies it.
 	Name, Source string
 	// Constraints are version constraints as written.
 	Constraints []string
@@ -58,8 +57,8 @@ type Backend struct {
 type Module struct {
 	// Dir is the root module's directory, relative and clean; "." for the root.
 	Dir string
-	// Dirs are the directories that make up the module, sorted; whatever lies
-	// below one of them belongs to it, so none of them lies below another.
+	// Dirs are the directories that make up the module, sorted; whatever lies below one of them belongs to it, so none of them
+	// lies below another.
 	Dirs []string
 	// Remote are the calls that leave the tree, by position.
 	Remote []RemoteSource
@@ -78,10 +77,9 @@ func Closure(fsys fs.FS, dir string) (dirs []string, remote []RemoteSource, err 
 	return module.Dirs, module.Remote, nil
 }
 
-// Read reads the module in dir of fsys and every local module that it calls.
-// fsys is the whole tree (a repository); dir is relative to it. A file system
-// with symbolic links should be an fs.ReadLinkFS, as os.DirFS and os.Root.FS
-// are. Errors name the file and the line where there is one.
+// Read reads the module in dir of fsys and every local module that it calls. fsys is the whole tree (a repository); dir is
+// relative to it. A file system with symbolic links should be an fs.ReadLinkFS, as os.DirFS and os.Root.FS are. Errors name the
+// file and the line where there is one.
 func Read(fsys fs.FS, dir string) (*Module, error) {
 	dir = path.Clean(dir)
 	if !fs.ValidPath(dir) {
@@ -97,8 +95,8 @@ func Read(fsys fs.FS, dir string) (*Module, error) {
 	return reading.finish(), nil
 }
 
-// reader walks from module to module, each directory once, so calls that go in
-// a circle end; that Terraform then refuses them is its own business.
+// reader walks from module to module, each directory once, so calls that go in a circle end; that Terraform then refuses them is
+// its own business.
 type reader struct {
 	tree   tree
 	module *Module
@@ -157,15 +155,14 @@ func (r *reader) call(dir string, called RemoteSource) error {
 	return r.visit(target, fmt.Sprintf("%s: module %q: ", called.Position, called.Module))
 }
 
-// isLocal is Terraform's own rule: anything that does not start like this is an
-// address to fetch from, also "shared" and "/srv/shared".
+// isLocal is Terraform's own rule: anything that does not start like this is an address to fetch from, also "shared" and
+// "/srv/shared".
 func isLocal(source string) bool {
 	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") ||
 		strings.HasPrefix(source, `.\`) || strings.HasPrefix(source, `..\`)
 }
 
-// addLinked adds the directories that symbolic links of the closure lead to,
-// until no link leads out of it.
+// addLinked adds the directories that symbolic links of the closure lead to, until no link leads out of it.
 func (r *reader) addLinked() error {
 	walked := map[string]bool{}
 	for {

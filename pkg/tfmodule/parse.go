@@ -80,8 +80,8 @@ func configFiles(t tree, dir string) ([]string, error) {
 	return append(names, overrides...), nil
 }
 
-// parseFile adds what one file declares to module. The parser is somebody
-// else's and panics where it trusts its input, so a panic becomes an error.
+// parseFile adds what one file declares to module. The parser is somebody else's and panics where it trusts its input, so a panic
+// becomes an error.
 func parseFile(name string, content []byte, module *parsedDir) (err error) {
 	defer func() {
 		if caught := recover(); caught != nil {

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// maxFileBytes bounds one .tf file. Terraform has no bound; the largest that
-	// people write by hand are a tenth of it.
+	// maxFileBytes bounds one .tf file. Terraform has no bound; the largest that people write by hand are a tenth of it.
 	maxFileBytes = 1 << 20
 	// maxEntries bounds how much of the tree is walked for links.
 	maxEntries = 100_000
@@ -22,8 +21,8 @@ type tree struct {
 	fsys fs.FS
 }
 
-// checkDir says whether name is a directory that is reached without a link. A
-// link on the way would have to be packed too, and nobody expects that.
+// checkDir says whether name is a directory that is reached without a link. A link on the way would have to be packed too, and
+// nobody expects that.
 func (t tree) checkDir(name string) error {
 	if link, err := t.linkOnTheWay(name); err != nil {
 		return err
@@ -43,8 +42,8 @@ func (t tree) checkDir(name string) error {
 	return nil
 }
 
-// linkOnTheWay gives the first part of name that is a symbolic link, or nothing.
-// A part that is not there ends the search: there is nothing to follow.
+// linkOnTheWay gives the first part of name that is a symbolic link, or nothing. A part that is not there ends the search: there
+// is nothing to follow.
 func (t tree) linkOnTheWay(name string) (string, error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -63,8 +62,7 @@ func (t tree) linkOnTheWay(name string) (string, error) {
 	return "", nil
 }
 
-// target gives where a link leads inside the tree. Its path must not pass
-// through a second link: chains add nothing but ways out.
+// target gives where a link leads inside the tree. Its path must not pass through a second link: chains add nothing but ways out.
 func (t tree) target(link string) (string, error) {
 	written, err := fs.ReadLink(t.fsys, link)
 	if err != nil {
@@ -116,8 +114,8 @@ func (t tree) readFile(name string) ([]byte, error) {
 	return content, nil
 }
 
-// linkedDirs walks dir and gives the directories outside it that its links lead
-// to: the target itself, or the directory that holds a target file.
+// linkedDirs walks dir and gives the directories outside it that its links lead to: the target itself, or the directory that
+// holds a target file.
 func (t tree) linkedDirs(dir string) ([]string, error) {
 	var found []string
 	entries := 0

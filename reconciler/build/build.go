@@ -28,8 +28,8 @@ func New(s *store.Store, trees Trees, sources SourceStore) *Builder {
 }
 
 // Reconcile works out the input of every component of an app's current version, and builds what has no build. It changes nothing
-// when nothing moved. A component whose code cannot be built is left as it was, with the problem in words, and the others go on. An
-// error means that something outside the app (the registry, a mirror, the database) did not do its part: call it again later.
+// when nothing moved. A component whose code cannot be built is left as it was, with the problem in words, and the others go on.
+// An error means that something outside the app (the registry, a mirror, the database) did not do its part: call it again later.
 func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
 	app, err := b.read(ctx, org, appID)
 	if errors.Is(err, errNothing) {

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// The statuses of a build, as the table's constraint has them. queued → running → succeeded or failed; a build that is over stays so.
+// The statuses of a build, as the table's constraint has them. queued → running → succeeded or failed; a build that is over stays
+// so.
 const (
 	statusQueued    = "queued"
 	statusRunning   = "running"
@@ -137,8 +138,8 @@ var (
 	ErrHasBuild = errors.New("the same input has another build that is under way or has succeeded")
 )
 
-// Retry builds the input of a failed build again, from the source that was packed then, and gives the new build's id. The error wraps
-// store.ErrNotFound, ErrNotFailed or ErrHasBuild.
+// Retry builds the input of a failed build again, from the source that was packed then, and gives the new build's id. The error
+// wraps store.ErrNotFound, ErrNotFailed or ErrHasBuild.
 func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (string, error) {
 	old, err := tx.LockBuild(ctx, tx.Org, buildID)
 	if err != nil {

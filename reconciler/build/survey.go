@@ -24,9 +24,9 @@ type finding struct {
 	source string // digest of the packed source, when it was packed
 }
 
-// survey reads the code of every component whose code is there to be read. One whose repository could not be read at all is found with
-// the reason as its problem. Components that wait for the first look at their repository, or whose own config is broken at this
-// revision, are left out. Its error is joined of what kept a tree from being read.
+// survey reads the code of every component whose code is there to be read. One whose repository could not be read at all is found
+// with the reason as its problem. Components that wait for the first look at their repository, or whose own config is broken at
+// this revision, are left out. Its error is joined of what kept a tree from being read.
 func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*finding, error) {
 	var (
 		findings []*finding
@@ -146,8 +146,8 @@ func lookUp(ctx context.Context, tx *store.Tx, componentID, digest string) (know
 	return known{input: &input, build: &build}, err
 }
 
-// packAll packs and stores the source of every input that is to be built. What the registry refuses stays unbuilt, in words, and is
-// tried again: its error is returned.
+// packAll packs and stores the source of every input that is to be built. What the registry refuses stays unbuilt, in words, and
+// is tried again: its error is returned.
 func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) error {
 	var troubles error
 	for _, found := range findings {

@@ -30,8 +30,8 @@ func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
 	return &Catalog{store: s, observer: observer, builder: builder}
 }
 
-// Reconcile takes an app's config in from the newest revision of its repository, unless that was done, and asks for its builds. An
-// uploaded app, and one whose repository has not been seen yet, only has its builds asked for.
+// Reconcile takes an app's config in from the newest revision of its repository, unless that was done, and asks for its builds.
+// An uploaded app, and one whose repository has not been seen yet, only has its builds asked for.
 func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 	if err := c.takeIn(ctx, org, appID); err != nil {
 		return err

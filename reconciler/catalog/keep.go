@@ -124,8 +124,8 @@ func (c *Catalog) version(ctx context.Context, tx *store.Tx, at position, config
 	return made{version: version, moved: added}, c.components(ctx, tx, at, config)
 }
 
-// components makes the rows of a config's components, and the watches of the repositories that they name. What left the config stays
-// as a row that is not present: installs may still have it.
+// components makes the rows of a config's components, and the watches of the repositories that they name. What left the config
+// stays as a row that is not present: installs may still have it.
 func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, config *appconfig.App) error {
 	kept := []string{}
 	for _, component := range all(config) {
@@ -144,8 +144,9 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 	return tx.DropComponents(ctx, tx.Org, at.app.ID, kept)
 }
 
-// watchOf gives the watch of a component's repository: the app's own for ".", else one of its own. A repository that needs the org's
-// access is read with the app's credential when it is on the same server, and only then: a token is for the server that it was made by.
+// watchOf gives the watch of a component's repository: the app's own for ".", else one of its own. A repository that needs the
+// org's access is read with the app's credential when it is on the same server, and only then: a token is for the server that it
+// was made by.
 func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, component appconfig.Component) (*string, error) {
 	source := component.Source
 	if source.Own() {

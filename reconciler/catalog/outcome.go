@@ -12,8 +12,8 @@ import (
 // maxOutcome bounds what is kept of what came of a revision.
 const maxOutcome = 4000
 
-// Conclude adds to a revision what came of it for an app: the sentences that are not there yet, or, when nothing was said for the app
-// so far and there are no sentences, otherwise. Said twice is said once.
+// Conclude adds to a revision what came of it for an app: the sentences that are not there yet, or, when nothing was said for the
+// app so far and there are no sentences, otherwise. Said twice is said once.
 func Conclude(ctx context.Context, tx *store.Tx, revisionID, app string, sentences []string, otherwise string) error {
 	revision, err := tx.LockRevision(ctx, tx.Org, revisionID)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // ErrUploaded says that an app has no repository to look at.
 var ErrUploaded = errors.New("the app is not connected to a repository; upload its directory")
 
-// SyncNow looks at everything that an app is made of, now: its repository, its config, the repositories of its components, and what is
-// to be built of them. It gives the newest revision of the app's repository, nil when there is none. What keeps a repository from
-// being read, or is wrong in the config, is no error here: the watch and the app say it.
+// SyncNow looks at everything that an app is made of, now: its repository, its config, the repositories of its components, and
+// what is to be built of them. It gives the newest revision of the app's repository, nil when there is none. What keeps a
+// repository from being read, or is wrong in the config, is no error here: the watch and the app say it.
 func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revision, error) {
 	at, err := c.position(ctx, org, appID)
 	if err != nil {

@@ -23,9 +23,9 @@ const maxUpload = 64 << 20
 
 var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalBytes: 128 << 20}
 
-// Upload takes the config of an app that has no repository from a tar+gzip of its directory, and asks for its builds. What is wrong
-// with the config comes back as diagnostics, which are also kept with the app; the version before then stays. reason says who
-// uploaded it, as a sentence's start: "uploaded by ada".
+// Upload takes the config of an app that has no repository from a tar+gzip of its directory, and asks for its builds. What is
+// wrong with the config comes back as diagnostics, which are also kept with the app; the version before then stays. reason says
+// who uploaded it, as a sentence's start: "uploaded by ada".
 func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive io.Reader) (appconfig.Diagnostics, error) {
 	packed, err := io.ReadAll(io.LimitReader(archive, maxUpload+1))
 	if err != nil {

@@ -31,9 +31,9 @@ func acceptanceOf(h held) acceptance {
 	return acceptGone
 }
 
-// Accept gives an offered attempt to its runner. Only after this may a process of the job do anything. The owner is asked in the same
-// transaction. Accepting again is answered like the first time, with another token; the one before is void. Errors: ErrNotFound,
-// ErrOfferGone.
+// Accept gives an offered attempt to its runner. Only after this may a process of the job do anything. The owner is asked in the
+// same transaction. Accepting again is answered like the first time, with another token; the one before is void. Errors:
+// ErrNotFound, ErrOfferGone.
 func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef) (api.Accepted, error) {
 	var plain string
 	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {

@@ -64,7 +64,8 @@ type held struct {
 	over    bool // the attempt's lease (or offer) has run out, by the database's clock
 }
 
-// current says that the attempt is the one through which its job is offered or runs; what is not has been superseded, or has ended.
+// current says that the attempt is the one through which its job is offered or runs; what is not has been superseded, or has
+// ended.
 func (h held) current() bool {
 	status := JobStatus(h.job.Status)
 	return h.job.Attempt == h.attempt.Number && (status == JobOffered || status == JobRunning)
@@ -75,8 +76,8 @@ func (h held) atWork() bool {
 	return h.current() && JobStatus(h.job.Status) == JobRunning && AttemptStatus(h.attempt.Status).atWork()
 }
 
-// hold locks a job's row and reads one attempt of it, if it is the caller's. Whatever is not gives ErrNotFound, so that nobody learns
-// what others have. All who write a job or attempt lock in this order.
+// hold locks a job's row and reads one attempt of it, if it is the caller's. Whatever is not gives ErrNotFound, so that nobody
+// learns what others have. All who write a job or attempt lock in this order.
 func hold(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
 	if !addressable(caller, ref) {
 		return held{}, ErrNotFound
@@ -111,8 +112,8 @@ func withAttempt(ctx context.Context, tx *store.Tx, caller Caller, job store.Job
 	return held{job: job, attempt: row.Attempt, over: row.Over}, nil
 }
 
-// addressable refuses what can be no attempt of the caller's before the database is asked: it takes no NUL and no number beyond its
-// column.
+// addressable refuses what can be no attempt of the caller's before the database is asked: it takes no NUL and no number beyond
+// its column.
 func addressable(caller Caller, ref api.AttemptRef) bool {
 	if ref.Attempt < 1 || ref.Attempt > math.MaxInt32 || !utf8.ValidString(ref.Job) || strings.ContainsRune(ref.Job, 0) {
 		return false

@@ -12,9 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Cancel asks for the end of a job. One that nobody has accepted is cancelled with this transaction, and can never be accepted; its
-// owner's JobEnded follows in a moment, in another. One that runs gets its cancel with the next heartbeat, and ends with its result.
-// One that has ended stays as it is. ErrNotFound when there is no such job.
+// Cancel asks for the end of a job. One that nobody has accepted is cancelled with this transaction, and can never be accepted;
+// its owner's JobEnded follows in a moment, in another. One that runs gets its cancel with the next heartbeat, and ends with its
+// result. One that has ended stays as it is. ErrNotFound when there is no such job.
 func Cancel(ctx context.Context, tx *store.Tx, jobID, reason string) error {
 	job, err := tx.LockJob(ctx, tx.Org, jobID)
 	if err != nil {
@@ -45,8 +45,8 @@ func askCancel(ctx context.Context, tx *store.Tx, job store.Job, reason string) 
 	return wake(ctx, tx, job.RunnerID)
 }
 
-// cancelUnaccepted ends a job that never began. Its owner cannot be called from here (it is the caller), so the work queue is asked
-// to; that the row has no result yet is what says that the owner was not told.
+// cancelUnaccepted ends a job that never began. Its owner cannot be called from here (it is the caller), so the work queue is
+// asked to; that the row has no result yet is what says that the owner was not told.
 func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason string) error {
 	if JobStatus(job.Status) == JobOffered {
 		row, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, job.Attempt)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// What a runner can be told. Each is wrapped with the particulars in words that a person may read; whoever serves them adds what to
-// do next.
+// What a runner can be told. Each is wrapped with the particulars in words that a person may read; whoever serves them adds what
+// to do next.
 var (
 	// ErrUnknownToken: nobody issued this token, or it has been replaced.
 	ErrUnknownToken = errors.New("the token is not known")
@@ -43,8 +43,8 @@ type refusal struct{ reason string }
 
 func (r refusal) Error() string { return r.reason }
 
-// Refuse makes the error by which Owner.JobAccepted says, for good, that a job must not start: its job then ends as failed with the
-// result `stale` and the reason. Any other error leaves the offer standing, and the runner may accept again.
+// Refuse makes the error by which Owner.JobAccepted says, for good, that a job must not start: its job then ends as failed with
+// the result `stale` and the reason. Any other error leaves the offer standing, and the runner may accept again.
 func Refuse(reason string) error { return refusal{reason} }
 
 // invalid is ErrInvalid with particulars.

@@ -28,9 +28,9 @@ const (
 // mostLosses is after how many silent attempts a job is not tried any more: whatever ends its runner would end the next, too.
 const mostLosses = 5
 
-// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent before this one. Builds and plans
-// change nothing at a customer's, so another attempt is safe; an apply or an action is never run again because of silence (design,
-// section 6: expired means lost contact, not dead).
+// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent before this one. Builds and
+// plans change nothing at a customer's, so another attempt is safe; an apply or an action is never run again because of silence
+// (design, section 6: expired means lost contact, not dead).
 func expiryOf(h held, losses int) expiry {
 	status := AttemptStatus(h.attempt.Status)
 	switch {
@@ -53,8 +53,8 @@ func expiryOf(h held, losses int) expiry {
 // repeatable are the kinds of job that change nothing where they run.
 func repeatable(kind string) bool { return kind == "build" || kind == "plan" }
 
-// Expire looks at one attempt whose time may have run out, or at a job that was cancelled before it began. what is "job/number", as
-// queue.Expire has it. What is gone or not over yet is no error.
+// Expire looks at one attempt whose time may have run out, or at a job that was cancelled before it began. what is "job/number",
+// as queue.Expire has it. What is gone or not over yet is no error.
 func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 	jobID, number, ok := strings.Cut(what, "/")
 	n, err := strconv.ParseInt(number, 10, 32)
@@ -159,8 +159,9 @@ func requeue(ctx context.Context, tx *store.Tx, h held, waits string) error {
 	return wake(ctx, tx, h.job.RunnerID)
 }
 
-// Resume gives every attempt that runs a whole lease from now. A replica calls it once, before it takes what is due: while no replica
-// was there nobody could have heard a heartbeat, so that time counts for no lease (design, section 6). It does no harm beside others.
+// Resume gives every attempt that runs a whole lease from now. A replica calls it once, before it takes what is due: while no
+// replica was there nobody could have heard a heartbeat, so that time counts for no lease (design, section 6). It does no harm
+// beside others.
 func (d *Dispatch) Resume(ctx context.Context) error {
 	var orgs []string
 	// No org: nothing is visible but the list of what is due, which shows the orgs.

@@ -12,8 +12,8 @@ import (
 // mostBeats bounds the attempts of one heartbeat.
 const mostBeats = 2 * mostCapacity
 
-// Heartbeat extends the leases of the attempts that a runner has, in one statement, and says for each what to do. An attempt that was
-// out of contact is back in it, if no other has taken its place.
+// Heartbeat extends the leases of the attempts that a runner has, in one statement, and says for each what to do. An attempt that
+// was out of contact is back in it, if no other has taken its place.
 func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartbeat) (api.HeartbeatAnswer, error) {
 	if len(beat.Attempts) > mostBeats {
 		return api.HeartbeatAnswer{}, invalid("a heartbeat is for at most %d attempts, not %d", mostBeats, len(beat.Attempts))
@@ -51,8 +51,8 @@ func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartb
 	return answer, nil
 }
 
-// orderOf is what a runner is told of one attempt: cancel what is its own to run, finish and deliver what another has taken the place
-// of. One that is unknown here (or another runner's) counts as superseded: its runner is to be rid of it.
+// orderOf is what a runner is told of one attempt: cancel what is its own to run, finish and deliver what another has taken the
+// place of. One that is unknown here (or another runner's) counts as superseded: its runner is to be rid of it.
 func orderOf(row store.ExtendLeasesRow) api.AttemptOrder {
 	order := api.AttemptOrder{Job: row.JobID, Attempt: int(row.Number)}
 	if row.Extended {

@@ -13,9 +13,9 @@ import (
 // mostOffers bounds one claim, however many jobs a runner says it could take.
 const mostOffers = 32
 
-// Lease gives a runner its oldest queued jobs as offers, and waits for some at most LongestPoll (or as long as the request says, if
-// that is shorter; not at all for a negative time). No offers is an answer, not an error. While it waits it holds no connection. A build
-// runner takes over the builds that wait for one that is gone.
+// Lease gives a runner its oldest queued jobs as offers, and waits for some at most LongestPoll (or as long as the request says,
+// if that is shorter; not at all for a negative time). No offers is an answer, not an error. While it waits it holds no
+// connection. A build runner takes over the builds that wait for one that is gone.
 func (d *Dispatch) Lease(ctx context.Context, caller Caller, request api.LeaseRequest) (api.Offers, error) {
 	// Before the first look: what is queued from now on is heard.
 	rung, stop := d.bell.Wait(store.ChannelJobs, caller.Org+"/"+caller.Runner)

@@ -12,9 +12,9 @@ import (
 // mostLockInfo bounds what Terraform says of a lock's holder, in bytes.
 const mostLockInfo = 16 << 10
 
-// LockState takes the state lock of the job's install component for an attempt at work. A lock of an attempt that has ended or was
-// superseded protects nothing and is taken over; so is one of this attempt's own. *LockedError when another attempt that may be at
-// work has it. Other errors: ErrNotFound, ErrNotRunning, ErrInvalid.
+// LockState takes the state lock of the job's install component for an attempt at work. A lock of an attempt that has ended or
+// was superseded protects nothing and is taken over; so is one of this attempt's own. *LockedError when another attempt that may
+// be at work has it. Other errors: ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.AttemptRef, lock api.StateLock) error {
 	if !name(lock.ID) || len(lock.Info) > mostLockInfo {
 		return invalid("a lock has an id of at most %d printable characters and at most %d bytes of information", mostStateName, mostLockInfo)

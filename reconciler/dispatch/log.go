@@ -20,9 +20,9 @@ const (
 // mostChunks bounds one batch.
 const mostChunks = 1000
 
-// AppendLogs keeps numbered chunks of an attempt's log. One that is kept already changes nothing, so a batch may be sent any number
-// of times; also after the attempt has ended. What comes after LargestLog is dropped without an error, for the runner could do
-// nothing about one. Errors: ErrNotFound, ErrNotRunning, ErrInvalid.
+// AppendLogs keeps numbered chunks of an attempt's log. One that is kept already changes nothing, so a batch may be sent any
+// number of times; also after the attempt has ended. What comes after LargestLog is dropped without an error, for the runner
+// could do nothing about one. Errors: ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) AppendLogs(ctx context.Context, caller Caller, ref api.AttemptRef, chunks []api.NewLogChunk) error {
 	rows, err := encodeChunks(chunks)
 	if err != nil {

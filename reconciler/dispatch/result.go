@@ -89,7 +89,8 @@ func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef
 	return nil
 }
 
-// validResult refuses a result that does not fit its job: no known status, another kind's section, or a success without what it made.
+// validResult refuses a result that does not fit its job: no known status, another kind's section, or a success without what it
+// made.
 func validResult(kind string, result api.JobResult) error {
 	if _, known := endOf[result.Status]; !known {
 		return invalid("a result's status is succeeded, failed, cancelled, stale or lost, not %q", shown(string(result.Status)))
@@ -116,8 +117,8 @@ func validResult(kind string, result api.JobResult) error {
 // mostError bounds a result's error text, in bytes.
 const mostError = 16 << 10
 
-// storable makes a result such that the database takes it: Postgres keeps no NUL and no half of a surrogate pair in JSON. Both become
-// U+FFFD, for a result that could not be kept would leave its job without an end.
+// storable makes a result such that the database takes it: Postgres keeps no NUL and no half of a surrogate pair in JSON. Both
+// become U+FFFD, for a result that could not be kept would leave its job without an end.
 func storable(result api.JobResult) (api.JobResult, error) {
 	raw, err := json.Marshal(result)
 	if err != nil {

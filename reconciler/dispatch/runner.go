@@ -31,8 +31,8 @@ type NewRunner struct {
 
 var runnerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// CreateRunner makes the record of a runner that has yet to register, and the token with which it can, once and within an hour. The
-// token is a secret and is not kept. Errors: ErrInvalid; ErrNameTaken, after which the transaction can only be rolled back.
+// CreateRunner makes the record of a runner that has yet to register, and the token with which it can, once and within an hour.
+// The token is a secret and is not kept. Errors: ErrInvalid; ErrNameTaken, after which the transaction can only be rolled back.
 func CreateRunner(ctx context.Context, tx *store.Tx, n NewRunner) (runner store.Runner, registrationToken string, err error) {
 	if !runnerName.MatchString(n.Name) {
 		return store.Runner{}, "", invalid("a runner's name has 1 to 63 lower case letters, digits, - and _ and starts with a letter or digit; %q is none", n.Name)
@@ -119,7 +119,8 @@ func (d *Dispatch) register(ctx context.Context, tx *store.Tx, runnerID string, 
 	return api.Registered{RunnerID: runner.ID, RunnerKey: key, Name: runner.Name, Kind: api.RegisteredKind(runner.Kind)}, nil
 }
 
-// recipientOf is the public install key that is kept: install runners need one, and build runners hold nothing that it would open.
+// recipientOf is the public install key that is kept: install runners need one, and build runners hold nothing that it would
+// open.
 func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 	if runner.Kind != RunnerInstall {
 		return "", nil

@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Spec says to an attempt at work what to do. A superseded attempt may still ask: it is to finish and deliver. Errors: ErrNotFound,
-// ErrNotRunning.
+// Spec says to an attempt at work what to do. A superseded attempt may still ask: it is to finish and deliver. Errors:
+// ErrNotFound, ErrNotRunning.
 func (d *Dispatch) Spec(ctx context.Context, caller Caller, ref api.AttemptRef) (api.JobSpec, error) {
 	var spec api.JobSpec
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {

@@ -43,8 +43,8 @@ func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef)
 }
 
 // PutState keeps a new version of the state. What is kept already is taken again without a word, so a runner may send its spool
-// twice; and an attempt that has ended may still deliver what it wrote, as long as nothing newer is there. Errors: ErrStateConflict,
-// ErrNotFound, ErrNotRunning, ErrInvalid.
+// twice; and an attempt that has ended may still deliver what it wrote, as long as nothing newer is there. Errors:
+// ErrStateConflict, ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptRef, state api.State) error {
 	if err := validState(state); err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 )
 
 // StreamLogs follows a job's log as server-sent events until the job has ended: events `log`, each with a LogChunk and the id
-// attempt/seq, and at last one `end` with the Job. lastEventID is where a follower that comes back had got to; anything else starts
-// from the beginning. An error comes before the first byte was written (ErrNotFound); a stream that breaks later just ends, and its
-// follower comes back.
+// attempt/seq, and at last one `end` with the Job. lastEventID is where a follower that comes back had got to; anything else
+// starts from the beginning. An error comes before the first byte was written (ErrNotFound); a stream that breaks later just
+// ends, and its follower comes back.
 func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, jobID, lastEventID string) error {
 	// Before the first look: what is written from now on is heard.
 	rung, stop := d.bell.Wait(store.ChannelLogs, org+"/"+jobID)

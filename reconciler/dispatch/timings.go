@@ -8,7 +8,8 @@ const Lease = 60 * time.Second
 
 // The timings, each with what it must stand in relation to; a test holds their order.
 const (
-	// LongestPoll is how long a lease request waits for work. A waiting runner is heard of that often, so it is shorter than Online.
+	// LongestPoll is how long a lease request waits for work. A waiting runner is heard of that often, so it is shorter than
+	// Online.
 	LongestPoll = Lease / 2
 	// Heartbeat is what a runner is expected to keep to: several fit into a lease, so that one lost on the way does no harm.
 	Heartbeat = Lease / 6

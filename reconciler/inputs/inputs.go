@@ -1,6 +1,6 @@
-// Package inputs keeps the values that an install is made with. It checks them against the app's config, keeps sensitive ones only as
-// ciphertext to the install's key (before that key exists, to the control plane's own) and seals them anew when the install's runner
-// registers. It never gives a value back. The control API calls it, and dispatch when a runner registers.
+// Package inputs keeps the values that an install is made with. It checks them against the app's config, keeps sensitive ones
+// only as ciphertext to the install's key (before that key exists, to the control plane's own) and seals them anew when the
+// install's runner registers. It never gives a value back. The control API calls it, and dispatch when a runner registers.
 package inputs
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Check says what is wrong with the values that are given for an install of an app: all of it, in one error. Kept are the values that
-// the install has already. Those that the app no longer asks for stand in nobody's way.
+// Check says what is wrong with the values that are given for an install of an app: all of it, in one error. Kept are the values
+// that the install has already. Those that the app no longer asks for stand in nobody's way.
 func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue) error {
 	var c check
 	declared, named := map[string]appconfig.Input{}, map[string]int{}
@@ -86,8 +86,9 @@ func (c *check) err() error {
 	}
 }
 
-// Put keeps values of an install's inputs, which Check has let through. Ours is the control plane's key. The install's runner is locked
-// as when it registers: were it to bring its key meanwhile, neither would see the other's row, and a secret would stay under our key.
+// Put keeps values of an install's inputs, which Check has let through. Ours is the control plane's key. The install's runner is
+// locked as when it registers: were it to bring its key meanwhile, neither would see the other's row, and a secret would stay
+// under our key.
 func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.Install, values []api.InputValue) error {
 	runner, err := tx.RunnerToRegister(ctx, tx.Org, install.RunnerID)
 	if err != nil {
@@ -102,7 +103,8 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 			if err != nil {
 				return err
 			}
-			// The hash is of the ciphertext as it came: entering a value anew counts as a change, and nothing can be guessed from it.
+			// The hash is of the ciphertext as it came: entering a value anew counts as a change, and nothing can be guessed from
+			// it.
 			p.Hash = "sealed:" + hexSum(v.Sealed.Ciphertext)
 			if p.Sealed, err = json.Marshal(sealed); err != nil {
 				return err
@@ -153,8 +155,8 @@ func reseal(ours seal.Identity, recipient string, sealed seal.Sealed) (seal.Seal
 	return to.Seal(secret.Reveal())
 }
 
-// HandOver seals the values that wait under our key to the key of the runner that has just registered; from then on we cannot read them.
-// The runner's installs are looked at again: what waited for its key can go on.
+// HandOver seals the values that wait under our key to the key of the runner that has just registered; from then on we cannot
+// read them. The runner's installs are looked at again: what waited for its key can go on.
 func HandOver(ctx context.Context, tx *store.Tx, ours seal.Identity, runner store.Runner) error {
 	if runner.Recipient == "" {
 		return nil

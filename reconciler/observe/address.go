@@ -66,8 +66,8 @@ func sameHost(a, b string) bool {
 }
 
 // Addresses that are not of the public internet and that net/netip has no word for: shared address space (RFC 6598), protocol
-// assignments (RFC 6890), benchmarks (RFC 2544), reserved (RFC 1112), this network (RFC 791), and the IPv6 forms that carry an IPv4
-// address inside, which would let a private one in by another name (RFC 6052, RFC 8215, RFC 3056, RFC 4380).
+// assignments (RFC 6890), benchmarks (RFC 2544), reserved (RFC 1112), this network (RFC 791), and the IPv6 forms that carry an
+// IPv4 address inside, which would let a private one in by another name (RFC 6052, RFC 8215, RFC 3056, RFC 4380).
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("100.64.0.0/10"),
 	netip.MustParsePrefix("192.0.0.0/24"),

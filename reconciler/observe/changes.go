@@ -16,8 +16,8 @@ const maxChanged = 10_000
 // errManyChanged says that more paths changed than are kept.
 var errManyChanged = errors.New("more paths changed than are kept")
 
-// changedPaths compares two trees and gives the paths of files that were added, removed or changed, sorted; of a renamed file, both.
-// Only directories that differ are read. More than maxChanged give errManyChanged.
+// changedPaths compares two trees and gives the paths of files that were added, removed or changed, sorted; of a renamed file,
+// both. Only directories that differ are read. More than maxChanged give errManyChanged.
 func changedPaths(from storer.EncodedObjectStorer, before, now plumbing.Hash) ([]string, error) {
 	c := comparison{from: from, paths: []string{}}
 	if err := c.trees("", before, now); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// depths are how much history is fetched, one after another, until it shows whether a ref was force-pushed: most pushes are of a few
-// commits, and what takes more than a thousand is left undecided.
+// depths are how much history is fetched, one after another, until it shows whether a ref was force-pushed: most pushes are of a
+// few commits, and what takes more than a thousand is left undecided.
 var depths = []int{8, 64, 1024}
 
 // sighting is what a look saw at a ref that has moved.
@@ -140,7 +140,7 @@ func relate(ctx context.Context, m *mirror, from remote, tip tip, before, have p
 // compare gives the paths that changed since the revision before, or why they are not known.
 func compare(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
 	if m.whole(plumbing.NewHash(previous.Tree)) != nil {
-		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil
+		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil //nolint:nilerr // the words are the answer
 	}
 	changed, err := changedPaths(m.store, plumbing.NewHash(previous.Tree), now.TreeHash)
 	if errors.Is(err, errManyChanged) {

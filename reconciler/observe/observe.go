@@ -69,7 +69,8 @@ func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 
 // Poll looks at one watched ref. When the ref has moved, it adds a revision and has the catalog look at every app that reads the
 // watch; else it only notes that it looked. What keeps the repository from being read is kept with the watch, in words, and is no
-// error here; the next look then comes later. An error means that the look itself did not come to an end and is to be tried again.
+// error here; the next look then comes later. An error means that the look itself did not come to an end and is to be tried
+// again.
 func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
 	at, err := o.position(ctx, org, watchID)
 	if errors.Is(err, errUnwatched) {
@@ -191,16 +192,16 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 	return nil, troubled("%s", plainHTTPWords)
 }
 
-// due says when a watch is looked at next: after a pause that is a tenth longer or shorter, so that a thousand watches made at once
-// do not stay in step.
+// due says when a watch is looked at next: after a pause that is a tenth longer or shorter, so that a thousand watches made at
+// once do not stay in step.
 func (o *Observer) due(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
 	jitter := 0.9 + 0.2*rand.Float64() //nolint:gosec // spreads load; nothing depends on it being secret
 	at := o.options.Now().Add(time.Duration(float64(pause) * jitter))
 	return tx.SetDue(ctx, store.SetDueParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID, At: at})
 }
 
-// pauseInTrouble is how long a repository that cannot be read is left alone: as long again as it has not been readable, so that the
-// pause doubles without anybody counting.
+// pauseInTrouble is how long a repository that cannot be read is left alone: as long again as it has not been readable, so that
+// the pause doubles without anybody counting.
 func (o *Observer) pauseInTrouble(watch store.Watch) time.Duration {
 	since := watch.CreatedAt
 	if watch.CheckedAt != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Tree gives the files of a revision, from the mirror or, when that was lost, fetched again. A *Trouble says that the repository no
-// longer gives the commit.
+// Tree gives the files of a revision, from the mirror or, when that was lost, fetched again. A *Trouble says that the repository
+// no longer gives the commit.
 func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, error) {
 	var (
 		revision store.Revision

@@ -13,8 +13,8 @@ import (
 type remote interface {
 	// refs lists where the branches and tags are.
 	refs(ctx context.Context) (tips, error)
-	// fetch brings a commit (or a tag's commit) with its whole tree into the mirror, and as much of its history as depth commits are.
-	// have, unless zero, is a commit whose tree the mirror holds whole, so that what it shares need not be sent.
+	// fetch brings a commit (or a tag's commit) with its whole tree into the mirror, and as much of its history as depth commits
+	// are. have, unless zero, is a commit whose tree the mirror holds whole, so that what it shares need not be sent.
 	fetch(ctx context.Context, into *mirror, want, have plumbing.Hash, depth int) error
 }
 

@@ -25,8 +25,8 @@ type fileRemote struct {
 // errRefused says that a repository on this machine is not one that may be read, whether it is there or not.
 var errRefused = errors.New("not below an allowed directory")
 
-// openFileRemote opens the repository at a path that lies, with all links on the way resolved, below one of the allowed directories.
-// Of what lies elsewhere it does not even say whether it is there.
+// openFileRemote opens the repository at a path that lies, with all links on the way resolved, below one of the allowed
+// directories. Of what lies elsewhere it does not even say whether it is there.
 func openFileRemote(url, dir string, allowed []string) (*fileRemote, error) {
 	if len(allowed) == 0 {
 		return nil, &Trouble{Words: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errRefused}

@@ -178,8 +178,8 @@ func (r *httpRemote) fetchPack(ctx context.Context, into *mirror, want, have plu
 	return err
 }
 
-// packRequest asks for a commit with depth of its history. A commit that we have is called shallow, whatever more we may have of its
-// history: then all that a server leaves out is what that commit itself holds.
+// packRequest asks for a commit with depth of its history. A commit that we have is called shallow, whatever more we may have of
+// its history: then all that a server leaves out is what that commit itself holds.
 func packRequest(offered *capability.List, want, have plumbing.Hash, depth int) (*packp.UploadPackRequest, error) {
 	if !offered.Supports(capability.Shallow) {
 		return nil, troubled("the server does not give shallow histories, which nuon needs; use a server that speaks git's smart protocol in full")

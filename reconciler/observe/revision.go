@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keepRevision adds what was seen as the watch's newest revision, unless somebody else has moved the watch since the look began: then
-// what was seen may be the older of the two, and the watch is looked at once more.
+// keepRevision adds what was seen as the watch's newest revision, unless somebody else has moved the watch since the look began:
+// then what was seen may be the older of the two, and the watch is looked at once more.
 func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting) error {
 	changed, err := changedJSON(seen.changed, at.previous)
 	if err != nil {
@@ -76,8 +76,8 @@ func (o *Observer) keepChecked(ctx context.Context, org string, at position) err
 	})
 }
 
-// keepTrouble notes why the repository cannot be read. checked_at stays at the last look that succeeded: the pause before the next
-// look grows with the time since.
+// keepTrouble notes why the repository cannot be read. checked_at stays at the last look that succeeded: the pause before the
+// next look grows with the time since.
 func (o *Observer) keepTrouble(ctx context.Context, org string, at position, trouble *Trouble) error {
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		words := plainText(trouble.Words, 2000)

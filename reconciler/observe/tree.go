@@ -59,8 +59,8 @@ func (t *Tree) Hash(dir string) (string, bool) {
 	return entry.Hash.String(), true
 }
 
-// Err gives the first damage of the mirror that a reader met, wrapping ErrMirror. Whoever reads the tree through code that has errors
-// of its own asks here before believing them.
+// Err gives the first damage of the mirror that a reader met, wrapping ErrMirror. Whoever reads the tree through code that has
+// errors of its own asks here before believing them.
 func (t *Tree) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

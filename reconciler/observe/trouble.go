@@ -14,8 +14,8 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-// Trouble is what keeps a repository from being read, in words for the person who can change it. It is kept with the watch and looked
-// at again later by itself; it is not a fault of the control plane.
+// Trouble is what keeps a repository from being read, in words for the person who can change it. It is kept with the watch and
+// looked at again later by itself; it is not a fault of the control plane.
 type Trouble struct {
 	// Words is a sentence that ends with what to do.
 	Words string

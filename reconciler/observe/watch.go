@@ -12,8 +12,8 @@ import (
 )
 
 // Watch gives the watch of one ref of one repository, with one credential ("" for none), and makes it when there is none. It is
-// looked at as soon as the transaction has committed. An address or ref that is never read is refused with a *Trouble; whether the
-// repository can be reached is found out by the look.
+// looked at as soon as the transaction has committed. An address or ref that is never read is refused with a *Trouble; whether
+// the repository can be reached is found out by the look.
 func (o *Observer) Watch(ctx context.Context, tx *store.Tx, url, ref, credentialID string) (store.Watch, error) {
 	at, err := o.allowed(url, ref)
 	if err != nil {
@@ -94,6 +94,6 @@ func checkRef(ref string) error {
 	return nil
 }
 
-// SameHost tells whether two repository URLs are on one server: only then may a component's repository be read with the credential
-// of its app's.
+// SameHost tells whether two repository URLs are on one server: only then may a component's repository be read with the
+// credential of its app's.
 func SameHost(a, b string) bool { return sameHost(a, b) }

@@ -51,11 +51,11 @@ type delivery struct {
 // WebhookPath is the route of a webhook: its org's id and its own.
 const WebhookPath = "/hooks/{org}/{hook}"
 
-// Webhook answers POST at WebhookPath, wherever below it is mounted: it has the org's watches that the delivery means looked at now. It
-// only makes a poll run sooner, so a delivery that is lost costs an interval.
+// Webhook answers POST at WebhookPath, wherever below it is mounted: it has the org's watches that the delivery means looked at
+// now. It only makes a poll run sooner, so a delivery that is lost costs an interval.
 //
-// A delivery that is not signed with the webhook's secret, is old, was seen before, or names a webhook that does not exist gets one
-// and the same 401.
+// A delivery that is not signed with the webhook's secret, is old, was seen before, or names a webhook that does not exist gets
+// one and the same 401.
 func Webhook(s *store.Store, identity seal.Identity) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(WebhookPath, &webhook{store: s, identity: identity, now: time.Now})

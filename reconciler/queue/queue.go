@@ -5,8 +5,8 @@ package queue
 
 import "github.com/riverqueue/river"
 
-// The two queues. What waits for git or a registry has one of its own: a remote that answers slowly must not keep an approved apply,
-// or the end of a lease, waiting.
+// The two queues. What waits for git or a registry has one of its own: a remote that answers slowly must not keep an approved
+// apply, or the end of a lease, waiting.
 const (
 	Remote = "remote"
 	Local  = river.QueueDefault // waits for nothing but Postgres

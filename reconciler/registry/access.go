@@ -14,8 +14,8 @@ import (
 // controllerName is the name under which the handlers find our access control.
 const controllerName = "nuon"
 
-// The handlers know an access controller only by a name in a process-wide table,
-// and the table is not made for concurrent use, so it is filled before main runs.
+// The handlers know an access controller only by a name in a process-wide table, and the table is not made for concurrent use, so
+// it is filled before main runs.
 var errRegister = auth.Register(controllerName, newController)
 
 // controller decides every request of the handlers.
@@ -36,9 +36,8 @@ func newController(options map[string]any) (auth.AccessController, error) {
 	return controller{signer: signer, now: now}, nil
 }
 
-// Authorized lets a request pass when its token is valid and allows each access
-// that the handlers ask for. A valid token without that access is noted as denied,
-// which the response turns into 403: asking again with the same token is no use.
+// Authorized lets a request pass when its token is valid and allows each access that the handlers ask for. A valid token without
+// that access is noted as denied, which the response turns into 403: asking again with the same token is no use.
 func (c controller) Authorized(request *http.Request, wanted ...auth.Access) (*auth.Grant, error) {
 	token, given := tokenOf(request)
 	if !given {
@@ -75,8 +74,7 @@ type challenge struct{ why error }
 // Error gives why.
 func (c challenge) Error() string { return c.why.Error() }
 
-// SetHeaders asks for HTTP Basic, which every OCI client speaks without a token
-// service beside the registry.
+// SetHeaders asks for HTTP Basic, which every OCI client speaks without a token service beside the registry.
 func (challenge) SetHeaders(_ *http.Request, w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="nuon registry"`)
 }

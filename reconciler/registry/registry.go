@@ -26,8 +26,7 @@ type Options struct {
 	Dir string
 	// Signer verifies the tokens of requests.
 	Signer Signer
-	// Log gets one line for every request that the registry itself failed; nil
-	// means none. Refusals are the client's to report.
+	// Log gets one line for every request that the registry itself failed; nil means none. Refusals are the client's to report.
 	Log *slog.Logger
 	// MaxUploadBytes bounds the body of one request; zero means 512 MiB.
 	MaxUploadBytes int64
@@ -89,15 +88,13 @@ func configure(options Options) *configuration.Configuration {
 		},
 	}
 	config.HTTP.Secret = hex.EncodeToString(options.Signer.uploads)
-	// Relative, so that an upload's next address is right behind any proxy and no
-	// header of a client can bend it to another host.
+	// Relative, so that an upload's next address is right behind any proxy and no header of a client can bend it to another host.
 	config.HTTP.RelativeURLs = true
 	return config
 }
 
-// quietHandlers silences the handlers' own access log. They take their logger from
-// a package that only they can import, so the process-wide one is all there is to
-// turn off; nothing else of nuon logs through it.
+// quietHandlers silences the handlers' own access log. They take their logger from a package that only they can import, so the
+// process-wide one is all there is to turn off; nothing else of nuon logs through it.
 func quietHandlers() {
 	logrus.SetOutput(io.Discard)
 	logrus.SetLevel(logrus.PanicLevel)

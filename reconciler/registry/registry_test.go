@@ -301,8 +301,7 @@ func TestAnOversizedUploadIsCut(t *testing.T) {
 	}
 }
 
-// TestAForeignClient copies with oras itself, to show that nothing of pkg/artifact
-// is needed to read or write.
+// TestAForeignClient copies with oras itself, to show that nothing of pkg/artifact is needed to read or write.
 func TestAForeignClient(t *testing.T) {
 	r := start(t, t.TempDir())
 	repository, err := remote.NewRepository(r.host + "/dev/vendor/foreign")

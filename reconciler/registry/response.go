@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// response is the writer of one request. It remembers the status, and replaces the
-// handlers' 401 by a 403 that says why, when the token was valid but did not reach:
+// response is the writer of one request. It remembers the status, and replaces the handlers' 401 by a 403 that says why, when the
+// token was valid but did not reach:
 // the handlers themselves know only 401.
 type response struct {
 	http.ResponseWriter

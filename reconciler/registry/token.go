@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The actions that a token may allow. Pushing needs both: the protocol asks what
-// is there before it sends. There is no token that deletes.
+// The actions that a token may allow. Pushing needs both: the protocol asks what is there before it sends. There is no token that
+// deletes.
 const (
 	ActionPull = "pull"
 	ActionPush = "push"
@@ -33,9 +33,8 @@ var (
 	errExpired = errors.New("the token has expired")
 )
 
-// Signer issues and verifies tokens. Every replica and every command that is given
-// the same server key makes the same Signer. Its zero value issues nothing that
-// verifies; use NewSigner.
+// Signer issues and verifies tokens. Every replica and every command that is given the same server key makes the same Signer. Its
+// zero value issues nothing that verifies; use NewSigner.
 type Signer struct {
 	tokens  []byte
 	uploads []byte
@@ -70,9 +69,8 @@ type claims struct {
 	Expires int64    `json:"e"`
 }
 
-// Issue gives a token for the repositories at and below prefix, such as
-// "dev/vendor", until expires. It is a secret; it is sent as the password of HTTP
-// Basic with any user name, or as a bearer token. An empty prefix opens nothing.
+// Issue gives a token for the repositories at and below prefix, such as "dev/vendor", until expires. It is a secret; it is sent
+// as the password of HTTP Basic with any user name, or as a bearer token. An empty prefix opens nothing.
 func (s Signer) Issue(prefix string, actions []string, expires time.Time) string {
 	// Strings and a number always marshal.
 	said, _ := json.Marshal(claims{Prefix: strings.Trim(prefix, "/"), Actions: actions, Expires: expires.Unix()})

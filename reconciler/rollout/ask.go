@@ -34,9 +34,9 @@ func refuse(code, remedy, title string, args ...any) error {
 	return &workflow.Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
 }
 
-// Ask is a person asking for what an install wants to be done, whatever was refused before: the no that was said to these components
-// is forgotten (to all, when none is named), and what is missing is started at once in the person's name. Whether the install is to be
-// present or absent is its row's to say, and set before. Errors: store.ErrNotFound, *workflow.Conflict.
+// Ask is a person asking for what an install wants to be done, whatever was refused before: the no that was said to these
+// components is forgotten (to all, when none is named), and what is missing is started at once in the person's name. Whether the
+// install is to be present or absent is its row's to say, and set before. Errors: store.ErrNotFound, *workflow.Conflict.
 func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
@@ -70,8 +70,8 @@ func known(ctx context.Context, tx *store.Tx, install store.Install, names []str
 	return nil
 }
 
-// AskAction starts one run of an action that has a manual trigger, with env added to its environment, and gives the workflow's id.
-// Errors: store.ErrNotFound, *workflow.Conflict.
+// AskAction starts one run of an action that has a manual trigger, with env added to its environment, and gives the workflow's
+// id. Errors: store.ErrNotFound, *workflow.Conflict.
 func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Install, name string, env map[string]string, actor string) (workflowID string, err error) {
 	if err := checkEnv(env); err != nil {
 		return "", err

@@ -205,7 +205,8 @@ func needs(p *place, name string) bool {
 	return false
 }
 
-// digest is the desired digest: artifact, config, and the vector of values. Numbers of builds and versions are names, and do not count.
+// digest is the desired digest: artifact, config, and the vector of values. Numbers of builds and versions are names, and do not
+// count.
 func (f facts) digest() string {
 	raw, _ := json.Marshal(struct { // strings always encode
 		Format   string  `json:"format"`

@@ -27,8 +27,8 @@ type facts struct {
 	Version int32 `json:"version"` // number of the app version; not counted
 }
 
-// value is one value that templates read: its path below .nuon, and the digest of a plain value's JSON or the stored hash of a sealed
-// one. A value that is not there has the digest "absent".
+// value is one value that templates read: its path below .nuon, and the digest of a plain value's JSON or the stored hash of a
+// sealed one. A value that is not there has the digest "absent".
 type value struct {
 	Path   string `json:"path"`
 	Digest string `json:"digest"`

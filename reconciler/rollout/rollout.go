@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Rollout is the room's service. It is safe for concurrent use, by any number of replicas: all work on one install happens under the
-// lock of its row. It implements workflow.World.
+// Rollout is the room's service. It is safe for concurrent use, by any number of replicas: all work on one install happens under
+// the lock of its row. It implements workflow.World.
 type Rollout struct {
 	store *store.Store
 }

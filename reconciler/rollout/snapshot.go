@@ -53,7 +53,8 @@ func look(ctx context.Context, tx *store.Tx, install store.Install, apps shared)
 	return read(ctx, tx, install, apps, (*snapshot).imagine)
 }
 
-// shared is what the installs of one app have in common, by app: within one transaction it is read once, however many are looked at.
+// shared is what the installs of one app have in common, by app: within one transaction it is read once, however many are looked
+// at.
 type shared map[string]*appPart
 
 // appPart is an app, its current version, its components and their builds. It is only read.

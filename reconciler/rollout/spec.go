@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Spec is what a plan of an install component is made of now (workflow.World): its artifact, its templates, and just the values that
-// these read. A destroy is made of what was last applied, or was being applied when contact was lost.
+// Spec is what a plan of an install component is made of now (workflow.World): its artifact, its templates, and just the values
+// that these read. A destroy is made of what was last applied, or was being applied when contact was lost.
 func (r *Rollout) Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool) (workflow.Target, error) {
 	s, err := load(ctx, tx, install)
 	if err != nil {
@@ -84,8 +84,8 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// ActionSpec is what a run of an action is made of now (workflow.World). An action that the app no longer has, or that cannot run on a
-// runner, is a *workflow.Unavailable.
+// ActionSpec is what a run of an action is made of now (workflow.World). An action that the app no longer has, or that cannot run
+// on a runner, is a *workflow.Unavailable.
 func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.Install, run workflow.ActionRun) (api.ActionSpec, time.Duration, error) {
 	s, err := load(ctx, tx, install)
 	if err != nil {

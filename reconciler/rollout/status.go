@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// View is what an install's status is worked out from. What is wanted of its components is worked out anew from what is there now, so
-// a push that Reconcile has not looked at yet does not leave an install current in anybody's eyes. Its methods are pure.
+// View is what an install's status is worked out from. What is wanted of its components is worked out anew from what is there
+// now, so a push that Reconcile has not looked at yet does not leave an install current in anybody's eyes. Its methods are pure.
 type View struct {
 	Install    store.Install
 	Components []store.InstallComponent

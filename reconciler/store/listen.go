@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Bell is a replica's one LISTEN connection. It wakes whoever waits for a payload on a channel; a wake-up is only a hint to look at
-// the state again, and every waiter is woken when the connection was lost, because notifications may have been.
+// Bell is a replica's one LISTEN connection. It wakes whoever waits for a payload on a channel; a wake-up is only a hint to look
+// at the state again, and every waiter is woken when the connection was lost, because notifications may have been.
 type Bell struct {
 	mu      sync.Mutex
 	waiters map[string][]chan struct{} // by channel + " " + payload
@@ -64,8 +64,8 @@ func (b *Bell) listen(ctx context.Context, s *Store) error {
 	}
 }
 
-// Wait gives a channel of capacity one that receives at each notification with this payload, and what ends the waiting. Ask for it
-// before the state is read, so that no change falls between.
+// Wait gives a channel of capacity one that receives at each notification with this payload, and what ends the waiting. Ask for
+// it before the state is read, so that no change falls between.
 func (b *Bell) Wait(channel, payload string) (rung <-chan struct{}, stop func()) {
 	key, c := channel+" "+payload, make(chan struct{}, 1)
 	b.mu.Lock()

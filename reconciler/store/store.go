@@ -28,8 +28,8 @@ type Store struct {
 	river *river.Client[pgx.Tx]
 }
 
-// leastPool is how many connections a replica may use if the database URL does not say (pool_max_conns): the work queue, the listener,
-// what the rooms do at once, and the API beside them.
+// leastPool is how many connections a replica may use if the database URL does not say (pool_max_conns): the work queue, the
+// listener, what the rooms do at once, and the API beside them.
 const leastPool = 24
 
 // Open connects to a migrated database. Every connection takes the role nuon_app, which row-level security binds.
@@ -50,8 +50,8 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("connect to Postgres: %w", err)
 	}
-	// River says of an insert that it happened at most once per FetchCooldown, and forgets the others: at the default of 100 ms most
-	// work of a chain would wait for the next poll.
+	// River says of an insert that it happened at most once per FetchCooldown, and forgets the others: at the default of 100 ms
+	// most work of a chain would wait for the next poll.
 	insertOnly, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: riverSchema, Logger: quiet(), FetchCooldown: time.Millisecond})
 	if err != nil {
 		pool.Close()
@@ -137,8 +137,8 @@ func IsConflict(err error) (constraint string, ok bool) {
 	return "", false
 }
 
-// Enqueue asks for work of the reconciler's own, if and when this transaction commits. However much is asked for at once, it is one
-// statement.
+// Enqueue asks for work of the reconciler's own, if and when this transaction commits. However much is asked for at once, it is
+// one statement.
 func (t *Tx) Enqueue(ctx context.Context, work ...river.JobArgs) error {
 	if len(work) == 0 {
 		return nil
@@ -188,9 +188,9 @@ const (
 	DueApp     = "app"     // an app is to be looked at again
 )
 
-// sweptWork is how what is due is asked for. It is due again soon, so it is neither tried for long nor heaped up: of one thing there is
-// at most one such request a minute that nobody has answered, however far the workers are behind. (A request whose worker died with
-// its machine counts as unanswered until River finds out; the next minute's is not held up by it.)
+// sweptWork is how what is due is asked for. It is due again soon, so it is neither tried for long nor heaped up: of one thing
+// there is at most one such request a minute that nobody has answered, however far the workers are behind. (A request whose
+// worker died with its machine counts as unanswered until River finds out; the next minute's is not held up by it.)
 var sweptWork = river.InsertOpts{MaxAttempts: 3, UniqueOpts: river.UniqueOpts{
 	ByArgs: true, ByPeriod: time.Minute,
 	ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running", "scheduled"),

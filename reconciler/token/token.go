@@ -1,7 +1,7 @@
-// Package token makes and reads the bearer tokens of the control plane: control tokens, registration tokens, runner keys and attempt
-// tokens. A token names its org (and what else finds its row) in clear, so that the lookup runs under row-level security, and ends
-// with 32 random bytes. Only its SHA-256 is kept; a lookup by that hash is the comparison, so no time tells how much of a guess was
-// right. The package never stores anything and decides nobody's rights.
+// Package token makes and reads the bearer tokens of the control plane: control tokens, registration tokens, runner keys and
+// attempt tokens. A token names its org (and what else finds its row) in clear, so that the lookup runs under row-level security,
+// and ends with 32 random bytes. Only its SHA-256 is kept; a lookup by that hash is the comparison, so no time tells how much of
+// a guess was right. The package never stores anything and decides nobody's rights.
 package token
 
 import (

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// JobAccepted is asked by dispatch in the transaction in which a runner takes a step's job. It refuses what must not start any more.
-// For an apply it consumes the plan, and from then on what is applied is unknown until the job's end says otherwise.
+// JobAccepted is asked by dispatch in the transaction in which a runner takes a step's job. It refuses what must not start any
+// more. For an apply it consumes the plan, and from then on what is applied is unknown until the job's end says otherwise.
 func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
 	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -2,16 +2,16 @@ package workflow
 
 import "fmt"
 
-// mostRuns is how often a group is begun for one desired digest, however it went: each lost or stale apply is planned anew, and that
-// must end. A component's own retries after failures come on top.
+// mostRuns is how often a group is begun for one desired digest, however it went: each lost or stale apply is planned anew, and
+// that must end. A component's own retries after failures come on top.
 const mostRuns = 5
 
-// Advance says what is to be done now, in order; nothing when the workflow waits for a job, a person or another workflow. The caller
-// applies the commands and asks again until nothing comes. It is pure: equal graphs give equal commands.
+// Advance says what is to be done now, in order; nothing when the workflow waits for a job, a person or another workflow. The
+// caller applies the commands and asks again until nothing comes. It is pure: equal graphs give equal commands.
 //
 // The laws that it keeps (held by properties in advance_test.go): one apply of a component at a time; no apply without its own
-// plan that a person or the install's rule approved; no plan applied twice; every history ends; what needs a component that was not
-// deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew.
+// plan that a person or the install's rule approved; no plan applied twice; every history ends; what needs a component that was
+// not deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew.
 func Advance(g *Graph) []Command {
 	if g.Status != Running {
 		return nil
@@ -166,7 +166,8 @@ func (r Rule) lets(destructive bool) (bool, string) {
 	return true, "let through by the install's rule (approve-all)"
 }
 
-// lapsed says why a plan that the install's rule once let through would not be let through now; nothing for one that a person approved.
+// lapsed says why a plan that the install's rule once let through would not be let through now; nothing for one that a person
+// approved.
 func (in group) lapsed() string {
 	if in.plan.Plan.By != byRule {
 		return ""

@@ -9,8 +9,8 @@ import (
 )
 
 // Cancel asks for the end of a running workflow: jobs that run are told to end, and what is left is not begun. What was wanted is
-// remembered as cancelled, so it is not begun again by itself. Asking twice is no error. Errors: store.ErrNotFound; a *Conflict when
-// the workflow has ended.
+// remembered as cancelled, so it is not begun again by itself. Asking twice is no error. Errors: store.ErrNotFound; a *Conflict
+// when the workflow has ended.
 func Cancel(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
 	if len(reason) > mostReason {
 		return tooLong()

@@ -1,7 +1,7 @@
 package workflow
 
-// Command is one thing that Advance wants done. Graph.Apply does it to the graph, the engine does it to the world; each carries its
-// reason as a sentence for people.
+// Command is one thing that Advance wants done. Graph.Apply does it to the graph, the engine does it to the world; each carries
+// its reason as a sentence for people.
 type Command interface{ command() }
 
 // Begin starts the job of a pending step: a plan, the apply of an approved plan, or an action.
@@ -63,8 +63,8 @@ func (Finish) command()  {}
 // byRule is who approved a plan that an install's rule let through.
 const byRule = "the install's rule"
 
-// Apply does to the graph what a command says, so that Advance can be asked again without loading it. A begun step has an open job
-// without an id until the world gives it one.
+// Apply does to the graph what a command says, so that Advance can be asked again without loading it. A begun step has an open
+// job without an id until the world gives it one.
 func (g *Graph) Apply(c Command) {
 	switch c := c.(type) {
 	case Begin:

@@ -20,9 +20,9 @@ type PostDeploy struct {
 	After  []string // other components whose outputs it reads
 }
 
-// Compose lays out the steps of a workflow over components: for each, plan, approve, apply, and its actions. A component comes after
-// what it needs, in a destroy before it; independent ones have no edges between them and run in parallel. The order of the steps is
-// stable: by dependency, then by name. newID names the steps. A cycle is an error that names its members.
+// Compose lays out the steps of a workflow over components: for each, plan, approve, apply, and its actions. A component comes
+// after what it needs, in a destroy before it; independent ones have no edges between them and run in parallel. The order of the
+// steps is stable: by dependency, then by name. newID names the steps. A cycle is an error that names its members.
 func Compose(kind Kind, parts []Part, newID func() string) ([]*Step, error) {
 	destroy := kind == KindTeardown || kind == KindDeprovision
 	needs, err := edges(parts, destroy)

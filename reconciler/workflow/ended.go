@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// JobEnded records what a step's job found or did: a plan, what is applied, outputs. It is called by dispatch once per job, in the
-// transaction that records the end. It decides nothing: what follows is up to Advance, which is asked to look right after.
+// JobEnded records what a step's job found or did: a plan, what is applied, outputs. It is called by dispatch once per job, in
+// the transaction that records the end. It decides nothing: what follows is up to Advance, which is asked to look right after.
 func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
 	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {

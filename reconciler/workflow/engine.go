@@ -35,8 +35,8 @@ const (
 	TriggerPostDeploy = "post-deploy-component"
 )
 
-// Engine takes workflows on. It is safe for concurrent use, by any number of replicas: all work on one install happens under the lock
-// of its row. It implements dispatch's Owner for jobs of steps.
+// Engine takes workflows on. It is safe for concurrent use, by any number of replicas: all work on one install happens under the
+// lock of its row. It implements dispatch's Owner for jobs of steps.
 type Engine struct {
 	store *store.Store
 	world World

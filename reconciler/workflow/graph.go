@@ -1,7 +1,7 @@
 package workflow
 
-// Graph is one workflow as Advance sees it: what was asked, how far each step is, what jobs found, and what is wanted now.
-// It is plain data; ids are opaque.
+// Graph is one workflow as Advance sees it: what was asked, how far each step is, what jobs found, and what is wanted now. It is
+// plain data; ids are opaque.
 type Graph struct {
 	Kind      Kind
 	Status    Status

@@ -58,8 +58,8 @@ func (in group) withdraw(why string) []Command {
 	return append(todo, Again{Component: in.plan.Component, Fresh: true, Reason: why})
 }
 
-// tryAgain begins a group anew after it failed, or stalls it. What was lost or stale (shaken) has not been tried in earnest, so it
-// is begun anew up to mostRuns times; a failure only as often as its component asks for.
+// tryAgain begins a group anew after it failed, or stalls it. What was lost or stale (shaken) has not been tried in earnest, so
+// it is begun anew up to mostRuns times; a failure only as often as its component asks for.
 func (in group) tryAgain(why string, shaken bool) []Command {
 	most := 1 + in.want.Retries
 	if shaken {

@@ -34,8 +34,8 @@ type Response struct {
 	Reason        string // may be empty
 }
 
-// Respond takes a person's word. It binds to the content digest that was shown; of two that answer, one wins. The audit
-// is the caller's. Errors: store.ErrNotFound; a *Conflict when the question no longer waits or the digest is another's.
+// Respond takes a person's word. It binds to the content digest that was shown; of two that answer, one wins. The audit is the
+// caller's. Errors: store.ErrNotFound; a *Conflict when the question no longer waits or the digest is another's.
 func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if r.Answer != Approve && r.Answer != Reject {
 		return fmt.Errorf("an answer is %s or %s, not %.20q", Approve, Reject, r.Answer)

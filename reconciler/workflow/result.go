@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file reads what runners send. A runner belongs to the customer: everything is bounded and checked before it is kept, and what
-// does not fit fails the step in words.
+// This file reads what runners send. A runner belongs to the customer: everything is bounded and checked before it is kept, and
+// what does not fit fails the step in words.
 
 // Bounds of what one job may give.
 const (
@@ -37,8 +37,8 @@ type output struct {
 	hash   string
 }
 
-// checkOutputs takes outputs that fit. The hash of a plain value is made here, from its JSON; a sealed value's cannot be, and is the
-// runner's.
+// checkOutputs takes outputs that fit. The hash of a plain value is made here, from its JSON; a sealed value's cannot be, and is
+// the runner's.
 func checkOutputs(given []api.Output) ([]output, error) {
 	if len(given) > mostOutputs {
 		return nil, fmt.Errorf("there are %d outputs, and at most %d are kept", len(given), mostOutputs)
@@ -102,8 +102,8 @@ func Hash(value []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// checkPlan says why a plan result cannot be used. The report is what a person is asked about, so it must be one that could have been
-// made, be what its digest says, and agree with what the runner says of it.
+// checkPlan says why a plan result cannot be used. The report is what a person is asked about, so it must be one that could have
+// been made, be what its digest says, and agree with what the runner says of it.
 func checkPlan(r api.PlanResult, target Target) error {
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
@@ -137,7 +137,8 @@ func checkPlan(r api.PlanResult, target Target) error {
 	return nil
 }
 
-// contentDigest is what an approval binds to: the bundle that will be applied, the report that was shown, and what both were made from.
+// contentDigest is what an approval binds to: the bundle that will be applied, the report that was shown, and what both were made
+// from.
 func contentDigest(bundle, report, basis string) string {
 	return Hash([]byte("nuon plan content 1\n" + bundle + "\n" + report + "\n" + basis + "\n"))
 }

@@ -9,22 +9,23 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Target is what a plan leads to: all that its plan and apply jobs need, and what is kept as applied once it is there. It is stored
-// with the step, then with the plan. It holds templates and values, plain or sealed to the install's key, never an opened secret.
+// Target is what a plan leads to: all that its plan and apply jobs need, and what is kept as applied once it is there. It is
+// stored with the step, then with the plan. It holds templates and values, plain or sealed to the install's key, never an opened
+// secret.
 type Target struct {
 	Digest  string         `json:"digest"`  // the desired digest
 	Version string         `json:"version"` // id of the app version
 	Module  api.ModuleSpec `json:"module"`  // with the values that its templates read
-	// Config is what World wants back as the applied config: what a later desired is compared with, and what a destroy is made of.
-	// It is opaque here.
+	// Config is what World wants back as the applied config: what a later desired is compared with, and what a destroy is made
+	// of. It is opaque here.
 	Config json.RawMessage `json:"config"`
 
 	Problem string   `json:"problem,omitempty"` // why the runner's answer could not be used
 	Before  *Applied `json:"before,omitempty"`  // of a consumed plan: what was applied when its apply was accepted
 }
 
-// Applied is the applied columns of an install component: what is there, as far as it is known. With an empty digest and an artifact,
-// something may be there, made of these or of what they replaced.
+// Applied is the applied columns of an install component: what is there, as far as it is known. With an empty digest and an
+// artifact, something may be there, made of these or of what they replaced.
 type Applied struct {
 	Digest   string          `json:"digest"`
 	Artifact string          `json:"artifact"`

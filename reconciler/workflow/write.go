@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// This file is what each command does to the world. Every write names the status that the command was given for; one that changes no
-// row is an error, and the transaction with all the others is undone.
+// This file is what each command does to the world. Every write names the status that the command was given for; one that changes
+// no row is an error, and the transaction with all the others is undone.
 
 // errMoved says that a row was not as it was read, which the install's lock should make impossible.
 var errMoved = errors.New("the record has moved in the meantime; it is looked at again")

@@ -24,8 +24,8 @@ type run struct {
 	work   string // the root of all steps
 }
 
-// Run runs the steps one after the other and stops at the first that fails. The
-// error names the step. The time limit of the job holds for all steps together.
+// Run runs the steps one after the other and stops at the first that fails. The error names the step. The time limit of the job
+// holds for all steps together.
 func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Action
 	opened, err := values.Open(spec.Values, env.Key, env.Redact)

@@ -192,8 +192,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A step that does not heed the interrupt is killed, with everything that it
-// started, also when that holds its output open.
+// A step that does not heed the interrupt is killed, with everything that it started, also when that holds its output open.
 func TestCancel(t *testing.T) {
 	for name, trap := range map[string]string{"heeds": "", "deaf": "trap '' INT; "} {
 		t.Run(name, func(t *testing.T) {

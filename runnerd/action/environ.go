@@ -12,9 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// environ gives the whole environment of a step. Later ones win: the runner's
-// own, what the run is about, the step's own variables, those that were given
-// when the run was asked for, and last what the product relies on.
+// environ gives the whole environment of a step. Later ones win: the runner's own, what the run is about, the step's own
+// variables, those that were given when the run was asked for, and last what the product relies on.
 func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	own, err := r.values.RenderAll("env_vars", step.EnvVars)
 	if err != nil {

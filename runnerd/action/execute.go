@@ -16,9 +16,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// execute runs one program in a process group of its own, with its output in the
-// log. When ctx ends the group is interrupted, and killed after the grace. What
-// the program started ends with it in any case.
+// execute runs one program in a process group of its own, with its output in the log. When ctx ends the group is interrupted, and
+// killed after the grace. What the program started ends with it in any case.
 func (r *run) execute(ctx context.Context, dir string, argv, environ []string) error {
 	program, err := lookUp(argv[0], dir, environ)
 	if err != nil {
@@ -95,8 +94,7 @@ func said(program string, err error) error {
 	return fmt.Errorf("run %s: %w", filepath.Base(program), err)
 }
 
-// lookUp finds a program as a shell would: on the PATH of the step, or, when the
-// name has a slash, below its directory.
+// lookUp finds a program as a shell would: on the PATH of the step, or, when the name has a slash, below its directory.
 func lookUp(name, dir string, environ []string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
@@ -142,8 +140,8 @@ func (r *run) stream(level api.LogLineL) (*stream, error) {
 	return made, nil
 }
 
-// drainLimit is how long output that was written may take to be read. A process
-// that left the group can hold the pipe open for ever.
+// drainLimit is how long output that was written may take to be read. A process that left the group can hold the pipe open for
+// ever.
 const drainLimit = 2 * time.Second
 
 func (s *stream) finish() {

@@ -28,8 +28,8 @@ type stepOutputs struct {
 	values map[string]any
 }
 
-// readOutputs reads the file that a step wrote: lines that are JSON objects or
-// key=value, or one JSON object over several lines. Later ones win.
+// readOutputs reads the file that a step wrote: lines that are JSON objects or key=value, or one JSON object over several lines.
+// Later ones win.
 func readOutputs(path string) (map[string]any, error) {
 	// The step may have put anything in its place.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -105,8 +105,7 @@ func decode(text []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// outputs merges those of the steps, flat and below "steps", and seals what holds
-// a known secret. A later step wins.
+// outputs merges those of the steps, flat and below "steps", and seals what holds a known secret. A later step wins.
 func (r *run) outputs(all []stepOutputs) ([]api.Output, error) {
 	flat, steps := map[string]any{}, map[string]any{}
 	for _, each := range all {

@@ -24,8 +24,8 @@ func (r *run) script(number int, contents string) (string, error) {
 	return path, nil
 }
 
-// command gives the words of a command line. They are rendered one by one, so a
-// value with blanks or quotes in it stays a part of its word.
+// command gives the words of a command line. They are rendered one by one, so a value with blanks or quotes in it stays a part of
+// its word.
 func (r *run) command(line string) ([]string, error) {
 	words, err := splitWords(line)
 	if err != nil {

@@ -5,10 +5,8 @@ import (
 	"strings"
 )
 
-// splitWords splits a command line at blanks as people expect from a shell, but
-// without one: 'single' and "double" quotes and backslashes keep blanks together,
-// and nothing else means anything. What stands between {{ and }} belongs to one
-// word as it is.
+// splitWords splits a command line at blanks as people expect from a shell, but without one: 'single' and "double" quotes and
+// backslashes keep blanks together, and nothing else means anything. What stands between {{ and }} belongs to one word as it is.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -52,8 +50,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// quoted reads what stands between the quote at from and its twin, and gives the
-// place behind that.
+// quoted reads what stands between the quote at from and its twin, and gives the place behind that.
 func quoted(line string, from int, word *strings.Builder) (int, error) {
 	quote := line[from]
 	for i := from + 1; i < len(line); {

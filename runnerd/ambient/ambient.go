@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// VarNamed is how runnerd tells a job process which variables its owner named
-// with --pass-env: their names, with commas between them.
+// VarNamed is how runnerd tells a job process which variables its owner named with --pass-env: their names, with commas between
+// them.
 const VarNamed = "NUON_PASS_ENV"
 
-// basic are the variables that every program may need: how to reach the network
-// and where things lie.
+// basic are the variables that every program may need: how to reach the network and where things lie.
 var basic = []string{
 	"PATH", "HOME", "TMPDIR", "LANG", "TZ",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// The variables by which the runner's own identity in a cloud or a cluster is
-// found, as the clouds' libraries and Terraform's providers read them.
+// The variables by which the runner's own identity in a cloud or a cluster is found, as the clouds' libraries and Terraform's
+// providers read them.
 var (
 	identityPrefixes = []string{"AWS_", "AZURE_", "ARM_", "GOOGLE_", "CLOUDSDK_", "KUBE_", "KUBERNETES_SERVICE_", "IDENTITY_", "MSI_"}
 	identityNames    = []string{"KUBECONFIG", "GCE_METADATA_HOST"}
@@ -44,10 +43,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// ForJob gives what of a runner's environment its job processes get: the basic
-// variables, those that its owner named, and on an install runner those of its
-// cloud identity. A build runner runs what a repository holds, for nobody's
-// account, so it passes on no identity by itself.
+// ForJob gives what of a runner's environment its job processes get: the basic variables, those that its owner named, and on an
+// install runner those of its cloud identity. A build runner runs what a repository holds, for nobody's account, so it passes on
+// no identity by itself.
 func ForJob(environ []string, install bool, named []string) []string {
 	made := pick(environ, func(name string) bool {
 		return slices.Contains(basic, name) || slices.Contains(named, name) || install && isIdentity(name)
@@ -58,8 +56,7 @@ func ForJob(environ []string, install bool, named []string) []string {
 	return made
 }
 
-// ForTool gives what of a job process's environment the tools and scripts see
-// that it runs.
+// ForTool gives what of a job process's environment the tools and scripts see that it runs.
 func ForTool(environ []string) map[string]string {
 	named := namedIn(environ)
 	made := map[string]string{}
@@ -72,8 +69,7 @@ func ForTool(environ []string) map[string]string {
 	return made
 }
 
-// Lookup gives a variable of environ, empty when it is not there. As everywhere
-// here the first entry of a name counts.
+// Lookup gives a variable of environ, empty when it is not there. As everywhere here the first entry of a name counts.
 func Lookup(environ []string, name string) string {
 	for _, entry := range environ {
 		if key, value, _ := strings.Cut(entry, "="); key == name {
@@ -87,8 +83,7 @@ func namedIn(environ []string) []string {
 	return strings.Split(Lookup(environ, VarNamed), ",")
 }
 
-// pick gives the entries whose names are wanted and whose values are not empty,
-// each name once, in the order of environ.
+// pick gives the entries whose names are wanted and whose values are not empty, each name once, in the order of environ.
 func pick(environ []string, wanted func(name string) bool) []string {
 	var made []string
 	seen := map[string]bool{}

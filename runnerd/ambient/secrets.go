@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// minLeaf is the least length of a text inside a credential in JSON that counts
-// by itself; shorter ones are words such as "service_account".
+// minLeaf is the least length of a text inside a credential in JSON that counts by itself; shorter ones are words such as
+// "service_account".
 const minLeaf = 16
 
-// Secrets gives the values of a job process's environment that must not be shown
-// in a log: of the identity's variables those that are credentials by their name,
-// and of those that the owner named all.
+// Secrets gives the values of a job process's environment that must not be shown in a log: of the identity's variables those that
+// are credentials by their name, and of those that the owner named all.
 func Secrets(environ []string) [][]byte {
 	named := namedIn(environ)
 	var made [][]byte
@@ -34,8 +33,7 @@ func Secrets(environ []string) [][]byte {
 	return made
 }
 
-// isCredential tells by the name whether a variable has a credential, and not
-// where one lies.
+// isCredential tells by the name whether a variable has a credential, and not where one lies.
 func isCredential(name string) bool {
 	for _, ending := range []string{"_FILE", "_PATH", "_URI", "_URL", "_DIR"} {
 		if strings.HasSuffix(name, ending) {

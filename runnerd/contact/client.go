@@ -12,12 +12,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// maxAnswer bounds the body of an answer. The largest is a sealed Terraform
-// state, in base64.
+// maxAnswer bounds the body of an answer. The largest is a sealed Terraform state, in base64.
 const maxAnswer = 512 << 20
 
-// NewClient gives the generated client for base, which sends token with every
-// call. It gives up a call after limit; zero leaves that to the context.
+// NewClient gives the generated client for base, which sends token with every call. It gives up a call after limit; zero leaves
+// that to the context.
 func NewClient(base string, token seal.Secret, limit time.Duration) (*api.ClientWithResponses, error) {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {

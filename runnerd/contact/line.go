@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Line is whether the control plane answers. It logs when that changes, not at
-// every try. All calls of one runner share one; nil is a Line that says nothing.
+// Line is whether the control plane answers. It logs when that changes, not at every try. All calls of one runner share one; nil
+// is a Line that says nothing.
 type Line struct {
 	// Log takes the two messages.
 	Log *slog.Logger

@@ -41,10 +41,9 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// Passing tells whether the same call may succeed later: the server is
-// overloaded, restarting or behind a proxy that cannot reach it. A key that the
-// server does not know (401, 403) counts as passing too where work would be lost
-// otherwise; the caller decides that with Final.
+// Passing tells whether the same call may succeed later: the server is overloaded, restarting or behind a proxy that cannot reach
+// it. A key that the server does not know (401, 403) counts as passing too where work would be lost otherwise; the caller decides
+// that with Final.
 func (r *Refusal) Passing() bool {
 	switch r.Status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -11,16 +11,14 @@ import (
 type Pace struct {
 	// First and Most bound the pause, see package timing.
 	First, Most time.Duration
-	// Final tells which refusals end the tries. Nil means those that are not
-	// Passing.
+	// Final tells which refusals end the tries. Nil means those that are not Passing.
 	Final func(*Refusal) bool
 	// Line is told of every failed try and of the success; nil is told nothing.
 	Line *Line
 }
 
-// Persist tries until try succeeds, is refused for good, or ctx ends. Calls that
-// got no answer are always tried again. The error is that of the last try; when
-// ctx ended it wraps the cause of ctx as well.
+// Persist tries until try succeeds, is refused for good, or ctx ends. Calls that got no answer are always tried again. The error
+// is that of the last try; when ctx ended it wraps the cause of ctx as well.
 func Persist(ctx context.Context, pace Pace, try func(context.Context) error) error {
 	pause := pace.First
 	for {
@@ -53,8 +51,7 @@ func (p Pace) final(err error) bool {
 	return !refusal.Passing()
 }
 
-// Permanent marks an error that no further try can mend, such as an answer that
-// makes no sense.
+// Permanent marks an error that no further try can mend, such as an answer that makes no sense.
 func Permanent(err error) error { return &permanentError{err} }
 
 type permanentError struct{ error }
@@ -62,8 +59,7 @@ type permanentError struct{ error }
 // Unwrap gives the marked error.
 func (p *permanentError) Unwrap() error { return p.error }
 
-// jitter draws from the upper half of pause, so that a thousand runners do not
-// come back in the same moment.
+// jitter draws from the upper half of pause, so that a thousand runners do not come back in the same moment.
 func jitter(pause time.Duration) time.Duration {
 	if pause <= 1 {
 		return pause

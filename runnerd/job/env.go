@@ -16,44 +16,38 @@ import (
 type Env struct {
 	// Spec says what to do.
 	Spec api.JobSpec
-	// Dir is the attempt's spool directory. It goes when the result has been
-	// delivered.
+	// Dir is the attempt's spool directory. It goes when the result has been delivered.
 	Dir string
-	// Root is the runner's own directory. What has to be at the same absolute
-	// path in two jobs (plan and apply) lies below it.
+	// Root is the runner's own directory. What has to be at the same absolute path in two jobs (plan and apply) lies below it.
 	Root string
 	// Log takes what people will read, without what Redact knows.
 	Log *Log
-	// Redact holds the known secrets. A handler adds each secret as it opens it,
-	// before it uses it.
+	// Redact holds the known secrets. A handler adds each secret as it opens it, before it uses it.
 	Redact *redact.Set
 	// Key is the install key; the zero Identity when the runner has none.
 	Key seal.Identity
 	// API makes the calls that this attempt may make.
 	API *Remote
-	// Vendor and Install are the registries, as VendorRegistry and
-	// InstallRegistry give them; nil when the runner has none.
+	// Vendor and Install are the registries, as VendorRegistry and InstallRegistry give them; nil when the runner has none.
 	Vendor, Install *Registry
 	// Timing holds the graces; see Handler.
 	Timing timing.Timing
 }
 
-// Registry is where artifacts lie, with the credential that this job has for it.
-// The repositories that a spec names lie below Reference.
+// Registry is where artifacts lie, with the credential that this job has for it. The repositories that a spec names lie below
+// Reference.
 type Registry struct {
 	Reference  artifact.Reference
 	Credential artifact.Credential
 }
 
-// VendorRegistry gives where the vendor's artifacts are: for a build job the
-// vendor's registry itself, for every other the runner API, which hands out what
-// the job's spec names, by the attempt token.
+// VendorRegistry gives where the vendor's artifacts are: for a build job the vendor's registry itself, for every other the runner
+// API, which hands out what the job's spec names, by the attempt token.
 func (e *Env) VendorRegistry() (artifact.Reference, artifact.Credential, error) {
 	return e.Vendor.open("vendor")
 }
 
-// InstallRegistry gives where the plan bundles of the install are. A build job
-// has none.
+// InstallRegistry gives where the plan bundles of the install are. A build job has none.
 func (e *Env) InstallRegistry() (artifact.Reference, artifact.Credential, error) {
 	return e.Install.open("install")
 }
@@ -65,8 +59,7 @@ func (r *Registry) open(whose string) (artifact.Reference, artifact.Credential, 
 	return r.Reference, r.Credential, nil
 }
 
-// Work makes the private work directory of the attempt, and gives its path. runnerd
-// removes it when the job has ended.
+// Work makes the private work directory of the attempt, and gives its path. runnerd removes it when the job has ended.
 func (e *Env) Work() (string, error) {
 	work := spool.Attempt{Dir: e.Dir}.WorkDir()
 	if err := os.MkdirAll(work, 0o700); err != nil {

@@ -22,8 +22,7 @@ const (
 	VarDir = "NUON_JOB_DIR"
 	// VarRoot is the runner's own directory; left out, the one that VarDir lies in.
 	VarRoot = "NUON_JOB_ROOT"
-	// VarLock is the number of the open file that holds the attempt's lock; left
-	// out, the process takes the lock itself.
+	// VarLock is the number of the open file that holds the attempt's lock; left out, the process takes the lock itself.
 	VarLock = "NUON_JOB_LOCK"
 	// VarKeyFile is the file of the install key; it need not be there.
 	VarKeyFile = "NUON_KEY_FILE"
@@ -31,8 +30,7 @@ const (
 
 // The variables that say where artifacts are, as runnerd itself gets them.
 const (
-	// VarRegistry is host/path of the registry: the vendor's on a build runner,
-	// the install's on every other.
+	// VarRegistry is host/path of the registry: the vendor's on a build runner, the install's on every other.
 	VarRegistry = "NUON_REGISTRY"
 	// VarRegistryUsername and VarRegistryPassword are its credential.
 	VarRegistryUsername = "NUON_REGISTRY_USERNAME"
@@ -53,8 +51,8 @@ type environment struct {
 	plainHTTP        bool
 }
 
-// readEnvironment reads the variables and takes the secrets out of the
-// environment, so that nothing that the job starts inherits them.
+// readEnvironment reads the variables and takes the secrets out of the environment, so that nothing that the job starts inherits
+// them.
 func readEnvironment() (environment, error) {
 	env := environment{
 		url: os.Getenv(VarURL), dir: os.Getenv(VarDir), root: os.Getenv(VarRoot), lock: os.Getenv(VarLock),

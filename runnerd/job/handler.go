@@ -8,17 +8,14 @@ import (
 
 // Handler does the work of one kind of job.
 //
-// An error becomes the result failed with the error's text, which a person
-// reads: it says what is wrong and what to do next. Known secrets are taken out
-// of it. ctx ends when the job is cancelled or runs out of time; an error after
-// that becomes the result cancelled. A result that is given without an error is
-// taken as it is, also after ctx has ended: what was done counts. It needs a
-// status, and Succeeded gives one.
+// An error becomes the result failed with the error's text, which a person reads: it says what is wrong and what to do next.
+// Known secrets are taken out of it. ctx ends when the job is cancelled or runs out of time; an error after that becomes the
+// result cancelled. A result that is given without an error is taken as it is, also after ctx has ended: what was done counts. It
+// needs a status, and Succeeded gives one.
 //
-// After ctx ended the handler has timing.ToolGrace to let its tool finish, then
-// has to kill it; after timing.JobGrace all processes of the job are killed.
-// Processes that it starts must stay in the session of the job process (groups
-// of their own are fine), because that is how runnerd finds them.
+// After ctx ended the handler has timing.ToolGrace to let its tool finish, then has to kill it; after timing.JobGrace all
+// processes of the job are killed. Processes that it starts must stay in the session of the job process (groups of their own are
+// fine), because that is how runnerd finds them.
 type Handler interface {
 	Run(ctx context.Context, env *Env) (api.JobResult, error)
 }

@@ -16,12 +16,12 @@ import (
 // MaxLogBytes is the size at which a job's log is cut, with a line that says so.
 const MaxLogBytes = 16 << 20
 
-// maxMessage is the largest message of one line in bytes; a longer one goes on
-// in the next line. Escaped as JSON it still fits into a chunk.
+// maxMessage is the largest message of one line in bytes; a longer one goes on in the next line. Escaped as JSON it still fits
+// into a chunk.
 const maxMessage = 8 << 10
 
-// Log is what people will read about the job, for any number of goroutines.
-// Every message passes the redactor before it is written anywhere.
+// Log is what people will read about the job, for any number of goroutines. Every message passes the redactor before it is
+// written anywhere.
 type Log struct {
 	out    io.Writer
 	redact *redact.Set
@@ -77,8 +77,7 @@ func (l *Log) line(level api.LogLineL, text string) {
 	}
 }
 
-// clean takes out what no later reader can hold: line ends, broken UTF-8, and
-// NUL, which JSON in Postgres refuses.
+// clean takes out what no later reader can hold: line ends, broken UTF-8, and NUL, which JSON in Postgres refuses.
 func clean(text string) string {
 	text = strings.TrimRight(text, "\r\n")
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
@@ -112,9 +111,8 @@ func (l *Log) put(encoded []byte) {
 	}
 }
 
-// Writer gives a writer whose text becomes lines of that level; for the output of
-// a tool. A secret that goes over several writes or lines is found. Close writes
-// a last line without its end.
+// Writer gives a writer whose text becomes lines of that level; for the output of a tool. A secret that goes over several writes
+// or lines is found. Close writes a last line without its end.
 func (l *Log) Writer(level api.LogLineL) io.WriteCloser {
 	lines := &lineWriter{log: l, level: level}
 	return &logWriter{Writer: l.redact.Writer(lines), lines: lines}

@@ -20,11 +20,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Process runs the job that the environment names, in this process, with one of
-// handlers, and leaves its result in the spool. SIGINT and SIGTERM end the ctx of
-// the handler. The error says that no result could be left; a job that failed is
-// no error. It may be called once in a process: it takes over its signals and
-// its standard output.
+// Process runs the job that the environment names, in this process, with one of handlers, and leaves its result in the spool.
+// SIGINT and SIGTERM end the ctx of the handler. The error says that no result could be left; a job that failed is no error. It
+// may be called once in a process: it takes over its signals and its standard output.
 func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	env, err := readEnvironment()
 	if err != nil {
@@ -59,8 +57,8 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	return attempt.SaveResult(result)
 }
 
-// takeOver makes sure that the lock of the attempt is held by this process, keeps
-// it from what this process starts, and notes which process this is.
+// takeOver makes sure that the lock of the attempt is held by this process, keeps it from what this process starts, and notes
+// which process this is.
 func takeOver(attempt spool.Attempt, inherited string) (lock *os.File, err error) {
 	if inherited == "" {
 		lock, err = attempt.TakeLock()
@@ -77,9 +75,8 @@ func takeOver(attempt spool.Attempt, inherited string) (lock *os.File, err error
 	return lock, attempt.SaveProcess(spool.ThisProcess())
 }
 
-// openLog opens the log, and sends to it at warn what any library prints to the
-// standard output or error. The crash of this process is not among that: the Go
-// runtime writes it to the file that runnerd gave.
+// openLog opens the log, and sends to it at warn what any library prints to the standard output or error. The crash of this
+// process is not among that: the Go runtime writes it to the file that runnerd gave.
 func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log, func(), error) {
 	out, err := attempt.OpenLog()
 	if err != nil {
@@ -153,8 +150,8 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	return err
 }
 
-// guarded turns a panic of the handler into an error, so that its message passes
-// the redactor, as the Go runtime would not let it.
+// guarded turns a panic of the handler into an error, so that its message passes the redactor, as the Go runtime would not let
+// it.
 func guarded(ctx context.Context, handler Handler, env *Env) (result api.JobResult, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -18,9 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Remote makes the calls of one attempt, with the attempt token. Calls that get
-// no usable answer are made again until ctx ends. It is for any number of
-// goroutines.
+// Remote makes the calls of one attempt, with the attempt token. Calls that get no usable answer are made again until ctx ends.
+// It is for any number of goroutines.
 type Remote struct {
 	job     string
 	attempt int
@@ -37,9 +36,8 @@ type Remote struct {
 // attemptPath is the path of NUON_JOB_URL.
 var attemptPath = regexp.MustCompile(`^/runner/v1/jobs/([^/]+)/attempts/([0-9]+)$`)
 
-// NewRemote prepares the calls of the attempt at jobURL, which is
-// <runner API>/runner/v1/jobs/{job}/attempts/{n}. States are spooled below dir,
-// the attempt's spool directory.
+// NewRemote prepares the calls of the attempt at jobURL, which is <runner API>/runner/v1/jobs/{job}/attempts/{n}. States are
+// spooled below dir, the attempt's spool directory.
 func NewRemote(jobURL string, token seal.Secret, dir string, at timing.Timing) (*Remote, error) {
 	parsed, err := url.Parse(jobURL)
 	if err != nil {
@@ -76,8 +74,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the state is locked by %s (lock %s); wait until that ends, or cancel it", e.Holder.Holder, e.Holder.ID)
 }
 
-// GetState gives the newest sealed state of the job's install component, false
-// when there is none yet.
+// GetState gives the newest sealed state of the job's install component, false when there is none yet.
 func (r *Remote) GetState(ctx context.Context) (state api.State, found bool, err error) {
 	err = r.persist(ctx, func(ctx context.Context) error {
 		answer, err := r.heavy.GetStateWithResponse(ctx, r.job, r.attempt)
@@ -100,8 +97,7 @@ func (r *Remote) GetState(ctx context.Context) (state api.State, found bool, err
 	return state, found, err
 }
 
-// LockState takes the state lock for this attempt. The error is a *LockedError
-// when another attempt has it.
+// LockState takes the state lock for this attempt. The error is a *LockedError when another attempt has it.
 func (r *Remote) LockState(ctx context.Context, lock api.StateLock) error {
 	return r.persist(ctx, func(ctx context.Context) error {
 		answer, err := r.quick.LockStateWithResponse(ctx, r.job, r.attempt, lock)
@@ -119,9 +115,8 @@ func (r *Remote) LockState(ctx context.Context, lock api.StateLock) error {
 	})
 }
 
-// SpoolState keeps a sealed state version in the spool; it is on disk when this
-// returns. runnerd delivers the versions in the order of these calls, also when
-// the job process is gone.
+// SpoolState keeps a sealed state version in the spool; it is on disk when this returns. runnerd delivers the versions in the
+// order of these calls, also when the job process is gone.
 func (r *Remote) SpoolState(state api.State) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -132,9 +127,8 @@ func (r *Remote) SpoolState(state api.State) error {
 	return nil
 }
 
-// DeliverState sends a sealed state version to the control plane at once, after
-// those in the spool. It is for a disk that takes no more, and gives up after
-// timing.UnlockTry; the ctx of the job may have ended.
+// DeliverState sends a sealed state version to the control plane at once, after those in the spool. It is for a disk that takes
+// no more, and gives up after timing.UnlockTry; the ctx of the job may have ended.
 func (r *Remote) DeliverState(ctx context.Context, state api.State) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -146,11 +140,9 @@ func (r *Remote) DeliverState(ctx context.Context, state api.State) error {
 	return r.putState(short, state)
 }
 
-// UnlockState frees the state lock. The spooled states are delivered before
-// that, so whoever takes the lock next reads them. When the control plane cannot
-// be reached in timing.UnlockTry, or refuses, runnerd is asked to do both later,
-// and this gives nil: a job that has done its work is not kept waiting. The ctx
-// may have ended. An error is one of the disk.
+// UnlockState frees the state lock. The spooled states are delivered before that, so whoever takes the lock next reads them. When
+// the control plane cannot be reached in timing.UnlockTry, or refuses, runnerd is asked to do both later, and this gives nil: a
+// job that has done its work is not kept waiting. The ctx may have ended. An error is one of the disk.
 func (r *Remote) UnlockState(ctx context.Context) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -172,8 +164,8 @@ func (r *Remote) UnlockState(ctx context.Context) error {
 	return nil
 }
 
-// deliverStates sends what is in the spool; runnerd may do so at the same time,
-// and a version that the server has already changes nothing.
+// deliverStates sends what is in the spool; runnerd may do so at the same time, and a version that the server has already changes
+// nothing.
 func (r *Remote) deliverStates(ctx context.Context) error {
 	files, err := r.spool.States()
 	if err != nil {

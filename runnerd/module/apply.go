@@ -17,8 +17,7 @@ import (
 // Apply is the handler of apply jobs.
 type Apply struct{}
 
-// staleError says that the world moved since the plan was made. It becomes the
-// result stale: plan again.
+// staleError says that the world moved since the plan was made. It becomes the result stale: plan again.
 type staleError struct{ why string }
 
 // Error gives the reason in one sentence.
@@ -28,9 +27,8 @@ func stale(format string, args ...any) error {
 	return &staleError{why: fmt.Sprintf(format, args...) + "; plan again"}
 }
 
-// Run applies the plan of a bundle, and no other: when anything that the plan was
-// made from has moved, the result is stale and nothing was done. Whatever state
-// Terraform wrote is in the spool, also when the apply failed or was cancelled.
+// Run applies the plan of a bundle, and no other: when anything that the plan was made from has moved, the result is stale and
+// nothing was done. Whatever state Terraform wrote is in the spool, also when the apply failed or was cancelled.
 func (Apply) Run(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
 	result, err = apply(ctx, env)
 	var moved *staleError
@@ -105,9 +103,8 @@ func sameBasis(spec api.ApplySpec, noted note) error {
 	return nil
 }
 
-// sameTarget: the runner's own identity must work on the same account, cluster and
-// region as when the plan was made. Providers read these variables once more at
-// apply.
+// sameTarget: the runner's own identity must work on the same account, cluster and region as when the plan was made. Providers
+// read these variables once more at apply.
 func sameTarget(then, now map[string]string) error {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
 		if then[name] != now[name] {
@@ -169,9 +166,8 @@ func (s *session) applied(ctx context.Context, known *values.Secrets) (api.JobRe
 	return api.JobResult{Status: job.Succeeded, Apply: api.ApplyResult{Outputs: outputs}}, nil
 }
 
-// keepStray saves a state that Terraform could not hand over, before the
-// workplace goes: one that it left in a file, or, when the disk had no room for
-// that either, printed. The error says that this state is lost to us.
+// keepStray saves a state that Terraform could not hand over, before the workplace goes: one that it left in a file, or, when the
+// disk had no room for that either, printed. The error says that this state is lost to us.
 func (s *session) keepStray(ctx context.Context) error {
 	content, err := s.place.strayState()
 	if err == nil && content == nil && s.terraform != nil {
@@ -185,5 +181,5 @@ func (s *session) keepStray(ctx context.Context) error {
 		s.env.Log.Warn("Terraform could not hand over its last state; it was found and is kept")
 		return nil
 	}
-	return fmt.Errorf("Terraform's last state could not be kept: %w; make room on the runner's disk, and plan again: what exists is found by the next refresh only as far as the state names it", keeping)
+	return fmt.Errorf("the last state that Terraform wrote could not be kept: %w; make room on the runner's disk, and plan again: what exists is found by the next refresh only as far as the state names it", keeping)
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// backendFile sorts behind every other override file that people write, and the
-// last one wins. checkBackend makes sure that it did.
+// backendFile sorts behind every other override file that people write, and the last one wins. checkBackend makes sure that it
+// did.
 const backendFile = "zzzz_nuon_backend_override.tf"
 
 const backendOverride = `# Written by runnerd: the state of this module is kept by nuon.
@@ -19,8 +19,8 @@ terraform {
 }
 `
 
-// overrideBackend puts our backend over the module's own. Whatever has the
-// file's name already goes: a link would be written through.
+// overrideBackend puts our backend over the module's own. Whatever has the file's name already goes: a link would be written
+// through.
 func overrideBackend(moduleDir string) error {
 	name := filepath.Join(moduleDir, backendFile)
 	if err := os.RemoveAll(name); err != nil {
@@ -32,9 +32,8 @@ func overrideBackend(moduleDir string) error {
 	return nil
 }
 
-// checkBackend says, after init, whether Terraform really uses our backend, and
-// with nothing but what the environment says of it. A state that went elsewhere
-// would be out of everybody's sight, and readable there.
+// checkBackend says, after init, whether Terraform really uses our backend, and with nothing but what the environment says of it.
+// A state that went elsewhere would be out of everybody's sight, and readable there.
 func checkBackend(moduleDir string) error {
 	content, err := os.ReadFile(filepath.Join(moduleDir, ".terraform", "terraform.tfstate"))
 	if err != nil {

@@ -17,13 +17,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Build is the handler of build jobs: it makes an artifact of a module's packed
-// source. The same source, kind and directory give the same digest on any
-// machine, as long as the source brings its lock file or needs no provider.
+// Build is the handler of build jobs: it makes an artifact of a module's packed source. The same source, kind and directory give
+// the same digest on any machine, as long as the source brings its lock file or needs no provider.
 type Build struct{}
 
-// Run builds. The result has the artifact; errors name file and line where
-// Terraform does.
+// Run builds. The result has the artifact; errors name file and line where Terraform does.
 func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Build
 	source, err := pull(ctx, env.VendorRegistry, spec.Source)
@@ -89,8 +87,7 @@ func moduleFiles(source artifact.Artifact, dir, to string) ([]artifact.File, *tf
 	return files, module, err
 }
 
-// refuseRemote: a deploy must run what was built, so nothing is fetched then, and
-// fetching modules here is not supported yet.
+// refuseRemote: a deploy must run what was built, so nothing is fetched then, and fetching modules here is not supported yet.
 func refuseRemote(module *tfmodule.Module) error {
 	if len(module.Remote) == 0 {
 		return nil
@@ -106,8 +103,8 @@ func refuseRemote(module *tfmodule.Module) error {
 	return fmt.Errorf("%s; put a copy into the repository and call it as ./… or ../…, modules from elsewhere are not supported yet", strings.Join(calls, "\n"))
 }
 
-// proveModule runs init and validate where nothing but the packed files is, and
-// gives the lock file, nil when the module needs no provider.
+// proveModule runs init and validate where nothing but the packed files is, and gives the lock file, nil when the module needs no
+// provider.
 func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
 	// What a vendor's module runs here needs nothing of whoever runs the builder.
 	work, err := env.Work()
@@ -137,8 +134,8 @@ func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 	return lock, err
 }
 
-// needsProviders says whether anything has to be fetched: the provider of
-// terraform_data and terraform_remote_state is a part of Terraform.
+// needsProviders says whether anything has to be fetched: the provider of terraform_data and terraform_remote_state is a part of
+// Terraform.
 func needsProviders(module *tfmodule.Module) bool {
 	for _, provider := range module.Providers {
 		if provider.Source != "" && provider.Source != "terraform.io/builtin/terraform" || provider.Source == "" && provider.Name != "terraform" {
@@ -148,9 +145,8 @@ func needsProviders(module *tfmodule.Module) bool {
 	return false
 }
 
-// withLock gives the lock file to pack: the source's own as long as it chose every
-// provider that is needed, because init adds hashes of the machine that it runs
-// on; else what init made.
+// withLock gives the lock file to pack: the source's own as long as it chose every provider that is needed, because init adds
+// hashes of the machine that it runs on; else what init made.
 func withLock(files []artifact.File, dir string, made []byte) []artifact.File {
 	name := path.Join(dir, lockFileName)
 	if made == nil {

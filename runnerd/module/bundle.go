@@ -19,9 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/module/values"
 )
 
-// A plan bundle is everything that the apply of one plan needs and that must not
-// differ from the time of the plan, sealed to the install key. Inside it is a
-// packed tree:
+// A plan bundle is everything that the apply of one plan needs and that must not differ from the time of the plan, sealed to the
+// install key. Inside it is a packed tree:
 //
 //	bundle.json   what the fields of note say
 //	plan          Terraform's plan file
@@ -134,8 +133,7 @@ func openBundle(packed artifact.Artifact, key seal.Identity) (bundle, error) {
 	return made, nil
 }
 
-// pullBundle fetches and opens the bundle of an apply, and makes its secrets
-// known to the redactor.
+// pullBundle fetches and opens the bundle of an apply, and makes its secrets known to the redactor.
 func pullBundle(ctx context.Context, env *job.Env, from api.ArtifactRef) (bundle, *values.Secrets, error) {
 	packed, err := pull(ctx, env.InstallRegistry, from)
 	if err != nil {
@@ -171,8 +169,7 @@ func written(before, after []artifact.File) []artifact.File {
 	return made
 }
 
-// withLockFile adds the lock file of the root module, if there is one: init may
-// have changed it before the first snapshot.
+// withLockFile adds the lock file of the root module, if there is one: init may have changed it before the first snapshot.
 func withLockFile(changed, all []artifact.File, place *workplace) []artifact.File {
 	name := filepath.ToSlash(filepath.Join(place.module, lockFileName))
 	isLock := func(file artifact.File) bool { return file.Path == name }

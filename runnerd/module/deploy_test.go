@@ -16,8 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// hello has a resource, a plain output, a sensitive output, and one that gives a
-// secret away without marking it.
+// hello has a resource, a plain output, a sensitive output, and one that gives a secret away without marking it.
 const hello = `
 variable "greeting" {
   type = string
@@ -78,8 +77,7 @@ func find(outputs []api.Output, name string) api.Output {
 	return outputs[at]
 }
 
-// The whole life of a component: created, nothing to do, changed, destroyed; with
-// secrets that must never be seen on the way.
+// The whole life of a component: created, nothing to do, changed, destroyed; with secrets that must never be seen on the way.
 func TestLifeOfAComponent(t *testing.T) {
 	r := newRig(t)
 	const secret, nested = "planted-s3cret/token+1", "nested\"planted\nsecret-value"
@@ -309,8 +307,7 @@ func TestLockHeldByAnother(t *testing.T) {
 	}
 }
 
-// A job that is cancelled in the middle of an apply ends soon, leaves what it did
-// in the state, and leaves no lock.
+// A job that is cancelled in the middle of an apply ends soon, leaves what it did in the state, and leaves no lock.
 func TestCancelInMidApply(t *testing.T) {
 	r := newRig(t)
 	mark := filepath.Join(t.TempDir(), "running")
@@ -446,8 +443,8 @@ func TestStrayStateIsKept(t *testing.T) {
 	r.mustBeFree()
 }
 
-// fakeTerraform is a script in place of Terraform, for what its built-in resources
-// cannot do. It answers version, init and show; the rest is given.
+// fakeTerraform is a script in place of Terraform, for what its built-in resources cannot do. It answers version, init and show;
+// the rest is given.
 func fakeTerraform(t *testing.T, plan, apply string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "terraform")
@@ -462,8 +459,8 @@ func fakeTerraform(t *testing.T, plan, apply string) {
 	t.Setenv("NUON_TERRAFORM", path)
 }
 
-// What the plan wrote in the working directory, and the path of that, are the
-// same when it is applied; the component's environment, too.
+// What the plan wrote in the working directory, and the path of that, are the same when it is applied; the component's
+// environment, too.
 func TestBundleBringsBackWhatThePlanWrote(t *testing.T) {
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n", "m/run.sh", "old"))
@@ -491,8 +488,7 @@ for last in "$@"; do :; done
 	r.mustBeFree()
 }
 
-// Another runner of the same install, whose directory is elsewhere, must not
-// apply: paths may be in the plan.
+// Another runner of the same install, whose directory is elsewhere, must not apply: paths may be in the plan.
 func TestPlanOfAnotherPlaceIsStale(t *testing.T) {
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))

@@ -16,8 +16,7 @@ const (
 	lockFileName = ".terraform.lock.hcl"
 )
 
-// directoryOf checks that an artifact is a module that this program can read,
-// and gives the root module's directory.
+// directoryOf checks that an artifact is a module that this program can read, and gives the root module's directory.
 func directoryOf(packed artifact.Artifact) (string, error) {
 	if packed.Type != artifact.MediaTerraform {
 		return "", fmt.Errorf("the artifact is of type %s, not a Terraform module; this is a fault of the control plane, report it", packed.Type)

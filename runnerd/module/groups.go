@@ -11,11 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// groups remembers the process groups of what this process has started, at the
-// moment of an interrupt. Terraform leads a group of its own, whose number the
-// library does not tell. When Terraform does not end in time, all of its group has
-// to: its providers would go on changing things, and the library waits as long
-// as anybody holds Terraform's output open.
+// groups remembers the process groups of what this process has started, at the moment of an interrupt. Terraform leads a group of
+// its own, whose number the library does not tell. When Terraform does not end in time, all of its group has to: its providers
+// would go on changing things, and the library waits as long as anybody holds Terraform's output open.
 type groups struct {
 	log   *job.Log
 	stop  func() bool
@@ -24,8 +22,8 @@ type groups struct {
 	found []int
 }
 
-// watchGroups starts to wait for the end of ctx, and from then on grants grace.
-// finish must be called when the command has returned.
+// watchGroups starts to wait for the end of ctx, and from then on grants grace. finish must be called when the command has
+// returned.
 func watchGroups(ctx context.Context, grace time.Duration, log *job.Log) *groups {
 	watching := &groups{log: log, over: make(chan struct{}), ended: make(chan struct{})}
 	watching.stop = context.AfterFunc(ctx, func() {
@@ -63,8 +61,7 @@ func (g *groups) kill(why string) {
 	}
 }
 
-// leadingChildren lists the children of this process that lead a process group.
-// Where there is no /proc it finds none.
+// leadingChildren lists the children of this process that lead a process group. Where there is no /proc it finds none.
 func leadingChildren() (found []int) {
 	all, err := spool.Processes()
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// outputsOf gives the outputs of a state as they may leave, in the order of their
-// names.
+// outputsOf gives the outputs of a state as they may leave, in the order of their names.
 func outputsOf(version state.Version, key seal.Identity, component string, known *values.Secrets) ([]api.Output, error) {
 	found, err := version.Outputs()
 	if err != nil {

@@ -19,9 +19,8 @@ import (
 // Plan is the handler of plan jobs.
 type Plan struct{}
 
-// Run plans. The result has the masked report, and either the sealed bundle that
-// an apply needs, or, when there is nothing to apply, the outputs as they stand
-// and a bundle without a digest: nothing will ever open it, so none is kept.
+// Run plans. The result has the masked report, and either the sealed bundle that an apply needs, or, when there is nothing to
+// apply, the outputs as they stand and a bundle without a digest: nothing will ever open it, so none is kept.
 func (Plan) Run(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
 	spec := env.Spec.Plan
 	// First what needs nobody: a template that cannot be rendered.

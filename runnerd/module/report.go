@@ -10,8 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/module/values"
 )
 
-// report describes the plan file of the workplace, masked with known. The same
-// plan under the same secrets gives the same digest.
+// report describes the plan file of the workplace, masked with known. The same plan under the same secrets gives the same digest.
 func (s *session) report(ctx context.Context, known *values.Secrets) (*diff.Report, error) {
 	shown, err := s.terraform.show(ctx, s.place.plan())
 	if err != nil {

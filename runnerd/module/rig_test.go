@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is everything around a job: the runner API with its states and lock, both
-// registries in one, and the runner's own directory and key.
+// rig is everything around a job: the runner API with its states and lock, both registries in one, and the runner's own directory
+// and key.
 type rig struct {
 	t        *testing.T
 	key      seal.Identity
@@ -307,8 +307,8 @@ func (r *rig) mustApply(spec api.ApplySpec) api.ApplyResult {
 	return result.Apply
 }
 
-// everything that left the job or lies on a disk: logs, results, states as they
-// were shipped, the registry, and the runner's directory.
+// everything that left the job or lies on a disk: logs, results, states as they were shipped, the registry, and the runner's
+// directory.
 func (r *rig) everything() map[string][]byte {
 	r.t.Helper()
 	states, err := json.Marshal(r.states)

@@ -11,16 +11,14 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// maxScreenLine bounds a line of output that is held until it ends. The longest
-// is a state that Terraform could put nowhere else.
+// maxScreenLine bounds a line of output that is held until it ends. The longest is a state that Terraform could put nowhere else.
 const maxScreenLine = 64 << 20
 
 // maxDiagnostic bounds how much of one diagnostic gets into an error.
 const maxDiagnostic = 2 << 10
 
-// screen takes what Terraform prints in its machine-readable form, puts readable
-// lines into the job's log as they come, and keeps the errors. It shows messages
-// only: the fields beside them can hold values.
+// screen takes what Terraform prints in its machine-readable form, puts readable lines into the job's log as they come, and keeps
+// the errors. It shows messages only: the fields beside them can hold values.
 type screen struct {
 	log     *job.Log
 	place   placing
@@ -31,8 +29,7 @@ type screen struct {
 	state   []byte // what Terraform printed because it could not write it; it holds secrets
 }
 
-// placing says where Terraform runs, so that people see paths of the repository
-// and not of this machine.
+// placing says where Terraform runs, so that people see paths of the repository and not of this machine.
 type placing struct {
 	// root is the directory that the tree of the repository lies in.
 	root string

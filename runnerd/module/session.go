@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// session is what a plan and an apply have in common: a workplace, a state
-// endpoint, and Terraform that works in the one with the other.
+// session is what a plan and an apply have in common: a workplace, a state endpoint, and Terraform that works in the one with the
+// other.
 type session struct {
 	env       *job.Env
 	spec      api.ModuleSpec
@@ -46,8 +46,7 @@ func (s *session) close(ctx context.Context) error {
 	return errors.Join(s.endpoint.Close(ctx), s.place.leave())
 }
 
-// said gives an error of Terraform, or, when it was that another attempt has the
-// state lock, which one.
+// said gives an error of Terraform, or, when it was that another attempt has the state lock, which one.
 func (s *session) said(err error) error {
 	if refused := s.endpoint.Refused(); err != nil && refused != nil {
 		return refused

@@ -14,13 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// Settle does for a job whose processes are all gone what the job itself does at
-// its end, should it have been killed before: a last state that Terraform left in
-// the workplace goes, sealed, into the attempt's spool, and the workplace with its
-// rendered secrets is removed. root is the runner's directory and keyFile that of
-// the install key. The sentences are for the job's log. An error is one of the
-// disk, and Settle can be called again; there is nothing left to do when the job
-// ended by itself.
+// Settle does for a job whose processes are all gone what the job itself does at its end, should it have been killed before: a
+// last state that Terraform left in the workplace goes, sealed, into the attempt's spool, and the workplace with its rendered
+// secrets is removed. root is the runner's directory and keyFile that of the install key. The sentences are for the job's log. An
+// error is one of the disk, and Settle can be called again; there is nothing left to do when the job ended by itself.
 func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
 	component := spec.Plan.Module.InstallComponent
 	if spec.Kind == api.JobSpecKindApply {
@@ -53,8 +50,8 @@ func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said
 	return said, place.leave()
 }
 
-// isOf tells whether that attempt was the last to work here; a workplace without
-// a note is anybody's, because nothing was put into it yet.
+// isOf tells whether that attempt was the last to work here; a workplace without a note is anybody's, because nothing was put
+// into it yet.
 func (w *workplace) isOf(spec api.JobSpec) bool {
 	content, err := readBounded(w.useFile(), 1<<10)
 	if err != nil || json.Unmarshal(content, &w.use) != nil || !fs.ValidPath(w.use.Module) {
@@ -64,8 +61,7 @@ func (w *workplace) isOf(spec api.JobSpec) bool {
 	return w.use.Job == spec.Job && w.use.Attempt == spec.Attempt
 }
 
-// salvage keeps a last state. One that is not whole is kept too, aside, because
-// it may name what was made.
+// salvage keeps a last state. One that is not whole is kept too, aside, because it may name what was made.
 func (w *workplace) salvage(root, keyFile, component string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
 	content, err := w.strayState()
 	if err != nil {

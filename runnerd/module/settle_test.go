@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// killed leaves what an apply leaves that was killed with SIGKILL: its workplace
-// with rendered secrets, and a last state if there is one.
+// killed leaves what an apply leaves that was killed with SIGKILL: its workplace with rendered secrets, and a last state if there
+// is one.
 func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
 	t.Helper()
 	env := r.env(api.JobSpecKindApply)

@@ -17,8 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
-// terraform runs the commands of one working directory, with their output in the
-// job's log.
+// terraform runs the commands of one working directory, with their output in the job's log.
 type terraform struct {
 	env   *job.Env
 	tool  tool.Tool
@@ -28,8 +27,8 @@ type terraform struct {
 	dumped []byte
 }
 
-// openTerraform finds the executable of that version and prepares it for dir.
-// own are the component's variables and the endpoint's.
+// openTerraform finds the executable of that version and prepares it for dir. own are the component's variables and the
+// endpoint's.
 func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map[string]string) (*terraform, error) {
 	found, err := tool.Find(ctx, tool.Options{Root: env.Root, Version: asked, Say: env.Log.Info})
 	if err != nil {
@@ -51,8 +50,8 @@ func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map
 // oldestJSONInit is the first version whose init speaks JSON.
 var oldestJSONInit = version.Must(version.NewVersion("1.9.0"))
 
-// init prepares the directory from its lock file. fetches says that it may fill
-// the cache of providers that all jobs of this runner share.
+// init prepares the directory from its lock file. fetches says that it may fill the cache of providers that all jobs of this
+// runner share.
 func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	if cache := t.tool.PluginCache(); cache != "" {
 		if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -100,8 +99,8 @@ func (t *terraform) validate(ctx context.Context) error {
 	return t.failed("validate", screen)
 }
 
-// patience is how long Terraform asks again for a state lock that another attempt
-// holds: as long as one that is just ending tries to free it.
+// patience is how long Terraform asks again for a state lock that another attempt holds: as long as one that is just ending tries
+// to free it.
 func (t *terraform) patience() string { return t.env.Timing.UnlockTry.String() }
 
 // plan writes a plan file.
@@ -153,8 +152,8 @@ func (b *bounded) Write(text []byte) (int, error) {
 	return b.kept.Write(text)
 }
 
-// apply applies a plan file. done says that Terraform finished all of it, which
-// counts more than that it was interrupted at the same time.
+// apply applies a plan file. done says that Terraform finished all of it, which counts more than that it was interrupted at the
+// same time.
 func (t *terraform) apply(ctx context.Context, plan string) (done bool, err error) {
 	err = t.watched(ctx, "apply", func(ctx context.Context, screen *screen) error {
 		err := t.run.ApplyJSON(ctx, screen, tfexec.DirOrPlan(plan), tfexec.LockTimeout(t.patience()))
@@ -167,8 +166,7 @@ func (t *terraform) apply(ctx context.Context, plan string) (done bool, err erro
 	return false, err
 }
 
-// watched runs a command with its output in the log, and kills what is left of
-// it when it was interrupted.
+// watched runs a command with its output in the log, and kills what is left of it when it was interrupted.
 func (t *terraform) watched(ctx context.Context, verb string, command func(context.Context, *screen) error) error {
 	t.env.Log.Info("terraform %s (%s, version %s)", verb, filepath.Base(t.tool.Path), t.tool.Version)
 	shown := &screen{log: t.env.Log, place: t.place}
@@ -188,8 +186,7 @@ func (t *terraform) watched(ctx context.Context, verb string, command func(conte
 	return t.ended(ctx, verb, err, shown)
 }
 
-// ended gives the error of a command. After an interrupt the library's error must
-// not be printed: it can be a nil inside.
+// ended gives the error of a command. After an interrupt the library's error must not be printed: it can be a nil inside.
 func (t *terraform) ended(ctx context.Context, verb string, err error, shown *screen) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))

@@ -24,9 +24,8 @@ type variables struct {
 	environ map[string]string
 }
 
-// renderVariables renders vars, var_files and env_vars. The vars become one JSON
-// file of strings: Terraform converts them to numbers and booleans where the
-// module asks for those. Later files win, so the var_files come after it.
+// renderVariables renders vars, var_files and env_vars. The vars become one JSON file of strings: Terraform converts them to
+// numbers and booleans where the module asks for those. Later files win, so the var_files come after it.
 func renderVariables(spec api.ModuleSpec, opened *values.Values) (*variables, error) {
 	vars, err := opened.RenderAll("vars", spec.Vars)
 	if err != nil {
@@ -59,8 +58,8 @@ func varFileExtension(content string) string {
 	return ".tfvars"
 }
 
-// checkEnviron refuses variables that would change how Terraform runs rather
-// than what it does; with a word on what to do instead.
+// checkEnviron refuses variables that would change how Terraform runs rather than what it does; with a word on what to do
+// instead.
 func checkEnviron(environ map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
 		switch {

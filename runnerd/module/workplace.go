@@ -17,10 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
-// workplace is the directory of one install component. Its absolute path is the
-// same for a plan and for its apply, because paths get into plans (abspath,
-// generated archives). It holds rendered secrets, so it is private and lives
-// only as long as a job.
+// workplace is the directory of one install component. Its absolute path is the same for a plan and for its apply, because paths
+// get into plans (abspath, generated archives). It holds rendered secrets, so it is private and lives only as long as a job.
 //
 //	<root>/work/<install component>/tree   what the artifact holds, and what Terraform writes into it
 //	<root>/work/<install component>/vars   the rendered variables
@@ -110,8 +108,7 @@ func (w *workplace) plan() string      { return filepath.Join(w.root, "plan") }
 func (w *workplace) useFile() string   { return filepath.Join(w.root, "use") }
 func (w *workplace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
 
-// unpack puts a module's artifact in place. What overlay holds replaces files of
-// the artifact; it may be nil.
+// unpack puts a module's artifact in place. What overlay holds replaces files of the artifact; it may be nil.
 func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) error {
 	module, err := directoryOf(packed)
 	if err != nil {
@@ -146,8 +143,8 @@ func merge(under, over []artifact.File) []artifact.File {
 	return append(made, over...)
 }
 
-// erroredState is where Terraform puts a state that nobody would take. No module
-// brings such a file: state never gets into an artifact.
+// erroredState is where Terraform puts a state that nobody would take. No module brings such a file: state never gets into an
+// artifact.
 const erroredState = "errored.tfstate"
 
 // maxStray bounds such a state, as the endpoint does.

@@ -11,9 +11,8 @@ import (
 // errWithdrawn ends an attempt that is not this runner's.
 var errWithdrawn = errors.New("the offer is gone")
 
-// accept takes the offer. Nothing is started before the answer is on disk. When
-// it may have been taken without this runner hearing so, the attempt is given
-// back as lost: nothing ran, and nobody else can say that.
+// accept takes the offer. Nothing is started before the answer is on disk. When it may have been taken without this runner
+// hearing so, the attempt is given back as lost: nothing ran, and nobody else can say that.
 func (a *attempt) accept(ctx context.Context) error {
 	within, stop := context.WithDeadline(ctx, a.record.AcceptBy)
 	defer stop()

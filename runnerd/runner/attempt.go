@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// attempt is one attempt while it is looked after. What it is at lies on disk and
-// in its process; this holds only what the goroutines tell each other.
+// attempt is one attempt while it is looked after. What it is at lies on disk and in its process; this holds only what the
+// goroutines tell each other.
 type attempt struct {
 	runner *runner
 	dir    spool.Attempt
@@ -102,8 +102,7 @@ const (
 	deliver  verb = "deliver"
 )
 
-// next decides. A live process is watched whatever else there is: nothing may be
-// said about a job that still runs.
+// next decides. A live process is watched whatever else there is: nothing may be said about a job that still runs.
 func (o observed) next() verb {
 	switch {
 	case o.Alive:
@@ -131,9 +130,8 @@ func (a *attempt) observe() (seen observed, err error) {
 	return seen, err
 }
 
-// superviseLoop brings an attempt from verb to verb until its result is known,
-// and waits until the shipper has delivered it. It ends early with ctx, and
-// leaves everything as it is.
+// superviseLoop brings an attempt from verb to verb until its result is known, and waits until the shipper has delivered it. It
+// ends early with ctx, and leaves everything as it is.
 func (a *attempt) superviseLoop(ctx context.Context) {
 	defer close(a.gone)
 	defer a.runner.leave(a)

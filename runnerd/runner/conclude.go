@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// conclude makes sure that nothing of the job runs any more, clears away what it
-// left, completes its log, and decides its result. Only then may anyone be told that it ended.
+// conclude makes sure that nothing of the job runs any more, clears away what it left, completes its log, and decides its result.
+// Only then may anyone be told that it ended.
 func (a *attempt) conclude(ctx context.Context) error {
 	a.reap() // should it have ended before it was watched
 	if err := a.sweep(ctx); err != nil {
@@ -43,8 +43,8 @@ func (a *attempt) conclude(ctx context.Context) error {
 	return a.dir.SaveFinal(final)
 }
 
-// settle clears away what the job's files were: there can be secrets in them, and
-// the spool directory stays until the control plane has all of it.
+// settle clears away what the job's files were: there can be secrets in them, and the spool directory stays until the control
+// plane has all of it.
 func (a *attempt) settle() ([]string, error) {
 	if err := spool.RemoveTree(a.dir.WorkDir()); err != nil {
 		return nil, fmt.Errorf("remove the work directory of %s: %w", a.name(), err)
@@ -99,8 +99,7 @@ type outcome struct {
 	limit  time.Duration
 }
 
-// final decides. What the job process says stands, but for a cancel that was in
-// truth a time limit.
+// final decides. What the job process says stands, but for a cancel that was in truth a time limit.
 func (o outcome) final() api.JobResult {
 	timeout := o.ended && o.ending.Reason == spool.ReasonTimeout
 	switch {

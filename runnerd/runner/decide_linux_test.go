@@ -71,8 +71,7 @@ func TestWithoutPanicValue(t *testing.T) {
 	}
 }
 
-// What was started before a reboot, or has a number that was given out again, is
-// not touched.
+// What was started before a reboot, or has a number that was given out again, is not touched.
 func TestMembersOfAnother(t *testing.T) {
 	this := spool.ThisProcess()
 	for name, other := range map[string]spool.Process{

@@ -8,10 +8,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
-// heartbeatLoop keeps the leases of all attempts with one call, and hands on what
-// comes back. It waits for the next beat; a beat that fails is not repeated, the
-// next one does as well. With nothing to keep it says nothing: the lease loop's
-// poll shows that the runner is there.
+// heartbeatLoop keeps the leases of all attempts with one call, and hands on what comes back. It waits for the next beat; a beat
+// that fails is not repeated, the next one does as well. With nothing to keep it says nothing: the lease loop's poll shows that
+// the runner is there.
 func (r *runner) heartbeatLoop(ctx context.Context) {
 	for contact.Pause(ctx, r.beat()) {
 		kept := map[api.AttemptRef]*attempt{}

@@ -63,8 +63,8 @@ func (r *runner) loadIdentity() (known identity, err error) {
 	return known, nil
 }
 
-// register trades the token for a key, and keeps it. Unlike every later call it
-// is not tried again when the token is refused: a person has to act.
+// register trades the token for a key, and keeps it. Unlike every later call it is not tried again when the token is refused: a
+// person has to act.
 func (r *runner) register(ctx context.Context, recipient seal.Recipient) (identity, error) {
 	client, err := contact.NewClient(r.URL, r.Token, r.Timing.Call)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// leaseLoop asks for work while there is room for it. It waits for the long poll,
-// or for an attempt to make room, and ends with ctx. after outlives ctx and is
-// that of the attempts.
+// leaseLoop asks for work while there is room for it. It waits for the long poll, or for an attempt to make room, and ends with
+// ctx. after outlives ctx and is that of the attempts.
 func (r *runner) leaseLoop(ctx, after context.Context) {
 	for ctx.Err() == nil {
 		free := r.free()

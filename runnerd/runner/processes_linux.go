@@ -9,8 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// interruptGroup sends SIGINT to the job process and to what it started in its
-// own process group.
+// interruptGroup sends SIGINT to the job process and to what it started in its own process group.
 func interruptGroup(process spool.Process) error {
 	stat, err := spool.ReadStat(process.PID)
 	if err != nil || stat.Start != process.Start || process.Boot != spool.Boot() {
@@ -22,13 +21,10 @@ func interruptGroup(process spool.Process) error {
 	return nil
 }
 
-// killAll kills every process of the job and gives how many there were. Called
-// until it gives none, nothing of the job is left.
+// killAll kills every process of the job and gives how many there were. Called until it gives none, nothing of the job is left.
 //
-// The job process leads a session, and that stays with all that it starts, also
-// with what moves to a process group of its own (as Terraform does) and what is
-// left when its parent dies. What opens a new session is found as long as its
-// parent is.
+// The job process leads a session, and that stays with all that it starts, also with what moves to a process group of its own (as
+// Terraform does) and what is left when its parent dies. What opens a new session is found as long as its parent is.
 func killAll(leader spool.Process) (int, error) {
 	members, err := membersOf(leader)
 	if err != nil {
@@ -42,8 +38,7 @@ func killAll(leader spool.Process) (int, error) {
 	return len(members), nil
 }
 
-// membersOf gives the live processes of the session that leader leads or led,
-// and all that descends from them.
+// membersOf gives the live processes of the session that leader leads or led, and all that descends from them.
 func membersOf(leader spool.Process) ([]spool.Stat, error) {
 	if leader.PID <= 1 || leader.PID == os.Getpid() || leader.Boot != spool.Boot() {
 		return nil, nil // before a reboot, or never
@@ -79,9 +74,8 @@ func membersOf(leader spool.Process) ([]spool.Stat, error) {
 	return members, nil
 }
 
-// killOne kills that very process: os.FindProcess holds on to it where the kernel
-// can, and then it is compared, so that a number that was given out again in
-// between hits nobody else.
+// killOne kills that very process: os.FindProcess holds on to it where the kernel can, and then it is compared, so that a number
+// that was given out again in between hits nobody else.
 func killOne(stat spool.Stat) error {
 	process, gone := os.FindProcess(stat.PID)
 	if gone != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// interruptGroup sends SIGINT to the job process and to what it started in its
-// own process group. It is called only while the job process holds its lock.
+// interruptGroup sends SIGINT to the job process and to what it started in its own process group. It is called only while the job
+// process holds its lock.
 func interruptGroup(process spool.Process) error {
 	return signalGroup(process, syscall.SIGINT)
 }
 
-// killAll kills the process group of the job. Without /proc what moved to a group
-// of its own is not found; production runners are Linux.
+// killAll kills the process group of the job. Without /proc what moved to a group of its own is not found; production runners are
+// Linux.
 func killAll(leader spool.Process) (int, error) {
 	err := signalGroup(leader, syscall.SIGKILL)
 	if errors.Is(err, errNoProcess) {

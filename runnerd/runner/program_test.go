@@ -21,8 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// The test binary is also runnerd: with the argument job a job process, with the
-// argument run a runnerd that a test can kill.
+// The test binary is also runnerd: with the argument job a job process, with the argument run a runnerd that a test can kill.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -149,8 +148,7 @@ func waitFor(ctx context.Context, file string) error {
 	}
 }
 
-// deaf is a job that no interrupt ends, with one process in its group, and one in
-// a group of its own whose parent is gone.
+// deaf is a job that no interrupt ends, with one process in its group, and one in a group of its own whose parent is gone.
 func deaf(env *job.Env) (api.JobResult, error) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	if err := sleeper(env, "child.pid"); err != nil {

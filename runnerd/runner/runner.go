@@ -35,15 +35,13 @@ type Options struct {
 	Token seal.Secret
 	// Version is this program's, for the control plane to see.
 	Version string
-	// Job is the command line of a job process; empty means this program with the
-	// argument "job".
+	// Job is the command line of a job process; empty means this program with the argument "job".
 	Job []string
 	// PassEnv names variables that jobs get besides those that package ambient says.
 	PassEnv []string
-	// Settle, when set, is called when all processes of a job are gone and before
-	// its end is told: it keeps and clears away what the job left outside its spool
-	// directory, below root, this runner's own. The sentences go to the job's log; an
-	// error is tried again.
+	// Settle, when set, is called when all processes of a job are gone and before its end is told: it keeps and clears away what
+	// the job left outside its spool directory, below root, this runner's own. The sentences go to the job's log; an error is
+	// tried again.
 	Settle func(root string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error)
 	// Abandon, when closed, ends Run at once, whatever still runs. Jobs go on.
 	Abandon <-chan struct{}
@@ -102,10 +100,9 @@ type runner struct {
 	working sync.WaitGroup
 }
 
-// Run is a runner's life. When ctx ends it takes no more jobs, waits
-// timing.StopWait for those that run, and leaves the others running; the next Run
-// in the same directory adopts them. It gives an error only for what has to be
-// mended by a person: the directory, the key, the registration.
+// Run is a runner's life. When ctx ends it takes no more jobs, waits timing.StopWait for those that run, and leaves the others
+// running; the next Run in the same directory adopts them. It gives an error only for what has to be mended by a person: the
+// directory, the key, the registration.
 func Run(ctx context.Context, options Options) error {
 	options, err := options.complete()
 	if err != nil {
@@ -172,8 +169,7 @@ func (r *runner) connect(identity identity) (err error) {
 	return err
 }
 
-// work starts the loops and waits for them. Loops that take work end with ctx;
-// those that look after it end a little later.
+// work starts the loops and waits for them. Loops that take work end with ctx; those that look after it end a little later.
 func (r *runner) work(ctx context.Context) error {
 	taking, stopTaking := context.WithCancel(ctx)
 	defer stopTaking()
@@ -247,8 +243,7 @@ func (r *runner) list() []*attempt {
 	return attempts
 }
 
-// free is how many more jobs may run. What has ended but is not delivered yet
-// takes no place.
+// free is how many more jobs may run. What has ended but is not delivered yet takes no place.
 func (r *runner) free() int {
 	free := r.Capacity
 	for _, a := range r.list() {
@@ -279,8 +274,8 @@ func (r *runner) beat() time.Duration {
 	return r.Timing.BeatWithin(r.lease)
 }
 
-// pace tries for as long as it takes. A key that the control plane does not know
-// now (401, 403) ends nothing: what is in the spool may be all there is.
+// pace tries for as long as it takes. A key that the control plane does not know now (401, 403) ends nothing: what is in the
+// spool may be all there is.
 func (r *runner) pace() contact.Pace {
 	return contact.Pace{
 		First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line,

@@ -569,8 +569,8 @@ func TestSecretsStayInTheJob(t *testing.T) {
 	}
 }
 
-// A job sees what its runner's owner means it to see: on an install runner the
-// cloud's identity, and what was named; of both no credential in the log.
+// A job sees what its runner's owner means it to see: on an install runner the cloud's identity, and what was named; of both no
+// credential in the log.
 func TestTheEnvironmentIsClean(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "planted-credential")
 	t.Setenv("AWS_REGION", "eu-1")
@@ -670,7 +670,7 @@ func TestARefusedStateIsKept(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "states", nil)
 	s.setTrouble(func(r *http.Request, after bool) int {
-		if !after && r.Method == "POST" && strings.HasSuffix(r.URL.Path, "/state") {
+		if !after && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/state") {
 			return http.StatusConflict
 		}
 		return 0
@@ -701,8 +701,7 @@ func TestALockedStateNamesItsHolder(t *testing.T) {
 	s.until("the holder is done", holder.ended)
 }
 
-// alreadyRegistered gives dir what a registration would have left, for a server that has
-// offered job to it.
+// alreadyRegistered gives dir what a registration would have left, for a server that has offered job to it.
 func alreadyRegistered(t *testing.T, s *server, dir string) spool.Spool {
 	t.Helper()
 	s.with(func() { s.token = "" })

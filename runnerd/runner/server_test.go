@@ -16,8 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// server is a control plane as a runner sees it: it keeps what it is told, and
-// fails the test when that breaks the contract.
+// server is a control plane as a runner sees it: it keeps what it is told, and fails the test when that breaks the contract.
 type server struct {
 	t    *testing.T
 	http *httptest.Server
@@ -30,8 +29,7 @@ type server struct {
 	recipient string
 	queue     []*served
 	known     map[string]*served
-	// trouble, when set, may answer a call in place of the server. after says that
-	// the server has already done what was asked.
+	// trouble, when set, may answer a call in place of the server. after says that the server has already done what was asked.
 	trouble func(r *http.Request, after bool) (status int)
 	calls   []string
 }
@@ -216,8 +214,8 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// offerAgain takes back offers that nobody has accepted: their answer went to a
-// runner that had hung up. A real server gives them another attempt number.
+// offerAgain takes back offers that nobody has accepted: their answer went to a runner that had hung up. A real server gives them
+// another attempt number.
 func (s *server) offerAgain() {
 	for _, job := range s.known {
 		if job.offered && !job.accepted && time.Since(job.offeredAt) > time.Second {

@@ -23,10 +23,9 @@ type shipper struct {
 	deaf bool
 }
 
-// shipLoop delivers: states before lines, because they are worth more; lines as
-// they come; and when the job is concluded the result, last. It waits for time to
-// gather lines, or for the conclusion. Then the directory goes. It ends early
-// with ctx, and the next runnerd goes on where it was.
+// shipLoop delivers: states before lines, because they are worth more; lines as they come; and when the job is concluded the
+// result, last. It waits for time to gather lines, or for the conclusion. Then the directory goes. It ends early with ctx, and
+// the next runnerd goes on where it was.
 func (a *attempt) shipLoop(ctx context.Context) {
 	s := &shipper{attempt: a}
 	defer func() {
@@ -115,8 +114,8 @@ func (s *shipper) shipStates(ctx context.Context) error {
 	return nil
 }
 
-// shipUnlock frees the state lock where the job process could not. It comes after
-// the states, so whoever has the lock next reads them.
+// shipUnlock frees the state lock where the job process could not. It comes after the states, so whoever has the lock next reads
+// them.
 func (s *shipper) shipUnlock(ctx context.Context) error {
 	if !s.dir.UnlockAsked() {
 		return nil
@@ -221,14 +220,12 @@ func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
 	})
 }
 
-// isUnusable tells whether what was sent was refused for its form or size, not
-// for whose it is.
+// isUnusable tells whether what was sent was refused for its form or size, not for whose it is.
 func isUnusable(err error) bool {
 	return contact.HasStatus(err, http.StatusBadRequest) || contact.HasStatus(err, http.StatusRequestEntityTooLarge) || contact.HasStatus(err, http.StatusUnprocessableEntity)
 }
 
-// withRefusedStates says in the result that states did not arrive: the job did
-// what it did, but nothing may build on it.
+// withRefusedStates says in the result that states did not arrive: the job did what it did, but nothing may build on it.
 func withRefusedStates(final api.JobResult, refused []string) api.JobResult {
 	names := ""
 	for _, file := range refused {

@@ -14,18 +14,17 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
-// passed names what a job process gets of runnerd's own environment besides what
-// package ambient says: where artifacts and tools are. Everything else stays out:
+// passed names what a job process gets of runnerd's own environment besides what package ambient says: where artifacts and tools
+// are. Everything else stays out:
 // a job is not to depend on, or leak, what the runner happened to be started with.
 var passed = []string{
 	job.VarRegistry, job.VarRegistryUsername, job.VarRegistryPassword, job.VarRegistryPlainHTTP,
 	tool.EnvExecutable, tool.EnvReleases, tool.EnvConfig,
 }
 
-// start starts the job process: in a session of its own, by which all that it
-// starts can be found; with the attempt's lock, by which it is known to live; and
-// with files for its output, so that it does not depend on this process. Whoever
-// looks at the attempt next sees the process, or that there was one.
+// start starts the job process: in a session of its own, by which all that it starts can be found; with the attempt's lock, by
+// which it is known to live; and with files for its output, so that it does not depend on this process. Whoever looks at the
+// attempt next sees the process, or that there was one.
 func (a *attempt) start() error {
 	lock, err := a.dir.TakeLock()
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 // errNoProcess: there is no process to signal, or not any more.
 var errNoProcess = errors.New("there is no such process")
 
-// watch waits for the end of the job process, and brings it about when the job is
-// cancelled or its time is over: first an interrupt, then, after timing.JobGrace,
-// death. Both are on disk, so that a restarted runnerd goes on with them.
+// watch waits for the end of the job process, and brings it about when the job is cancelled or its time is over: first an
+// interrupt, then, after timing.JobGrace, death. Both are on disk, so that a restarted runnerd goes on with them.
 func (a *attempt) watch(ctx context.Context) error {
 	look := time.NewTicker(a.runner.Timing.Look)
 	defer look.Stop()
@@ -58,8 +57,8 @@ func (a *attempt) watch(ctx context.Context) error {
 	}
 }
 
-// reap waits until the ended process is off the system's list. It freed its lock as it ended, so there is no more than a moment to
-// wait.
+// reap waits until the ended process is off the system's list. It freed its lock as it ended, so there is no more than a moment
+// to wait.
 func (a *attempt) reap() {
 	if a.exited != nil {
 		<-a.exited
@@ -108,12 +107,11 @@ func (a *attempt) timeIsOver() (bool, error) {
 	return time.Since(a.began) > time.Duration(spec.TimeoutSeconds)*time.Second, nil
 }
 
-// steady gives a time of the disk as one of this process's steady clock: when the
-// machine's clock is set after that, no job is killed for it, and none lives on.
+// steady gives a time of the disk as one of this process's steady clock: when the machine's clock is set after that, no job is
+// killed for it, and none lives on.
 func steady(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since(wall))) }
 
-// interrupt asks the job process to end; false when it has not said yet which
-// process it is.
+// interrupt asks the job process to end; false when it has not said yet which process it is.
 func (a *attempt) interrupt(ending spool.Ending) bool {
 	process, found, err := a.dir.Process()
 	if err != nil || !found {

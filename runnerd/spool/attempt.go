@@ -154,8 +154,7 @@ func (a Attempt) UnlockDone() error {
 // goneSuffix marks a directory whose content has been delivered.
 const goneSuffix = ".gone"
 
-// Remove deletes the directory. It is renamed first, so a removal that is cut
-// short leaves nothing that could be taken for a job.
+// Remove deletes the directory. It is renamed first, so a removal that is cut short leaves nothing that could be taken for a job.
 func (a Attempt) Remove() error {
 	gone := a.Dir + goneSuffix
 	if err := os.Rename(a.Dir, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,9 +20,8 @@ const (
 	maxChunkLines = 500
 )
 
-// Chunks cuts the log of an attempt into numbered chunks. Where each was cut is
-// on disk before it is handed out, so whoever opens the log next cuts the same
-// chunks: a chunk that is sent twice is the same chunk.
+// Chunks cuts the log of an attempt into numbered chunks. Where each was cut is on disk before it is handed out, so whoever opens
+// the log next cuts the same chunks: a chunk that is sent twice is the same chunk.
 type Chunks struct {
 	log   *os.File
 	index *os.File
@@ -60,8 +59,8 @@ func (a Attempt) Chunks() (*Chunks, error) {
 	return chunks, nil
 }
 
-// restore reads the index. Its last line may be torn by a power failure; what it
-// would have said was then not acted upon, and it is ended.
+// restore reads the index. Its last line may be torn by a power failure; what it would have said was then not acted upon, and it
+// is ended.
 func (c *Chunks) restore() error {
 	reader := bufio.NewReader(c.index)
 	for {
@@ -97,9 +96,8 @@ func (c *Chunks) end() int64 {
 	return c.cuts[len(c.cuts)-1]
 }
 
-// Next gives up to most chunks that have not arrived yet, oldest first. It cuts
-// new ones of the whole lines that are there; complete says that the log will
-// not grow, so that a last line without its end counts too.
+// Next gives up to most chunks that have not arrived yet, oldest first. It cuts new ones of the whole lines that are there;
+// complete says that the log will not grow, so that a last line without its end counts too.
 func (c *Chunks) Next(most int, complete bool) ([]api.NewLogChunk, error) {
 	for len(c.cuts)-c.sent < most {
 		grown, err := c.cutOne(complete)
@@ -121,8 +119,7 @@ func (c *Chunks) Next(most int, complete bool) ([]api.NewLogChunk, error) {
 	return chunks, nil
 }
 
-// Sent notes that n more chunks have arrived. When that note is lost they are
-// sent again, which changes nothing.
+// Sent notes that n more chunks have arrived. When that note is lost they are sent again, which changes nothing.
 func (c *Chunks) Sent(n int) error {
 	c.sent += n
 	return c.note(cut{Sent: c.sent})
@@ -198,8 +195,8 @@ func (c *Chunks) read(i int) ([]api.LogLine, error) {
 }
 
 // readLine reads one line. The log may be written by an executable that is not ours:
-// what is no line of the protocol is passed on as a warning, at the time of the
-// line before it, so that the same chunk has the same content again.
+// what is no line of the protocol is passed on as a warning, at the time of the line before it, so that the same chunk has the
+// same content again.
 func readLine(text []byte, before time.Time) api.LogLine {
 	var line api.LogLine
 	if json.Unmarshal(text, &line) != nil || line.T.IsZero() {

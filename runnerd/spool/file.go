@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// WriteFile replaces file by content as a whole, readable by its owner alone. It
-// is on disk when this returns, also after a power failure.
+// WriteFile replaces file by content as a whole, readable by its owner alone. It is on disk when this returns, also after a power
+// failure.
 func WriteFile(file string, content []byte) error {
 	dir := filepath.Dir(file)
 	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // mode 0600

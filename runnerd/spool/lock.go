@@ -10,10 +10,9 @@ import (
 // ErrHeld is wrapped when a lock is held by another process.
 var ErrHeld = errors.New("held by another process")
 
-// TakeLock takes the lock of the attempt and gives the open file that holds it.
-// The lock belongs to that open file, not to the process: runnerd takes it, hands
-// the file to the job process as it starts it, and closes its own copy. So there
-// is no moment in which the job process lives and the lock is free.
+// TakeLock takes the lock of the attempt and gives the open file that holds it. The lock belongs to that open file, not to the
+// process: runnerd takes it, hands the file to the job process as it starts it, and closes its own copy. So there is no moment in
+// which the job process lives and the lock is free.
 func (a Attempt) TakeLock() (*os.File, error) { return TakeLock(a.path(lockFile)) }
 
 // Alive tells whether the job process lives, by its lock.
@@ -31,8 +30,7 @@ func (a Attempt) Alive() (bool, error) {
 	return false, lock.Close()
 }
 
-// TakeLock takes an exclusive lock on a file, made when it is not there. Closing
-// the file, also by the process's death, frees it.
+// TakeLock takes an exclusive lock on a file, made when it is not there. Closing the file, also by the process's death, frees it.
 func TakeLock(file string) (*os.File, error) {
 	opened, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -1,12 +1,10 @@
 package spool
 
-// Process says which operating system process a job process is. The number alone
-// does not: it is given out again.
+// Process says which operating system process a job process is. The number alone does not: it is given out again.
 type Process struct {
 	// PID is the process, and also its session and process group.
 	PID int `json:"pid"`
-	// Start is when it started, in clock ticks since boot; 0 where the system
-	// does not tell.
+	// Start is when it started, in clock ticks since boot; 0 where the system does not tell.
 	Start uint64 `json:"start,omitempty"`
 	// Boot names the boot of the machine; empty where the system does not tell.
 	Boot string `json:"boot,omitempty"`

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// varRemove makes this test binary remove a directory as a user who is not root,
-// for whom rights count.
+// varRemove makes this test binary remove a directory as a user who is not root, for whom rights count.
 const varRemove = "SPOOL_TEST_REMOVE"
 
 func TestRemoveTreeWithoutRights(t *testing.T) {

@@ -21,8 +21,8 @@ type Spool struct {
 // jobName is what a job's id may look like: it becomes the name of a directory.
 var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 
-// CheckID refuses ids of attempts that cannot be a directory's name. They come
-// from the server, which the runner does not trust with its disk.
+// CheckID refuses ids of attempts that cannot be a directory's name. They come from the server, which the runner does not trust
+// with its disk.
 func CheckID(job string, attempt int) error {
 	if !jobName.MatchString(job) || attempt < 1 {
 		return fmt.Errorf("%q attempt %d is not the id of an attempt; job ids have letters, digits, - and _, attempts count from 1", job, attempt)
@@ -40,8 +40,7 @@ func (s Spool) Attempt(job string, attempt int) (Attempt, error) {
 	return Attempt{Dir: filepath.Join(s.dir(), job+"."+strconv.Itoa(attempt))}, nil
 }
 
-// Create makes the directory of a new attempt with its record. When it is there
-// already the error wraps fs.ErrExist.
+// Create makes the directory of a new attempt with its record. When it is there already the error wraps fs.ErrExist.
 func (s Spool) Create(record Record) (Attempt, error) {
 	attempt, err := s.Attempt(record.Job, record.Attempt)
 	if err != nil {
@@ -59,9 +58,8 @@ func (s Spool) Create(record Record) (Attempt, error) {
 	return attempt, attempt.SaveRecord(record)
 }
 
-// List gives the attempts that are in the spool, by name. What a removal that was
-// cut short has left, and a directory without a record (its maker died before it
-// accepted the offer), are removed.
+// List gives the attempts that are in the spool, by name. What a removal that was cut short has left, and a directory without a
+// record (its maker died before it accepted the offer), are removed.
 func (s Spool) List() ([]Attempt, error) {
 	entries, err := os.ReadDir(s.dir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,9 +93,8 @@ func (s Spool) List() ([]Attempt, error) {
 	return attempts, nil
 }
 
-// SetAside moves an attempt that the server refuses out of the spool, to
-// <root>/refused, and gives where it is now. Nothing of it is deleted: it may
-// hold the only copy of a Terraform state.
+// SetAside moves an attempt that the server refuses out of the spool, to <root>/refused, and gives where it is now. Nothing of it
+// is deleted: it may hold the only copy of a Terraform state.
 func (s Spool) SetAside(attempt Attempt) (string, error) {
 	refused := filepath.Join(s.Root, "refused")
 	if err := os.MkdirAll(refused, 0o700); err != nil {

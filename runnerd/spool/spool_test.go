@@ -149,9 +149,8 @@ func TestStatesInOrder(t *testing.T) {
 	}
 }
 
-// A log that grows by pieces, read by a shipper that is replaced at any time, and
-// that may or may not hear what arrived: the server ends up with every line once,
-// in order, and no chunk ever comes with another content than before.
+// A log that grows by pieces, read by a shipper that is replaced at any time, and that may or may not hear what arrived: the
+// server ends up with every line once, in order, and no chunk ever comes with another content than before.
 func TestChunksAreTheSameAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root, err := os.MkdirTemp("", "chunks")

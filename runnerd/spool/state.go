@@ -16,8 +16,8 @@ import (
 // maxState bounds one sealed state on disk.
 const maxState = 512 << 20
 
-// AddState keeps one more sealed state version, on disk when this returns. Only
-// one goroutine of the job process may call it at a time.
+// AddState keeps one more sealed state version, on disk when this returns. Only one goroutine of the job process may call it at a
+// time.
 func (a Attempt) AddState(state api.State, number int) error {
 	if err := os.MkdirAll(a.StateDir(), 0o700); err != nil {
 		return fmt.Errorf("spool a state: %w", err)
@@ -87,8 +87,7 @@ func StateDone(file string) error {
 	return nil
 }
 
-// RefuseState renames a version that the server refuses for good, so that it is
-// kept but not offered again.
+// RefuseState renames a version that the server refuses for good, so that it is kept but not offered again.
 func RefuseState(file string) error {
 	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+refusedSuffix); err != nil {
 		return fmt.Errorf("keep a refused state: %w", err)

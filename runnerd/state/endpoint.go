@@ -37,8 +37,8 @@ type Options struct {
 	Key seal.Identity
 	// Context keeps the hashes of this component's states apart from others'.
 	Context string
-	// Learn, when set, gets every sensitive value of a state as soon as the state
-	// is in memory, so that the caller can keep it out of its logs.
+	// Learn, when set, gets every sensitive value of a state as soon as the state is in memory, so that the caller can keep it
+	// out of its logs.
 	Learn func(secret []byte)
 	// Say, when set, gets sentences for the job's log.
 	Say func(format string, args ...any)
@@ -60,9 +60,8 @@ type Endpoint struct {
 	holder *job.LockedError // who had the lock when it was asked for last
 }
 
-// Start opens the endpoint on a free port. ctx bounds its calls to Remote, but
-// not the keeping of a state and not the freeing of the lock: these must also
-// work for a job that is cancelled. Close ends it.
+// Start opens the endpoint on a free port. ctx bounds its calls to Remote, but not the keeping of a state and not the freeing of
+// the lock: these must also work for a job that is cancelled. Close ends it.
 func Start(ctx context.Context, options Options) (*Endpoint, error) {
 	if options.Learn == nil {
 		options.Learn = func([]byte) {}
@@ -96,8 +95,8 @@ func Start(ctx context.Context, options Options) (*Endpoint, error) {
 	return made, nil
 }
 
-// Environ gives the variables that lead Terraform's http backend here. They are
-// given by the environment alone, so that they are not bound into a plan.
+// Environ gives the variables that lead Terraform's http backend here. They are given by the environment alone, so that they are
+// not bound into a plan.
 func (e *Endpoint) Environ() map[string]string {
 	return map[string]string{
 		"TF_HTTP_ADDRESS":        e.address,
@@ -116,8 +115,7 @@ func (e *Endpoint) Password() seal.Secret { return seal.NewSecret([]byte(e.passw
 // closeLimit is how long an open request may take to end.
 const closeLimit = 5 * time.Second
 
-// Close frees the lock if Terraform left it, and ends the endpoint. Call it when
-// Terraform is gone.
+// Close frees the lock if Terraform left it, and ends the endpoint. Call it when Terraform is gone.
 func (e *Endpoint) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	short, stop := context.WithTimeout(ctx, closeLimit)
@@ -140,8 +138,8 @@ func (e *Endpoint) Close(ctx context.Context) error {
 	return err
 }
 
-// Refused gives the error of a lock that another attempt had when Terraform asked
-// for it last; nil when it got it. Terraform's own message does not name it.
+// Refused gives the error of a lock that another attempt had when Terraform asked for it last; nil when it got it. Terraform's
+// own message does not name it.
 func (e *Endpoint) Refused() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()

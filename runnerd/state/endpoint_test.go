@@ -305,8 +305,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// A disk that takes no more costs nothing while somebody else takes the state.
-// Otherwise it is not acknowledged, and not served.
+// A disk that takes no more costs nothing while somebody else takes the state. Otherwise it is not acknowledged, and not served.
 func TestAFullDisk(t *testing.T) {
 	remote := &shelf{full: errors.New("no space left"), away: errors.New("no contact")}
 	var said []string

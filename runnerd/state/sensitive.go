@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// sensitive calls learn with every text that the state marks as sensitive: the
-// outputs, and the attributes of resources. What cannot be read is left out; it
-// only costs that it is not known.
+// sensitive calls learn with every text that the state marks as sensitive: the outputs, and the attributes of resources. What
+// cannot be read is left out; it only costs that it is not known.
 func sensitive(plain []byte, learn func([]byte)) {
 	var read struct {
 		Outputs map[string]struct {
@@ -40,15 +39,14 @@ func sensitive(plain []byte, learn func([]byte)) {
 	}
 }
 
-// step is one part of a path: {"type":"get_attr","value":"input"}, or an index
-// whose value is {"value": 0, "type": "number"}.
+// step is one part of a path: {"type":"get_attr","value":"input"}, or an index whose value is {"value": 0, "type": "number"}.
 type step struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// follow gives what lies at the path. A path that leads nowhere gives what it
-// reached last, which is more, never less, than what is meant.
+// follow gives what lies at the path. A path that leads nowhere gives what it reached last, which is more, never less, than what
+// is meant.
 func follow(at any, path []step) any {
 	for _, step := range path {
 		var name string
@@ -87,8 +85,7 @@ func descend(at any, name string, index any) (any, bool) {
 	return nil, false
 }
 
-// leaves calls learn with every string and number. What a sensitive boolean is,
-// no redactor can keep.
+// leaves calls learn with every string and number. What a sensitive boolean is, no redactor can keep.
 func leaves(value any, learn func([]byte)) {
 	switch value := value.(type) {
 	case string:

@@ -22,8 +22,8 @@ const (
 	maxLock = 64 << 10
 )
 
-// serve is the whole protocol of Terraform's http backend. What it answers with
-// an error Terraform shows to people, so it is a sentence.
+// serve is the whole protocol of Terraform's http backend. What it answers with an error Terraform shows to people, so it is a
+// sentence.
 func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if !e.knows(r) {
 		http.Error(w, "this state endpoint belongs to one job", http.StatusUnauthorized)
@@ -67,8 +67,7 @@ func (e *Endpoint) Read(ctx context.Context) (Version, error) {
 	return e.read(ctx)
 }
 
-// Last gives the version that was read or written last, without asking anybody;
-// the zero Version before that.
+// Last gives the version that was read or written last, without asking anybody; the zero Version before that.
 func (e *Endpoint) Last() Version {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -80,8 +79,7 @@ func (e *Endpoint) Last() Version {
 
 func (e *Endpoint) read(ctx context.Context) (Version, error) {
 	// Under the lock nobody else writes. Not to ask again is more than speed:
-	// Terraform reads before it writes, also in a job that was cancelled and whose
-	// calls have ended.
+	// Terraform reads before it writes, also in a job that was cancelled and whose calls have ended.
 	if e.now != nil && (e.wrote || e.lockID != "") {
 		return *e.now, nil
 	}
@@ -136,8 +134,7 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isWhole checks the digest that Terraform sends along; MD5 is its choice, and
-// it guards against accidents only.
+// isWhole checks the digest that Terraform sends along; MD5 is its choice, and it guards against accidents only.
 func isWhole(r *http.Request, content []byte) bool {
 	claimed := r.Header.Get("Content-MD5")
 	if claimed == "" {
@@ -147,16 +144,16 @@ func isWhole(r *http.Request, content []byte) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.StdEncoding.EncodeToString(sum[:])), []byte(claimed)) == 1
 }
 
-// Keep takes a state that did not come over HTTP: one that Terraform put into
-// errored.tfstate because the endpoint did not take it.
+// Keep takes a state that did not come over HTTP: one that Terraform put into errored.tfstate because the endpoint did not take
+// it.
 func (e *Endpoint) Keep(ctx context.Context, plain []byte) error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.keep(ctx, plain)
 }
 
-// keep puts a state on disk, sealed, and makes it the newest. A disk that takes
-// no more loses nothing as long as the control plane can be reached.
+// keep puts a state on disk, sealed, and makes it the newest. A disk that takes no more loses nothing as long as the control
+// plane can be reached.
 func (e *Endpoint) keep(ctx context.Context, plain []byte) error {
 	version, err := parse(plain)
 	if err != nil {
@@ -208,8 +205,7 @@ func (e *Endpoint) lock(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// describe gives the holder as Terraform expects it, so that its message to
-// people names them.
+// describe gives the holder as Terraform expects it, so that its message to people names them.
 func describe(holder api.StateLock) []byte {
 	info := map[string]any{}
 	if json.Unmarshal(holder.Info, &info) != nil || info == nil {

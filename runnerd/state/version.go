@@ -26,8 +26,7 @@ type Output struct {
 	Sensitive bool
 }
 
-// parse reads what the product needs of a state, whose format 4 is the same in
-// every Terraform since 0.12 and in OpenTofu.
+// parse reads what the product needs of a state, whose format 4 is the same in every Terraform since 0.12 and in OpenTofu.
 func parse(plain []byte) (Version, error) {
 	var head struct {
 		Version int    `json:"version"`
@@ -69,8 +68,8 @@ func (v Version) Outputs() (map[string]Output, error) {
 	return made, nil
 }
 
-// Sealed parses a state and gives it as it may leave this machine; context keeps
-// the hashes of one component's states apart from another's.
+// Sealed parses a state and gives it as it may leave this machine; context keeps the hashes of one component's states apart from
+// another's.
 func Sealed(plain []byte, key seal.Identity, context string) (api.State, error) {
 	version, err := parse(plain)
 	if err != nil {

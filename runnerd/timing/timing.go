@@ -1,8 +1,7 @@
 // Package timing derives every duration of runnerd from one constant.
 //
-// It owns how long the runner waits for what, and the order of these times. It
-// never reads a clock. The loops of runnerd and the job process ask it; tests
-// give it a smaller tick, and everything else shrinks along.
+// It owns how long the runner waits for what, and the order of these times. It never reads a clock. The loops of runnerd and the
+// job process ask it; tests give it a smaller tick, and everything else shrinks along.
 package timing
 
 import "time"
@@ -10,41 +9,35 @@ import "time"
 // Tick is the one constant.
 const Tick = time.Second
 
-// Timing holds the durations. Each is a multiple of one tick; a test holds
-// their order.
+// Timing holds the durations. Each is a multiple of one tick; a test holds their order.
 type Timing struct {
-	// Look is how often the spool of a running job is looked at: for new states,
-	// lines and the end of the process.
+	// Look is how often the spool of a running job is looked at: for new states, lines and the end of the process.
 	Look time.Duration
 	// Gather is how long log lines are gathered before they are sent.
 	Gather time.Duration
-	// BackoffFirst and BackoffMost bound the pause between two tries of a call;
-	// it doubles from the first to the most, and is drawn from its upper half.
+	// BackoffFirst and BackoffMost bound the pause between two tries of a call; it doubles from the first to the most, and is
+	// drawn from its upper half.
 	BackoffFirst, BackoffMost time.Duration
-	// Beat is the time between two heartbeats. The server's lease has to be
-	// longer; when it says how long, a third of that is taken if it is less.
+	// Beat is the time between two heartbeats. The server's lease has to be longer; when it says how long, a third of that is
+	// taken if it is less.
 	Beat time.Duration
 	// Call is the limit of one call that is answered at once.
 	Call time.Duration
 	// Transfer is the limit of one call that carries a Terraform state.
 	Transfer time.Duration
-	// Poll is how long the server may hold a lease call open, and PollCall the
-	// limit of that call.
+	// Poll is how long the server may hold a lease call open, and PollCall the limit of that call.
 	Poll, PollCall time.Duration
-	// UnlockTry is how long a job process tries to free its state lock itself,
-	// before it leaves that to runnerd.
+	// UnlockTry is how long a job process tries to free its state lock itself, before it leaves that to runnerd.
 	UnlockTry time.Duration
-	// ToolGrace is how long a handler may wait for what it started (Terraform, a
-	// script) after an interrupt; then it has to kill it.
+	// ToolGrace is how long a handler may wait for what it started (Terraform, a script) after an interrupt; then it has to kill
+	// it.
 	ToolGrace time.Duration
-	// JobGrace is how long the job process may take to end after an interrupt;
-	// then all its processes are killed.
+	// JobGrace is how long the job process may take to end after an interrupt; then all its processes are killed.
 	JobGrace time.Duration
-	// KillWait is how long the processes of a job may take to vanish after
-	// SIGKILL, before that is reported.
+	// KillWait is how long the processes of a job may take to vanish after SIGKILL, before that is reported.
 	KillWait time.Duration
-	// StopWait is how long runnerd waits for its jobs after the first signal;
-	// what still runs then goes on, and the next runnerd adopts it.
+	// StopWait is how long runnerd waits for its jobs after the first signal; what still runs then goes on, and the next runnerd
+	// adopts it.
 	StopWait time.Duration
 }
 
@@ -71,8 +64,7 @@ func From(tick time.Duration) Timing {
 	}
 }
 
-// BeatWithin gives the time between two heartbeats under a lease of that length;
-// Beat when the lease is unknown (zero).
+// BeatWithin gives the time between two heartbeats under a lease of that length; Beat when the lease is unknown (zero).
 func (t Timing) BeatWithin(lease time.Duration) time.Duration {
 	if lease > 0 {
 		return min(t.Beat, lease/3)

@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// rules is our own CLI configuration. Everything that it could say is said by
-// the environment; the file exists because Terraform otherwise reads the user's.
+// rules is our own CLI configuration. Everything that it could say is said by the environment; the file exists because Terraform
+// otherwise reads the user's.
 const rules = `# Written by runnerd. To use a mirror, name a file of your own in NUON_TF_CLI_CONFIG_FILE.
 disable_checkpoint = true
 `
@@ -35,9 +35,8 @@ func (t *Tool) configure() error {
 	return nil
 }
 
-// PluginCache is the directory that fetched providers are kept in; empty when
-// the runner's owner has rules of their own. Terraform's cache is not safe for
-// two that fill it at once: whoever runs init with it holds a lock.
+// PluginCache is the directory that fetched providers are kept in; empty when the runner's owner has rules of their own.
+// Terraform's cache is not safe for two that fill it at once: whoever runs init with it holds a lock.
 func (t Tool) PluginCache() string {
 	if !t.ownRules {
 		return ""
@@ -45,9 +44,8 @@ func (t Tool) PluginCache() string {
 	return filepath.Join(t.root, "tools", "plugins")
 }
 
-// Environ gives the whole environment for one run: what of the runner's a tool
-// may see, the component's own variables over it, and over these what the product
-// relies on.
+// Environ gives the whole environment for one run: what of the runner's a tool may see, the component's own variables over it,
+// and over these what the product relies on.
 func (t Tool) Environ(own map[string]string) map[string]string {
 	made := ambient.ForTool(t.environ)
 	maps.Copy(made, own)

@@ -17,8 +17,8 @@ import (
 // fetchLimit is how long a download may take.
 const fetchLimit = 5 * time.Minute
 
-// fetch gives the executable of that version below Root/tools/terraform, and
-// gets it first when it is not there. It is put in place whole or not at all.
+// fetch gives the executable of that version below Root/tools/terraform, and gets it first when it is not there. It is put in
+// place whole or not at all.
 func fetch(ctx context.Context, options Options) (string, error) {
 	shelf := filepath.Join(options.Root, "tools", "terraform")
 	path := filepath.Join(shelf, options.Version, "terraform")
@@ -74,12 +74,12 @@ func isExecutable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o100 != 0
 }
 
-// lockLook is how often a lock that somebody holds is tried again. The kernel
-// can wait for it by itself, but not for a context as well.
+// lockLook is how often a lock that somebody holds is tried again. The kernel can wait for it by itself, but not for a context as
+// well.
 const lockLook = 50 * time.Millisecond
 
-// Lock takes the exclusive lock on a file, which is made, and waits for it as
-// long as ctx lives. The kernel frees it when the process is gone.
+// Lock takes the exclusive lock on a file, which is made, and waits for it as long as ctx lives. The kernel frees it when the
+// process is gone.
 func Lock(ctx context.Context, path string) (release func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

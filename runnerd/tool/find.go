@@ -14,11 +14,10 @@ import (
 
 // The variables of the runner's environment that this package reads.
 const (
-	// EnvExecutable names the executable to use: a name on PATH or a path. It may
-	// be another product that understands the same commands, such as tofu.
+	// EnvExecutable names the executable to use: a name on PATH or a path. It may be another product that understands the same
+	// commands, such as tofu.
 	EnvExecutable = "NUON_TERRAFORM"
-	// EnvConfig names a CLI configuration file to use instead of our own, to point
-	// Terraform at a mirror.
+	// EnvConfig names a CLI configuration file to use instead of our own, to point Terraform at a mirror.
 	EnvConfig = "NUON_TF_CLI_CONFIG_FILE"
 	// EnvReleases is the address of a mirror of the release site.
 	EnvReleases = "NUON_TERRAFORM_RELEASES"
@@ -58,13 +57,11 @@ type Tool struct {
 // ErrNotFound is wrapped when no executable of the asked version can be had.
 var ErrNotFound = errors.New("no such Terraform")
 
-// exactVersion is what a component may ask for: no range, and nothing that could
-// be a path.
+// exactVersion is what a component may ask for: no range, and nothing that could be a path.
 var exactVersion = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(-[0-9A-Za-z.]{1,40})?$`)
 
-// Find gives the executable for a version. It looks at NUON_TERRAFORM, at PATH,
-// at what was fetched before, and then fetches. The error wraps ErrNotFound, says
-// what was found instead and what to do.
+// Find gives the executable for a version. It looks at NUON_TERRAFORM, at PATH, at what was fetched before, and then fetches. The
+// error wraps ErrNotFound, says what was found instead and what to do.
 func Find(ctx context.Context, options Options) (Tool, error) {
 	if options.Environ == nil {
 		options.Environ = os.Environ()

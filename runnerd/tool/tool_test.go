@@ -25,8 +25,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// script is an executable that says it is Terraform of that version, and counts
-// how often it was asked.
+// script is an executable that says it is Terraform of that version, and counts how often it was asked.
 func script(t *testing.T, dir, name, version string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

@@ -17,8 +17,8 @@ import (
 // askLimit is how long an executable may take to say its version.
 const askLimit = 30 * time.Second
 
-// known is what an executable said of itself once. It counts as long as the file
-// is the same, which saves a process start on every job.
+// known is what an executable said of itself once. It counts as long as the file is the same, which saves a process start on
+// every job.
 type known struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`

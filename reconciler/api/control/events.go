@@ -18,8 +18,8 @@ const keepAlive = 15 * time.Second
 // followerTime is how long a follower may take to read one event before it is let go.
 const followerTime = 30 * time.Second
 
-// StreamWorkflow implements GET /v1/workflows/{workflow}/events. Each event is the whole state, so a follower that was away has missed
-// nothing when it has seen the next one.
+// StreamWorkflow implements GET /v1/workflows/{workflow}/events. Each event is the whole state, so a follower that was away has
+// missed nothing when it has seen the next one.
 func (s *Server) StreamWorkflow(ctx context.Context, r StreamWorkflowRequestObject) (StreamWorkflowResponseObject, error) {
 	var first api.Workflow
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -88,8 +88,8 @@ func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error
 	}
 }
 
-// draining gives a channel that is closed when the listener that serves a request begins to shut down: it waits for every request, and
-// a stream would hold it up until the workflow's end. One handler serves one listener.
+// draining gives a channel that is closed when the listener that serves a request begins to shut down: it waits for every
+// request, and a stream would hold it up until the workflow's end. One handler serves one listener.
 func (s *Server) draining(ctx context.Context) <-chan struct{} {
 	s.drain.Do(func() {
 		s.drained = make(chan struct{})

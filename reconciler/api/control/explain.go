@@ -187,8 +187,8 @@ func desired(digest, component, why string) api.Cause {
 	return api.Cause{Record: "desired", ID: digest, Name: component, Reason: why}
 }
 
-// madeFrom is the build that something is made from, and the app version, too, if that is the newer of the two: then it is the config
-// that moved. Neither need be there.
+// madeFrom is the build that something is made from, and the app version, too, if that is the newer of the two: then it is the
+// config that moved. Neither need be there.
 func madeFrom(ctx context.Context, tx *store.Tx, build string, version *string) (chain []api.Cause, err error) {
 	if build != "" {
 		if chain, err = buildChain(ctx, tx, build); err != nil {

@@ -23,8 +23,8 @@ type repeatable struct {
 	request   any
 }
 
-// once does a create: the answer is kept under the client's key in the unit of work that made it, and given again to the same request.
-// Another request under the same key is refused.
+// once does a create: the answer is kept under the client's key in the unit of work that made it, and given again to the same
+// request. Another request under the same key is refused.
 func once[T any](ctx context.Context, s *Server, r repeatable, do func(context.Context, *store.Tx) (T, error)) (T, error) {
 	var answer, none T
 	if len(r.key) > keyLength {
@@ -85,8 +85,8 @@ func (s *Server) recall(ctx context.Context, tx *store.Tx, r repeatable, answer 
 	return true, json.Unmarshal(plain.Reveal(), answer)
 }
 
-// remember keeps an answer under a request's key. It is sealed, because an answer may hold what is shown once, such as a registration
-// token.
+// remember keeps an answer under a request's key. It is sealed, because an answer may hold what is shown once, such as a
+// registration token.
 func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answer any) error {
 	if r.key == "" {
 		return nil

@@ -57,8 +57,8 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	}
 }
 
-// TestCreatesAreLookedAt: a new app and a new install are due, so that nothing depends on a request to look that was lost; and an app
-// whose watch was looked at for another has its config read.
+// TestCreatesAreLookedAt: a new app and a new install are due, so that nothing depends on a request to look that was lost; and an
+// app whose watch was looked at for another has its config read.
 func TestCreatesAreLookedAt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -150,8 +150,8 @@ func TestConcurrentOtherRequestUnderOneKey(t *testing.T) {
 	}
 }
 
-// TestRememberedAnswerHidesItsSecret: the registration token of an install's new runner is given again to the same request, but nobody
-// who reads the database has it.
+// TestRememberedAnswerHidesItsSecret: the registration token of an install's new runner is given again to the same request, but
+// nobody who reads the database has it.
 func TestRememberedAnswerHidesItsSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

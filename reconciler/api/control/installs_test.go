@@ -95,7 +95,8 @@ func TestInputThatTheAppNoLongerHas(t *testing.T) {
 	}
 }
 
-// TestSecretInputsAreSealedToWhoReadsThem: to the control plane until the runner has registered, to the install's key from then on.
+// TestSecretInputsAreSealedToWhoReadsThem: to the control plane until the runner has registered, to the install's key from then
+// on.
 func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -274,8 +275,8 @@ func TestConcurrentChangesKeepEachOther(t *testing.T) {
 	}
 }
 
-// TestForget refuses while something may be there, unless forced.
-// TestForgetWhatNeverWasThere needs no force, whatever was asked or refused: nothing is left behind.
+// TestForget refuses while something may be there, unless forced. TestForgetWhatNeverWasThere needs no force, whatever was asked
+// or refused: nothing is left behind.
 func TestForgetWhatNeverWasThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

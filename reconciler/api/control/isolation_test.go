@@ -103,7 +103,8 @@ func TestNothingOfAnotherOrg(t *testing.T) {
 	}
 }
 
-// checkForeign: what names something gets 404; a list without a filter shows the caller's own; and never is there a trace of org one.
+// checkForeign: what names something gets 404; a list without a filter shows the caller's own; and never is there a trace of org
+// one.
 func checkForeign(t *testing.T, w *world, op operation, r request, got answer) {
 	t.Helper()
 	named := len(r.keys) > 0 || op.ID == "createInstall" || op.ID == "createApp"
@@ -137,7 +138,8 @@ func items(a answer) int {
 	return len(list.Items)
 }
 
-// TestOwnThingsAreThere is the other half: the same requests of org one itself are answered, so the 404s above are for the org alone.
+// TestOwnThingsAreThere is the other half: the same requests of org one itself are answered, so the 404s above are for the org
+// alone.
 func TestOwnThingsAreThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -30,8 +30,8 @@ func paged[T any](rows []T, most int32, cursor func(T) string) ([]T, string) {
 	return rows, cursor(rows[len(rows)-1])
 }
 
-// before is the cursor of a list that runs from the newest id down. No id starts with a z, so it is after all of them, in the order of
-// bytes and in that of every language that a database may sort by (where signs such as ~ come before letters).
+// before is the cursor of a list that runs from the newest id down. No id starts with a z, so it is after all of them, in the
+// order of bytes and in that of every language that a database may sort by (where signs such as ~ come before letters).
 func before(cursor string) string {
 	if cursor == "" {
 		return "zz"

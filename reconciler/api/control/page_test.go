@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
-// TestPages: every list that has pages gives every row once and in the same order whatever the size of a page, also when a row that
-// was seen already is gone or a new one comes.
+// TestPages: every list that has pages gives every row once and in the same order whatever the size of a page, also when a row
+// that was seen already is gone or a new one comes.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -57,7 +57,8 @@ func TestPages(t *testing.T) {
 	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps?limit=many", nil), http.StatusBadRequest, "bad_request")
 }
 
-// TestPagesWhileRowsComeAndGo: a page's cursor stays good when the row that it names is gone, and new rows do not push others aside.
+// TestPagesWhileRowsComeAndGo: a page's cursor stays good when the row that it names is gone, and new rows do not push others
+// aside.
 func TestPagesWhileRowsComeAndGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -73,7 +74,8 @@ func TestPagesWhileRowsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestNewestFirstInEveryCollation: a production database may sort text as a language does, not by bytes. There "~" comes before letters.
+// TestNewestFirstInEveryCollation: a production database may sort text as a language does, not by bytes. There "~" comes before
+// letters.
 func TestNewestFirstInEveryCollation(t *testing.T) {
 	t.Parallel()
 	for _, collation := range []string{"C", "en-x-icu", "da-x-icu"} {

@@ -102,7 +102,8 @@ func (e endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestBodiesAreBounded: only an upload may be large, whatever a request says that it is, and a stranger's body is not read at all.
+// TestBodiesAreBounded: only an upload may be large, whatever a request says that it is, and a stranger's body is not read at
+// all.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,6 +1,7 @@
 // Package control is the control API: HTTP in, typed calls out. It authenticates people and CI, checks their role, reads what the
-// rooms of the reconciler have written and calls them to change something. Routes and types are generated from pkg/api/openapi.yaml
-// (server.gen.go). It decides nothing about builds, workflows or plans. Its callers are the CLI and whoever else speaks the API.
+// rooms of the reconciler have written and calls them to change something. Routes and types are generated from
+// pkg/api/openapi.yaml (server.gen.go). It decides nothing about builds, workflows or plans. Its callers are the CLI and whoever
+// else speaks the API.
 package control
 
 import (

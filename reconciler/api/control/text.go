@@ -11,8 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// wellFormed refuses a request with a text that Postgres cannot hold, wherever in it: a NUL character or bytes that are no UTF-8. No
-// record is named by one, so nothing is lost, and no query has to fear them. A query string that is only read in part is refused, too:
+// wellFormed refuses a request with a text that Postgres cannot hold, wherever in it: a NUL character or bytes that are no UTF-8.
+// No record is named by one, so nothing is lost, and no query has to fear them. A query string that is only read in part is
+// refused, too:
 // a filter that is left out would show more than was asked for.
 func wellFormed(next StrictHandlerFunc, _ string) StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {

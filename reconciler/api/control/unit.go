@@ -18,7 +18,8 @@ func (s *Server) change(ctx context.Context, work func(context.Context, *store.T
 	return s.store.In(ctx, callerOf(ctx).org.ID, work)
 }
 
-// goneOn takes what came of going on at once after a person's word. The word is stored, and the work queue goes on with it in any case:
+// goneOn takes what came of going on at once after a person's word. The word is stored, and the work queue goes on with it in any
+// case:
 // doing it now only makes the answer more telling, so that an error is the log's and not the person's.
 func goneOn(ctx context.Context, err error) {
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package problem is how both HTTP interfaces of the reconciler say that something went wrong: application/problem+json (RFC 9457)
-// with a stable code, one sentence, and what to do about it. An error that is not a problem of this package becomes a 500 that
-// tells nothing of what happened inside. The control API and the runner API call it; it knows neither.
+// Package problem is how both HTTP interfaces of the reconciler say that something went wrong: application/problem+json (RFC
+// 9457) with a stable code, one sentence, and what to do about it. An error that is not a problem of this package becomes a 500
+// that tells nothing of what happened inside. The control API and the runner API call it; it knows neither.
 package problem
 
 import (
@@ -97,8 +97,8 @@ func Writer(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 // mostOfDecodeError bounds how much of a decoder's words go back to the client, in bytes.
 const mostOfDecodeError = 300
 
-// Undecodable answers a request that could not be decoded: 413 for a body that is too large, 400 for everything else. The words of
-// the decoder speak of the client's own input.
+// Undecodable answers a request that could not be decoded: 413 for a body that is too large, 400 for everything else. The words
+// of the decoder speak of the client's own input.
 func Undecodable(w http.ResponseWriter, _ *http.Request, err error) {
 	if _, known := Of(err); known {
 		Write(w, err)

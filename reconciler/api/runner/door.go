@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// New gives the runner API with all its routes: those of the OpenAPI document, and /v2/ over the vendor's registry. log gets what a
-// client is not told; nil means none of it.
+// New gives the runner API with all its routes: those of the OpenAPI document, and /v2/ over the vendor's registry. log gets what
+// a client is not told; nil means none of it.
 func New(d *dispatch.Dispatch, vendor Blobs, log *slog.Logger) http.Handler {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -58,7 +58,8 @@ const (
 	slow = 5 * time.Minute
 )
 
-// routes are all routes of the OpenAPI document; one that is missing here is closed. A test compares them with the generated ones.
+// routes are all routes of the OpenAPI document; one that is missing here is closed. A test compares them with the generated
+// ones.
 var routes = map[string]route{
 	"POST /runner/v1/register":                                   {byRegistration, mib, usual},
 	"POST /runner/v1/lease":                                      {byRunner, mib, dispatch.LongestPoll + usual},
@@ -73,7 +74,8 @@ var routes = map[string]route{
 	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byAttempt, 64 * kib, usual},
 }
 
-// door stands before every route: it bounds the request in size and time and finds out who calls, before a byte of the body is read.
+// door stands before every route: it bounds the request in size and time and finds out who calls, before a byte of the body is
+// read.
 type door struct {
 	dispatch *dispatch.Dispatch
 	fail     func(http.ResponseWriter, *http.Request, error)

@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// handlers are the operations of the OpenAPI document over package dispatch. The door has let the caller in; whether an attempt is
-// the caller's is for dispatch to say.
+// handlers are the operations of the OpenAPI document over package dispatch. The door has let the caller in; whether an attempt
+// is the caller's is for dispatch to say.
 type handlers struct{ dispatch *dispatch.Dispatch }
 
 var _ StrictServerInterface = handlers{}

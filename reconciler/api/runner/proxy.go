@@ -36,8 +36,8 @@ type Blobs interface {
 	Open(ctx context.Context, repository, digest string, kind BlobKind) (body io.ReadCloser, size int64, mediaType string, err error)
 }
 
-// proxy is /v2/: what an attempt's spec names in the vendor's registry, to be read with the attempt's token. So no credential of the
-// vendor's ever lives in a customer's account (design, section 4).
+// proxy is /v2/: what an attempt's spec names in the vendor's registry, to be read with the attempt's token. So no credential of
+// the vendor's ever lives in a customer's account (design, section 4).
 type proxy struct {
 	dispatch *dispatch.Dispatch
 	vendor   Blobs
@@ -51,8 +51,8 @@ func newProxy(d *dispatch.Dispatch, vendor Blobs, log *slog.Logger) *proxy {
 	return &proxy{dispatch: d, vendor: vendor, log: log, parts: map[string][]string{}}
 }
 
-// blobPath takes a path apart: repository (in the grammar of the OCI distribution specification), kind and digest. Tags are not for
-// runners: they would not be what was approved.
+// blobPath takes a path apart: repository (in the grammar of the OCI distribution specification), kind and digest. Tags are not
+// for runners: they would not be what was approved.
 var blobPath = func() *regexp.Regexp {
 	const name = `[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*`
 	return regexp.MustCompile(`^/v2/(` + name + `(?:/` + name + `)*)/(manifests|blobs)/(sha256:[0-9a-f]{64})$`)

@@ -124,8 +124,8 @@ type Server struct {
 	Origin string
 }
 
-// Serve serves a repository through git http-backend at /repo.git. When token is not empty, it is asked for as the password of HTTP
-// Basic. Anything served before may answer instead of git (it returns true then).
+// Serve serves a repository through git http-backend at /repo.git. When token is not empty, it is asked for as the password of
+// HTTP Basic. Anything served before may answer instead of git (it returns true then).
 func (r *Repo) Serve(token string, before func(http.ResponseWriter, *http.Request) bool) Server {
 	r.t.Helper()
 	backend := &cgi.Handler{

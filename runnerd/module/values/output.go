@@ -10,9 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Output gives one output as it may leave: sealed with a keyed hash when it is
-// sensitive or holds a secret, else plain with its digest. value is JSON; owner
-// keeps the hashes of one component or action apart from another's.
+// Output gives one output as it may leave: sealed with a keyed hash when it is sensitive or holds a secret, else plain with its
+// digest. value is JSON; owner keeps the hashes of one component or action apart from another's.
 func Output(name string, value []byte, sensitive bool, owner string, key seal.Identity, secret func(string) bool) (api.Output, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 )
 
-// Secrets are the texts that must not be shown: in logs through the redactor, in a
-// report or an output through Contains. Unlike what the redactor knows, they are
-// those of the values alone, so the same values give the same Secrets.
+// Secrets are the texts that must not be shown: in logs through the redactor, in a report or an output through Contains. Unlike
+// what the redactor knows, they are those of the values alone, so the same values give the same Secrets.
 type Secrets struct {
 	redact *redact.Set
 	texts  []string
@@ -30,8 +29,8 @@ func NewSecrets(known *redact.Set, texts ...string) *Secrets {
 // Texts gives what was added, in that order. It is for a sealed place only.
 func (s *Secrets) Texts() []string { return slices.Clone(s.texts) }
 
-// Add makes a text secret. The words of a boolean are not: a template like
-// "{{ if .nuon.inputs.inputs.token }}true{{ end }}" would hide every "true".
+// Add makes a text secret. The words of a boolean are not: a template like "{{ if .nuon.inputs.inputs.token }}true{{ end }}"
+// would hide every "true".
 func (s *Secrets) Add(text string) {
 	if text == "" || text == "true" || text == "false" || text == "null" {
 		return
@@ -61,10 +60,9 @@ func (s *Secrets) addLeaves(value any) {
 // literal is a quoted text in JSON or HCL.
 var literal = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 
-// addDifference adds what of a rendered text is not in the one that was rendered
-// with other secrets. A text of one line is one value, and counts whole. Of a
-// file the lines that differ count: their quoted texts that differ, or all of a
-// line when none does.
+// addDifference adds what of a rendered text is not in the one that was rendered with other secrets. A text of one line is one
+// value, and counts whole. Of a file the lines that differ count: their quoted texts that differ, or all of a line when none
+// does.
 func (s *Secrets) addDifference(rendered, other string) {
 	sameLine, same := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(other) {
@@ -91,8 +89,7 @@ func (s *Secrets) addDifference(rendered, other string) {
 	}
 }
 
-// unquote gives what stands between the quotes, with the escapes that JSON and
-// HCL share resolved.
+// unquote gives what stands between the quotes, with the escapes that JSON and HCL share resolved.
 func unquote(quoted string) string {
 	var text string
 	if err := json.Unmarshal([]byte(quoted), &text); err != nil {
@@ -101,8 +98,7 @@ func unquote(quoted string) string {
 	return text
 }
 
-// Contains gives a test for texts: does this one hold a secret that is known by
-// now, in any of its spellings?
+// Contains gives a test for texts: does this one hold a secret that is known by now, in any of its spellings?
 func (s *Secrets) Contains() func(string) bool {
 	raw := make([][]byte, len(s.texts))
 	for i, text := range s.texts {

@@ -1,13 +1,10 @@
-// Package values gives a job the values that its templates read, and says what of
-// them is secret.
+// Package values gives a job the values that its templates read, and says what of them is secret.
 //
-// It owns the opening of sealed values, the rendering of templates over them, the
-// list of texts that must not be shown because of them, and the form in which an
-// output leaves: plain, or sealed with a keyed hash.
+// It owns the opening of sealed values, the rendering of templates over them, the list of texts that must not be shown because of
+// them, and the form in which an output leaves: plain, or sealed with a keyed hash.
 //
-// It never stores or sends anything, and knows no kind of component. Packages
-// module and action use it in the job process; every secret that it opens is
-// known to the job's redactor before its caller gets it.
+// It never stores or sends anything, and knows no kind of component. Packages module and action use it in the job process; every
+// secret that it opens is known to the job's redactor before its caller gets it.
 package values
 
 import (
@@ -30,15 +27,13 @@ type Values struct {
 	Secrets *Secrets
 
 	tree render.Tree
-	// masked is the tree with other values in place of the secrets: what it gives
-	// otherwise than tree does was made of a secret.
+	// masked is the tree with other values in place of the secrets: what it gives otherwise than tree does was made of a secret.
 	masked render.Tree
 	sealed []render.Path
 }
 
-// Open opens the sealed values and puts each at its place. Every secret is known
-// to the redactor before this returns. The error names the path of a value that
-// cannot be opened, and the key that it needs.
+// Open opens the sealed values and puts each at its place. Every secret is known to the redactor before this returns. The error
+// names the path of a value that cannot be opened, and the key that it needs.
 func Open(given api.Values, key seal.Identity, known *redact.Set) (*Values, error) {
 	made := &Values{Secrets: NewSecrets(known)}
 	var err error
@@ -79,9 +74,8 @@ func plainTree(plain json.RawMessage) (render.Tree, error) {
 	return tree, nil
 }
 
-// sealedValue gives the value inside a sealed one. Outputs are sealed as JSON,
-// by the job that has them. What a person entered is sealed as the text that it is: an
-// input is always a string, and must not turn into a number on the way.
+// sealedValue gives the value inside a sealed one. Outputs are sealed as JSON, by the job that has them. What a person entered is
+// sealed as the text that it is: an input is always a string, and must not turn into a number on the way.
 func sealedValue(path render.Path, opened seal.Secret) any {
 	text := opened.Reveal()
 	if path.HasPrefix("inputs") || path.HasPrefix("secrets") {
@@ -124,16 +118,14 @@ func disguise(value any) any {
 	return value
 }
 
-// Get gives a plain or opened value as text; false when there is none, or when it
-// is no text.
+// Get gives a plain or opened value as text; false when there is none, or when it is no text.
 func (v *Values) Get(path ...string) (string, bool) {
 	value, _ := v.tree.Get(render.Path(path))
 	text, found := value.(string)
 	return text, found
 }
 
-// Render renders one template; name is what it is called in errors. What of the
-// result was made of a secret is one, too.
+// Render renders one template; name is what it is called in errors. What of the result was made of a secret is one, too.
 func (v *Values) Render(name, text string) (string, error) {
 	template, err := render.Parse(name, text)
 	if err != nil {

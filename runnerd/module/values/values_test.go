@@ -165,8 +165,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Whatever the secret, and whatever stands around it in a value: the rendered
-// value is not shown.
+// Whatever the secret, and whatever stands around it in a value: the rendered value is not shown.
 func TestRenderedSecretIsKnown(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		secret := rapid.StringMatching(`[ -~]{8,40}`).Filter(func(s string) bool { return len(strings.TrimSpace(s)) >= 8 }).Draw(rt, "secret")
