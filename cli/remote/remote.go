@@ -158,14 +158,24 @@ const eventLimit = 64 << 20
 // reconnectAfter is the pause before a stream that broke is asked for again.
 const reconnectAfter = time.Second
 
-// awayLimit is how long a control plane that gave a stream may be away before it counts as gone: longer than its restart takes.
+// awayLimit is how long a control plane that answered before may be away before it counts as gone: longer than its restart takes.
 const awayLimit = time.Minute
+
+// Patience bears with a control plane that is away for a while. Its zero value has not seen it yet, and bears with nothing.
+type Patience struct{ seen time.Time }
+
+// Seen notes that the control plane answered.
+func (p *Patience) Seen() { p.seen = time.Now() }
+
+// Bears says that err is only an absence, and that it has not lasted too long yet.
+func (p *Patience) Bears(err error) bool { return away(err) && time.Since(p.seen) <= awayLimit }
 
 // Follow reads a stream of server-sent events until each says stop. A stream that broke is asked for again from the last event
 // that was seen, also from a control plane that is away for a while (at most awayLimit); one that was never there is an error at
 // once.
 func Follow(ctx context.Context, open func(lastID string) (*http.Response, error), each func(Event) (stop bool, err error)) error {
-	last, seen := "", time.Time{} // seen is when the control plane was last there
+	var patience Patience
+	last := ""
 	for {
 		r, err := open(last)
 		err = answered(r, err)
@@ -176,8 +186,8 @@ func Follow(ctx context.Context, open func(lastID string) (*http.Response, error
 			if ended || err != nil {
 				return err
 			}
-			seen = time.Now()
-		case !away(err) || ctx.Err() != nil || time.Since(seen) > awayLimit:
+			patience.Seen()
+		case !patience.Bears(err) || ctx.Err() != nil:
 			return err
 		}
 		select {

@@ -170,25 +170,37 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 	defer cancel()
 	view := progress.Start(c)
 	defer view.Stop()
+	var patience remote.Patience
 	for {
+		patience.Seen()
 		view.Show(lines(now, o.wait))
 		if now.Done && (!o.wait || now.Failed || settled(now)) {
 			return now, nil
 		}
-		select {
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again", o.timeout, because(underWay(now)), now.App.Name)
-			}
+		next, err := again(ctx, client, now.App.ID, &patience)
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again", o.timeout, because(underWay(now)), now.App.Name)
+		case ctx.Err() != nil:
 			return now, exit.Interrupted
-		case <-time.After(pause):
-		}
-		next, err := remote.Get[api.Sync](client.GetSync(ctx, now.App.ID))
-		if err != nil && ctx.Err() == nil {
+		case err != nil:
 			return now, err
 		}
-		if err == nil {
-			now = next
+		now = next
+	}
+}
+
+// again looks after a pause, and goes on trying while the control plane is away for a while.
+func again(ctx context.Context, client *remote.Client, app string, patience *remote.Patience) (api.Sync, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return api.Sync{}, ctx.Err()
+		case <-time.After(pause):
+		}
+		next, err := remote.Get[api.Sync](client.GetSync(ctx, app))
+		if err == nil || ctx.Err() != nil || !patience.Bears(err) {
+			return next, err
 		}
 	}
 }

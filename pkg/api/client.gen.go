@@ -168,6 +168,7 @@ const (
 	InstallComponentStatusCurrent InstallComponentStatus = "current"
 	InstallComponentStatusGone    InstallComponentStatus = "gone"
 	InstallComponentStatusRefused InstallComponentStatus = "refused"
+	InstallComponentStatusStalled InstallComponentStatus = "stalled"
 	InstallComponentStatusWaiting InstallComponentStatus = "waiting"
 )
 
@@ -181,6 +182,8 @@ func (e InstallComponentStatus) Valid() bool {
 	case InstallComponentStatusGone:
 		return true
 	case InstallComponentStatusRefused:
+		return true
+	case InstallComponentStatusStalled:
 		return true
 	case InstallComponentStatusWaiting:
 		return true

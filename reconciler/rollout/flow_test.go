@@ -248,7 +248,7 @@ func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
 	w.want(w.one("select reason from steps where kind = 'plan' and component = 'web'"), "network was not deployed: it was made to fail")
 	w.want(w.one("select outcome from workflows"), "2 deployed; network: it was made to fail; web skipped")
 	status, reason := w.status()
-	w.want(status+": "+reason, "stalled: network behind, stalled: it was made to fail; mend it and push, or try again with `nuon deploy acme`")
+	w.want(status+": "+reason, "stalled: network: behind, stalled: it was made to fail; mend it and push, or try again with `nuon deploy acme`")
 	status, reason = w.component("web")
 	w.want(status+": "+reason, "waiting: waits: network, which is behind, stalled: it was made to fail")
 	w.look()

@@ -91,15 +91,17 @@ func (v View) asks(name string) bool {
 	return slices.ContainsFunc(v.Waiting, func(a store.WaitingApprovalsRow) bool { return a.Component == name })
 }
 
-// Component is the status of one component (current, behind, waiting, refused or gone) and its reason as a sentence.
+// Component is the status of one component (current, behind, waiting, refused, stalled or gone) and its reason as a sentence.
 func (v View) Component(c store.InstallComponent) (status, reason string) {
 	gone := c.AppliedArtifact == ""
 	refused, no := v.refusal(c)
 	switch {
 	case c.Wanted == "absent" && gone:
 		return "gone", "nothing of it is there"
+	case no && refused.Kind == string(workflow.RefusalStalled):
+		return StatusStalled, refusedBy(refused)
 	case no:
-		return "refused", refusedBy(refused)
+		return StatusRefused, refusedBy(refused)
 	case v.asks(c.Name):
 		return "behind", "a plan waits for approval: " + c.DesiredReason
 	case c.WaitsFor != "":
@@ -119,13 +121,9 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 // Status is the status of the install and its reason as a sentence. What needs a person comes before what does not.
 func (v View) Status() (status, reason string) {
 	found := map[string][]string{}
-	stalled, there := []string{}, false
+	there := false
 	for _, c := range v.Components {
 		s, why := v.Component(c)
-		if r, no := v.refusal(c); no && r.Kind == string(workflow.RefusalStalled) {
-			stalled = append(stalled, c.Name+" "+strings.TrimRight(why, "."))
-			s = StatusStalled
-		}
 		found[s] = append(found[s], c.Name+": "+why)
 		there = there || c.AppliedArtifact != ""
 	}
@@ -138,10 +136,10 @@ func (v View) Status() (status, reason string) {
 		return StatusDeprovisioning, "everything is being destroyed"
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.working()
-	case len(stalled) > 0:
-		return StatusStalled, fmt.Sprintf("%s; mend it and push, or try again with `nuon deploy %s`", strings.Join(stalled, "; "), v.Install.Name)
-	case len(found["refused"]) > 0:
-		return StatusRefused, summary(found["refused"])
+	case len(found[StatusStalled]) > 0:
+		return StatusStalled, fmt.Sprintf("%s; mend it and push, or try again with `nuon deploy %s`", strings.TrimRight(strings.Join(found[StatusStalled], "; "), "."), v.Install.Name)
+	case len(found[StatusRefused]) > 0:
+		return StatusRefused, summary(found[StatusRefused])
 	case v.Install.Wanted == "absent":
 		return StatusDeprovisioning, "everything is to be destroyed"
 	case !there && len(v.Components) == 0:

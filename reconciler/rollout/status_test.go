@@ -41,7 +41,7 @@ func TestStatus(t *testing.T) {
 		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("rejected")}, "refused: web: behind, rejected by alice: too risky"},
 		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")}, Refusals: no("rejected"), Version: 1}, "current: everything is as app version 1 wants it"},
 		{"stalled", View{Install: store.Install{Name: "acme"}, Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("stalled")},
-			"stalled: web behind, stalled: too risky; mend it and push, or try again with `nuon deploy acme`"},
+			"stalled: web: behind, stalled: too risky; mend it and push, or try again with `nuon deploy acme`"},
 		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"), waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
 		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))}, Busy: busy}, "deprovisioning: everything is being destroyed"},
 		{"gone", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "", ""))}}, "gone: nothing of it is there"},

@@ -509,7 +509,7 @@ func (w *world) ask(wanted string, components ...string) {
 func (w *world) dump() {
 	for _, sql := range []string{
 		"select format('workflow %s %s %s: %s / %s', number, kind, status, reason, outcome) from workflows order by number",
-		"select format('step %s %s%s %s (try %s): %s', kind, component, action, s.status, tries, s.reason) from steps s join workflows w on w.id = s.workflow_id order by w.number, position",
+		"select format('step %s %s%s %s (try %s): %s', s.kind, component, action, s.status, tries, s.reason) from steps s join workflows w on w.id = s.workflow_id order by w.number, position",
 		"select format('plan of %s %s: %s', component, status, reason) from plans order by created_at",
 		"select format('%s wanted %s desired %.14s applied %.14s waits %s: %s', name, wanted, desired_digest, applied_digest, waits_for, desired_reason) from install_components order by name",
 		"select format('job %s %s %s: %s', kind, status, reason, error) from jobs order by created_at",
