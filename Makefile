@@ -14,6 +14,9 @@ RUN := CGO_ENABLED=0 $(GO) run -trimpath
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race,$(GO) test)
 
+# The Terraform that examples/hello asks for.
+TERRAFORM := 1.11.4
+
 # Tools are kept by version outside the repository, so that a clean clone does not build them again.
 CACHE        ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nuon-tools
 OAPI_CODEGEN := $(CACHE)/oapi-codegen-v2.8.2
@@ -37,11 +40,11 @@ demo: build ## Run the whole story on this machine: two installs, a push, approv
 
 .PHONY: test
 test: build ## Run every test, with the race detector and in shuffled order
-	NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -shuffle=on -timeout 20m ./...
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -shuffle=on -timeout 20m ./...
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./examples/... ./diff/...
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./examples/... ./diff/...
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style

@@ -1,5 +1,6 @@
 // Command postgres runs another command beside a private Postgres that all of that command's tests share: its address is in
-// NUON_TEST_DATABASE_URL (see storetest). With that variable set already it only runs the command.
+// NUON_TEST_DATABASE_URL (see storetest), and where its programs are in NUON_POSTGRES_BIN. They are found on the machine, else
+// fetched. With the first variable set already it only runs the command.
 //
 //	go run ./reconciler/store/storetest/postgres -- go test ./...
 package main
@@ -42,12 +43,15 @@ func run(ctx context.Context, args []string) (code int, err error) {
 			return 1, err
 		}
 		defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
-		cluster, err := pgcluster.Start(ctx, pgcluster.Options{Dir: dir, Settings: map[string]string{"fsync": "off", "max_connections": "300"}})
+		cluster, err := pgcluster.Start(ctx, pgcluster.Options{
+			Dir: dir, Settings: map[string]string{"fsync": "off", "max_connections": "300"},
+			Search: pgcluster.Search{Fetch: &pgcluster.Fetch{Progress: func(text string) { fmt.Fprintln(os.Stderr, text) }}},
+		})
 		if err != nil {
 			return 1, err
 		}
 		defer func() { err = errors.Join(err, cluster.Stop()) }()
-		cmd.Env = append(cmd.Env, "NUON_TEST_DATABASE_URL="+cluster.DSN("postgres"))
+		cmd.Env = append(cmd.Env, "NUON_TEST_DATABASE_URL="+cluster.DSN("postgres"), "NUON_POSTGRES_BIN="+cluster.Binaries().Dir)
 	}
 	var exited *exec.ExitError
 	if err := cmd.Run(); errors.As(err, &exited) {
