@@ -64,7 +64,15 @@ func show(w io.Writer, app *appconfig.App, found appconfig.Diagnostics) error {
 	if app == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "valid: %d components, %d actions, %d inputs, %d installs (%s)\n",
-		len(app.Components), len(app.Actions), len(app.Inputs), len(app.Installs), console.Short(app.Digest()))
+	_, err := fmt.Fprintf(w, "valid: %s, %s, %s, %s (%s)\n", count(len(app.Components), "component"), count(len(app.Actions), "action"),
+		count(len(app.Inputs), "input"), count(len(app.Installs), "install"), console.Short(app.Digest()))
 	return err
+}
+
+// count says how many of something there are.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

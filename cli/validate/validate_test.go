@@ -60,8 +60,8 @@ func TestValidate(t *testing.T) {
 		code   int
 		lines  []string // how each line begins
 	}{
-		"right":      {nil, 0, []string{"valid: 1 components, 0 actions, 1 inputs, 0 installs ("}},
-		"a warning":  {map[string]string{"installs/acme.toml": "name = \"acme\"\napproval_option = \"auto\"\n"}, 0, []string{"installs/acme.toml:2:", "valid: 1 components, 0 actions, 1 inputs, 1 installs ("}},
+		"right":      {nil, 0, []string{"valid: 1 component, 0 actions, 1 input, 0 installs ("}},
+		"a warning":  {map[string]string{"installs/acme.toml": "name = \"acme\"\napproval_option = \"auto\"\n"}, 0, []string{"installs/acme.toml:2:", "valid: 1 component, 0 actions, 1 input, 1 install ("}},
 		"two errors": {map[string]string{"components/web.toml": "type = \"teraform_module\"\nname = \"web\"\n", "installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}, exit.Usage, []string{"components/web.toml:1:", "installs/acme.toml:2:1: error: "}},
 		"no TOML":    {map[string]string{"sandbox.toml": "terraform_version = 1.11.4\n"}, exit.Usage, []string{"sandbox.toml:1:"}},
 		"escapes":    {map[string]string{"installs/acme.toml": "name = \"acme\"\n\"col\\u001b[2Jour\" = \"red\"\n"}, exit.Usage, []string{"installs/acme.toml:2:1: error: "}},
