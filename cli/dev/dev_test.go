@@ -485,9 +485,7 @@ func TestWithItsOwnPostgres(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if alive(second) {
-		t.Errorf("the postmaster lives on:\n%s", b.err)
-	}
+	b.await(t, "the end of the postmaster", func() bool { return !alive(second) })
 	if !strings.Contains(b.out.String(), "on a unix socket") {
 		t.Errorf("the banner does not name the database:\n%s", b.out)
 	}
