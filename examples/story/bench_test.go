@@ -59,15 +59,12 @@ func BenchmarkPushToPlan(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "nuon-bench-") // shorter than b.TempDir: Postgres' socket lies below it
+	dir, err := place()
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
 	// The user that runs Postgres passes through here when the benchmark is run by root.
-	if err := os.Chmod(dir, 0o755); err != nil {
-		b.Fatal(err)
-	}
 	file := filepath.Join(dir, "bench.txtar")
 	if err := os.WriteFile(file, []byte(provisioned), 0o600); err != nil {
 		b.Fatal(err)

@@ -35,14 +35,11 @@ func demo(bin string, keep bool) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "nuon-demo-")
+	dir, err := place()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return err
-	}
 	began := time.Now()
 	story := &teller{bin: bin, repo: repo, loud: os.Stdout}
 	file := filepath.Join(repo, "examples", "hello", "story.txtar")
@@ -60,6 +57,14 @@ func demo(bin string, keep bool) error {
 	}
 	fmt.Printf("\n\033[1mDone in %s; nothing is left behind.\033[0m\n", time.Since(began).Round(time.Second))
 	return nil
+}
+
+// place makes a directory for one story. The user that runs Postgres passes through it when root tells the story.
+func place() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "nuon-story-"); err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
 }
 
 // withoutTeardown makes a story in dir that waits for Ctrl-C where the given one begins its teardown.

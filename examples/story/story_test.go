@@ -26,13 +26,11 @@ func TestStories(t *testing.T) {
 		// The name becomes that of a directory in which repositories lie, so it must be one that a URL can hold.
 		name := filepath.Base(filepath.Dir(file)) + "-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			// The user that runs Postgres passes through here when the test is run by root.
-			for d := dir; d != filepath.Dir(filepath.Dir(os.TempDir()+"/x")); d = filepath.Dir(d) {
-				if err := os.Chmod(d, 0o755); err != nil {
-					break
-				}
+			dir, err := place()
+			if err != nil {
+				t.Fatal(err)
 			}
+			defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
 			story := &teller{bin: bin, repo: repo, loud: io.Discard}
 			testscript.Run(t, story.params([]string{file}, dir))
 		})
