@@ -28,9 +28,9 @@ NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 	}
 	flags := command.Flags()
 	flags.StringVar(&options.DataDir, "data-dir", "", "where everything is kept (default: nuon/dev in the place for user data; for root /var/lib/nuon/dev)")
-	flags.StringVar(&options.Listen, "listen", "127.0.0.1:7110", "address of the control API")
-	flags.StringVar(&options.RunnerListen, "runner-listen", "127.0.0.1:7111", "address of the runner API")
-	flags.StringVar(&options.RegistryListen, "registry-listen", "127.0.0.1:7112", "address of the embedded registry")
+	flags.StringVar(&options.Listen, "listen", DefaultListen, "address of the control API")
+	flags.StringVar(&options.RunnerListen, "runner-listen", DefaultRunnerListen, "address of the runner API")
+	flags.StringVar(&options.RegistryListen, "registry-listen", DefaultRegistryListen, "address of the embedded registry")
 	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil, "directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
 	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false, "let https:// git repositories be in private networks")
 	flags.StringVar(&options.Org, "org", "dev", "name of the org")

@@ -10,6 +10,13 @@ import (
 // ContextName is the CLI context that nuon dev writes.
 const ContextName = "dev"
 
+// Where the system listens unless it is told otherwise: on this machine alone.
+const (
+	DefaultListen         = "127.0.0.1:7110"
+	DefaultRunnerListen   = "127.0.0.1:7111"
+	DefaultRegistryListen = "127.0.0.1:7112"
+)
+
 // Options say what Run brings up. The flags of the command fill them.
 type Options struct {
 	// Console gets the logs on Err and the banner on Out.

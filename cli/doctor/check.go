@@ -82,9 +82,9 @@ func usualPorts() []port {
 		return strings.Contains(answer.Header.Get("WWW-Authenticate"), "nuon registry")
 	}
 	return []port{
-		{"port of the API", "--listen", "127.0.0.1:7110", "/v1/whoami", isProblem},
-		{"port of the runner API", "--runner-listen", ":7111", "/runner/v1/lease", isProblem},
-		{"port of the registry", "--registry-listen", ":7112", "/v2/", isRegistry},
+		{"port of the API", "--listen", dev.DefaultListen, "/v1/whoami", isProblem},
+		{"port of the runner API", "--runner-listen", dev.DefaultRunnerListen, "/runner/v1/lease", isProblem},
+		{"port of the registry", "--registry-listen", dev.DefaultRegistryListen, "/v2/", isRegistry},
 	}
 }
 
