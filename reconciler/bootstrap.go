@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -15,35 +16,11 @@ import (
 
 type bootstrapOptions struct{ databaseURL, keyFile, org, actor string }
 
-// bootstrapped is what `reconciler bootstrap -o json` prints.
-type bootstrapped struct {
-	Org      string `json:"org"`
-	Token    string `json:"token"`
-	Registry struct {
-		Vendor  registryAccess `json:"vendor"`
-		Install registryAccess `json:"install"`
-	} `json:"registry"`
-}
-
-// registryAccess is one of the two namespaces of the embedded registry, and a token for it.
-type registryAccess struct {
-	Prefix   string    `json:"repository_prefix"`
-	Username string    `json:"username"`
-	Password string    `json:"password"`
-	Expires  time.Time `json:"expires_at"`
-}
-
 // registryTokenLife is how long a runner's token for the embedded registry lasts.
 const registryTokenLife = 90 * 24 * time.Hour
 
-// The two namespaces of the embedded registry: vendor's artifacts, and installs' sealed plans.
-const (
-	vendorNamespace  = "vendor"
-	installNamespace = "install"
-)
-
-func bootstrap(ctx context.Context, o bootstrapOptions) (bootstrapped, error) {
-	var made bootstrapped
+func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, error) {
+	var made startup.Admission
 	key, err := seal.LoadIdentity(o.keyFile)
 	if err != nil {
 		return made, err
@@ -75,15 +52,15 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (bootstrapped, error) {
 		return made, err
 	}
 	made.Org, made.Token = org.Name, plain
-	made.Registry.Vendor = access(signer, vendorNamespace, org.ID)
-	made.Registry.Install = access(signer, installNamespace, org.ID)
+	made.Registry.Vendor = access(signer, startup.VendorNamespace, org.ID)
+	made.Registry.Install = access(signer, startup.InstallNamespace, org.ID)
 	return made, nil
 }
 
 // access is a token for what belongs to an org in one namespace.
-func access(signer registry.Signer, namespace, org string) registryAccess {
+func access(signer registry.Signer, namespace, org string) startup.RegistryAccess {
 	expires := time.Now().Add(registryTokenLife)
-	return registryAccess{
+	return startup.RegistryAccess{
 		Prefix: namespace, Username: "nuon", Expires: expires,
 		Password: signer.Issue(namespace+"/"+org, []string{"pull", "push"}, expires),
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -177,16 +178,9 @@ func (r *replica) closeListeners() error {
 	return errors.Join(errs...)
 }
 
-// ready is what --ready-file says.
-type ready struct {
-	ControlURL string `json:"control_url"`
-	RunnerURL  string `json:"runner_url"`
-	Registry   string `json:"registry"`
-}
-
 // tellReady says that all listeners are up, in the log and, whole or not at all, in the ready file.
 func (r *replica) tellReady() error {
-	now := ready{Registry: r.registry.reference.String()}
+	now := startup.Ready{Registry: r.registry.reference.String()}
 	for _, s := range r.servers {
 		switch url := "http://" + s.listener.Addr().String(); s.name {
 		case "control API":

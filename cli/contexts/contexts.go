@@ -54,7 +54,7 @@ func Load() (File, error) {
 		return f, fmt.Errorf("read contexts: %w", err)
 	}
 	if err := toml.Unmarshal(b, &f); err != nil {
-		return f, exit.With(exit.Usage, fmt.Errorf("%s%s: %w", p, placeOf(err), err))
+		return f, exit.BadTOML(p, err)
 	}
 	if f.Contexts == nil {
 		f.Contexts = map[string]Context{}
@@ -96,16 +96,6 @@ func replace(p string, b []byte) error {
 		return err
 	}
 	return os.Rename(tmp.Name(), p)
-}
-
-// placeOf is ":line:column" of an error in TOML, if it has them.
-func placeOf(err error) string {
-	var at *toml.DecodeError
-	if !errors.As(err, &at) {
-		return ""
-	}
-	line, column := at.Position()
-	return fmt.Sprintf(":%d:%d", line, column)
 }
 
 // Chosen is the context to work with: the environment's, else the one named (empty: the current one).

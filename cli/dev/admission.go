@@ -14,33 +14,15 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
-
-// admission is what `reconciler bootstrap` prints: how to get in. It is kept in the data directory, readable by its owner alone,
-// because every bootstrap issues new tokens.
-type admission struct {
-	Org      string `json:"org"`
-	Token    string `json:"token"`
-	Registry struct {
-		Vendor  registryAccess `json:"vendor"`
-		Install registryAccess `json:"install"`
-	} `json:"registry"`
-}
-
-// registryAccess is one namespace of the registry and the credential for it.
-type registryAccess struct {
-	Prefix   string `json:"repository_prefix"`
-	Username string `json:"username"`
-	Password string `json:"password"`
-	// Expires is when the credential ends; zero when it does not say.
-	Expires time.Time `json:"expires_at,omitzero"`
-}
 
 // renewBefore is how much time a kept registry credential must have left for another run to begin with it.
 const renewBefore = 7 * 24 * time.Hour
 
-func (a admission) lasts(now time.Time) bool {
-	for _, access := range []registryAccess{a.Registry.Vendor, a.Registry.Install} {
+// lasts says that what is in an admission works for a while yet.
+func lasts(a startup.Admission, now time.Time) bool {
+	for _, access := range []startup.RegistryAccess{a.Registry.Vendor, a.Registry.Install} {
 		if !access.Expires.IsZero() && access.Expires.Before(now.Add(renewBefore)) {
 			return false
 		}
@@ -48,32 +30,33 @@ func (a admission) lasts(now time.Time) bool {
 	return a.Token != ""
 }
 
-// admit gives a working admission: the kept one when the control plane still knows it, else a new one.
-func (s *system) admit(ctx context.Context) (admission, error) {
-	var kept admission
+// admit gives a working admission. It is kept in the data directory, readable by its owner alone, because every bootstrap issues new
+// tokens: the kept one when the control plane still knows it, else a new one.
+func (s *system) admit(ctx context.Context) (startup.Admission, error) {
+	var kept startup.Admission
 	err := readJSON(s.place.admission(), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.say("%v; asking for a new admission", err)
 	}
-	if err == nil && kept.Org == s.options.Org && kept.lasts(time.Now()) && s.known(ctx, kept) {
+	if err == nil && kept.Org == s.options.Org && lasts(kept, time.Now()) && s.known(ctx, kept) {
 		return kept, nil
 	}
 	printed, err := output(s.reconcilerLog, s.bootstrapCommand(ctx))
 	if err != nil {
-		return admission{}, fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
+		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
 	}
-	var made admission
+	var made startup.Admission
 	if err := json.Unmarshal(printed, &made); err != nil {
-		return admission{}, fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
+		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
 	}
 	if made.Token == "" {
-		return admission{}, fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?", s.options.Org)
+		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?", s.options.Org)
 	}
 	return made, writeJSON(s.place.admission(), made)
 }
 
 // known asks the control plane who the kept token is.
-func (s *system) known(ctx context.Context, kept admission) bool {
+func (s *system) known(ctx context.Context, kept startup.Admission) bool {
 	client, err := s.client(kept)
 	if err != nil {
 		return false
@@ -82,7 +65,7 @@ func (s *system) known(ctx context.Context, kept admission) bool {
 	return err == nil && who.Org == kept.Org
 }
 
-func (s *system) client(with admission) (*remote.Client, error) {
+func (s *system) client(with startup.Admission) (*remote.Client, error) {
 	return remote.New(contexts.Context{URL: s.ready.ControlURL, Token: with.Token, Org: with.Org})
 }
 
@@ -119,7 +102,7 @@ const runnerFile = "runner.json"
 
 // register makes sure that a runner can start: it gives a registration token when the runner's directory has no key yet, and else
 // nothing. Its name is taken by an earlier runner when that one's directory was lost; then it gets another.
-func (s *system) register(ctx context.Context, with admission, runner runnerPlan) (name, token string, err error) {
+func (s *system) register(ctx context.Context, with startup.Admission, runner runnerPlan) (name, token string, err error) {
 	var there json.RawMessage
 	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)
 	if err == nil {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
 // neverEnding is the context of a process that is ended by signals.
@@ -573,16 +574,16 @@ func TestSaveContext(t *testing.T) {
 
 func TestAdmissionLasts(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	a := admission{Token: "t"}
-	if !a.lasts(now) {
+	a := startup.Admission{Token: "t"}
+	if !lasts(a, now) {
 		t.Error("without an end it lasts")
 	}
 	a.Registry.Vendor.Expires = now.Add(renewBefore + time.Hour)
-	if !a.lasts(now) {
+	if !lasts(a, now) {
 		t.Error("with time left it lasts")
 	}
 	a.Registry.Install.Expires = now.Add(renewBefore - time.Hour)
-	if a.lasts(now) || (admission{}).lasts(now) {
+	if lasts(a, now) || lasts(startup.Admission{}, now) {
 		t.Error("near its end, or empty, it does not")
 	}
 }

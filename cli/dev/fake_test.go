@@ -15,6 +15,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
 // The test binary, under the name of another program, is a tiny stand-in for it: it is the supervision that is tested here. What
@@ -81,7 +82,7 @@ func fakeReconciler(arguments []string) int {
 		return 1
 	}
 	go func() { _ = http.Serve(control, fakeAPI()) }()
-	content, _ := json.Marshal(ready{ControlURL: "http://" + control.Addr().String(), RunnerURL: "http://127.0.0.1:7", Registry: "127.0.0.1:8"})
+	content, _ := json.Marshal(startup.Ready{ControlURL: "http://" + control.Addr().String(), RunnerURL: "http://127.0.0.1:7", Registry: "127.0.0.1:8"})
 	if told("reconciler-hangs") {
 		<-stop
 		return 0

@@ -8,21 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-)
 
-// ready is what `reconciler serve` writes once all its listeners are up.
-type ready struct {
-	ControlURL string `json:"control_url"`
-	RunnerURL  string `json:"runner_url"`
-	// Registry is host:port of the embedded registry, or the host/path of the external one.
-	Registry string `json:"registry"`
-}
+	"github.com/nuon-toolkit/nuon/pkg/startup"
+)
 
 // Ready is what nuon dev writes to --ready-file when everything is up.
 type Ready struct {
-	ControlURL string `json:"control_url"`
-	RunnerURL  string `json:"runner_url"`
-	Registry   string `json:"registry"`
+	startup.Ready
 	// Org and Context name the org, and the CLI context that reaches it.
 	Org     string `json:"org"`
 	Context string `json:"context"`

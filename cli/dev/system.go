@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
 // system is one run of nuon dev.
@@ -34,7 +35,7 @@ type system struct {
 	hard               chan struct{} // closed by a second Ctrl-C
 
 	database *database
-	ready    ready
+	ready    startup.Ready
 
 	mu         sync.Mutex // guards addresses, which change once
 	addresses  addresses
@@ -255,17 +256,10 @@ func (s *system) serveCommand() *exec.Cmd {
 	arguments = append(arguments, "--poll", s.options.Poll.String(), "--ready-file", s.place.ready())
 	command := exec.Command(s.programs.reconciler, arguments...)
 	if s.external.registry {
-		command.Env = append(os.Environ(), "NUON_REGISTRY="+s.externalRegistry(vendorNamespace))
+		command.Env = append(os.Environ(), "NUON_REGISTRY="+s.externalRegistry(startup.VendorNamespace))
 	}
 	return command
 }
-
-// The two namespaces below an external registry's path: vendor's artifacts, and installs' sealed plans. The embedded one's are in
-// what `reconciler bootstrap` prints.
-const (
-	vendorNamespace  = "vendor"
-	installNamespace = "install"
-)
 
 // externalRegistry is a namespace of the registry that NUON_REGISTRY names.
 func (s *system) externalRegistry(namespace string) string {
@@ -296,7 +290,7 @@ func (s *system) databaseArguments() []string {
 }
 
 // startRunners registers the runners where that is needed, then starts them.
-func (s *system) startRunners(ctx context.Context, with admission) error {
+func (s *system) startRunners(ctx context.Context, with startup.Admission) error {
 	names, tokens := make([]string, len(runnerPlans)), make([]string, len(runnerPlans))
 	for number, runner := range runnerPlans {
 		var err error
@@ -305,9 +299,9 @@ func (s *system) startRunners(ctx context.Context, with admission) error {
 		}
 	}
 	for number, runner := range runnerPlans {
-		access := s.accessTo(installNamespace, with.Registry.Install)
+		access := s.accessTo(startup.InstallNamespace, with.Registry.Install)
 		if runner.kind == "build" {
-			access = s.accessTo(vendorNamespace, with.Registry.Vendor)
+			access = s.accessTo(startup.VendorNamespace, with.Registry.Vendor)
 		}
 		environment := s.runnerEnvironment(access, tokens[number])
 		arguments := []string{"run", "--url", s.ready.RunnerURL, "--dir", s.place.runner(runner.dir), "--name", names[number]}
@@ -323,9 +317,9 @@ func (s *system) startRunners(ctx context.Context, with admission) error {
 
 // accessTo is a runner's access to its namespace, with the host in the prefix: of the embedded registry what bootstrap gave, of
 // an external one the person's own.
-func (s *system) accessTo(namespace string, embedded registryAccess) registryAccess {
+func (s *system) accessTo(namespace string, embedded startup.RegistryAccess) startup.RegistryAccess {
 	if s.external.registry {
-		return registryAccess{
+		return startup.RegistryAccess{
 			Prefix:   s.externalRegistry(namespace),
 			Username: s.options.Getenv("NUON_REGISTRY_USERNAME"), Password: s.options.Getenv("NUON_REGISTRY_PASSWORD"),
 		}
@@ -335,7 +329,7 @@ func (s *system) accessTo(namespace string, embedded registryAccess) registryAcc
 }
 
 // runnerEnvironment is ours without what a runner must not have: the control plane's credentials.
-func (s *system) runnerEnvironment(access registryAccess, token string) []string {
+func (s *system) runnerEnvironment(access startup.RegistryAccess, token string) []string {
 	kept := []string{}
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
@@ -369,10 +363,10 @@ func (s *system) stopInOrder() {
 }
 
 // announce writes the ready file and the banner.
-func (s *system) announce(with admission, saved Saved, took time.Duration) error {
+func (s *system) announce(with startup.Admission, saved Saved, took time.Duration) error {
 	made := Ready{
-		ControlURL: s.ready.ControlURL, RunnerURL: s.ready.RunnerURL, Registry: s.ready.Registry,
-		Org: with.Org, Context: ContextName, DataDir: s.place.dir, PID: os.Getpid(),
+		Ready: s.ready,
+		Org:   with.Org, Context: ContextName, DataDir: s.place.dir, PID: os.Getpid(),
 	}
 	if s.options.ReadyFile != "" {
 		file, err := filepath.Abs(s.options.ReadyFile)

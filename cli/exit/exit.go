@@ -5,6 +5,8 @@ package exit
 import (
 	"errors"
 	"fmt"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // The exit codes, as the README lists them.
@@ -40,6 +42,16 @@ func With(code int, err error) error { return &Error{Code: code, Err: err} }
 
 // Usagef is a mistake in how the command was called.
 func Usagef(format string, a ...any) error { return With(Usage, fmt.Errorf(format, a...)) }
+
+// BadTOML is an error in a TOML file that a person wrote, with its place where the error has one.
+func BadTOML(file string, err error) error {
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		line, column := at.Position()
+		file = fmt.Sprintf("%s:%d:%d", file, line, column)
+	}
+	return With(Usage, fmt.Errorf("%s: %w", file, err))
+}
 
 // Interrupted is Ctrl-C: the shell's own code for it.
 var Interrupted = &Error{Code: interruptedN}

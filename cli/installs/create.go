@@ -2,7 +2,6 @@ package installs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -111,7 +110,7 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 	}
 	var named struct{ Name string }
 	if err := toml.Unmarshal(b, &named); err != nil {
-		return nil, exit.With(exit.Usage, fmt.Errorf("%s%s: %w", file, placeOf(err), err))
+		return nil, exit.BadTOML(file, err)
 	}
 	full, err := filepath.Abs(file)
 	if err != nil {
@@ -141,16 +140,6 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 		return i.Inputs, nil
 	}
 	return nil, exit.Usagef("%s is no install of the app in %s", file, dir)
-}
-
-// placeOf is ":line:column" of an error in TOML, if it has them.
-func placeOf(err error) string {
-	var at *toml.DecodeError
-	if !errors.As(err, &at) {
-		return ""
-	}
-	line, column := at.Position()
-	return fmt.Sprintf(":%d:%d", line, column)
 }
 
 func create(ctx context.Context, e *env.Env, n api.NewInstall, v values, fromFile map[string]string) error {

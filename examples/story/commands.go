@@ -44,8 +44,8 @@ func (s *teller) params(files []string, root string) testscript.Params {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
 			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
-			"processes": s.processes, "absent": s.absent,
-			"code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "terminal": s.terminal,
+			"absent": s.absent,
+			"code":   s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "terminal": s.terminal,
 		},
 	}
 }
@@ -124,7 +124,8 @@ func shellWords(args []string) string {
 // between is the pause between two looks of until.
 const between = 200 * time.Millisecond
 
-// until repeats a nuon command (or another of this story) until its output matches: until 30s 'regexp' nuon ….
+// until repeats a nuon command until its output matches: until 30s 'regexp' nuon …. With `processes` in its place, it is the
+// command lines of the story's own processes that must match.
 func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -136,7 +137,7 @@ func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 			_ = s.run(ts, args[3:]) // what it printed is what counts; it may fail for a while
 			out = ts.ReadFile("stdout")
 		} else {
-			out = strings.Join(children(args[3]), "\n")
+			out = strings.Join(children(ts.Getenv("WORK")), "\n")
 		}
 		if pattern.MatchString(out) {
 			break
@@ -322,13 +323,6 @@ func (s *teller) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("there is no runner %s", args[0])
-}
-
-// processes fails unless a process with this word in its command line runs (or, negated, none does).
-func (s *teller) processes(ts *testscript.TestScript, neg bool, args []string) {
-	if found := children(args[0]); (len(found) == 0) != neg {
-		ts.Fatalf("processes with %q: %v", args[0], found)
-	}
 }
 
 // children are the command lines that hold a word.

@@ -184,7 +184,7 @@ func (b *bench) wantBuilds(want map[string]int) {
 func (b *bench) appRow() (app store.App) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		app, err = tx.AppToRead(ctx, b.org, b.app)
+		app, err = tx.AppByID(ctx, b.org, b.app)
 		return err
 	})
 	return app

@@ -408,7 +408,7 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 	b.sync()
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		watch, err := tx.WatchToPoll(ctx, b.org, *b.component("metrics").WatchID)
+		watch, err := tx.WatchByID(ctx, b.org, *b.component("metrics").WatchID)
 		if err != nil {
 			return err
 		}
@@ -509,7 +509,7 @@ func TestTwoReplicas(t *testing.T) {
 			t.Errorf("round %d ended with revision %d", round, revision.Number)
 		}
 		b.in(func(ctx context.Context, tx *store.Tx) error {
-			version, err := tx.AppVersionToRead(ctx, b.org, *b.appRow().VersionID)
+			version, err := tx.AppVersionByID(ctx, b.org, *b.appRow().VersionID)
 			if int(version.Number) != round+2 {
 				t.Errorf("round %d ended with app version %d", round, version.Number)
 			}

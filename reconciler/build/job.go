@@ -172,7 +172,7 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, store.
 	if _, err := tx.LockApp(ctx, tx.Org, component.AppID); err != nil {
 		return "", component, err
 	}
-	input, err := tx.ComponentInputToBuild(ctx, tx.Org, old.InputID)
+	input, err := tx.ComponentInputByID(ctx, tx.Org, old.InputID)
 	if err != nil {
 		return "", component, err
 	}

@@ -46,13 +46,13 @@ func (b *Builder) read(ctx context.Context, org, appID string) (app appState, er
 }
 
 func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err error) {
-	if app.row, err = tx.AppToRead(ctx, tx.Org, appID); err != nil {
+	if app.row, err = tx.AppByID(ctx, tx.Org, appID); err != nil {
 		return app, err
 	}
 	if app.row.VersionID == nil {
 		return app, errNothing
 	}
-	if app.version, err = tx.AppVersionToRead(ctx, tx.Org, *app.row.VersionID); err != nil {
+	if app.version, err = tx.AppVersionByID(ctx, tx.Org, *app.row.VersionID); err != nil {
 		return app, err
 	}
 	if err := json.Unmarshal(app.version.Config, &app.config); err != nil {
@@ -92,7 +92,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 	}
 	component.config, component.own = *config, config.Source.Own()
 	if row.InputID != nil {
-		current, err := tx.ComponentInputToBuild(ctx, tx.Org, *row.InputID)
+		current, err := tx.ComponentInputByID(ctx, tx.Org, *row.InputID)
 		if err != nil {
 			return component, err
 		}
@@ -101,7 +101,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 	if row.WatchID == nil {
 		return component, nil
 	}
-	watch, err := tx.WatchToPoll(ctx, tx.Org, *row.WatchID)
+	watch, err := tx.WatchByID(ctx, tx.Org, *row.WatchID)
 	if err != nil {
 		return component, err
 	}

@@ -37,7 +37,7 @@ func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 		return err
 	}
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.AppToRead(ctx, org, appID); errors.Is(err, store.ErrNotFound) {
+		if _, err := tx.AppByID(ctx, org, appID); errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, org, store.DueApp, appID)
 		} else if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (p position) taken() bool { return p.app.RevisionID != nil && *p.app.Revisi
 
 func (c *Catalog) position(ctx context.Context, org, appID string) (at position, err error) {
 	err = c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		app, err := tx.AppToRead(ctx, org, appID)
+		app, err := tx.AppByID(ctx, org, appID)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (c *Catalog) position(ctx context.Context, org, appID string) (at position,
 func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, error) {
 	at := position{app: app}
 	if app.VersionID != nil {
-		current, err := tx.AppVersionToRead(ctx, tx.Org, *app.VersionID)
+		current, err := tx.AppVersionByID(ctx, tx.Org, *app.VersionID)
 		if err != nil {
 			return at, err
 		}
@@ -125,7 +125,7 @@ func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, err
 	if app.WatchID == nil {
 		return at, nil
 	}
-	watch, err := tx.WatchToPoll(ctx, tx.Org, *app.WatchID)
+	watch, err := tx.WatchByID(ctx, tx.Org, *app.WatchID)
 	if err != nil {
 		return at, err
 	}

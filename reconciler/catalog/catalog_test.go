@@ -80,10 +80,10 @@ func (b *bench) addApp(url, directory, credential string) {
 func (b *bench) row() (app store.App, version *store.AppVersion) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		if app, err = tx.AppToRead(ctx, b.org, b.app); err != nil || app.VersionID == nil {
+		if app, err = tx.AppByID(ctx, b.org, b.app); err != nil || app.VersionID == nil {
 			return err
 		}
-		row, err := tx.AppVersionToRead(ctx, b.org, *app.VersionID)
+		row, err := tx.AppVersionByID(ctx, b.org, *app.VersionID)
 		version = &row
 		return err
 	})
@@ -284,7 +284,7 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 			return err
 		}
 		for _, row := range rows {
-			watch, err := tx.WatchToPoll(ctx, b.org, *row.WatchID)
+			watch, err := tx.WatchByID(ctx, b.org, *row.WatchID)
 			if err != nil {
 				return err
 			}
@@ -340,7 +340,7 @@ func TestUpload(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		watch, err := tx.WatchToPoll(ctx, b.org, *rows[0].WatchID)
+		watch, err := tx.WatchByID(ctx, b.org, *rows[0].WatchID)
 		if watch.RevisionID == nil {
 			t.Error("the sandbox's repository was not looked at")
 		}

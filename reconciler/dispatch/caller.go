@@ -89,6 +89,15 @@ func hold(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) 
 	return withAttempt(ctx, tx, caller, job, ref.Attempt)
 }
 
+// reachAtWork is reach for an attempt that must be at work, else ErrNotRunning. It may have been superseded.
+func reachAtWork(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
+	h, err := reach(ctx, tx, caller, ref)
+	if err == nil && !AttemptStatus(h.attempt.Status).atWork() {
+		err = ErrNotRunning
+	}
+	return h, err
+}
+
 // reach is hold without the lock, for those who only read.
 func reach(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
 	if !addressable(caller, ref) {

@@ -14,12 +14,9 @@ import (
 func (d *Dispatch) Spec(ctx context.Context, caller Caller, ref api.AttemptRef) (api.JobSpec, error) {
 	var spec api.JobSpec
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
-		h, err := reach(ctx, tx, caller, ref)
+		h, err := reachAtWork(ctx, tx, caller, ref)
 		if err != nil {
 			return err
-		}
-		if !AttemptStatus(h.attempt.Status).atWork() {
-			return ErrNotRunning
 		}
 		spec, err = specOf(h.job)
 		return err

@@ -15,12 +15,9 @@ import (
 func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef) (api.State, error) {
 	var state api.State
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
-		h, err := reach(ctx, tx, caller, ref)
+		h, err := reachAtWork(ctx, tx, caller, ref)
 		if err != nil {
 			return err
-		}
-		if !AttemptStatus(h.attempt.Status).atWork() {
-			return ErrNotRunning
 		}
 		component, err := componentOf(h.job)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -53,12 +52,6 @@ var attemptMoves = map[AttemptStatus][]AttemptStatus{
 	AttemptRunning: {AttemptExpired, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost},
 	AttemptExpired: {AttemptRunning, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost},
 }
-
-// JobMoves gives a copy of the table of a job's legal moves, for whoever draws or checks it.
-func JobMoves() map[JobStatus][]JobStatus { return maps.Clone(jobMoves) }
-
-// AttemptMoves gives a copy of the table of an attempt's legal moves, for whoever draws or checks it.
-func AttemptMoves() map[AttemptStatus][]AttemptStatus { return maps.Clone(attemptMoves) }
 
 // Ended says that nothing more happens to the job.
 func (s JobStatus) Ended() bool { return len(jobMoves[s]) == 0 }

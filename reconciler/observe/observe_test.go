@@ -80,7 +80,7 @@ func (b *bench) poll() (store.Watch, *store.Revision) {
 func (b *bench) now() (watch store.Watch, revision *store.Revision) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		if watch, err = tx.WatchToPoll(ctx, b.org, b.watch); err != nil || watch.RevisionID == nil {
+		if watch, err = tx.WatchByID(ctx, b.org, b.watch); err != nil || watch.RevisionID == nil {
 			return err
 		}
 		row, err := tx.WatchRevision(ctx, b.org, *watch.RevisionID)

@@ -22,7 +22,7 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, err
 		if revision, err = tx.WatchRevision(ctx, org, revisionID); err != nil {
 			return err
 		}
-		if watch, err = tx.WatchToPoll(ctx, org, revision.WatchID); err != nil {
+		if watch, err = tx.WatchByID(ctx, org, revision.WatchID); err != nil {
 			return err
 		}
 		with, err = o.loginOf(ctx, tx, watch)

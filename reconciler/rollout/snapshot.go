@@ -80,7 +80,7 @@ func (all shared) of(ctx context.Context, tx *store.Tx, appID string) (*appPart,
 }
 
 func (p *appPart) load(ctx context.Context, tx *store.Tx, appID string) (err error) {
-	if p.app, err = tx.RolloutApp(ctx, tx.Org, appID); err != nil {
+	if p.app, err = tx.AppByID(ctx, tx.Org, appID); err != nil {
 		return err
 	}
 	if p.components, err = tx.RolloutComponents(ctx, tx.Org, appID); err != nil {
@@ -92,7 +92,7 @@ func (p *appPart) load(ctx context.Context, tx *store.Tx, appID string) (err err
 	if p.newest, err = tx.RolloutBuilds(ctx, tx.Org, appID); err != nil || p.app.VersionID == nil {
 		return err
 	}
-	if p.version, err = tx.RolloutVersion(ctx, tx.Org, *p.app.VersionID); err != nil {
+	if p.version, err = tx.AppVersionByID(ctx, tx.Org, *p.app.VersionID); err != nil {
 		return err
 	}
 	p.config = &appconfig.App{}
@@ -248,7 +248,7 @@ func (s *snapshot) loadValues(ctx context.Context, tx *store.Tx) error {
 	for _, in := range inputs {
 		s.inputs[in.Name] = in
 	}
-	outputs, err := tx.RolloutOutputs(ctx, tx.Org, s.install.ID)
+	outputs, err := tx.OutputsOfInstall(ctx, tx.Org, s.install.ID)
 	if err != nil {
 		return err
 	}

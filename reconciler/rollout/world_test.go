@@ -497,7 +497,7 @@ func (w *world) workflows() []string {
 func (w *world) ask(wanted string, components ...string) {
 	w.Helper()
 	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.SetInstallWanted(ctx, wanted, w.org, w.install); err != nil {
+		if err := tx.WantInstall(ctx, wanted, w.org, w.install); err != nil {
 			return err
 		}
 		return w.rollout.Ask(ctx, tx, store.Install{ID: w.install, Name: "acme"}, components, "alice")

@@ -244,12 +244,12 @@ func (q *Queries) ComponentInputByDigest(ctx context.Context, orgID string, comp
 	return i, err
 }
 
-const componentInputToBuild = `-- name: ComponentInputToBuild :one
+const componentInputByID = `-- name: ComponentInputByID :one
 select org_id, id, component_id, digest, recipe, revision_id, reason, created_at from component_inputs where org_id = $1 and id = $2
 `
 
-func (q *Queries) ComponentInputToBuild(ctx context.Context, orgID string, iD string) (ComponentInput, error) {
-	row := q.db.QueryRow(ctx, componentInputToBuild, orgID, iD)
+func (q *Queries) ComponentInputByID(ctx context.Context, orgID string, iD string) (ComponentInput, error) {
+	row := q.db.QueryRow(ctx, componentInputByID, orgID, iD)
 	var i ComponentInput
 	err := row.Scan(
 		&i.OrgID,

@@ -53,14 +53,14 @@ func (q *Queries) AddAppVersion(ctx context.Context, arg AddAppVersionParams) (A
 	return i, err
 }
 
-const appToRead = `-- name: AppToRead :one
+const appByID = `-- name: AppByID :one
 
 select org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and id = $2
 `
 
 // What catalog reads and writes: apps, their versions and components.
-func (q *Queries) AppToRead(ctx context.Context, orgID string, iD string) (App, error) {
-	row := q.db.QueryRow(ctx, appToRead, orgID, iD)
+func (q *Queries) AppByID(ctx context.Context, orgID string, iD string) (App, error) {
+	row := q.db.QueryRow(ctx, appByID, orgID, iD)
 	var i App
 	err := row.Scan(
 		&i.OrgID,
@@ -77,12 +77,12 @@ func (q *Queries) AppToRead(ctx context.Context, orgID string, iD string) (App, 
 	return i, err
 }
 
-const appVersionToRead = `-- name: AppVersionToRead :one
+const appVersionByID = `-- name: AppVersionByID :one
 select org_id, id, app_id, number, digest, config, revision_id, reason, created_at from app_versions where org_id = $1 and id = $2
 `
 
-func (q *Queries) AppVersionToRead(ctx context.Context, orgID string, iD string) (AppVersion, error) {
-	row := q.db.QueryRow(ctx, appVersionToRead, orgID, iD)
+func (q *Queries) AppVersionByID(ctx context.Context, orgID string, iD string) (AppVersion, error) {
+	row := q.db.QueryRow(ctx, appVersionByID, orgID, iD)
 	var i AppVersion
 	err := row.Scan(
 		&i.OrgID,

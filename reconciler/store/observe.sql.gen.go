@@ -279,6 +279,29 @@ func (q *Queries) SetWatchError(ctx context.Context, error string, orgID string,
 	return err
 }
 
+const watchByID = `-- name: WatchByID :one
+
+select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and id = $2
+`
+
+// What observe reads and writes: watches, revisions, and the webhooks that make it look sooner.
+func (q *Queries) WatchByID(ctx context.Context, orgID string, iD string) (Watch, error) {
+	row := q.db.QueryRow(ctx, watchByID, orgID, iD)
+	var i Watch
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.URL,
+		&i.Ref,
+		&i.CredentialID,
+		&i.RevisionID,
+		&i.CheckedAt,
+		&i.Error,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
 const watchOf = `-- name: WatchOf :one
 select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and url = $2 and ref = $3 and credential_id = $4 for update
 `
@@ -335,29 +358,6 @@ func (q *Queries) WatchRevision(ctx context.Context, orgID string, iD string) (R
 		&i.Reason,
 		&i.Outcome,
 		&i.ObservedAt,
-	)
-	return i, err
-}
-
-const watchToPoll = `-- name: WatchToPoll :one
-
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and id = $2
-`
-
-// What observe reads and writes: watches, revisions, and the webhooks that make it look sooner.
-func (q *Queries) WatchToPoll(ctx context.Context, orgID string, iD string) (Watch, error) {
-	row := q.db.QueryRow(ctx, watchToPoll, orgID, iD)
-	var i Watch
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.URL,
-		&i.Ref,
-		&i.CredentialID,
-		&i.RevisionID,
-		&i.CheckedAt,
-		&i.Error,
-		&i.CreatedAt,
 	)
 	return i, err
 }

@@ -109,28 +109,38 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 	return i, err
 }
 
-const rolloutApp = `-- name: RolloutApp :one
-
-select org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and id = $2
+const outputsOfInstall = `-- name: OutputsOfInstall :many
+select org_id, install_id, scope, owner, name, value, sealed, hash, updated_at from outputs where org_id = $1 and install_id = $2 order by scope, owner, name
 `
 
-// rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
-func (q *Queries) RolloutApp(ctx context.Context, orgID string, iD string) (App, error) {
-	row := q.db.QueryRow(ctx, rolloutApp, orgID, iD)
-	var i App
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.WatchID,
-		&i.Directory,
-		&i.VersionID,
-		&i.InputsVersionID,
-		&i.RevisionID,
-		&i.Diagnostics,
-		&i.CreatedAt,
-	)
-	return i, err
+func (q *Queries) OutputsOfInstall(ctx context.Context, orgID string, installID string) ([]Output, error) {
+	rows, err := q.db.Query(ctx, outputsOfInstall, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Output{}
+	for rows.Next() {
+		var i Output
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.InstallID,
+			&i.Scope,
+			&i.Owner,
+			&i.Name,
+			&i.Value,
+			&i.Sealed,
+			&i.Hash,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const rolloutArtifacts = `-- name: RolloutArtifacts :many
@@ -289,40 +299,6 @@ func (q *Queries) RolloutInputs(ctx context.Context, orgID string, installID str
 	return items, nil
 }
 
-const rolloutOutputs = `-- name: RolloutOutputs :many
-select org_id, install_id, scope, owner, name, value, sealed, hash, updated_at from outputs where org_id = $1 and install_id = $2 order by scope, owner, name
-`
-
-func (q *Queries) RolloutOutputs(ctx context.Context, orgID string, installID string) ([]Output, error) {
-	rows, err := q.db.Query(ctx, rolloutOutputs, orgID, installID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Output{}
-	for rows.Next() {
-		var i Output
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.InstallID,
-			&i.Scope,
-			&i.Owner,
-			&i.Name,
-			&i.Value,
-			&i.Sealed,
-			&i.Hash,
-			&i.UpdatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const rolloutPlaces = `-- name: RolloutPlaces :many
 select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at from install_components where org_id = $1 and install_id = $2 order by name
 `
@@ -398,9 +374,11 @@ func (q *Queries) RolloutRefusals(ctx context.Context, orgID string, installID s
 }
 
 const rolloutRunner = `-- name: RolloutRunner :one
+
 select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2
 `
 
+// rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
 func (q *Queries) RolloutRunner(ctx context.Context, orgID string, iD string) (Runner, error) {
 	row := q.db.QueryRow(ctx, rolloutRunner, orgID, iD)
 	var i Runner
@@ -416,27 +394,6 @@ func (q *Queries) RolloutRunner(ctx context.Context, orgID string, iD string) (R
 		&i.Capacity,
 		&i.Policy,
 		&i.LastSeen,
-		&i.CreatedAt,
-	)
-	return i, err
-}
-
-const rolloutVersion = `-- name: RolloutVersion :one
-select org_id, id, app_id, number, digest, config, revision_id, reason, created_at from app_versions where org_id = $1 and id = $2
-`
-
-func (q *Queries) RolloutVersion(ctx context.Context, orgID string, iD string) (AppVersion, error) {
-	row := q.db.QueryRow(ctx, rolloutVersion, orgID, iD)
-	var i AppVersion
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.AppID,
-		&i.Number,
-		&i.Digest,
-		&i.Config,
-		&i.RevisionID,
-		&i.Reason,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -466,15 +423,6 @@ func (q *Queries) SetDesire(ctx context.Context, arg SetDesireParams) error {
 		arg.OrgID,
 		arg.ID,
 	)
-	return err
-}
-
-const setInstallWanted = `-- name: SetInstallWanted :exec
-update installs set wanted = $1 where org_id = $2 and id = $3 and wanted <> $1
-`
-
-func (q *Queries) SetInstallWanted(ctx context.Context, wanted string, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, setInstallWanted, wanted, orgID, iD)
 	return err
 }
 

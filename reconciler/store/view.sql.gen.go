@@ -701,26 +701,6 @@ func (q *Queries) ViewBuilds(ctx context.Context, arg ViewBuildsParams) ([]ViewB
 	return items, nil
 }
 
-const viewComponentInput = `-- name: ViewComponentInput :one
-select org_id, id, component_id, digest, recipe, revision_id, reason, created_at from component_inputs where org_id = $1 and id = $2
-`
-
-func (q *Queries) ViewComponentInput(ctx context.Context, orgID string, iD string) (ComponentInput, error) {
-	row := q.db.QueryRow(ctx, viewComponentInput, orgID, iD)
-	var i ComponentInput
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.ComponentID,
-		&i.Digest,
-		&i.Recipe,
-		&i.RevisionID,
-		&i.Reason,
-		&i.CreatedAt,
-	)
-	return i, err
-}
-
 const viewComponents = `-- name: ViewComponents :many
 select org_id, id, app_id, name, kind, present, watch_id, input_id, problem, problem_digest, created_at from components where org_id = $1 and app_id = $2 and present order by kind <> 'sandbox', name
 `
@@ -882,33 +862,6 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 		return nil, err
 	}
 	return items, nil
-}
-
-const viewInstallComponent = `-- name: ViewInstallComponent :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at from install_components where org_id = $1 and id = $2
-`
-
-func (q *Queries) ViewInstallComponent(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
-	row := q.db.QueryRow(ctx, viewInstallComponent, orgID, iD)
-	var i InstallComponent
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.InstallID,
-		&i.ComponentID,
-		&i.Name,
-		&i.Wanted,
-		&i.DesiredDigest,
-		&i.DesiredReason,
-		&i.WaitsFor,
-		&i.AppliedDigest,
-		&i.AppliedArtifact,
-		&i.AppliedVersionID,
-		&i.AppliedConfig,
-		&i.AppliedValues,
-		&i.AppliedAt,
-	)
-	return i, err
 }
 
 const viewInstallComponents = `-- name: ViewInstallComponents :many
@@ -1150,40 +1103,6 @@ func (q *Queries) ViewNewestBuilds(ctx context.Context, orgID string, appID stri
 			&i.Build.EndedAt,
 			&i.Component,
 			&i.InputDigest,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const viewOutputs = `-- name: ViewOutputs :many
-select org_id, install_id, scope, owner, name, value, sealed, hash, updated_at from outputs where org_id = $1 and install_id = $2 order by scope, owner, name
-`
-
-func (q *Queries) ViewOutputs(ctx context.Context, orgID string, installID string) ([]Output, error) {
-	rows, err := q.db.Query(ctx, viewOutputs, orgID, installID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Output{}
-	for rows.Next() {
-		var i Output
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.InstallID,
-			&i.Scope,
-			&i.Owner,
-			&i.Name,
-			&i.Value,
-			&i.Sealed,
-			&i.Hash,
-			&i.UpdatedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -1456,27 +1375,6 @@ func (q *Queries) ViewSteps(ctx context.Context, orgID string, workflowIds []str
 		return nil, err
 	}
 	return items, nil
-}
-
-const viewWatch = `-- name: ViewWatch :one
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and id = $2
-`
-
-func (q *Queries) ViewWatch(ctx context.Context, orgID string, iD string) (Watch, error) {
-	row := q.db.QueryRow(ctx, viewWatch, orgID, iD)
-	var i Watch
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.URL,
-		&i.Ref,
-		&i.CredentialID,
-		&i.RevisionID,
-		&i.CheckedAt,
-		&i.Error,
-		&i.CreatedAt,
-	)
-	return i, err
 }
 
 const viewWorkflow = `-- name: ViewWorkflow :one

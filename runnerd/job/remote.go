@@ -167,23 +167,7 @@ func (r *Remote) UnlockState(ctx context.Context) error {
 // deliverStates sends what is in the spool; runnerd may do so at the same time, and a version that the server has already changes
 // nothing.
 func (r *Remote) deliverStates(ctx context.Context) error {
-	files, err := r.spool.States()
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		state, found, err := spool.LoadState(file)
-		if err != nil {
-			return err
-		}
-		if !found {
-			continue
-		}
-		if err := r.putState(ctx, state); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.spool.EachState(func(_ string, state api.State) error { return r.putState(ctx, state) })
 }
 
 func (r *Remote) putState(ctx context.Context, state api.State) error {

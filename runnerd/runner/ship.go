@@ -79,19 +79,8 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 }
 
 func (s *shipper) shipStates(ctx context.Context) error {
-	files, err := s.dir.States()
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		state, found, err := spool.LoadState(file)
-		if err != nil {
-			return err
-		}
-		if !found {
-			continue
-		}
-		err = contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
+	return s.dir.EachState(func(file string, state api.State) error {
+		err := contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
 			answer, err := s.runner.heavy.PutStateWithResponse(ctx, s.record.Job, s.record.Attempt, state)
 			if err != nil {
 				return err
@@ -102,16 +91,11 @@ func (s *shipper) shipStates(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
-			err = spool.StateDone(file)
-		default:
-			s.log.Error("the control plane refuses a state version; it is kept", "serial", state.Serial, "error", err)
-			err = spool.RefuseState(file)
+			return spool.StateDone(file)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		s.log.Error("the control plane refuses a state version; it is kept", "serial", state.Serial, "error", err)
+		return spool.RefuseState(file)
+	})
 }
 
 // shipUnlock frees the state lock where the job process could not. It comes after the states, so whoever has the lock next reads

@@ -73,6 +73,28 @@ func (a Attempt) stateFiles(suffix string) ([]string, error) {
 	return files, nil
 }
 
+// EachState gives the versions that wait to be delivered, the oldest first, and the file of each. One that is delivered in between
+// is passed over.
+func (a Attempt) EachState(do func(file string, state api.State) error) error {
+	files, err := a.States()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		state, found, err := LoadState(file)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		if err := do(file, state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // LoadState reads one file of States; false when it was delivered in between.
 func LoadState(file string) (state api.State, found bool, err error) {
 	found, err = loadJSON(file, maxState, &state)

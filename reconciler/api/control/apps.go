@@ -191,7 +191,7 @@ func viewApp(ctx context.Context, tx *store.Tx, a store.App) (api.App, error) {
 		return api.App{}, fmt.Errorf("read diagnostics of app %s: %w", a.Name, err)
 	}
 	if a.WatchID != nil {
-		w, err := tx.ViewWatch(ctx, tx.Org, *a.WatchID)
+		w, err := tx.WatchByID(ctx, tx.Org, *a.WatchID)
 		if err != nil {
 			return api.App{}, err
 		}

@@ -73,7 +73,7 @@ func appChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error
 	if err != nil || app.WatchID == nil {
 		return chain, err
 	}
-	watch, err := tx.ViewWatch(ctx, tx.Org, *app.WatchID)
+	watch, err := tx.WatchByID(ctx, tx.Org, *app.WatchID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func buildChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, err
 	if err != nil {
 		return nil, named("build", key, err)
 	}
-	in, err := tx.ViewComponentInput(ctx, tx.Org, b.Build.InputID)
+	in, err := tx.ComponentInputByID(ctx, tx.Org, b.Build.InputID)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func plannedChain(ctx context.Context, tx *store.Tx, p store.Plan, why string) (
 	if err := json.Unmarshal(p.Target, &target); err != nil {
 		return nil, fmt.Errorf("read the target of plan %s: %w", p.ID, err)
 	}
-	ic, err := tx.ViewInstallComponent(ctx, tx.Org, p.InstallComponentID)
+	ic, err := tx.InstallComponentByID(ctx, tx.Org, p.InstallComponentID)
 	if err != nil {
 		return nil, err
 	}

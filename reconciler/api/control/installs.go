@@ -364,7 +364,7 @@ func viewInput(i store.InstallInput) api.InputValue {
 }
 
 func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, st Standing) ([]api.InstallComponent, error) {
-	outputs, err := tx.ViewOutputs(ctx, tx.Org, install)
+	outputs, err := tx.OutputsOfInstall(ctx, tx.Org, install)
 	if err != nil {
 		return nil, err
 	}

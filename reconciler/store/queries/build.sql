@@ -6,7 +6,7 @@ select * from components where org_id = @org_id and id = @id;
 -- name: ComponentInputByDigest :one
 select * from component_inputs where org_id = @org_id and component_id = @component_id and digest = @digest;
 
--- name: ComponentInputToBuild :one
+-- name: ComponentInputByID :one
 select * from component_inputs where org_id = @org_id and id = @id;
 
 -- name: AddComponentInput :one

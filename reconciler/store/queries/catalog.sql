@@ -1,6 +1,6 @@
 -- What catalog reads and writes: apps, their versions and components.
 
--- name: AppToRead :one
+-- name: AppByID :one
 select * from apps where org_id = @org_id and id = @id;
 
 -- name: LockApp :one
@@ -9,7 +9,7 @@ select * from apps where org_id = @org_id and id = @id for update;
 -- name: VersionByDigest :one
 select * from app_versions where org_id = @org_id and app_id = @app_id and digest = @digest;
 
--- name: AppVersionToRead :one
+-- name: AppVersionByID :one
 select * from app_versions where org_id = @org_id and id = @id;
 
 -- name: AddAppVersion :one

@@ -1,6 +1,6 @@
 -- What observe reads and writes: watches, revisions, and the webhooks that make it look sooner.
 
--- name: WatchToPoll :one
+-- name: WatchByID :one
 select * from watches where org_id = @org_id and id = @id;
 
 -- name: LockWatch :one

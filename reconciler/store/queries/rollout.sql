@@ -1,11 +1,5 @@
 -- rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
 
--- name: RolloutApp :one
-select * from apps where org_id = @org_id and id = @id;
-
--- name: RolloutVersion :one
-select * from app_versions where org_id = @org_id and id = @id;
-
 -- name: RolloutRunner :one
 select * from runners where org_id = @org_id and id = @id;
 
@@ -42,7 +36,7 @@ where org_id = @org_id and id = @id
 -- name: RolloutInputs :many
 select * from install_inputs where org_id = @org_id and install_id = @install_id;
 
--- name: RolloutOutputs :many
+-- name: OutputsOfInstall :many
 select * from outputs where org_id = @org_id and install_id = @install_id order by scope, owner, name;
 
 -- name: RolloutRefusals :many
@@ -69,9 +63,6 @@ where a.org_id = @org_id and a.install_id = @install_id and a.status = 'waiting'
 
 -- name: SetProvisioned :exec
 update installs set provisioned = @provisioned where org_id = @org_id and id = @id and provisioned <> @provisioned;
-
--- name: SetInstallWanted :exec
-update installs set wanted = @wanted where org_id = @org_id and id = @id and wanted <> @wanted;
 
 -- name: InstallForStatus :one
 select * from installs where org_id = @org_id and id = @id;

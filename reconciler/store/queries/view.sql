@@ -6,9 +6,6 @@ select * from apps where org_id = @org_id and (id = @key or name = @key);
 -- name: ViewApps :many
 select * from apps where org_id = @org_id and name > @after order by name limit @most;
 
--- name: ViewWatch :one
-select * from watches where org_id = @org_id and id = @id;
-
 -- name: ViewRevision :one
 select r.*, w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
 where r.org_id = @org_id and r.id = @id;
@@ -51,9 +48,6 @@ join components c on c.org_id = b.org_id and c.id = b.component_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
 where b.org_id = @org_id and b.id = @id;
 
--- name: ViewComponentInput :one
-select * from component_inputs where org_id = @org_id and id = @id;
-
 -- ViewInstall takes an id, a name that one app has, or app/name. The name is asked for by itself, so that an index can find it.
 -- name: ViewInstall :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -67,9 +61,6 @@ order by i.id limit @most;
 
 -- name: ViewInstallInputs :many
 select * from install_inputs where org_id = @org_id and install_id = @install_id order by name;
-
--- name: ViewOutputs :many
-select * from outputs where org_id = @org_id and install_id = @install_id order by scope, owner, name;
 
 -- name: AddInstall :one
 insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy)
@@ -148,9 +139,6 @@ select * from plans where org_id = @org_id and id = @id;
 select sqlc.embed(ic), c.kind from install_components ic
 join components c on c.org_id = ic.org_id and c.id = ic.component_id
 where ic.org_id = @org_id and ic.install_id = @install_id order by c.kind <> 'sandbox', ic.name;
-
--- name: ViewInstallComponent :one
-select * from install_components where org_id = @org_id and id = @id;
 
 -- name: ViewRunner :one
 select * from runners where org_id = @org_id and (id = @key or name = @key);
