@@ -64,7 +64,7 @@ func known(ctx context.Context, tx *store.Tx, install store.Install, names []str
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(places, func(p store.InstallComponent) bool { return p.Name == name }) {
-			return refuse(CodeUnknownComponent, "name one of those that nuon status shows", "install %s has no component %.60q", install.Name, name)
+			return refuse(CodeUnknownComponent, "name one of those that `nuon installs get` shows", "install %s has no component %.60q", install.Name, name)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 		return nil, problem.Error{
 			Status: http.StatusConflict, Code: "unpushed",
 			Title:  fmt.Sprintf("%s of %s is at commit %.7s, not at %.7s", sync.App.Ref, sync.App.Repository, have, want),
-			Detail: "Push your commit first, or leave --commit out to take what is there.",
+			Detail: "Push your commit first, or take what was pushed with `nuon sync --app NAME`.",
 		}
 	}
 	return SyncApp200JSONResponse(sync), nil
