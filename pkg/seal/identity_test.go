@@ -174,9 +174,14 @@ func TestRecipientText(t *testing.T) {
 
 func TestParseIdentityNeverRepeatsTheKey(t *testing.T) {
 	private := newIdentity(t).key().String()
+	// The last character is a part of the checksum; "0" may be the right one.
+	last := "0"
+	if strings.HasSuffix(private, last) {
+		last = "2"
+	}
 	for name, text := range map[string]string{
 		"empty":    "# only a comment\n",
-		"broken":   private[:len(private)-1] + "0",
+		"broken":   private[:len(private)-1] + last,
 		"two keys": private + "\n" + private,
 		"public":   "age14eu3l03yt2l36pq4lmkll4cd0ldhdg3pz358ugh2gd2kjhl9aufq9gr5rq",
 	} {
