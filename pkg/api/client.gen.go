@@ -396,6 +396,30 @@ func (e NewRunnerKind) Valid() bool {
 	}
 }
 
+// Defines values for NewTokenRole.
+const (
+	NewTokenRoleAdmin    NewTokenRole = "admin"
+	NewTokenRoleApprover NewTokenRole = "approver"
+	NewTokenRoleOperator NewTokenRole = "operator"
+	NewTokenRoleViewer   NewTokenRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the NewTokenRole enum.
+func (e NewTokenRole) Valid() bool {
+	switch e {
+	case NewTokenRoleAdmin:
+		return true
+	case NewTokenRoleApprover:
+		return true
+	case NewTokenRoleOperator:
+		return true
+	case NewTokenRoleViewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NewWorkflowKind.
 const (
 	NewWorkflowKindAction      NewWorkflowKind = "action"
@@ -471,6 +495,27 @@ func (e RunnerKind) Valid() bool {
 	}
 }
 
+// Defines values for StateVersionStatus.
+const (
+	Contested StateVersionStatus = "contested"
+	Dismissed StateVersionStatus = "dismissed"
+	Kept      StateVersionStatus = "kept"
+)
+
+// Valid indicates whether the value is a known member of the StateVersionStatus enum.
+func (e StateVersionStatus) Valid() bool {
+	switch e {
+	case Contested:
+		return true
+	case Dismissed:
+		return true
+	case Kept:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StepKind.
 const (
 	StepKindAction  StepKind = "action"
@@ -522,6 +567,30 @@ func (e StepStatus) Valid() bool {
 	case StepStatusSucceeded:
 		return true
 	case StepStatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TokenRole.
+const (
+	TokenRoleAdmin    TokenRole = "admin"
+	TokenRoleApprover TokenRole = "approver"
+	TokenRoleOperator TokenRole = "operator"
+	TokenRoleViewer   TokenRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the TokenRole enum.
+func (e TokenRole) Valid() bool {
+	switch e {
+	case TokenRoleAdmin:
+		return true
+	case TokenRoleApprover:
+		return true
+	case TokenRoleOperator:
+		return true
+	case TokenRoleViewer:
 		return true
 	default:
 		return false
@@ -728,6 +797,9 @@ type ApplySpec struct {
 	Module       ModuleSpec `json:"module"`
 	Plan         string     `json:"plan"`
 	ReportDigest string     `json:"report_digest"`
+
+	// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
+	Restore Restore `json:"restore,omitempty,omitzero"`
 }
 
 // Approval defines model for Approval.
@@ -796,6 +868,22 @@ type AttemptOrder struct {
 type AttemptRef struct {
 	Attempt int    `json:"attempt"`
 	Job     string `json:"job"`
+}
+
+// AuditEvent defines model for AuditEvent.
+type AuditEvent struct {
+	Action  string          `json:"action"`
+	Actor   string          `json:"actor"`
+	At      time.Time       `json:"at"`
+	Detail  json.RawMessage `json:"detail"`
+	ID      int64           `json:"id"`
+	Subject string          `json:"subject"`
+}
+
+// AuditEventList defines model for AuditEventList.
+type AuditEventList struct {
+	Items []AuditEvent `json:"items"`
+	Next  string       `json:"next,omitempty,omitzero"`
 }
 
 // Basis What a plan was made from. If any of it has moved when the plan is to be applied, the plan is stale.
@@ -886,6 +974,21 @@ type ComponentList struct {
 	Items []Component `json:"items"`
 }
 
+// ComponentState defines model for ComponentState.
+type ComponentState struct {
+	Component string         `json:"component"`
+	Contested []StateVersion `json:"contested"`
+	Lock      HeldLock       `json:"lock,omitempty,omitzero"`
+
+	// Newest A version of a Terraform state as the control plane knows it; what is in it only the runner can read.
+	Newest StateVersion `json:"newest,omitempty,omitzero"`
+}
+
+// ComponentStateList defines model for ComponentStateList.
+type ComponentStateList struct {
+	Items []ComponentState `json:"items"`
+}
+
 // CreatedInstall defines model for CreatedInstall.
 type CreatedInstall struct {
 	Install Install       `json:"install"`
@@ -897,6 +1000,13 @@ type CreatedRunner struct {
 	// RegistrationToken single use; an hour
 	RegistrationToken string `json:"registration_token"`
 	Runner            Runner `json:"runner"`
+}
+
+// CreatedToken defines model for CreatedToken.
+type CreatedToken struct {
+	// Secret shown once
+	Secret string `json:"secret"`
+	Token  Token  `json:"token"`
 }
 
 // Credential defines model for Credential.
@@ -945,6 +1055,21 @@ type Heartbeat struct {
 type HeartbeatAnswer struct {
 	Attempts     []AttemptOrder `json:"attempts"`
 	LeaseSeconds int            `json:"lease_seconds"`
+}
+
+// HeldLock defines model for HeldLock.
+type HeldLock struct {
+	Attempt int    `json:"attempt"`
+	ID      string `json:"id"`
+
+	// Info what Terraform says of the holder
+	Info json.RawMessage `json:"info"`
+	Job  string          `json:"job"`
+
+	// Live its attempt may be at work; else the next one takes the lock over
+	Live     bool      `json:"live"`
+	LockedAt time.Time `json:"locked_at"`
+	Runner   string    `json:"runner"`
 }
 
 // InputValue defines model for InputValue.
@@ -1084,6 +1209,9 @@ type JobSpec struct {
 	Org            string      `json:"org"`
 	Plan           PlanSpec    `json:"plan,omitempty,omitzero"`
 	TimeoutSeconds int         `json:"timeout_seconds"`
+
+	// Trace W3C traceparent of what asked for this; empty for none
+	Trace string `json:"trace,omitempty,omitzero"`
 }
 
 // JobSpecKind defines model for JobSpec.Kind.
@@ -1091,12 +1219,12 @@ type JobSpecKind string
 
 // LeaseRequest defines model for LeaseRequest.
 type LeaseRequest struct {
-	// Allowed job kinds that this runner takes; left out for all
-	Allowed []string `json:"allowed,omitempty,omitzero"`
-
 	// Free how many more jobs it can take
-	Free    int    `json:"free"`
-	Version string `json:"version"`
+	Free int `json:"free"`
+
+	// Policy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
+	Policy  RunnerPolicy `json:"policy,omitempty,omitzero"`
+	Version string       `json:"version"`
 
 	// WaitSeconds default and most 30
 	WaitSeconds int `json:"wait_seconds,omitempty,omitzero"`
@@ -1212,6 +1340,17 @@ type NewRunner struct {
 // NewRunnerKind defines model for NewRunner.Kind.
 type NewRunnerKind string
 
+// NewToken defines model for NewToken.
+type NewToken struct {
+	// ExpiresInSeconds left out: 30 days; most: a year
+	ExpiresInSeconds int64        `json:"expires_in_seconds,omitempty,omitzero"`
+	Name             string       `json:"name"`
+	Role             NewTokenRole `json:"role"`
+}
+
+// NewTokenRole defines model for NewToken.Role.
+type NewTokenRole string
+
 // NewWorkflow defines model for NewWorkflow.
 type NewWorkflow struct {
 	Action string `json:"action,omitempty,omitzero"`
@@ -1229,10 +1368,13 @@ type NewWorkflowKind string
 
 // Offer defines model for Offer.
 type Offer struct {
-	AcceptWithinSeconds int    `json:"accept_within_seconds"`
-	Attempt             int    `json:"attempt"`
-	Job                 string `json:"job"`
-	Kind                string `json:"kind"`
+	AcceptWithinSeconds int `json:"accept_within_seconds"`
+	Attempt             int `json:"attempt"`
+
+	// ComponentKind empty for an action
+	ComponentKind string `json:"component_kind,omitempty,omitzero"`
+	Job           string `json:"job"`
+	Kind          string `json:"kind"`
 }
 
 // Offers defines model for Offers.
@@ -1255,6 +1397,16 @@ type OutputValue struct {
 	Name      string          `json:"name"`
 	Sensitive bool            `json:"sensitive"`
 	Value     json.RawMessage `json:"value,omitempty,omitzero"`
+}
+
+// PartHealth defines model for PartHealth.
+type PartHealth struct {
+	Error string `json:"error,omitempty,omitzero"`
+
+	// Milliseconds how long it took to answer
+	Milliseconds float64 `json:"milliseconds"`
+	Ok           bool    `json:"ok"`
+	Version      string  `json:"version,omitempty,omitzero"`
 }
 
 // PlanResult defines model for PlanResult.
@@ -1281,6 +1433,9 @@ type PlanSpec struct {
 
 	// Module One Terraform root module on one install, all that plan and apply need of it.
 	Module ModuleSpec `json:"module"`
+
+	// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
+	Restore Restore `json:"restore,omitempty,omitzero"`
 }
 
 // Problem defines model for Problem.
@@ -1323,6 +1478,35 @@ type Registration struct {
 	Version   string `json:"version"`
 }
 
+// ReplacedRunner defines model for ReplacedRunner.
+type ReplacedRunner struct {
+	// Lost attempts that ended with this
+	Lost []AttemptRef `json:"lost"`
+
+	// RegistrationToken single use; an hour
+	RegistrationToken string `json:"registration_token"`
+	Runner            Runner `json:"runner"`
+}
+
+// Replacement defines model for Replacement.
+type Replacement struct {
+	// NewKey the install key is lost with the machine: the next registration brings another one, sensitive inputs have to be entered again, and sealed states cannot be read any more
+	NewKey bool   `json:"new_key,omitempty,omitzero"`
+	Reason string `json:"reason"`
+}
+
+// Replica defines model for Replica.
+type Replica struct {
+	ID        string    `json:"id"`
+	Schema    int       `json:"schema"`
+	SeenAt    time.Time `json:"seen_at"`
+	StartedAt time.Time `json:"started_at"`
+
+	// This the one that answers
+	This    bool   `json:"this"`
+	Version string `json:"version"`
+}
+
 // Response defines model for Response.
 type Response struct {
 	Answer        ResponseAnswer `json:"answer"`
@@ -1332,6 +1516,13 @@ type Response struct {
 
 // ResponseAnswer defines model for Response.Answer.
 type ResponseAnswer string
+
+// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
+type Restore struct {
+	// Digest keyed hash of the plain state, as it was kept
+	Digest  string `json:"digest"`
+	Version int    `json:"version"`
+}
 
 // Revision defines model for Revision.
 type Revision struct {
@@ -1354,23 +1545,89 @@ type Revision struct {
 
 // Runner defines model for Runner.
 type Runner struct {
-	Capacity   int        `json:"capacity,omitempty,omitzero"`
-	ID         string     `json:"id"`
-	Kind       RunnerKind `json:"kind"`
-	LastSeen   time.Time  `json:"last_seen,omitempty,omitzero"`
-	Name       string     `json:"name"`
-	Online     bool       `json:"online"`
-	Registered bool       `json:"registered"`
-	Shared     bool       `json:"shared"`
-	Version    string     `json:"version,omitempty,omitzero"`
+	// Attempts what it has in hand; only of one runner, not in lists
+	Attempts []RunnerAttempt `json:"attempts,omitempty,omitzero"`
+	Capacity int             `json:"capacity,omitempty,omitzero"`
+	ID       string          `json:"id"`
+
+	// KeyID of its install key
+	KeyID string `json:"key_id,omitempty,omitzero"`
+
+	// KeySince since when its present key is good
+	KeySince time.Time  `json:"key_since,omitempty,omitzero"`
+	Kind     RunnerKind `json:"kind"`
+	LastSeen time.Time  `json:"last_seen,omitempty,omitzero"`
+	Name     string     `json:"name"`
+	Online   bool       `json:"online"`
+
+	// Policy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
+	Policy       RunnerPolicy `json:"policy,omitempty,omitzero"`
+	Registered   bool         `json:"registered"`
+	RegisteredAt time.Time    `json:"registered_at,omitempty,omitzero"`
+	Shared       bool         `json:"shared"`
+	Version      string       `json:"version,omitempty,omitzero"`
 }
 
 // RunnerKind defines model for Runner.Kind.
 type RunnerKind string
 
+// RunnerAttempt defines model for RunnerAttempt.
+type RunnerAttempt struct {
+	Attempt    int       `json:"attempt"`
+	Install    string    `json:"install,omitempty,omitzero"`
+	Job        string    `json:"job"`
+	Kind       string    `json:"kind"`
+	LeaseUntil time.Time `json:"lease_until,omitempty,omitzero"`
+	OfferedAt  time.Time `json:"offered_at"`
+	Status     string    `json:"status"`
+}
+
+// RunnerCounts defines model for RunnerCounts.
+type RunnerCounts struct {
+	// Off online, and switched off by its own file
+	Off          int `json:"off"`
+	Offline      int `json:"offline"`
+	Online       int `json:"online"`
+	Unregistered int `json:"unregistered"`
+}
+
+// RunnerKey defines model for RunnerKey.
+type RunnerKey struct {
+	RunnerKey string `json:"runner_key"`
+}
+
+// RunnerLimits defines model for RunnerLimits.
+type RunnerLimits struct {
+	Capacity       int   `json:"capacity,omitempty,omitzero"`
+	MemoryBytes    int64 `json:"memory_bytes,omitempty,omitzero"`
+	TimeoutSeconds int   `json:"timeout_seconds,omitempty,omitzero"`
+}
+
 // RunnerList defines model for RunnerList.
 type RunnerList struct {
 	Items []Runner `json:"items"`
+}
+
+// RunnerPolicy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
+type RunnerPolicy struct {
+	// Components component kinds that it takes; left out for all
+	Components *[]string `json:"components,omitempty"`
+
+	// Debug whether it takes debug commands
+	Debug bool `json:"debug,omitempty,omitzero"`
+
+	// Jobs job kinds that it takes; left out for all
+	Jobs   *[]string    `json:"jobs,omitempty"`
+	Limits RunnerLimits `json:"limits,omitempty,omitzero"`
+
+	// Off it takes no jobs now
+	Off bool `json:"off,omitempty,omitzero"`
+
+	// Reason why it takes none, or fewer: switched off, outside its window, a file that cannot be read
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Window when it takes applies and actions, in words
+	Window string `json:"window,omitempty,omitzero"`
 }
 
 // Sealed age ciphertext to one key
@@ -1410,6 +1667,35 @@ type StateLock struct {
 
 	// Info what Terraform says of the holder
 	Info json.RawMessage `json:"info"`
+}
+
+// StateVersion A version of a Terraform state as the control plane knows it; what is in it only the runner can read.
+type StateVersion struct {
+	Attempt int `json:"attempt"`
+
+	// Bytes of the sealed state
+	Bytes     int       `json:"bytes"`
+	CreatedAt time.Time `json:"created_at"`
+	Digest    string    `json:"digest"`
+	Job       string    `json:"job"`
+	KeyID     string    `json:"key_id"`
+	Lineage   string    `json:"lineage"`
+
+	// Reason why it is contested, who dismissed it and why, or what it restores
+	Reason   string             `json:"reason,omitempty,omitzero"`
+	Serial   int64              `json:"serial"`
+	Status   StateVersionStatus `json:"status"`
+	Version  int                `json:"version"`
+	Workflow string             `json:"workflow,omitempty,omitzero"`
+}
+
+// StateVersionStatus defines model for StateVersion.Status.
+type StateVersionStatus string
+
+// StateVersionList defines model for StateVersionList.
+type StateVersionList struct {
+	Items []StateVersion `json:"items"`
+	Next  string         `json:"next,omitempty,omitzero"`
 }
 
 // Step defines model for Step.
@@ -1458,6 +1744,41 @@ type SyncRequest struct {
 	Commit string `json:"commit,omitempty,omitzero"`
 }
 
+// System defines model for System.
+type System struct {
+	Database PartHealth   `json:"database"`
+	Registry PartHealth   `json:"registry"`
+	Replicas []Replica    `json:"replicas"`
+	Runners  RunnerCounts `json:"runners"`
+
+	// Version of the replica that answers
+	Version string     `json:"version"`
+	Work    WorkHealth `json:"work"`
+}
+
+// Token defines model for Token.
+type Token struct {
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+	ExpiresAt time.Time `json:"expires_at,omitempty,omitzero"`
+	ID        string    `json:"id"`
+
+	// LastUsedAt to within minutes
+	LastUsedAt time.Time `json:"last_used_at,omitempty,omitzero"`
+	Name       string    `json:"name"`
+	RevokedAt  time.Time `json:"revoked_at,omitempty,omitzero"`
+	Role       TokenRole `json:"role"`
+}
+
+// TokenRole defines model for Token.Role.
+type TokenRole string
+
+// TokenList defines model for TokenList.
+type TokenList struct {
+	Items []Token `json:"items"`
+	Next  string  `json:"next,omitempty,omitzero"`
+}
+
 // Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
 type Values struct {
 	Plain  json.RawMessage `json:"plain"`
@@ -1480,6 +1801,22 @@ type Whoami struct {
 	OrgID         string `json:"org_id"`
 	Role          string `json:"role"`
 	ServerVersion string `json:"server_version"`
+}
+
+// WorkHealth defines model for WorkHealth.
+type WorkHealth struct {
+	AttemptsOutOfContact int `json:"attempts_out_of_contact"`
+
+	// Contested components with a contested state version
+	Contested int `json:"contested"`
+
+	// Failing requests to look that are being tried again; of the whole control plane
+	Failing     int `json:"failing"`
+	JobsRunning int `json:"jobs_running"`
+	JobsWaiting int `json:"jobs_waiting"`
+
+	// LateSeconds how long the oldest thing that is due waits; of the whole control plane
+	LateSeconds float64 `json:"late_seconds"`
 }
 
 // Workflow defines model for Workflow.
@@ -1530,11 +1867,20 @@ type InAttempt = int
 // InBuild defines model for InBuild.
 type InBuild = string
 
+// InComponent defines model for InComponent.
+type InComponent = string
+
 // InInstall defines model for InInstall.
 type InInstall = string
 
 // InJob defines model for InJob.
 type InJob = string
+
+// InRunner defines model for InRunner.
+type InRunner = string
+
+// InStateVersion defines model for InStateVersion.
+type InStateVersion = int
 
 // InWorkflow defines model for InWorkflow.
 type InWorkflow = string
@@ -1547,6 +1893,12 @@ type Fault = Problem
 
 // Who defines model for Who.
 type Who = Whoami
+
+// GetStateParams defines parameters for GetState.
+type GetStateParams struct {
+	// Version only the one that the spec says to restore
+	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
+}
 
 // ListApprovalsParams defines parameters for ListApprovals.
 type ListApprovalsParams struct {
@@ -1574,6 +1926,19 @@ type CreateAppParams struct {
 type ListAppVersionsParams struct {
 	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListAuditParams defines parameters for ListAudit.
+type ListAuditParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Subject id of the thing that was changed
+	Subject string `form:"subject,omitempty" json:"subject,omitempty,omitzero"`
+
+	// Action whole (state.unlock) or its first part (state)
+	Action string `form:"action,omitempty" json:"action,omitempty,omitzero"`
+	Actor  string `form:"actor,omitempty" json:"actor,omitempty,omitzero"`
 }
 
 // ListBuildsParams defines parameters for ListBuilds.
@@ -1604,6 +1969,22 @@ type ForgetInstallParams struct {
 	Force bool `form:"force,omitempty" json:"force,omitempty,omitzero"`
 }
 
+// FreeStateLockParams defines parameters for FreeStateLock.
+type FreeStateLockParams struct {
+	Reason string `form:"reason" json:"reason"`
+}
+
+// ListStateVersionsParams defines parameters for ListStateVersions.
+type ListStateVersionsParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// RestoreStateParams defines parameters for RestoreState.
+type RestoreStateParams struct {
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
 // CreateWorkflowParams defines parameters for CreateWorkflow.
 type CreateWorkflowParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
@@ -1618,6 +1999,12 @@ type GetLogsParams struct {
 type GetSealingKeyParams struct {
 	// Install an install's name or id; then the install's own key once its runner has registered
 	Install string `form:"install,omitempty" json:"install,omitempty,omitzero"`
+}
+
+// ListTokensParams defines parameters for ListTokens.
+type ListTokensParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListWorkflowsParams defines parameters for ListWorkflows.
@@ -1672,11 +2059,23 @@ type CreateInstallJSONRequestBody = NewInstall
 // UpdateInstallJSONRequestBody defines body for UpdateInstall for application/json ContentType.
 type UpdateInstallJSONRequestBody = InstallChange
 
+// DismissStateJSONRequestBody defines body for DismissState for application/json ContentType.
+type DismissStateJSONRequestBody = Reason
+
+// RestoreStateJSONRequestBody defines body for RestoreState for application/json ContentType.
+type RestoreStateJSONRequestBody = Reason
+
 // CreateWorkflowJSONRequestBody defines body for CreateWorkflow for application/json ContentType.
 type CreateWorkflowJSONRequestBody = NewWorkflow
 
 // CreateRunnerJSONRequestBody defines body for CreateRunner for application/json ContentType.
 type CreateRunnerJSONRequestBody = NewRunner
+
+// ReplaceRunnerJSONRequestBody defines body for ReplaceRunner for application/json ContentType.
+type ReplaceRunnerJSONRequestBody = Replacement
+
+// CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
+type CreateTokenJSONRequestBody = NewToken
 
 // CancelWorkflowJSONRequestBody defines body for CancelWorkflow for application/json ContentType.
 type CancelWorkflowJSONRequestBody = Reason
@@ -1807,19 +2206,19 @@ type ClientInterface interface {
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/spec (the `GetSpec` operationId).
 	GetSpec(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetState The newest sealed Terraform state of the job's install component; 404 when there is none.
+	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 	//
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
-	GetState(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetState(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+	// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state (the `PutState` operationId).
 	PutStateWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1842,6 +2241,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockState(ctx context.Context, job InJob, attempt InAttempt, body LockStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	//
+	// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
+	RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// LeaseWithBody Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
 	//
@@ -1937,6 +2341,11 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/apps/{app}/versions (the `UploadAppVersion` operationId).
 	UploadAppVersionWithBody(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAudit Who changed what, newest first.
+	//
+	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
+	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListBuilds performs a GET /v1/builds (the `ListBuilds` operationId) request.
 	ListBuilds(ctx context.Context, params *ListBuildsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2003,6 +2412,47 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstall(ctx context.Context, install InInstall, body UpdateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	//
+	// Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
+	FreeStateLock(ctx context.Context, install InInstall, component InComponent, params *FreeStateLockParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStateVersions performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
+	ListStateVersions(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DismissStateWithBody A person's word that a contested version is not needed. It stays listed; the component goes on.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+	DismissStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+	DismissState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, body DismissStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreStateWithBody Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+	RestoreStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+	RestoreState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStates The newest state version of each component, its lock, and contested versions.
+	//
+	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
+	ListStates(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateWorkflowWithBody Ask for a deploy (also of what was refused before), a deprovision or an action run.
 	//
 	// Takes any type of body and a specified content type.
@@ -2036,10 +2486,59 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	CreateRunner(ctx context.Context, body CreateRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetRunner performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
+	GetRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	//
+	// Corresponds with POST /v1/runners/{runner}/registration (the `CreateRegistration` operationId).
+	CreateRegistration(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceRunnerWithBody A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+	ReplaceRunnerWithBody(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+	ReplaceRunner(ctx context.Context, runner InRunner, body ReplaceRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetSealingKey The age recipient to which a client seals what only the control plane (or later the install) may read.
 	//
 	// Corresponds with GET /v1/sealing-key (the `GetSealingKey` operationId).
 	GetSealingKey(ctx context.Context, params *GetSealingKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSystem How the system itself is; of runners and work, what is this org's.
+	//
+	// Corresponds with GET /v1/system (the `GetSystem` operationId).
+	GetSystem(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTokens performs a GET /v1/tokens (the `ListTokens` operationId) request.
+	ListTokens(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTokenWithBody A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+	//
+	// Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
+	RevokeToken(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
 	//
@@ -2201,11 +2700,11 @@ func (c *Client) GetSpec(ctx context.Context, job InJob, attempt InAttempt, reqE
 	return c.Client.Do(req)
 }
 
-// GetState The newest sealed Terraform state of the job's install component; 404 when there is none.
+// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 //
 // Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
-func (c *Client) GetState(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetStateRequest(c.Server, job, attempt)
+func (c *Client) GetState(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStateRequest(c.Server, job, attempt, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2216,7 +2715,7 @@ func (c *Client) GetState(ctx context.Context, job InJob, attempt InAttempt, req
 	return c.Client.Do(req)
 }
 
-// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2233,7 +2732,7 @@ func (c *Client) PutStateWithBody(ctx context.Context, job InJob, attempt InAtte
 	return c.Client.Do(req)
 }
 
-// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2287,6 +2786,21 @@ func (c *Client) LockStateWithBody(ctx context.Context, job InJob, attempt InAtt
 // Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 func (c *Client) LockState(ctx context.Context, job InJob, attempt InAttempt, body LockStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewLockStateRequest(c.Server, job, attempt, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+//
+// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
+func (c *Client) RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateKeyRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -2571,6 +3085,21 @@ func (c *Client) UploadAppVersionWithBody(ctx context.Context, app InApp, conten
 	return c.Client.Do(req)
 }
 
+// ListAudit Who changed what, newest first.
+//
+// Corresponds with GET /v1/audit (the `ListAudit` operationId).
+func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAuditRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListBuilds performs a GET /v1/builds (the `ListBuilds` operationId) request.
 func (c *Client) ListBuilds(ctx context.Context, params *ListBuildsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListBuildsRequest(c.Server, params)
@@ -2777,6 +3306,117 @@ func (c *Client) UpdateInstall(ctx context.Context, install InInstall, body Upda
 	return c.Client.Do(req)
 }
 
+// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+//
+// Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
+func (c *Client) FreeStateLock(ctx context.Context, install InInstall, component InComponent, params *FreeStateLockParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFreeStateLockRequest(c.Server, install, component, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStateVersions performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
+func (c *Client) ListStateVersions(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStateVersionsRequest(c.Server, install, component, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DismissStateWithBody A person's word that a contested version is not needed. It stays listed; the component goes on.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+func (c *Client) DismissStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDismissStateRequestWithBody(c.Server, install, component, version, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+func (c *Client) DismissState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, body DismissStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDismissStateRequest(c.Server, install, component, version, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreStateWithBody Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+func (c *Client) RestoreStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreStateRequestWithBody(c.Server, install, component, version, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+func (c *Client) RestoreState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreStateRequest(c.Server, install, component, version, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStates The newest state version of each component, its lock, and contested versions.
+//
+// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
+func (c *Client) ListStates(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStatesRequest(c.Server, install)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreateWorkflowWithBody Ask for a deploy (also of what was refused before), a deprovision or an action run.
 //
 // Takes any type of body and a specified content type.
@@ -2880,11 +3520,150 @@ func (c *Client) CreateRunner(ctx context.Context, body CreateRunnerJSONRequestB
 	return c.Client.Do(req)
 }
 
+// GetRunner performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
+func (c *Client) GetRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRunnerRequest(c.Server, runner)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+//
+// Corresponds with POST /v1/runners/{runner}/registration (the `CreateRegistration` operationId).
+func (c *Client) CreateRegistration(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRegistrationRequest(c.Server, runner)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceRunnerWithBody A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+func (c *Client) ReplaceRunnerWithBody(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceRunnerRequestWithBody(c.Server, runner, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+func (c *Client) ReplaceRunner(ctx context.Context, runner InRunner, body ReplaceRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceRunnerRequest(c.Server, runner, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetSealingKey The age recipient to which a client seals what only the control plane (or later the install) may read.
 //
 // Corresponds with GET /v1/sealing-key (the `GetSealingKey` operationId).
 func (c *Client) GetSealingKey(ctx context.Context, params *GetSealingKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSealingKeyRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSystem How the system itself is; of runners and work, what is this org's.
+//
+// Corresponds with GET /v1/system (the `GetSystem` operationId).
+func (c *Client) GetSystem(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSystemRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTokens performs a GET /v1/tokens (the `ListTokens` operationId) request.
+func (c *Client) ListTokens(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTokensRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTokenWithBody A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+//
+// Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
+func (c *Client) RevokeToken(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeTokenRequest(c.Server, token)
 	if err != nil {
 		return nil, err
 	}
@@ -3223,7 +4002,7 @@ func NewGetSpecRequest(server string, job InJob, attempt InAttempt) (*http.Reque
 }
 
 // NewGetStateRequest constructs an http.Request for the GetState method
-func NewGetStateRequest(server string, job InJob, attempt InAttempt) (*http.Request, error) {
+func NewGetStateRequest(server string, job InJob, attempt InAttempt, params *GetStateParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -3253,6 +4032,29 @@ func NewGetStateRequest(server string, job InJob, attempt InAttempt) (*http.Requ
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -3408,6 +4210,33 @@ func NewLockStateRequestWithBody(server string, job InJob, attempt InAttempt, co
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRotateKeyRequest constructs an http.Request for the RotateKey method
+func NewRotateKeyRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/key")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -4008,6 +4837,88 @@ func NewUploadAppVersionRequestWithBody(server string, app InApp, contentType st
 	return req, nil
 }
 
+// NewListAuditRequest constructs an http.Request for the ListAudit method
+func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/audit")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "subject", params.Subject, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListBuildsRequest constructs an http.Request for the ListBuilds method
 func NewListBuildsRequest(server string, params *ListBuildsParams) (*http.Request, error) {
 	var err error
@@ -4515,6 +5426,311 @@ func NewUpdateInstallRequestWithBody(server string, install InInstall, contentTy
 	return req, nil
 }
 
+// NewFreeStateLockRequest constructs an http.Request for the FreeStateLock method
+func NewFreeStateLockRequest(server string, install InInstall, component InComponent, params *FreeStateLockParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "component", component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/components/%s/lock", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "reason", params.Reason, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListStateVersionsRequest constructs an http.Request for the ListStateVersions method
+func NewListStateVersionsRequest(server string, install InInstall, component InComponent, params *ListStateVersionsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "component", component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/components/%s/states", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDismissStateRequest calls the generic DismissState builder with application/json body
+func NewDismissStateRequest(server string, install InInstall, component InComponent, version InStateVersion, body DismissStateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDismissStateRequestWithBody(server, install, component, version, "application/json", bodyReader)
+}
+
+// NewDismissStateRequestWithBody constructs an http.Request for the DismissState method, with any body, and a specified content type
+func NewDismissStateRequestWithBody(server string, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "component", component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "version", version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/components/%s/states/%s/dismiss", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRestoreStateRequest calls the generic RestoreState builder with application/json body
+func NewRestoreStateRequest(server string, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRestoreStateRequestWithBody(server, install, component, version, params, "application/json", bodyReader)
+}
+
+// NewRestoreStateRequestWithBody constructs an http.Request for the RestoreState method, with any body, and a specified content type
+func NewRestoreStateRequestWithBody(server string, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "component", component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "version", version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/components/%s/states/%s/restore", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("Idempotency-Key", headerParam0)
+
+	}
+
+	return req, nil
+}
+
+// NewListStatesRequest constructs an http.Request for the ListStates method
+func NewListStatesRequest(server string, install InInstall) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/states", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreateWorkflowRequest calls the generic CreateWorkflow builder with application/json body
 func NewCreateWorkflowRequest(server string, install InInstall, params *CreateWorkflowParams, body CreateWorkflowJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -4723,6 +5939,121 @@ func NewCreateRunnerRequestWithBody(server string, contentType string, body io.R
 	return req, nil
 }
 
+// NewGetRunnerRequest constructs an http.Request for the GetRunner method
+func NewGetRunnerRequest(server string, runner InRunner) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "runner", runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/runners/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateRegistrationRequest constructs an http.Request for the CreateRegistration method
+func NewCreateRegistrationRequest(server string, runner InRunner) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "runner", runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/runners/%s/registration", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplaceRunnerRequest calls the generic ReplaceRunner builder with application/json body
+func NewReplaceRunnerRequest(server string, runner InRunner, body ReplaceRunnerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplaceRunnerRequestWithBody(server, runner, "application/json", bodyReader)
+}
+
+// NewReplaceRunnerRequestWithBody constructs an http.Request for the ReplaceRunner method, with any body, and a specified content type
+func NewReplaceRunnerRequestWithBody(server string, runner InRunner, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "runner", runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/runners/%s/replace", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetSealingKeyRequest constructs an http.Request for the GetSealingKey method
 func NewGetSealingKeyRequest(server string, params *GetSealingKeyParams) (*http.Request, error) {
 	var err error
@@ -4766,6 +6097,165 @@ func NewGetSealingKeyRequest(server string, params *GetSealingKeyParams) (*http.
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetSystemRequest constructs an http.Request for the GetSystem method
+func NewGetSystemRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/system")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListTokensRequest constructs an http.Request for the ListTokens method
+func NewListTokensRequest(server string, params *ListTokensParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tokens")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateTokenRequest calls the generic CreateToken builder with application/json body
+func NewCreateTokenRequest(server string, body CreateTokenJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateTokenRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateTokenRequestWithBody constructs an http.Request for the CreateToken method, with any body, and a specified content type
+func NewCreateTokenRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tokens")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRevokeTokenRequest constructs an http.Request for the RevokeToken method
+func NewRevokeTokenRequest(server string, token string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tokens/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -5129,21 +6619,21 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/spec (the `GetSpec` operationId).
 	GetSpecWithResponse(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*GetSpecResponse, error)
 
-	// GetStateWithResponse The newest sealed Terraform state of the job's install component; 404 when there is none.
+	// GetStateWithResponse The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
-	GetStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*GetStateResponse, error)
+	GetStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*GetStateResponse, error)
 
-	// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+	// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state (the `PutState` operationId).
 	PutStateWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutStateResponse, error)
 
-	// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+	// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5168,6 +6658,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock (the `LockState` operationId).
 	LockStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, body LockStateJSONRequestBody, reqEditors ...RequestEditorFn) (*LockStateResponse, error)
+
+	// RotateKeyWithResponse A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
+	RotateKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error)
 
 	// LeaseWithBodyWithResponse Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
 	//
@@ -5279,6 +6776,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/apps/{app}/versions (the `UploadAppVersion` operationId).
 	UploadAppVersionWithBodyWithResponse(ctx context.Context, app InApp, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadAppVersionResponse, error)
 
+	// ListAuditWithResponse Who changed what, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
+	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
+
 	// ListBuildsWithResponse performs a GET /v1/builds (the `ListBuilds` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -5363,6 +6867,53 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstallWithResponse(ctx context.Context, install InInstall, body UpdateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateInstallResponse, error)
 
+	// FreeStateLockWithResponse Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
+	FreeStateLockWithResponse(ctx context.Context, install InInstall, component InComponent, params *FreeStateLockParams, reqEditors ...RequestEditorFn) (*FreeStateLockResponse, error)
+
+	// ListStateVersionsWithResponse performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	ListStateVersionsWithResponse(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*ListStateVersionsResponse, error)
+
+	// DismissStateWithBodyWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+	DismissStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DismissStateResponse, error)
+
+	// DismissStateWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+	DismissStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, body DismissStateJSONRequestBody, reqEditors ...RequestEditorFn) (*DismissStateResponse, error)
+
+	// RestoreStateWithBodyWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+	RestoreStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
+
+	// RestoreStateWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+	RestoreStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
+
+	// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
+	ListStatesWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListStatesResponse, error)
+
 	// CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), a deprovision or an action run.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -5404,12 +6955,71 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	CreateRunnerWithResponse(ctx context.Context, body CreateRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRunnerResponse, error)
 
+	// GetRunnerWithResponse performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	GetRunnerWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*GetRunnerResponse, error)
+
+	// CreateRegistrationWithResponse Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/runners/{runner}/registration (the `CreateRegistration` operationId).
+	CreateRegistrationWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*CreateRegistrationResponse, error)
+
+	// ReplaceRunnerWithBodyWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+	ReplaceRunnerWithBodyWithResponse(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceRunnerResponse, error)
+
+	// ReplaceRunnerWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+	ReplaceRunnerWithResponse(ctx context.Context, runner InRunner, body ReplaceRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceRunnerResponse, error)
+
 	// GetSealingKeyWithResponse The age recipient to which a client seals what only the control plane (or later the install) may read.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/sealing-key (the `GetSealingKey` operationId).
 	GetSealingKeyWithResponse(ctx context.Context, params *GetSealingKeyParams, reqEditors ...RequestEditorFn) (*GetSealingKeyResponse, error)
+
+	// GetSystemWithResponse How the system itself is; of runners and work, what is this org's.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/system (the `GetSystem` operationId).
+	GetSystemWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSystemResponse, error)
+
+	// ListTokensWithResponse performs a GET /v1/tokens (the `ListTokens` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	ListTokensWithResponse(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*ListTokensResponse, error)
+
+	// CreateTokenWithBodyWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+
+	// CreateTokenWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+
+	// RevokeTokenWithResponse From now on the token opens nothing. Revoking it again changes nothing.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
+	RevokeTokenWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*RevokeTokenResponse, error)
 
 	// CreateWebhookWithResponse A signed webhook that makes the control plane look at git now. The secret is shown once.
 	//
@@ -5849,6 +7459,54 @@ func (r LockStateResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r LockStateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RotateKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunnerKey
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RotateKeyResponse) GetJSON200() *RunnerKey {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RotateKeyResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RotateKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RotateKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RotateKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RotateKeyResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6479,6 +8137,54 @@ func (r UploadAppVersionResponse) ContentType() string {
 	return ""
 }
 
+type ListAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuditEventList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAuditResponse) GetJSON200() *AuditEventList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAuditResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAuditResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListBuildsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7000,6 +8706,239 @@ func (r UpdateInstallResponse) ContentType() string {
 	return ""
 }
 
+type FreeStateLockResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FreeStateLockResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FreeStateLockResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FreeStateLockResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FreeStateLockResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FreeStateLockResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListStateVersionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StateVersionList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStateVersionsResponse) GetJSON200() *StateVersionList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStateVersionsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStateVersionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStateVersionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStateVersionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStateVersionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DismissStateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StateVersion
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DismissStateResponse) GetJSON200() *StateVersion {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DismissStateResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DismissStateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DismissStateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DismissStateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DismissStateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RestoreStateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Workflow
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RestoreStateResponse) GetJSON201() *Workflow {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RestoreStateResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RestoreStateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RestoreStateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestoreStateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RestoreStateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListStatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ComponentStateList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStatesResponse) GetJSON200() *ComponentStateList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStatesResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type CreateWorkflowResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7240,6 +9179,150 @@ func (r CreateRunnerResponse) ContentType() string {
 	return ""
 }
 
+type GetRunnerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Runner
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRunnerResponse) GetJSON200() *Runner {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetRunnerResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRunnerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRunnerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRunnerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRunnerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateRegistrationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CreatedRunner
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateRegistrationResponse) GetJSON201() *CreatedRunner {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateRegistrationResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateRegistrationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateRegistrationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateRegistrationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateRegistrationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReplaceRunnerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReplacedRunner
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceRunnerResponse) GetJSON200() *ReplacedRunner {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReplaceRunnerResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceRunnerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceRunnerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceRunnerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceRunnerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetSealingKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7282,6 +9365,198 @@ func (r GetSealingKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetSealingKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSystemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *System
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSystemResponse) GetJSON200() *System {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSystemResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSystemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSystemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSystemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSystemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTokensResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TokenList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTokensResponse) GetJSON200() *TokenList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListTokensResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTokensResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTokensResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTokensResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTokensResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CreatedToken
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateTokenResponse) GetJSON201() *CreatedToken {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateTokenResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RevokeTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Token
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevokeTokenResponse) GetJSON200() *Token {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevokeTokenResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeTokenResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7673,20 +9948,20 @@ func (c *ClientWithResponses) GetSpecWithResponse(ctx context.Context, job InJob
 	return ParseGetSpecResponse(rsp)
 }
 
-// GetStateWithResponse The newest sealed Terraform state of the job's install component; 404 when there is none.
+// GetStateWithResponse The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
-func (c *ClientWithResponses) GetStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, reqEditors ...RequestEditorFn) (*GetStateResponse, error) {
-	rsp, err := c.GetState(ctx, job, attempt, reqEditors...)
+func (c *ClientWithResponses) GetStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*GetStateResponse, error) {
+	rsp, err := c.GetState(ctx, job, attempt, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParseGetStateResponse(rsp)
 }
 
-// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7699,7 +9974,7 @@ func (c *ClientWithResponses) PutStateWithBodyWithResponse(ctx context.Context, 
 	return ParsePutStateResponse(rsp)
 }
 
-// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7747,6 +10022,19 @@ func (c *ClientWithResponses) LockStateWithResponse(ctx context.Context, job InJ
 		return nil, err
 	}
 	return ParseLockStateResponse(rsp)
+}
+
+// RotateKeyWithResponse A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
+func (c *ClientWithResponses) RotateKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error) {
+	rsp, err := c.RotateKey(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateKeyResponse(rsp)
 }
 
 // LeaseWithBodyWithResponse Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
@@ -7967,6 +10255,19 @@ func (c *ClientWithResponses) UploadAppVersionWithBodyWithResponse(ctx context.C
 	return ParseUploadAppVersionResponse(rsp)
 }
 
+// ListAuditWithResponse Who changed what, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/audit (the `ListAudit` operationId).
+func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error) {
+	rsp, err := c.ListAudit(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAuditResponse(rsp)
+}
+
 // ListBuildsWithResponse performs a GET /v1/builds (the `ListBuilds` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -8135,6 +10436,95 @@ func (c *ClientWithResponses) UpdateInstallWithResponse(ctx context.Context, ins
 	return ParseUpdateInstallResponse(rsp)
 }
 
+// FreeStateLockWithResponse Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
+func (c *ClientWithResponses) FreeStateLockWithResponse(ctx context.Context, install InInstall, component InComponent, params *FreeStateLockParams, reqEditors ...RequestEditorFn) (*FreeStateLockResponse, error) {
+	rsp, err := c.FreeStateLock(ctx, install, component, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFreeStateLockResponse(rsp)
+}
+
+// ListStateVersionsWithResponse performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) ListStateVersionsWithResponse(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*ListStateVersionsResponse, error) {
+	rsp, err := c.ListStateVersions(ctx, install, component, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStateVersionsResponse(rsp)
+}
+
+// DismissStateWithBodyWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+func (c *ClientWithResponses) DismissStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DismissStateResponse, error) {
+	rsp, err := c.DismissStateWithBody(ctx, install, component, version, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDismissStateResponse(rsp)
+}
+
+// DismissStateWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
+func (c *ClientWithResponses) DismissStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, body DismissStateJSONRequestBody, reqEditors ...RequestEditorFn) (*DismissStateResponse, error) {
+	rsp, err := c.DismissState(ctx, install, component, version, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDismissStateResponse(rsp)
+}
+
+// RestoreStateWithBodyWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+func (c *ClientWithResponses) RestoreStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error) {
+	rsp, err := c.RestoreStateWithBody(ctx, install, component, version, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreStateResponse(rsp)
+}
+
+// RestoreStateWithResponse Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
+func (c *ClientWithResponses) RestoreStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error) {
+	rsp, err := c.RestoreState(ctx, install, component, version, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreStateResponse(rsp)
+}
+
+// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
+func (c *ClientWithResponses) ListStatesWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListStatesResponse, error) {
+	rsp, err := c.ListStates(ctx, install, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStatesResponse(rsp)
+}
+
 // CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), a deprovision or an action run.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -8218,6 +10608,56 @@ func (c *ClientWithResponses) CreateRunnerWithResponse(ctx context.Context, body
 	return ParseCreateRunnerResponse(rsp)
 }
 
+// GetRunnerWithResponse performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) GetRunnerWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*GetRunnerResponse, error) {
+	rsp, err := c.GetRunner(ctx, runner, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRunnerResponse(rsp)
+}
+
+// CreateRegistrationWithResponse Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/runners/{runner}/registration (the `CreateRegistration` operationId).
+func (c *ClientWithResponses) CreateRegistrationWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*CreateRegistrationResponse, error) {
+	rsp, err := c.CreateRegistration(ctx, runner, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRegistrationResponse(rsp)
+}
+
+// ReplaceRunnerWithBodyWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+func (c *ClientWithResponses) ReplaceRunnerWithBodyWithResponse(ctx context.Context, runner InRunner, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceRunnerResponse, error) {
+	rsp, err := c.ReplaceRunnerWithBody(ctx, runner, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceRunnerResponse(rsp)
+}
+
+// ReplaceRunnerWithResponse A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/runners/{runner}/replace (the `ReplaceRunner` operationId).
+func (c *ClientWithResponses) ReplaceRunnerWithResponse(ctx context.Context, runner InRunner, body ReplaceRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceRunnerResponse, error) {
+	rsp, err := c.ReplaceRunner(ctx, runner, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceRunnerResponse(rsp)
+}
+
 // GetSealingKeyWithResponse The age recipient to which a client seals what only the control plane (or later the install) may read.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -8229,6 +10669,69 @@ func (c *ClientWithResponses) GetSealingKeyWithResponse(ctx context.Context, par
 		return nil, err
 	}
 	return ParseGetSealingKeyResponse(rsp)
+}
+
+// GetSystemWithResponse How the system itself is; of runners and work, what is this org's.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/system (the `GetSystem` operationId).
+func (c *ClientWithResponses) GetSystemWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSystemResponse, error) {
+	rsp, err := c.GetSystem(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSystemResponse(rsp)
+}
+
+// ListTokensWithResponse performs a GET /v1/tokens (the `ListTokens` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) ListTokensWithResponse(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*ListTokensResponse, error) {
+	rsp, err := c.ListTokens(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTokensResponse(rsp)
+}
+
+// CreateTokenWithBodyWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateTokenWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTokenResponse(rsp)
+}
+
+// CreateTokenWithResponse A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateToken(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTokenResponse(rsp)
+}
+
+// RevokeTokenWithResponse From now on the token opens nothing. Revoking it again changes nothing.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
+func (c *ClientWithResponses) RevokeTokenWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*RevokeTokenResponse, error) {
+	rsp, err := c.RevokeToken(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeTokenResponse(rsp)
 }
 
 // CreateWebhookWithResponse A signed webhook that makes the control plane look at git now. The secret is shown once.
@@ -8516,6 +11019,9 @@ func ParsePutStateResponse(rsp *http.Response) (*PutStateResponse, error) {
 	}
 
 	switch {
+	case rsp.StatusCode == 202:
+		break // No content-type
+
 	case rsp.StatusCode == 204:
 		break // No content-type
 
@@ -8583,6 +11089,39 @@ func ParseLockStateResponse(rsp *http.Response) (*LockStateResponse, error) {
 			return nil, err
 		}
 		response.JSON423 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRotateKeyResponse parses an HTTP response from a RotateKeyWithResponse call
+func ParseRotateKeyResponse(rsp *http.Response) (*RotateKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RotateKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunnerKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault
@@ -9025,6 +11564,39 @@ func ParseUploadAppVersionResponse(rsp *http.Response) (*UploadAppVersionRespons
 	return response, nil
 }
 
+// ParseListAuditResponse parses an HTTP response from a ListAuditWithResponse call
+func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuditEventList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListBuildsResponse parses an HTTP response from a ListBuildsWithResponse call
 func ParseListBuildsResponse(rsp *http.Response) (*ListBuildsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9384,6 +11956,167 @@ func ParseUpdateInstallResponse(rsp *http.Response) (*UpdateInstallResponse, err
 	return response, nil
 }
 
+// ParseFreeStateLockResponse parses an HTTP response from a FreeStateLockWithResponse call
+func ParseFreeStateLockResponse(rsp *http.Response) (*FreeStateLockResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FreeStateLockResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListStateVersionsResponse parses an HTTP response from a ListStateVersionsWithResponse call
+func ParseListStateVersionsResponse(rsp *http.Response) (*ListStateVersionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStateVersionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StateVersionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDismissStateResponse parses an HTTP response from a DismissStateWithResponse call
+func ParseDismissStateResponse(rsp *http.Response) (*DismissStateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DismissStateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StateVersion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRestoreStateResponse parses an HTTP response from a RestoreStateWithResponse call
+func ParseRestoreStateResponse(rsp *http.Response) (*RestoreStateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestoreStateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Workflow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListStatesResponse parses an HTTP response from a ListStatesWithResponse call
+func ParseListStatesResponse(rsp *http.Response) (*ListStatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ComponentStateList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseCreateWorkflowResponse parses an HTTP response from a CreateWorkflowWithResponse call
 func ParseCreateWorkflowResponse(rsp *http.Response) (*CreateWorkflowResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9552,6 +12285,105 @@ func ParseCreateRunnerResponse(rsp *http.Response) (*CreateRunnerResponse, error
 	return response, nil
 }
 
+// ParseGetRunnerResponse parses an HTTP response from a GetRunnerWithResponse call
+func ParseGetRunnerResponse(rsp *http.Response) (*GetRunnerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRunnerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Runner
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateRegistrationResponse parses an HTTP response from a CreateRegistrationWithResponse call
+func ParseCreateRegistrationResponse(rsp *http.Response) (*CreateRegistrationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateRegistrationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CreatedRunner
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReplaceRunnerResponse parses an HTTP response from a ReplaceRunnerWithResponse call
+func ParseReplaceRunnerResponse(rsp *http.Response) (*ReplaceRunnerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceRunnerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReplacedRunner
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetSealingKeyResponse parses an HTTP response from a GetSealingKeyWithResponse call
 func ParseGetSealingKeyResponse(rsp *http.Response) (*GetSealingKeyResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9568,6 +12400,138 @@ func ParseGetSealingKeyResponse(rsp *http.Response) (*GetSealingKeyResponse, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest SealingKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSystemResponse parses an HTTP response from a GetSystemWithResponse call
+func ParseGetSystemResponse(rsp *http.Response) (*GetSystemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSystemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest System
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTokensResponse parses an HTTP response from a ListTokensWithResponse call
+func ParseListTokensResponse(rsp *http.Response) (*ListTokensResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTokensResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TokenList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateTokenResponse parses an HTTP response from a CreateTokenWithResponse call
+func ParseCreateTokenResponse(rsp *http.Response) (*CreateTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CreatedToken
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRevokeTokenResponse parses an HTTP response from a RevokeTokenWithResponse call
+func ParseRevokeTokenResponse(rsp *http.Response) (*RevokeTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Token
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

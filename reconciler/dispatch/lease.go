@@ -84,10 +84,10 @@ var jobKinds = []string{"build", "plan", "apply", "action"}
 
 // policyOf reads what a runner takes; words that are no kind of job are dropped.
 func policyOf(request api.LeaseRequest) runnerPolicy {
-	if request.Allowed == nil {
+	if request.Policy.Jobs == nil {
 		return runnerPolicy{}
 	}
-	allowed := slices.DeleteFunc(slices.Clone(jobKinds), func(kind string) bool { return !slices.Contains(request.Allowed, kind) })
+	allowed := slices.DeleteFunc(slices.Clone(jobKinds), func(kind string) bool { return !slices.Contains(*request.Policy.Jobs, kind) })
 	return runnerPolicy{Allowed: &allowed}
 }
 

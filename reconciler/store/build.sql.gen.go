@@ -15,7 +15,7 @@ insert into builds (org_id, id, component_id, input_id, number, status, reposito
 values ($1, $2, $3, $4,
     (select coalesce(max(b.number), 0) + 1 from builds b where b.org_id = $1 and b.component_id = $3),
     'queued', $5, $6, $7, $8)
-returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, created_at, ended_at
+returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at
 `
 
 type AddBuildParams struct {
@@ -55,6 +55,7 @@ func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, erro
 		&i.Reason,
 		&i.Error,
 		&i.JobID,
+		&i.Trace,
 		&i.CreatedAt,
 		&i.EndedAt,
 	)
@@ -128,7 +129,7 @@ func (q *Queries) AppsWithBuildsWithoutJob(ctx context.Context, orgID string) ([
 }
 
 const buildOfInput = `-- name: BuildOfInput :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, created_at, ended_at from builds where org_id = $1 and input_id = $2
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and input_id = $2
 order by (status <> 'failed') desc, number desc limit 1
 `
 
@@ -150,6 +151,7 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 		&i.Reason,
 		&i.Error,
 		&i.JobID,
+		&i.Trace,
 		&i.CreatedAt,
 		&i.EndedAt,
 	)
@@ -157,7 +159,7 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 }
 
 const buildRunner = `-- name: BuildRunner :one
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'build'
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'build'
 order by coalesce(last_seen > now() - make_interval(secs => $2::float8), false) desc, key_hash is not null desc, created_at, id
 limit 1
 `
@@ -174,7 +176,11 @@ func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds f
 		&i.Kind,
 		&i.Shared,
 		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
 		&i.Recipient,
+		&i.NewKey,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -185,7 +191,7 @@ func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds f
 }
 
 const buildsOfComponent = `-- name: BuildsOfComponent :many
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
 `
 
 func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, componentID string) ([]Build, error) {
@@ -211,6 +217,7 @@ func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, component
 			&i.Reason,
 			&i.Error,
 			&i.JobID,
+			&i.Trace,
 			&i.CreatedAt,
 			&i.EndedAt,
 		); err != nil {
@@ -343,7 +350,7 @@ func (q *Queries) InstallsToRollOut(ctx context.Context, orgID string, appID str
 }
 
 const lockBuild = `-- name: LockBuild :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, created_at, ended_at from builds where org_id = $1 and id = $2 for update
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build, error) {
@@ -363,6 +370,7 @@ func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build
 		&i.Reason,
 		&i.Error,
 		&i.JobID,
+		&i.Trace,
 		&i.CreatedAt,
 		&i.EndedAt,
 	)

@@ -167,7 +167,7 @@ func (q *Queries) LockApp(ctx context.Context, orgID string, iD string) (App, er
 }
 
 const lockRevision = `-- name: LockRevision :one
-select org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, outcome, observed_at from revisions where org_id = $1 and id = $2 for update
+select org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, outcome, trace, observed_at from revisions where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockRevision(ctx context.Context, orgID string, iD string) (Revision, error) {
@@ -187,6 +187,7 @@ func (q *Queries) LockRevision(ctx context.Context, orgID string, iD string) (Re
 		&i.ChangedPaths,
 		&i.Reason,
 		&i.Outcome,
+		&i.Trace,
 		&i.ObservedAt,
 	)
 	return i, err

@@ -335,7 +335,7 @@ func (q *Queries) InsertRegistration(ctx context.Context, arg InsertRegistration
 
 const insertRunner = `-- name: InsertRunner :one
 
-insert into runners (org_id, id, name, kind, shared) values ($1, $2, $3, $4, $5) returning org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at
+insert into runners (org_id, id, name, kind, shared) values ($1, $2, $3, $4, $5) returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
 `
 
 type InsertRunnerParams struct {
@@ -363,7 +363,11 @@ func (q *Queries) InsertRunner(ctx context.Context, arg InsertRunnerParams) (Run
 		&i.Kind,
 		&i.Shared,
 		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
 		&i.Recipient,
+		&i.NewKey,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -374,7 +378,7 @@ func (q *Queries) InsertRunner(ctx context.Context, arg InsertRunnerParams) (Run
 }
 
 const jobWithRunner = `-- name: JobWithRunner :one
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.recipient, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
 from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = $2
 `
@@ -396,6 +400,8 @@ func (q *Queries) JobWithRunner(ctx context.Context, orgID string, iD string) (J
 		&i.Job.Status,
 		&i.Job.OwnerKind,
 		&i.Job.OwnerID,
+		&i.Job.ComponentKind,
+		&i.Job.Trace,
 		&i.Job.PlanID,
 		&i.Job.InstallID,
 		&i.Job.Spec,
@@ -413,7 +419,11 @@ func (q *Queries) JobWithRunner(ctx context.Context, orgID string, iD string) (J
 		&i.Runner.Kind,
 		&i.Runner.Shared,
 		&i.Runner.KeyHash,
+		&i.Runner.NextKeyHash,
+		&i.Runner.KeySince,
+		&i.Runner.RegisteredAt,
 		&i.Runner.Recipient,
+		&i.Runner.NewKey,
 		&i.Runner.Version,
 		&i.Runner.Capacity,
 		&i.Runner.Policy,
@@ -425,7 +435,7 @@ func (q *Queries) JobWithRunner(ctx context.Context, orgID string, iD string) (J
 }
 
 const lockJob = `-- name: LockJob :one
-select org_id, id, runner_id, kind, status, owner_kind, owner_id, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for update
+select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockJob(ctx context.Context, orgID string, iD string) (Job, error) {
@@ -439,6 +449,8 @@ func (q *Queries) LockJob(ctx context.Context, orgID string, iD string) (Job, er
 		&i.Status,
 		&i.OwnerKind,
 		&i.OwnerID,
+		&i.ComponentKind,
+		&i.Trace,
 		&i.PlanID,
 		&i.InstallID,
 		&i.Spec,
@@ -487,7 +499,7 @@ const moveJob = `-- name: MoveJob :one
 update jobs set status = $1, waits = $2, error = $3, result = coalesce($4::jsonb, result),
     ended_at = case when $5::bool then now() else ended_at end
 where org_id = $6 and id = $7 and attempt = $8 and status = $9
-returning org_id, id, runner_id, kind, status, owner_kind, owner_id, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at
+returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at
 `
 
 type MoveJobParams struct {
@@ -524,6 +536,8 @@ func (q *Queries) MoveJob(ctx context.Context, arg MoveJobParams) (Job, error) {
 		&i.Status,
 		&i.OwnerKind,
 		&i.OwnerID,
+		&i.ComponentKind,
+		&i.Trace,
 		&i.PlanID,
 		&i.InstallID,
 		&i.Spec,
@@ -589,7 +603,7 @@ func (q *Queries) RunnerOfAttemptToken(ctx context.Context, arg RunnerOfAttemptT
 }
 
 const runnerOfKey = `-- name: RunnerOfKey :one
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 and key_hash = $3::bytea
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 and key_hash = $3::bytea
 `
 
 func (q *Queries) RunnerOfKey(ctx context.Context, orgID string, iD string, keyHash []byte) (Runner, error) {
@@ -602,7 +616,11 @@ func (q *Queries) RunnerOfKey(ctx context.Context, orgID string, iD string, keyH
 		&i.Kind,
 		&i.Shared,
 		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
 		&i.Recipient,
+		&i.NewKey,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -613,7 +631,7 @@ func (q *Queries) RunnerOfKey(ctx context.Context, orgID string, iD string, keyH
 }
 
 const runnerToRegister = `-- name: RunnerToRegister :one
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 for update
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, iD string) (Runner, error) {
@@ -626,7 +644,11 @@ func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, iD string)
 		&i.Kind,
 		&i.Shared,
 		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
 		&i.Recipient,
+		&i.NewKey,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -671,7 +693,7 @@ func (q *Queries) SetJobWaits(ctx context.Context, waits string, orgID string, i
 const setRunnerKey = `-- name: SetRunnerKey :one
 update runners set key_hash = $1::bytea, recipient = $2, version = $3, capacity = $4, last_seen = now()
 where org_id = $5 and id = $6
-returning org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at
+returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
 `
 
 type SetRunnerKeyParams struct {
@@ -700,7 +722,11 @@ func (q *Queries) SetRunnerKey(ctx context.Context, arg SetRunnerKeyParams) (Run
 		&i.Kind,
 		&i.Shared,
 		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
 		&i.Recipient,
+		&i.NewKey,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -711,7 +737,7 @@ func (q *Queries) SetRunnerKey(ctx context.Context, arg SetRunnerKeyParams) (Run
 }
 
 const tellJobEnd = `-- name: TellJobEnd :one
-update jobs set result = $1 where org_id = $2 and id = $3 and status = 'cancelled' and result is null returning org_id, id, runner_id, kind, status, owner_kind, owner_id, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at
+update jobs set result = $1 where org_id = $2 and id = $3 and status = 'cancelled' and result is null returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at
 `
 
 // TellJobEnd writes the result of a job that was cancelled before anybody had it, once.
@@ -726,6 +752,8 @@ func (q *Queries) TellJobEnd(ctx context.Context, result json.RawMessage, orgID 
 		&i.Status,
 		&i.OwnerKind,
 		&i.OwnerID,
+		&i.ComponentKind,
+		&i.Trace,
 		&i.PlanID,
 		&i.InstallID,
 		&i.Spec,

@@ -16,7 +16,7 @@ insert into revisions (org_id, id, watch_id, number, commit, tree, previous, for
 values ($1, $2, $3,
     (select coalesce(max(r.number), 0) + 1 from revisions r where r.org_id = $1 and r.watch_id = $3),
     $4, $5, $6, $7, $8, $9, $10, $11)
-returning org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, outcome, observed_at
+returning org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, outcome, trace, observed_at
 `
 
 type AddRevisionParams struct {
@@ -62,6 +62,7 @@ func (q *Queries) AddRevision(ctx context.Context, arg AddRevisionParams) (Revis
 		&i.ChangedPaths,
 		&i.Reason,
 		&i.Outcome,
+		&i.Trace,
 		&i.ObservedAt,
 	)
 	return i, err
@@ -337,7 +338,7 @@ func (q *Queries) WatchOf(ctx context.Context, arg WatchOfParams) (Watch, error)
 }
 
 const watchRevision = `-- name: WatchRevision :one
-select org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, outcome, observed_at from revisions where org_id = $1 and id = $2
+select org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, outcome, trace, observed_at from revisions where org_id = $1 and id = $2
 `
 
 func (q *Queries) WatchRevision(ctx context.Context, orgID string, iD string) (Revision, error) {
@@ -357,6 +358,7 @@ func (q *Queries) WatchRevision(ctx context.Context, orgID string, iD string) (R
 		&i.ChangedPaths,
 		&i.Reason,
 		&i.Outcome,
+		&i.Trace,
 		&i.ObservedAt,
 	)
 	return i, err

@@ -144,7 +144,7 @@ func (q *Queries) OutputsOfInstall(ctx context.Context, orgID string, installID 
 }
 
 const rolloutArtifacts = `-- name: RolloutArtifacts :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.created_at, b.ended_at from builds b
+select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from builds b
 join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
 where c.org_id = $1 and c.app_id = $2 and b.status = 'succeeded'
 order by b.component_id, b.number desc
@@ -174,6 +174,7 @@ func (q *Queries) RolloutArtifacts(ctx context.Context, orgID string, appID stri
 			&i.Reason,
 			&i.Error,
 			&i.JobID,
+			&i.Trace,
 			&i.CreatedAt,
 			&i.EndedAt,
 		); err != nil {
@@ -188,7 +189,7 @@ func (q *Queries) RolloutArtifacts(ctx context.Context, orgID string, appID stri
 }
 
 const rolloutBuilds = `-- name: RolloutBuilds :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.created_at, b.ended_at from builds b
+select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from builds b
 join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
 where c.org_id = $1 and c.app_id = $2
 order by b.component_id, b.number desc
@@ -218,6 +219,7 @@ func (q *Queries) RolloutBuilds(ctx context.Context, orgID string, appID string)
 			&i.Reason,
 			&i.Error,
 			&i.JobID,
+			&i.Trace,
 			&i.CreatedAt,
 			&i.EndedAt,
 		); err != nil {
@@ -375,7 +377,7 @@ func (q *Queries) RolloutRefusals(ctx context.Context, orgID string, installID s
 
 const rolloutRunner = `-- name: RolloutRunner :one
 
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2
 `
 
 // rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
@@ -389,7 +391,11 @@ func (q *Queries) RolloutRunner(ctx context.Context, orgID string, iD string) (R
 		&i.Kind,
 		&i.Shared,
 		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
 		&i.Recipient,
+		&i.NewKey,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,

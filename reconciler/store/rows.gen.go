@@ -96,6 +96,7 @@ type Build struct {
 	Reason         string
 	Error          string
 	JobID          *string
+	Trace          string
 	CreatedAt      time.Time
 	EndedAt        *time.Time
 }
@@ -191,24 +192,26 @@ type InstallInput struct {
 }
 
 type Job struct {
-	OrgID     string
-	ID        string
-	RunnerID  string
-	Kind      string
-	Status    string
-	OwnerKind string
-	OwnerID   string
-	PlanID    *string
-	InstallID *string
-	Spec      json.RawMessage
-	Attempt   int32
-	Reason    string
-	Waits     string
-	Cancel    bool
-	Result    json.RawMessage
-	Error     string
-	CreatedAt time.Time
-	EndedAt   *time.Time
+	OrgID         string
+	ID            string
+	RunnerID      string
+	Kind          string
+	Status        string
+	OwnerKind     string
+	OwnerID       string
+	ComponentKind string
+	Trace         string
+	PlanID        *string
+	InstallID     *string
+	Spec          json.RawMessage
+	Attempt       int32
+	Reason        string
+	Waits         string
+	Cancel        bool
+	Result        json.RawMessage
+	Error         string
+	CreatedAt     time.Time
+	EndedAt       *time.Time
 }
 
 type LogChunk struct {
@@ -282,6 +285,14 @@ type Registration struct {
 	UsedAt    *time.Time
 }
 
+type Replica struct {
+	ID        string
+	Version   string
+	Schema    int32
+	StartedAt time.Time
+	SeenAt    time.Time
+}
+
 type Revision struct {
 	OrgID        string
 	ID           string
@@ -296,22 +307,27 @@ type Revision struct {
 	ChangedPaths json.RawMessage
 	Reason       string
 	Outcome      string
+	Trace        string
 	ObservedAt   time.Time
 }
 
 type Runner struct {
-	OrgID     string
-	ID        string
-	Name      string
-	Kind      string
-	Shared    bool
-	KeyHash   []byte
-	Recipient string
-	Version   string
-	Capacity  int32
-	Policy    json.RawMessage
-	LastSeen  *time.Time
-	CreatedAt time.Time
+	OrgID        string
+	ID           string
+	Name         string
+	Kind         string
+	Shared       bool
+	KeyHash      []byte
+	NextKeyHash  []byte
+	KeySince     *time.Time
+	RegisteredAt *time.Time
+	Recipient    string
+	NewKey       bool
+	Version      string
+	Capacity     int32
+	Policy       json.RawMessage
+	LastSeen     *time.Time
+	CreatedAt    time.Time
 }
 
 type State struct {
@@ -324,6 +340,8 @@ type State struct {
 	Sealed             json.RawMessage
 	JobID              string
 	Attempt            int32
+	Status             string
+	Reason             string
 	CreatedAt          time.Time
 }
 
@@ -359,14 +377,16 @@ type Step struct {
 }
 
 type Token struct {
-	OrgID     string
-	ID        string
-	Name      string
-	Role      string
-	Hash      []byte
-	ExpiresAt *time.Time
-	RevokedAt *time.Time
-	CreatedAt time.Time
+	OrgID      string
+	ID         string
+	Name       string
+	Role       string
+	Hash       []byte
+	CreatedBy  string
+	ExpiresAt  *time.Time
+	LastUsedAt *time.Time
+	RevokedAt  *time.Time
+	CreatedAt  time.Time
 }
 
 type Watch struct {
@@ -408,6 +428,7 @@ type Workflow struct {
 	Request     json.RawMessage
 	Cancelled   bool
 	Revision    int64
+	Trace       string
 	CreatedAt   time.Time
 	EndedAt     *time.Time
 }

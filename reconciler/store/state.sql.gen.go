@@ -115,7 +115,7 @@ func (q *Queries) InsertState(ctx context.Context, arg InsertStateParams) error 
 
 const newestState = `-- name: NewestState :one
 
-select org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt, created_at from states where org_id = $1 and install_component_id = $2 order by version desc limit 1
+select org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt, status, reason, created_at from states where org_id = $1 and install_component_id = $2 order by version desc limit 1
 `
 
 // Terraform states, sealed where they were made, and their locks.
@@ -132,6 +132,8 @@ func (q *Queries) NewestState(ctx context.Context, orgID string, installComponen
 		&i.Sealed,
 		&i.JobID,
 		&i.Attempt,
+		&i.Status,
+		&i.Reason,
 		&i.CreatedAt,
 	)
 	return i, err

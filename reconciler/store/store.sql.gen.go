@@ -181,7 +181,7 @@ func (q *Queries) TakeDue(ctx context.Context, againSeconds float64, most int32)
 }
 
 const tokenByHash = `-- name: TokenByHash :one
-select org_id, id, name, role, hash, expires_at, revoked_at, created_at from tokens
+select org_id, id, name, role, hash, created_by, expires_at, last_used_at, revoked_at, created_at from tokens
 where org_id = $1 and hash = $2 and revoked_at is null and (expires_at is null or expires_at > now())
 `
 
@@ -194,7 +194,9 @@ func (q *Queries) TokenByHash(ctx context.Context, orgID string, hash []byte) (T
 		&i.Name,
 		&i.Role,
 		&i.Hash,
+		&i.CreatedBy,
 		&i.ExpiresAt,
+		&i.LastUsedAt,
 		&i.RevokedAt,
 		&i.CreatedAt,
 	)

@@ -593,7 +593,7 @@ func (q *Queries) ViewApps(ctx context.Context, orgID string, after string, most
 }
 
 const viewBuild = `-- name: ViewBuild :one
-select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.created_at, b.ended_at, c.name as component, c.app_id, i.digest as input_digest
+select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, c.app_id, i.digest as input_digest
 from builds b
 join components c on c.org_id = b.org_id and c.id = b.component_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
@@ -624,6 +624,7 @@ func (q *Queries) ViewBuild(ctx context.Context, orgID string, iD string) (ViewB
 		&i.Build.Reason,
 		&i.Build.Error,
 		&i.Build.JobID,
+		&i.Build.Trace,
 		&i.Build.CreatedAt,
 		&i.Build.EndedAt,
 		&i.Component,
@@ -634,7 +635,7 @@ func (q *Queries) ViewBuild(ctx context.Context, orgID string, iD string) (ViewB
 }
 
 const viewBuilds = `-- name: ViewBuilds :many
-select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
+select b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
 from builds b
 join components c on c.org_id = b.org_id and c.id = b.component_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
@@ -686,6 +687,7 @@ func (q *Queries) ViewBuilds(ctx context.Context, arg ViewBuildsParams) ([]ViewB
 			&i.Build.Reason,
 			&i.Build.Error,
 			&i.Build.JobID,
+			&i.Build.Trace,
 			&i.Build.CreatedAt,
 			&i.Build.EndedAt,
 			&i.Component,
@@ -1000,7 +1002,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 }
 
 const viewJobs = `-- name: ViewJobs :many
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.recipient, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = any($2::text[])
 `
 
@@ -1026,6 +1028,8 @@ func (q *Queries) ViewJobs(ctx context.Context, orgID string, ids []string) ([]V
 			&i.Job.Status,
 			&i.Job.OwnerKind,
 			&i.Job.OwnerID,
+			&i.Job.ComponentKind,
+			&i.Job.Trace,
 			&i.Job.PlanID,
 			&i.Job.InstallID,
 			&i.Job.Spec,
@@ -1043,7 +1047,11 @@ func (q *Queries) ViewJobs(ctx context.Context, orgID string, ids []string) ([]V
 			&i.Runner.Kind,
 			&i.Runner.Shared,
 			&i.Runner.KeyHash,
+			&i.Runner.NextKeyHash,
+			&i.Runner.KeySince,
+			&i.Runner.RegisteredAt,
 			&i.Runner.Recipient,
+			&i.Runner.NewKey,
 			&i.Runner.Version,
 			&i.Runner.Capacity,
 			&i.Runner.Policy,
@@ -1061,7 +1069,7 @@ func (q *Queries) ViewJobs(ctx context.Context, orgID string, ids []string) ([]V
 }
 
 const viewNewestBuilds = `-- name: ViewNewestBuilds :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
+select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at, c.name as component, i.digest as input_digest
 from components c
 join builds b on b.org_id = c.org_id and b.component_id = c.id and b.input_id = c.input_id
 join component_inputs i on i.org_id = b.org_id and i.id = b.input_id
@@ -1099,6 +1107,7 @@ func (q *Queries) ViewNewestBuilds(ctx context.Context, orgID string, appID stri
 			&i.Build.Reason,
 			&i.Build.Error,
 			&i.Build.JobID,
+			&i.Build.Trace,
 			&i.Build.CreatedAt,
 			&i.Build.EndedAt,
 			&i.Component,
@@ -1181,7 +1190,7 @@ func (q *Queries) ViewResponses(ctx context.Context, orgID string, approvalIds [
 }
 
 const viewRevision = `-- name: ViewRevision :one
-select r.org_id, r.id, r.watch_id, r.number, r.commit, r.tree, r.previous, r.forced, r.subject, r.author, r.changed_paths, r.reason, r.outcome, r.observed_at, w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
+select r.org_id, r.id, r.watch_id, r.number, r.commit, r.tree, r.previous, r.forced, r.subject, r.author, r.changed_paths, r.reason, r.outcome, r.trace, r.observed_at, w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
 where r.org_id = $1 and r.id = $2
 `
 
@@ -1199,6 +1208,7 @@ type ViewRevisionRow struct {
 	ChangedPaths json.RawMessage
 	Reason       string
 	Outcome      string
+	Trace        string
 	ObservedAt   time.Time
 	URL          string
 	Ref          string
@@ -1221,6 +1231,7 @@ func (q *Queries) ViewRevision(ctx context.Context, orgID string, iD string) (Vi
 		&i.ChangedPaths,
 		&i.Reason,
 		&i.Outcome,
+		&i.Trace,
 		&i.ObservedAt,
 		&i.URL,
 		&i.Ref,
@@ -1229,7 +1240,7 @@ func (q *Queries) ViewRevision(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewRunner = `-- name: ViewRunner :one
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and (id = $2 or name = $2)
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and (id = $2 or name = $2)
 `
 
 func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Runner, error) {
@@ -1242,7 +1253,11 @@ func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Run
 		&i.Kind,
 		&i.Shared,
 		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
 		&i.Recipient,
+		&i.NewKey,
 		&i.Version,
 		&i.Capacity,
 		&i.Policy,
@@ -1253,7 +1268,7 @@ func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Run
 }
 
 const viewRunners = `-- name: ViewRunners :many
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 order by name
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 order by name
 `
 
 func (q *Queries) ViewRunners(ctx context.Context, orgID string) ([]Runner, error) {
@@ -1272,7 +1287,11 @@ func (q *Queries) ViewRunners(ctx context.Context, orgID string) ([]Runner, erro
 			&i.Kind,
 			&i.Shared,
 			&i.KeyHash,
+			&i.NextKeyHash,
+			&i.KeySince,
+			&i.RegisteredAt,
 			&i.Recipient,
+			&i.NewKey,
 			&i.Version,
 			&i.Capacity,
 			&i.Policy,
@@ -1290,7 +1309,7 @@ func (q *Queries) ViewRunners(ctx context.Context, orgID string) ([]Runner, erro
 }
 
 const viewSharedRunners = `-- name: ViewSharedRunners :many
-select org_id, id, name, kind, shared, key_hash, recipient, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'install' and shared order by created_at
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'install' and shared order by created_at
 `
 
 func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner, error) {
@@ -1309,7 +1328,11 @@ func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner
 			&i.Kind,
 			&i.Shared,
 			&i.KeyHash,
+			&i.NextKeyHash,
+			&i.KeySince,
+			&i.RegisteredAt,
 			&i.Recipient,
+			&i.NewKey,
 			&i.Version,
 			&i.Capacity,
 			&i.Policy,
@@ -1378,7 +1401,7 @@ func (q *Queries) ViewSteps(ctx context.Context, orgID string, workflowIds []str
 }
 
 const viewWorkflow = `-- name: ViewWorkflow :one
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.revision, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 where w.org_id = $1 and w.id = $2
@@ -1406,6 +1429,7 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 		&i.Workflow.Request,
 		&i.Workflow.Cancelled,
 		&i.Workflow.Revision,
+		&i.Workflow.Trace,
 		&i.Workflow.CreatedAt,
 		&i.Workflow.EndedAt,
 		&i.Install,
@@ -1415,7 +1439,7 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewWorkflows = `-- name: ViewWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.revision, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 where w.org_id = $1 and ($2::text = '' or w.install_id = $2)
@@ -1466,6 +1490,7 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 			&i.Workflow.Request,
 			&i.Workflow.Cancelled,
 			&i.Workflow.Revision,
+			&i.Workflow.Trace,
 			&i.Workflow.CreatedAt,
 			&i.Workflow.EndedAt,
 			&i.Install,

@@ -392,7 +392,7 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 }
 
 const findWorkflow = `-- name: FindWorkflow :one
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, revision, created_at, ended_at from workflows where org_id = $1 and id = $2
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
 `
 
 func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Workflow, error) {
@@ -411,6 +411,7 @@ func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Wo
 		&i.Request,
 		&i.Cancelled,
 		&i.Revision,
+		&i.Trace,
 		&i.CreatedAt,
 		&i.EndedAt,
 	)
@@ -825,7 +826,7 @@ func (q *Queries) ResetStep(ctx context.Context, arg ResetStepParams) error {
 }
 
 const runningWorkflows = `-- name: RunningWorkflows :many
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, revision, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
 `
 
 func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID string) ([]Workflow, error) {
@@ -850,6 +851,7 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 			&i.Request,
 			&i.Cancelled,
 			&i.Revision,
+			&i.Trace,
 			&i.CreatedAt,
 			&i.EndedAt,
 		); err != nil {

@@ -77,7 +77,7 @@ func (e *LockedError) Error() string {
 // GetState gives the newest sealed state of the job's install component, false when there is none yet.
 func (r *Remote) GetState(ctx context.Context) (state api.State, found bool, err error) {
 	err = r.persist(ctx, func(ctx context.Context) error {
-		answer, err := r.heavy.GetStateWithResponse(ctx, r.job, r.attempt)
+		answer, err := r.heavy.GetStateWithResponse(ctx, r.job, r.attempt, &api.GetStateParams{})
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,9 @@ type ServerInterface interface {
 	// UploadAppVersion Upload the directory of an app that has no repository, as tar+gzip.
 	// (POST /v1/apps/{app}/versions)
 	UploadAppVersion(w http.ResponseWriter, r *http.Request, app InApp)
+	// ListAudit Who changed what, newest first.
+	// (GET /v1/audit)
+	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
 
 	// (GET /v1/builds)
 	ListBuilds(w http.ResponseWriter, r *http.Request, params ListBuildsParams)
@@ -86,6 +89,21 @@ type ServerInterface interface {
 	// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(w http.ResponseWriter, r *http.Request, install InInstall)
+	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	// (DELETE /v1/installs/{install}/components/{component}/lock)
+	FreeStateLock(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params FreeStateLockParams)
+
+	// (GET /v1/installs/{install}/components/{component}/states)
+	ListStateVersions(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params ListStateVersionsParams)
+	// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
+	DismissState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion)
+	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
+	RestoreState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion, params RestoreStateParams)
+	// ListStates The newest state version of each component, its lock, and contested versions.
+	// (GET /v1/installs/{install}/states)
+	ListStates(w http.ResponseWriter, r *http.Request, install InInstall)
 	// CreateWorkflow Ask for a deploy (also of what was refused before), a deprovision or an action run.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(w http.ResponseWriter, r *http.Request, install InInstall, params CreateWorkflowParams)
@@ -101,9 +119,30 @@ type ServerInterface interface {
 
 	// (POST /v1/runners)
 	CreateRunner(w http.ResponseWriter, r *http.Request)
+
+	// (GET /v1/runners/{runner})
+	GetRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
+	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	// (POST /v1/runners/{runner}/registration)
+	CreateRegistration(w http.ResponseWriter, r *http.Request, runner InRunner)
+	// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// (POST /v1/runners/{runner}/replace)
+	ReplaceRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
 	// GetSealingKey The age recipient to which a client seals what only the control plane (or later the install) may read.
 	// (GET /v1/sealing-key)
 	GetSealingKey(w http.ResponseWriter, r *http.Request, params GetSealingKeyParams)
+	// GetSystem How the system itself is; of runners and work, what is this org's.
+	// (GET /v1/system)
+	GetSystem(w http.ResponseWriter, r *http.Request)
+
+	// (GET /v1/tokens)
+	ListTokens(w http.ResponseWriter, r *http.Request, params ListTokensParams)
+	// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// (POST /v1/tokens)
+	CreateToken(w http.ResponseWriter, r *http.Request)
+	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+	// (DELETE /v1/tokens/{token})
+	RevokeToken(w http.ResponseWriter, r *http.Request, token string)
 	// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
 	// (POST /v1/webhooks)
 	CreateWebhook(w http.ResponseWriter, r *http.Request)
@@ -529,6 +568,91 @@ func (siw *ServerInterfaceWrapper) UploadAppVersion(w http.ResponseWriter, r *ht
 	handler.ServeHTTP(w, r)
 }
 
+// ListAudit operation middleware
+func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAuditParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "subject" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "subject", r.URL.Query(), &params.Subject, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "subject"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subject", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "action" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", r.URL.Query(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "action"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "action", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", r.URL.Query(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "actor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "actor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAudit(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListBuilds operation middleware
 func (siw *ServerInterfaceWrapper) ListBuilds(w http.ResponseWriter, r *http.Request) {
 
@@ -910,6 +1034,259 @@ func (siw *ServerInterfaceWrapper) UpdateInstall(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// FreeStateLock operation middleware
+func (siw *ServerInterfaceWrapper) FreeStateLock(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params FreeStateLockParams
+
+	// ------------- Required query parameter "reason" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "reason", r.URL.Query(), &params.Reason, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "reason"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "reason", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.FreeStateLock(w, r, install, component, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListStateVersions operation middleware
+func (siw *ServerInterfaceWrapper) ListStateVersions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStateVersionsParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStateVersions(w, r, install, component, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DismissState operation middleware
+func (siw *ServerInterfaceWrapper) DismissState(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version InStateVersion
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", r.PathValue("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DismissState(w, r, install, component, version)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RestoreState operation middleware
+func (siw *ServerInterfaceWrapper) RestoreState(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version InStateVersion
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", r.PathValue("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RestoreStateParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RestoreState(w, r, install, component, version, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListStates operation middleware
+func (siw *ServerInterfaceWrapper) ListStates(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStates(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // CreateWorkflow operation middleware
 func (siw *ServerInterfaceWrapper) CreateWorkflow(w http.ResponseWriter, r *http.Request) {
 
@@ -1064,6 +1441,84 @@ func (siw *ServerInterfaceWrapper) CreateRunner(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// GetRunner operation middleware
+func (siw *ServerInterfaceWrapper) GetRunner(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "runner" -------------
+	var runner InRunner
+
+	err = runtime.BindStyledParameterWithOptions("simple", "runner", r.PathValue("runner"), &runner, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runner", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetRunner(w, r, runner)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateRegistration operation middleware
+func (siw *ServerInterfaceWrapper) CreateRegistration(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "runner" -------------
+	var runner InRunner
+
+	err = runtime.BindStyledParameterWithOptions("simple", "runner", r.PathValue("runner"), &runner, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runner", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateRegistration(w, r, runner)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReplaceRunner operation middleware
+func (siw *ServerInterfaceWrapper) ReplaceRunner(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "runner" -------------
+	var runner InRunner
+
+	err = runtime.BindStyledParameterWithOptions("simple", "runner", r.PathValue("runner"), &runner, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runner", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReplaceRunner(w, r, runner)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetSealingKey operation middleware
 func (siw *ServerInterfaceWrapper) GetSealingKey(w http.ResponseWriter, r *http.Request) {
 
@@ -1088,6 +1543,106 @@ func (siw *ServerInterfaceWrapper) GetSealingKey(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetSealingKey(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSystem operation middleware
+func (siw *ServerInterfaceWrapper) GetSystem(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSystem(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListTokens operation middleware
+func (siw *ServerInterfaceWrapper) ListTokens(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTokensParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTokens(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateToken operation middleware
+func (siw *ServerInterfaceWrapper) CreateToken(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateToken(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevokeToken operation middleware
+func (siw *ServerInterfaceWrapper) RevokeToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "token" -------------
+	var token string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "token", r.PathValue("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "token", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevokeToken(w, r, token)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1424,6 +1979,11 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/credentials", wrapper.ListCredentials)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/credentials", wrapper.CreateCredential)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks", wrapper.CreateWebhook)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/tokens", wrapper.ListTokens)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/tokens", wrapper.CreateToken)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/tokens/{token}", wrapper.RevokeToken)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/audit", wrapper.ListAudit)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/system", wrapper.GetSystem)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps", wrapper.ListApps)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps", wrapper.CreateApp)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}", wrapper.GetApp)
@@ -1451,6 +2011,14 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/explain/{kind}/{id}", wrapper.Explain)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/runners", wrapper.ListRunners)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners", wrapper.CreateRunner)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/runners/{runner}", wrapper.GetRunner)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners/{runner}/registration", wrapper.CreateRegistration)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners/{runner}/replace", wrapper.ReplaceRunner)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/states", wrapper.ListStates)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states", wrapper.ListStateVersions)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states/{version}/restore", wrapper.RestoreState)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states/{version}/dismiss", wrapper.DismissState)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/lock", wrapper.FreeStateLock)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}", wrapper.GetJob)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}/logs", wrapper.GetLogs)
 
@@ -1895,6 +2463,45 @@ func (response UploadAppVersiondefaultApplicationProblemPlusJSONResponse) VisitU
 	return err
 }
 
+type ListAuditRequestObject struct {
+	Params ListAuditParams
+}
+
+type ListAuditResponseObject interface {
+	VisitListAuditResponse(w http.ResponseWriter) error
+}
+
+type ListAudit200JSONResponse AuditEventList
+
+func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAuditdefaultApplicationProblemPlusJSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListBuildsRequestObject struct {
 	Params ListBuildsParams
 }
@@ -2321,6 +2928,206 @@ func (response UpdateInstalldefaultApplicationProblemPlusJSONResponse) VisitUpda
 	return err
 }
 
+type FreeStateLockRequestObject struct {
+	Install   InInstall   `json:"install"`
+	Component InComponent `json:"component"`
+	Params    FreeStateLockParams
+}
+
+type FreeStateLockResponseObject interface {
+	VisitFreeStateLockResponse(w http.ResponseWriter) error
+}
+
+type FreeStateLock204Response struct {
+}
+
+func (response FreeStateLock204Response) VisitFreeStateLockResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type FreeStateLockdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response FreeStateLockdefaultApplicationProblemPlusJSONResponse) VisitFreeStateLockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStateVersionsRequestObject struct {
+	Install   InInstall   `json:"install"`
+	Component InComponent `json:"component"`
+	Params    ListStateVersionsParams
+}
+
+type ListStateVersionsResponseObject interface {
+	VisitListStateVersionsResponse(w http.ResponseWriter) error
+}
+
+type ListStateVersions200JSONResponse StateVersionList
+
+func (response ListStateVersions200JSONResponse) VisitListStateVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStateVersionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListStateVersionsdefaultApplicationProblemPlusJSONResponse) VisitListStateVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DismissStateRequestObject struct {
+	Install   InInstall      `json:"install"`
+	Component InComponent    `json:"component"`
+	Version   InStateVersion `json:"version"`
+	Body      *DismissStateJSONRequestBody
+}
+
+type DismissStateResponseObject interface {
+	VisitDismissStateResponse(w http.ResponseWriter) error
+}
+
+type DismissState200JSONResponse StateVersion
+
+func (response DismissState200JSONResponse) VisitDismissStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DismissStatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DismissStatedefaultApplicationProblemPlusJSONResponse) VisitDismissStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreStateRequestObject struct {
+	Install   InInstall      `json:"install"`
+	Component InComponent    `json:"component"`
+	Version   InStateVersion `json:"version"`
+	Params    RestoreStateParams
+	Body      *RestoreStateJSONRequestBody
+}
+
+type RestoreStateResponseObject interface {
+	VisitRestoreStateResponse(w http.ResponseWriter) error
+}
+
+type RestoreState201JSONResponse Workflow
+
+func (response RestoreState201JSONResponse) VisitRestoreStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreStatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RestoreStatedefaultApplicationProblemPlusJSONResponse) VisitRestoreStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStatesRequestObject struct {
+	Install InInstall `json:"install"`
+}
+
+type ListStatesResponseObject interface {
+	VisitListStatesResponse(w http.ResponseWriter) error
+}
+
+type ListStates200JSONResponse ComponentStateList
+
+func (response ListStates200JSONResponse) VisitListStatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStatesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListStatesdefaultApplicationProblemPlusJSONResponse) VisitListStatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateWorkflowRequestObject struct {
 	Install InInstall `json:"install"`
 	Params  CreateWorkflowParams
@@ -2561,6 +3368,124 @@ func (response CreateRunnerdefaultApplicationProblemPlusJSONResponse) VisitCreat
 	return err
 }
 
+type GetRunnerRequestObject struct {
+	Runner InRunner `json:"runner"`
+}
+
+type GetRunnerResponseObject interface {
+	VisitGetRunnerResponse(w http.ResponseWriter) error
+}
+
+type GetRunner200JSONResponse Runner
+
+func (response GetRunner200JSONResponse) VisitGetRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRunnerdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetRunnerdefaultApplicationProblemPlusJSONResponse) VisitGetRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRegistrationRequestObject struct {
+	Runner InRunner `json:"runner"`
+}
+
+type CreateRegistrationResponseObject interface {
+	VisitCreateRegistrationResponse(w http.ResponseWriter) error
+}
+
+type CreateRegistration201JSONResponse CreatedRunner
+
+func (response CreateRegistration201JSONResponse) VisitCreateRegistrationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRegistrationdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateRegistrationdefaultApplicationProblemPlusJSONResponse) VisitCreateRegistrationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceRunnerRequestObject struct {
+	Runner InRunner `json:"runner"`
+	Body   *ReplaceRunnerJSONRequestBody
+}
+
+type ReplaceRunnerResponseObject interface {
+	VisitReplaceRunnerResponse(w http.ResponseWriter) error
+}
+
+type ReplaceRunner200JSONResponse ReplacedRunner
+
+func (response ReplaceRunner200JSONResponse) VisitReplaceRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceRunnerdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReplaceRunnerdefaultApplicationProblemPlusJSONResponse) VisitReplaceRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSealingKeyRequestObject struct {
 	Params GetSealingKeyParams
 }
@@ -2589,6 +3514,161 @@ type GetSealingKeydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetSealingKeydefaultApplicationProblemPlusJSONResponse) VisitGetSealingKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSystemRequestObject struct {
+}
+
+type GetSystemResponseObject interface {
+	VisitGetSystemResponse(w http.ResponseWriter) error
+}
+
+type GetSystem200JSONResponse System
+
+func (response GetSystem200JSONResponse) VisitGetSystemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSystemdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSystemdefaultApplicationProblemPlusJSONResponse) VisitGetSystemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTokensRequestObject struct {
+	Params ListTokensParams
+}
+
+type ListTokensResponseObject interface {
+	VisitListTokensResponse(w http.ResponseWriter) error
+}
+
+type ListTokens200JSONResponse TokenList
+
+func (response ListTokens200JSONResponse) VisitListTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTokensdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListTokensdefaultApplicationProblemPlusJSONResponse) VisitListTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTokenRequestObject struct {
+	Body *CreateTokenJSONRequestBody
+}
+
+type CreateTokenResponseObject interface {
+	VisitCreateTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateToken201JSONResponse CreatedToken
+
+func (response CreateToken201JSONResponse) VisitCreateTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateTokendefaultApplicationProblemPlusJSONResponse) VisitCreateTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeTokenRequestObject struct {
+	Token string `json:"token"`
+}
+
+type RevokeTokenResponseObject interface {
+	VisitRevokeTokenResponse(w http.ResponseWriter) error
+}
+
+type RevokeToken200JSONResponse Token
+
+func (response RevokeToken200JSONResponse) VisitRevokeTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RevokeTokendefaultApplicationProblemPlusJSONResponse) VisitRevokeTokenResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2898,6 +3978,9 @@ type StrictServerInterface interface {
 	// UploadAppVersion Upload the directory of an app that has no repository, as tar+gzip.
 	// (POST /v1/apps/{app}/versions)
 	UploadAppVersion(ctx context.Context, request UploadAppVersionRequestObject) (UploadAppVersionResponseObject, error)
+	// ListAudit Who changed what, newest first.
+	// (GET /v1/audit)
+	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
 
 	// (GET /v1/builds)
 	ListBuilds(ctx context.Context, request ListBuildsRequestObject) (ListBuildsResponseObject, error)
@@ -2931,6 +4014,21 @@ type StrictServerInterface interface {
 	// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(ctx context.Context, request UpdateInstallRequestObject) (UpdateInstallResponseObject, error)
+	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
+	// (DELETE /v1/installs/{install}/components/{component}/lock)
+	FreeStateLock(ctx context.Context, request FreeStateLockRequestObject) (FreeStateLockResponseObject, error)
+
+	// (GET /v1/installs/{install}/components/{component}/states)
+	ListStateVersions(ctx context.Context, request ListStateVersionsRequestObject) (ListStateVersionsResponseObject, error)
+	// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
+	DismissState(ctx context.Context, request DismissStateRequestObject) (DismissStateResponseObject, error)
+	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
+	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
+	RestoreState(ctx context.Context, request RestoreStateRequestObject) (RestoreStateResponseObject, error)
+	// ListStates The newest state version of each component, its lock, and contested versions.
+	// (GET /v1/installs/{install}/states)
+	ListStates(ctx context.Context, request ListStatesRequestObject) (ListStatesResponseObject, error)
 	// CreateWorkflow Ask for a deploy (also of what was refused before), a deprovision or an action run.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(ctx context.Context, request CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error)
@@ -2946,9 +4044,30 @@ type StrictServerInterface interface {
 
 	// (POST /v1/runners)
 	CreateRunner(ctx context.Context, request CreateRunnerRequestObject) (CreateRunnerResponseObject, error)
+
+	// (GET /v1/runners/{runner})
+	GetRunner(ctx context.Context, request GetRunnerRequestObject) (GetRunnerResponseObject, error)
+	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
+	// (POST /v1/runners/{runner}/registration)
+	CreateRegistration(ctx context.Context, request CreateRegistrationRequestObject) (CreateRegistrationResponseObject, error)
+	// ReplaceRunner A person's word that the runner's machine is gone and nothing of its jobs runs any more. Its key is void, its attempts are lost and their locks free; a new machine can register in its place.
+	// (POST /v1/runners/{runner}/replace)
+	ReplaceRunner(ctx context.Context, request ReplaceRunnerRequestObject) (ReplaceRunnerResponseObject, error)
 	// GetSealingKey The age recipient to which a client seals what only the control plane (or later the install) may read.
 	// (GET /v1/sealing-key)
 	GetSealingKey(ctx context.Context, request GetSealingKeyRequestObject) (GetSealingKeyResponseObject, error)
+	// GetSystem How the system itself is; of runners and work, what is this org's.
+	// (GET /v1/system)
+	GetSystem(ctx context.Context, request GetSystemRequestObject) (GetSystemResponseObject, error)
+
+	// (GET /v1/tokens)
+	ListTokens(ctx context.Context, request ListTokensRequestObject) (ListTokensResponseObject, error)
+	// CreateToken A token for a person or a program. It may do no more than the one that makes it. The secret is shown once.
+	// (POST /v1/tokens)
+	CreateToken(ctx context.Context, request CreateTokenRequestObject) (CreateTokenResponseObject, error)
+	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
+	// (DELETE /v1/tokens/{token})
+	RevokeToken(ctx context.Context, request RevokeTokenRequestObject) (RevokeTokenResponseObject, error)
 	// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
 	// (POST /v1/webhooks)
 	CreateWebhook(ctx context.Context, request CreateWebhookRequestObject) (CreateWebhookResponseObject, error)
@@ -3318,6 +4437,32 @@ func (sh *strictHandler) UploadAppVersion(w http.ResponseWriter, r *http.Request
 	}
 }
 
+// ListAudit operation middleware
+func (sh *strictHandler) ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams) {
+	var request ListAuditRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAudit(ctx, request.(ListAuditRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAudit")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAuditResponseObject); ok {
+		if err := validResponse.VisitListAuditResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListBuilds operation middleware
 func (sh *strictHandler) ListBuilds(w http.ResponseWriter, r *http.Request, params ListBuildsParams) {
 	var request ListBuildsRequestObject
@@ -3623,6 +4768,159 @@ func (sh *strictHandler) UpdateInstall(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// FreeStateLock operation middleware
+func (sh *strictHandler) FreeStateLock(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params FreeStateLockParams) {
+	var request FreeStateLockRequestObject
+
+	request.Install = install
+	request.Component = component
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.FreeStateLock(ctx, request.(FreeStateLockRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FreeStateLock")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(FreeStateLockResponseObject); ok {
+		if err := validResponse.VisitFreeStateLockResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStateVersions operation middleware
+func (sh *strictHandler) ListStateVersions(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params ListStateVersionsParams) {
+	var request ListStateVersionsRequestObject
+
+	request.Install = install
+	request.Component = component
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStateVersions(ctx, request.(ListStateVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStateVersions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStateVersionsResponseObject); ok {
+		if err := validResponse.VisitListStateVersionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DismissState operation middleware
+func (sh *strictHandler) DismissState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion) {
+	var request DismissStateRequestObject
+
+	request.Install = install
+	request.Component = component
+	request.Version = version
+
+	var body DismissStateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DismissState(ctx, request.(DismissStateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DismissState")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DismissStateResponseObject); ok {
+		if err := validResponse.VisitDismissStateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RestoreState operation middleware
+func (sh *strictHandler) RestoreState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion, params RestoreStateParams) {
+	var request RestoreStateRequestObject
+
+	request.Install = install
+	request.Component = component
+	request.Version = version
+	request.Params = params
+
+	var body RestoreStateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RestoreState(ctx, request.(RestoreStateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RestoreState")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RestoreStateResponseObject); ok {
+		if err := validResponse.VisitRestoreStateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStates operation middleware
+func (sh *strictHandler) ListStates(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request ListStatesRequestObject
+
+	request.Install = install
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStates(ctx, request.(ListStatesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStates")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStatesResponseObject); ok {
+		if err := validResponse.VisitListStatesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // CreateWorkflow operation middleware
 func (sh *strictHandler) CreateWorkflow(w http.ResponseWriter, r *http.Request, install InInstall, params CreateWorkflowParams) {
 	var request CreateWorkflowRequestObject
@@ -3765,6 +5063,91 @@ func (sh *strictHandler) CreateRunner(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// GetRunner operation middleware
+func (sh *strictHandler) GetRunner(w http.ResponseWriter, r *http.Request, runner InRunner) {
+	var request GetRunnerRequestObject
+
+	request.Runner = runner
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRunner(ctx, request.(GetRunnerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRunner")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetRunnerResponseObject); ok {
+		if err := validResponse.VisitGetRunnerResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateRegistration operation middleware
+func (sh *strictHandler) CreateRegistration(w http.ResponseWriter, r *http.Request, runner InRunner) {
+	var request CreateRegistrationRequestObject
+
+	request.Runner = runner
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRegistration(ctx, request.(CreateRegistrationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRegistration")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateRegistrationResponseObject); ok {
+		if err := validResponse.VisitCreateRegistrationResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplaceRunner operation middleware
+func (sh *strictHandler) ReplaceRunner(w http.ResponseWriter, r *http.Request, runner InRunner) {
+	var request ReplaceRunnerRequestObject
+
+	request.Runner = runner
+
+	var body ReplaceRunnerJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplaceRunner(ctx, request.(ReplaceRunnerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplaceRunner")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReplaceRunnerResponseObject); ok {
+		if err := validResponse.VisitReplaceRunnerResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetSealingKey operation middleware
 func (sh *strictHandler) GetSealingKey(w http.ResponseWriter, r *http.Request, params GetSealingKeyParams) {
 	var request GetSealingKeyRequestObject
@@ -3784,6 +5167,113 @@ func (sh *strictHandler) GetSealingKey(w http.ResponseWriter, r *http.Request, p
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetSealingKeyResponseObject); ok {
 		if err := validResponse.VisitGetSealingKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSystem operation middleware
+func (sh *strictHandler) GetSystem(w http.ResponseWriter, r *http.Request) {
+	var request GetSystemRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSystem(ctx, request.(GetSystemRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSystem")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSystemResponseObject); ok {
+		if err := validResponse.VisitGetSystemResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTokens operation middleware
+func (sh *strictHandler) ListTokens(w http.ResponseWriter, r *http.Request, params ListTokensParams) {
+	var request ListTokensRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTokens(ctx, request.(ListTokensRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTokens")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTokensResponseObject); ok {
+		if err := validResponse.VisitListTokensResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateToken operation middleware
+func (sh *strictHandler) CreateToken(w http.ResponseWriter, r *http.Request) {
+	var request CreateTokenRequestObject
+
+	var body CreateTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateToken(ctx, request.(CreateTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateTokenResponseObject); ok {
+		if err := validResponse.VisitCreateTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevokeToken operation middleware
+func (sh *strictHandler) RevokeToken(w http.ResponseWriter, r *http.Request, token string) {
+	var request RevokeTokenRequestObject
+
+	request.Token = token
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeToken(ctx, request.(RevokeTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevokeTokenResponseObject); ok {
+		if err := validResponse.VisitRevokeTokenResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -33,10 +34,10 @@ type ServerInterface interface {
 	// GetSpec What to do (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// GetState The newest sealed Terraform state of the job's install component; 404 when there is none.
+	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
-	GetState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+	GetState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt, params GetStateParams)
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 
@@ -45,6 +46,9 @@ type ServerInterface interface {
 	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
+	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// (POST /runner/v1/key)
+	RotateKey(w http.ResponseWriter, r *http.Request)
 	// Lease Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
 	// (POST /runner/v1/lease)
 	Lease(w http.ResponseWriter, r *http.Request)
@@ -240,8 +244,24 @@ func (siw *ServerInterfaceWrapper) GetState(w http.ResponseWriter, r *http.Reque
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetStateParams
+
+	// ------------- Optional query parameter "version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "version", r.URL.Query(), &params.Version, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "version"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetState(w, r, job, attempt)
+		siw.Handler.GetState(w, r, job, attempt, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -347,6 +367,20 @@ func (siw *ServerInterfaceWrapper) LockState(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.LockState(w, r, job, attempt)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RotateKey operation middleware
+func (siw *ServerInterfaceWrapper) RotateKey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RotateKey(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -505,6 +539,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	}
 
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/register", wrapper.Register)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/key", wrapper.RotateKey)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/lease", wrapper.Lease)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/heartbeat", wrapper.Heartbeat)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/accept", wrapper.Accept)
@@ -713,6 +748,7 @@ func (response GetSpecdefaultApplicationProblemPlusJSONResponse) VisitGetSpecRes
 type GetStateRequestObject struct {
 	Job     InJob     `json:"job"`
 	Attempt InAttempt `json:"attempt"`
+	Params  GetStateParams
 }
 
 type GetStateResponseObject interface {
@@ -758,6 +794,14 @@ type PutStateRequestObject struct {
 
 type PutStateResponseObject interface {
 	VisitPutStateResponse(w http.ResponseWriter) error
+}
+
+type PutState202Response struct {
+}
+
+func (response PutState202Response) VisitPutStateResponse(w http.ResponseWriter) error {
+	w.WriteHeader(202)
+	return nil
 }
 
 type PutState204Response struct {
@@ -868,6 +912,44 @@ func (response LockStatedefaultApplicationProblemPlusJSONResponse) VisitLockStat
 	return err
 }
 
+type RotateKeyRequestObject struct {
+}
+
+type RotateKeyResponseObject interface {
+	VisitRotateKeyResponse(w http.ResponseWriter) error
+}
+
+type RotateKey200JSONResponse RunnerKey
+
+func (response RotateKey200JSONResponse) VisitRotateKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RotateKeydefaultApplicationProblemPlusJSONResponse) VisitRotateKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type LeaseRequestObject struct {
 	Body *LeaseJSONRequestBody
 }
@@ -963,10 +1045,10 @@ type StrictServerInterface interface {
 	// GetSpec What to do (attempt token).
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/spec)
 	GetSpec(ctx context.Context, request GetSpecRequestObject) (GetSpecResponseObject, error)
-	// GetState The newest sealed Terraform state of the job's install component; 404 when there is none.
+	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	GetState(ctx context.Context, request GetStateRequestObject) (GetStateResponseObject, error)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing.
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(ctx context.Context, request PutStateRequestObject) (PutStateResponseObject, error)
 
@@ -975,6 +1057,9 @@ type StrictServerInterface interface {
 	// LockState Take the state lock for this attempt. 423 with the holder when another attempt has it.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock)
 	LockState(ctx context.Context, request LockStateRequestObject) (LockStateResponseObject, error)
+	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
+	// (POST /runner/v1/key)
+	RotateKey(ctx context.Context, request RotateKeyRequestObject) (RotateKeyResponseObject, error)
 	// Lease Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
 	// (POST /runner/v1/lease)
 	Lease(ctx context.Context, request LeaseRequestObject) (LeaseResponseObject, error)
@@ -1176,11 +1261,12 @@ func (sh *strictHandler) GetSpec(w http.ResponseWriter, r *http.Request, job InJ
 }
 
 // GetState operation middleware
-func (sh *strictHandler) GetState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt) {
+func (sh *strictHandler) GetState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt, params GetStateParams) {
 	var request GetStateRequestObject
 
 	request.Job = job
 	request.Attempt = attempt
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.GetState(ctx, request.(GetStateRequestObject))
@@ -1290,6 +1376,30 @@ func (sh *strictHandler) LockState(w http.ResponseWriter, r *http.Request, job I
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(LockStateResponseObject); ok {
 		if err := validResponse.VisitLockStateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RotateKey operation middleware
+func (sh *strictHandler) RotateKey(w http.ResponseWriter, r *http.Request) {
+	var request RotateKeyRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RotateKey(ctx, request.(RotateKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RotateKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RotateKeyResponseObject); ok {
+		if err := validResponse.VisitRotateKeyResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

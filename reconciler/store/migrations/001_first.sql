@@ -18,6 +18,15 @@ create table due (
 );
 create index due_at on due (at);
 
+-- replicas are the control planes that share this database; each says that it is there. They belong to no org.
+create table replicas (
+    id         text primary key,
+    version    text not null,
+    schema     int not null,
+    started_at timestamptz not null default now(),
+    seen_at    timestamptz not null default now()
+);
+
 -- Who may do what -------------------------------------------------------------------------------
 
 create table tokens (
@@ -26,12 +35,16 @@ create table tokens (
     name       text not null,
     role       text not null check (role in ('viewer', 'operator', 'approver', 'admin')),
     hash       bytea not null,
+    created_by text not null default '',
     expires_at timestamptz,
+    last_used_at timestamptz,
     revoked_at timestamptz,
     created_at timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, hash)
 );
+-- A name is good for one token at a time.
+create unique index tokens_by_name on tokens (org_id, name) where revoked_at is null;
 
 create table credentials (
     org_id     text not null references orgs on delete cascade,
@@ -114,6 +127,7 @@ create table revisions (
     changed_paths jsonb,
     reason        text not null,
     outcome       text not null default '',
+    trace         text not null default '',
     observed_at   timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, watch_id, number),
@@ -205,6 +219,7 @@ create table builds (
     reason          text not null,
     error           text not null default '',
     job_id          text,
+    trace           text not null default '',
     created_at      timestamptz not null default now(),
     ended_at        timestamptz,
     primary key (org_id, id),
@@ -226,7 +241,13 @@ create table runners (
     kind        text not null check (kind in ('build', 'install')),
     shared      boolean not null default false,
     key_hash    bytea,
+    -- A key that was asked for and not used yet. When it is, it takes the place of key_hash.
+    next_key_hash bytea,
+    key_since   timestamptz,
+    registered_at timestamptz,
     recipient   text not null default '',
+    -- A person has said that the install key is lost: the next registration may bring another.
+    new_key     boolean not null default false,
     version     text not null default '',
     capacity    int not null default 0,
     policy      jsonb not null default '{}',
@@ -342,7 +363,7 @@ create table workflows (
     id           text not null,
     install_id   text not null,
     number       int not null,
-    kind         text not null check (kind in ('provision', 'deploy', 'teardown', 'deprovision', 'action')),
+    kind         text not null check (kind in ('provision', 'deploy', 'teardown', 'deprovision', 'action', 'restore')),
     status       text not null check (status in ('running', 'succeeded', 'failed', 'cancelled', 'superseded')),
     reason       text not null,
     outcome      text not null default '',
@@ -351,6 +372,7 @@ create table workflows (
     request      jsonb not null default '{}',
     cancelled    boolean not null default false,
     revision     bigint not null default 0,
+    trace        text not null default '',
     created_at   timestamptz not null default now(),
     ended_at     timestamptz,
     primary key (org_id, id),
@@ -459,6 +481,9 @@ create table jobs (
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
     owner_kind text not null check (owner_kind in ('build', 'step')),
     owner_id   text not null,
+    -- Of what it works on; empty for an action. A runner's file may forbid it.
+    component_kind text not null default '',
+    trace      text not null default '', -- W3C traceparent
     plan_id    text,
     install_id text,
     spec       jsonb not null,
@@ -515,10 +540,15 @@ create table states (
     sealed               jsonb not null,
     job_id               text not null,
     attempt              int not null,
+    -- A version of an attempt that another has taken the place of, or that does not follow on the newest kept one, is contested until
+    -- a person restores or dismisses it.
+    status               text not null default 'kept' check (status in ('kept', 'contested', 'dismissed')),
+    reason               text not null default '',
     created_at           timestamptz not null default now(),
     primary key (org_id, install_component_id, version),
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
+create index states_contested on states (org_id, install_component_id) where status = 'contested';
 
 create table state_locks (
     org_id               text not null,
@@ -538,7 +568,7 @@ do $$
 declare t text;
 begin
     for t in select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-             where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('orgs', 'due', 'schema_version')
+             where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('orgs', 'due', 'replicas', 'schema_version')
     loop
         execute format('alter table %I enable row level security', t);
         execute format('alter table %I force row level security', t);
