@@ -42,6 +42,10 @@ demo: build ## Run the whole story on this machine: two installs, a push, approv
 test: build ## Run every test, with the race detector and in shuffled order
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -shuffle=on -timeout 20m ./...
 
+.PHONY: soak
+soak: build ## Break everything for a while during real deploys, and count what is lost (SOAK='-for 1h -seed 7 -v')
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/soak -bin $(CURDIR)/bin $(SOAK)
+
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./examples/... ./diff/...

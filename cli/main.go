@@ -16,6 +16,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/approvals"
 	"github.com/nuon-toolkit/nuon/cli/apps"
+	"github.com/nuon-toolkit/nuon/cli/audit"
 	"github.com/nuon-toolkit/nuon/cli/builds"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	contextcmd "github.com/nuon-toolkit/nuon/cli/context"
@@ -28,7 +29,10 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/logs"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/cli/silence"
+	"github.com/nuon-toolkit/nuon/cli/state"
+	"github.com/nuon-toolkit/nuon/cli/status"
 	"github.com/nuon-toolkit/nuon/cli/sync"
+	"github.com/nuon-toolkit/nuon/cli/tokens"
 	"github.com/nuon-toolkit/nuon/cli/validate"
 	"github.com/nuon-toolkit/nuon/cli/vault"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
@@ -111,8 +115,9 @@ func newRoot(e *env.Env) *cobra.Command {
 		&cobra.Group{ID: "machine", Title: "This machine:"},
 	)
 	add(root, "journeys", validate.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
-		installs.NewDeploy(e), installs.NewRun(e), logs.New(e), explain.New(e))
-	add(root, "nouns", apps.New(e), builds.New(e), installs.New(e), workflows.New(e), runners.New(e), vault.NewCredentials(e), vault.NewWebhooks(e))
+		installs.NewDeploy(e), installs.NewRun(e), logs.New(e), explain.New(e), status.New(e))
+	add(root, "nouns", apps.New(e), builds.New(e), installs.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
+		tokens.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e))
 	strict(root)
 	return root

@@ -158,7 +158,8 @@ func TestWithoutAControlPlane(t *testing.T) {
 		"apps list", "apps get hello", "apps create hello", "apps components hello", "builds list --app hello", "builds get bld_1", "builds retry bld_1",
 		"installs list", "installs get acme", "installs create acme --app hello", "installs update acme", "installs forget acme", "installs deprovision acme --yes",
 		"workflows list", "workflows get wfl_1", "workflows watch wfl_1", "workflows cancel wfl_1", "runners list", "runners create r", "credentials list",
-		"webhooks create", "review", "approve --all", "reject --all --reason x", "deploy acme", "run acme migrate", "logs job_1", "explain install acme", "sync --app hello",
+		"tokens list", "tokens create ci --role viewer", "tokens revoke ci", "audit",
+		"webhooks create", "review", "approve --all", "reject --all --reason x", "deploy acme", "run acme migrate", "logs job_1", "explain install acme", "status", "sync --app hello",
 	} {
 		root, out, _ := tree()
 		root.SetArgs(strings.Fields(line))

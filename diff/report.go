@@ -3,6 +3,10 @@ package diff
 // KindTerraform is the Report.Kind of a Terraform or OpenTofu plan.
 const KindTerraform = "terraform"
 
+// KindState is the Report.Kind of making another version of a Terraform state the newest: what the state gains and loses, and nothing
+// that exists is touched.
+const KindState = "state"
+
 // Report is the masked, showable description of one change. It round-trips through JSON, and its Digest is what an approval binds
 // to. A report that came over a network should be checked with Validate.
 type Report struct {

@@ -39,10 +39,7 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, erro
 	}
 	plain, hash := token.Mint(token.Control, org.ID)
 	err = s.In(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.CreateToken(ctx, store.CreateTokenParams{OrgID: org.ID, ID: id.New("tok"), Name: o.actor, Role: "admin", Hash: hash}); err != nil {
-			return fmt.Errorf("make an admin token: %w", err)
-		}
-		return tx.Audit(ctx, o.actor, "token.create", org.ID, map[string]any{"role": "admin"})
+		return admit(ctx, tx, o, hash)
 	})
 	if err != nil {
 		return made, err
@@ -55,6 +52,31 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, erro
 	made.Registry.Vendor = access(signer, startup.VendorNamespace, org.ID)
 	made.Registry.Install = access(signer, startup.InstallNamespace, org.ID)
 	return made, nil
+}
+
+// admit makes an admin token. It takes the place of the one with its name: whoever may run this may do anything to the org already,
+// and a token that was lost must not stay good.
+func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) error {
+	old, err := tx.ViewToken(ctx, tx.Org, o.actor)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err == nil && old.RevokedAt == nil {
+		if _, err := tx.RevokeToken(ctx, tx.Org, old.ID); err != nil {
+			return fmt.Errorf("revoke the token %s that was there: %w", o.actor, err)
+		}
+		if err := tx.Notify(ctx, store.ChannelTokens, tx.Org+"/"+old.ID); err != nil {
+			return err
+		}
+		if err := tx.Audit(ctx, o.actor, "token.revoke", old.ID, map[string]any{"name": old.Name, "why": "bootstrap made another of its name"}); err != nil {
+			return err
+		}
+	}
+	made, err := tx.CreateToken(ctx, store.CreateTokenParams{OrgID: tx.Org, ID: id.New("tok"), Name: o.actor, Role: "admin", Hash: hash, CreatedBy: "bootstrap"})
+	if err != nil {
+		return fmt.Errorf("make an admin token: %w", err)
+	}
+	return tx.Audit(ctx, o.actor, "token.create", made.ID, map[string]any{"name": made.Name, "role": made.Role})
 }
 
 // access is a token for what belongs to an org in one namespace.

@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -30,11 +32,20 @@ func main() {
 }
 
 func newRoot() *cobra.Command {
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	var log telemetry.LogOptions
 	root := &cobra.Command{
 		Use: "reconciler", Short: "The control plane of nuon", Version: version.Number, SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			logger, err := telemetry.NewLog(c.ErrOrStderr(), log)
+			if err == nil {
+				slog.SetDefault(logger)
+			}
+			return err
+		},
 	}
-	root.AddCommand(newServe(), newMigrate(), newBootstrap())
+	root.PersistentFlags().StringVar(&log.Format, "log-format", "text", "form of the log: text or json")
+	root.PersistentFlags().StringVar(&log.Level, "log-level", "info", "what to log: debug, info, warn or error, and all above it")
+	root.AddCommand(newServe(), newMigrate(), newBootstrap(), newRetain())
 	return root
 }
 
@@ -46,7 +57,11 @@ func newServe() *cobra.Command {
 embedded OCI registry (for one replica).
 
 Environment: DATABASE_URL (Postgres 14 or newer); NUON_REGISTRY (host/path) with NUON_REGISTRY_USERNAME and
-NUON_REGISTRY_PASSWORD, and NUON_REGISTRY_PLAIN_HTTP=1 for one without TLS.`,
+NUON_REGISTRY_PASSWORD, and NUON_REGISTRY_PLAIN_HTTP=1 for one without TLS; OTEL_EXPORTER_OTLP_ENDPOINT and the other
+standard variables of OpenTelemetry to export traces.
+
+Every listener answers /healthz (the process lives) and /readyz (it should be given work; JSON says why not).
+docs/operations.md tells how to run several replicas.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.registry = externalRegistry(os.Getenv)
 			return serve(c.Context(), o)
@@ -62,6 +77,15 @@ NUON_REGISTRY_PASSWORD, and NUON_REGISTRY_PLAIN_HTTP=1 for one without TLS.`,
 	f.StringArrayVar(&o.fileRemotes, "allow-file-remotes", nil, "directory below which file:// repositories may be read (repeatable)")
 	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false, "let https:// repositories be in private networks")
 	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
+	f.StringVar(&o.insightListen, "insight-listen", "", "address for /metrics and /debug/status; it asks nobody who they are (default none)")
+	f.BoolVar(&o.profiles, "insight-pprof", false, "profiles under /debug/pprof on the insight listener, too")
+	f.BoolVar(&o.migrate, "migrate", true, "bring the database to this program's schema first")
+	f.DurationVar(&o.drainDelay, "drain-delay", 0, "how long /readyz says no before a replica that stops closes its listeners")
+	f.StringVar(&o.tlsCert, "tls-cert", "", "certificate chain (PEM) with which the control API and the runner API speak TLS; read again when it changes")
+	f.StringVar(&o.tlsKey, "tls-key", "", "private key (PEM) that goes with --tls-cert")
+	f.Float64Var(&o.quota.Rate, "rate", quota.DefaultRate, "requests a second that one token may make for long (ten times that at once)")
+	f.BoolVar(&o.quota.BehindProxy, "behind-proxy", false, "take the client's address from the last entry of X-Forwarded-For, which the proxy must set")
+	keepFlags(f, &o.keep)
 	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")
 	for _, name := range []string{"data-dir", "key-file"} {
 		_ = c.MarkFlagRequired(name) // fails only for a flag that is not there
@@ -103,7 +127,7 @@ func newBootstrap() *cobra.Command {
 	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "the control plane's Postgres, migrated")
 	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key")
 	f.StringVar(&o.org, "org", "", "name of the org")
-	f.StringVar(&o.actor, "name", "bootstrap", "name of the token: whoever looks sees it beside what was done with it")
+	f.StringVar(&o.actor, "name", "bootstrap", "name of the token, which stands beside what is done with it; it takes the place of one of that name")
 	f.StringVarP(&output, "output", "o", "token", "what to print: token, or json with access to the embedded registry")
 	for _, name := range []string{"key-file", "org"} {
 		_ = c.MarkFlagRequired(name) // fails only for a flag that is not there

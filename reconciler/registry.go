@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -49,6 +50,27 @@ func embeddedAt(host string, signer registry.Signer) vendorRegistry {
 			return signer.Issue(startup.VendorNamespace, []string{"pull", "push"}, time.Now().Add(ownTokenLife))
 		},
 	}
+}
+
+// Check tells whether the registry answers. That it asks for a credential is an answer, too.
+func (v vendorRegistry) Check(ctx context.Context) error {
+	scheme := "https://"
+	if v.reference.PlainHTTP {
+		scheme = "http://"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+v.reference.Host+"/v2/", nil)
+	if err != nil {
+		return fmt.Errorf("ask the registry: %w", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the registry: %w; builds and deploys wait until it answers", err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // nothing of it is read
+	if answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusNotFound {
+		return fmt.Errorf("the registry at %s answers %s; builds and deploys wait until it is well", v.reference.Host, answer.Status)
+	}
+	return nil
 }
 
 // Push stores a packed source for build runners.

@@ -17,13 +17,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
+	"github.com/nuon-toolkit/nuon/reconciler/insight"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/retain"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -37,6 +40,7 @@ type rooms struct {
 	rollout  *rollout.Rollout
 	workflow *workflow.Engine
 	dispatch *dispatch.Dispatch
+	retain   *retain.Retain
 }
 
 // rooms makes the parts and tells each of the others that it speaks to.
@@ -44,13 +48,15 @@ func (r *replica) rooms() *rooms {
 	o := &rooms{}
 	o.observe = observe.New(r.store, r.key, observe.Options{
 		MirrorDir: filepath.Join(r.options.dataDir, "mirrors"), AllowFileRemotes: r.options.fileRemotes,
-		AllowPrivate: r.options.allowPrivate, Interval: r.options.poll,
+		AllowPrivate: r.options.allowPrivate, Interval: r.options.poll, Looked: r.metrics.Looked,
 	})
 	o.build = build.New(r.store, o.observe, r.registry)
 	o.catalog = catalog.New(r.store, o.observe, o.build)
+	o.retain = retain.New(r.store, r.options.keep)
 	o.rollout = rollout.New(r.store)
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{"build": o.build, "step": o.workflow})
+	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.Accepted, Ended: r.metrics.Ended})
 	o.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
 		return inputs.HandOver(ctx, tx, r.key, runner)
 	})
@@ -62,26 +68,28 @@ func (r *replica) rooms() *rooms {
 const mostWork = 16
 
 // workers lets the rooms take what is asked of them through the queue.
-func (o *rooms) workers(s *store.Store) (*river.Client[pgx.Tx], error) {
-	w := river.NewWorkers()
+func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics) (*river.Client[pgx.Tx], error) {
+	w := roster{river.NewWorkers(), m}
 	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
 	addWorker(w, func(ctx context.Context, q queue.Catalog) error { return o.catalog.Reconcile(ctx, q.Org, q.App) })
 	addWorker(w, func(ctx context.Context, q queue.Build) error { return o.build.Reconcile(ctx, q.Org, q.App) })
 	addWorker(w, func(ctx context.Context, q queue.Rollout) error { return o.rollout.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
 	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.dispatch.Expire(ctx, q.Org, q.ID) })
-	return s.Workers(w, map[string]int{queue.Local: mostWork, queue.Remote: mostWork})
+	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
+	return s.Workers(replica, w.workers, map[string]int{queue.Local: mostWork, queue.Remote: mostWork})
 }
 
 // runnerAPI answers runners.
 func (r *replica) runnerAPI(o *rooms) http.Handler {
-	return runner.New(o.dispatch, r.registry.blobs(), slog.Default())
+	return runner.New(runner.Options{Dispatch: o.dispatch, Vendor: r.registry.blobs(), Log: slog.Default(), Quota: quota.Options{BehindProxy: r.options.quota.BehindProxy}})
 }
 
 // controlAPI answers people and CI. What the rooms say in their own words becomes a problem here.
 func (r *replica) controlAPI(o *rooms) http.Handler {
 	return control.New(control.Options{
 		Store: r.store, Bell: r.bell, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
+		Quota: r.options.quota,
 		Rooms: control.Rooms{
 			Watch:   o.watch,
 			SyncNow: o.syncNow,
@@ -109,9 +117,14 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 				_, err := refused("", workflow.Cancel(ctx, tx, id, actor, reason))
 				return err
 			},
-			AddRunner:  o.addRunner,
+			AddRunner:     o.addRunner,
+			ReplaceRunner: o.dispatch.Replace,
+			AskRestore: func(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (string, error) {
+				return refused(o.rollout.AskRestore(ctx, tx, install, component, version, reason, actor))
+			},
 			FollowLogs: o.dispatch.StreamLogs,
 			Logs:       o.dispatch.Logs,
+			Health:     r.systemHealth,
 		},
 	})
 }

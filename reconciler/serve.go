@@ -12,11 +12,23 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/health"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/reconciler/api/control"
+	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/api/runner"
+	"github.com/nuon-toolkit/nuon/reconciler/insight"
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
+	"github.com/nuon-toolkit/nuon/reconciler/retain"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -28,18 +40,30 @@ type serveOptions struct {
 	fileRemotes                          []string
 	allowPrivate                         bool
 	poll                                 time.Duration
+	keep                                 retain.Options
 	readyFile                            string
+	insightListen                        string // empty for no insight listener
+	profiles                             bool   // /debug/pprof there
+	migrate                              bool   // bring the database to this program's schema first
+	drainDelay                           time.Duration
 	registry                             vendorRegistry // external; its reference is empty for the embedded one
+	tlsCert, tlsKey                      string         // empty for plain HTTP
+	quota                                quota.Options
 }
 
 // replica is one running control plane.
 type replica struct {
 	options  serveOptions
+	id       string
 	key      seal.Identity
 	store    *store.Store
 	bell     *store.Bell
 	registry vendorRegistry
+	board    *status.Board
+	metrics  *insight.Metrics
+	health   *health.Health
 	servers  []*server
+	tls      *certificate // nil for plain HTTP
 }
 
 // server is one listener with what answers on it.
@@ -47,51 +71,122 @@ type server struct {
 	name     string
 	listener net.Listener
 	http     *http.Server
+	tls      bool
 }
 
 // serve runs a replica until ctx ends, then lets what is in flight finish.
 func serve(ctx context.Context, o serveOptions) (err error) {
-	r := &replica{options: o, bell: store.NewBell()}
+	r := &replica{options: o, bell: store.NewBell(), board: status.NewBoard(), metrics: insight.New(version.Number)}
+	ctx, stopTraces, err := telemetry.Start(r.board.On(ctx), "nuon-reconciler", version.Number)
+	if err != nil {
+		return err
+	}
+	defer sendLast(ctx, stopTraces)
+	claim, err := r.claimDataDir()
+	if err != nil {
+		return err
+	}
+	defer claim.Close() //nolint:errcheck // the end of the process frees it too
 	if r.key, err = seal.LoadOrCreateIdentity(o.keyFile); err != nil {
 		return err
 	}
-	if err := store.Migrate(ctx, o.databaseURL); err != nil {
+	if r.tls, err = newCertificate(o.tlsCert, o.tlsKey); err != nil {
 		return err
 	}
-	if r.store, err = store.Open(ctx, o.databaseURL); err != nil {
+	if err := r.openStore(ctx); err != nil {
 		return err
 	}
 	defer r.store.Close()
 	defer func() { err = errors.Join(err, r.closeListeners()) }()
-	if err := r.openRegistry(); err != nil {
+	r.health = health.New(r.checks()...)
+	if err := r.present(ctx); err != nil {
+		return err
+	}
+	if err := r.openRegistry(ctx); err != nil {
 		return err
 	}
 	rooms := r.rooms()
 	if err := rooms.dispatch.Resume(ctx); err != nil {
 		return fmt.Errorf("resume leases: %w", err)
 	}
-	if err := r.listen("control API", o.listen, r.controlAPI(rooms)); err != nil {
-		return err
-	}
-	if err := r.listen("runner API", o.runnerListen, r.runnerAPI(rooms)); err != nil {
+	if err := r.openListeners(ctx, rooms); err != nil {
 		return err
 	}
 	return r.run(ctx, rooms)
 }
 
-// run serves and works until ctx ends or a part fails.
+// sendLast sends the last spans. A collector that does not take them is no failure of this program's.
+func sendLast(ctx context.Context, stop func(context.Context) error) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTime)
+	defer cancel()
+	if err := stop(last); err != nil {
+		slog.WarnContext(ctx, "the last traces were not exported", "error", err)
+	}
+}
+
+// openStore opens the database, at this program's schema or a newer one.
+func (r *replica) openStore(ctx context.Context) (err error) {
+	if r.options.migrate {
+		if err := store.Migrate(ctx, r.options.databaseURL); err != nil {
+			return err
+		}
+	}
+	if r.store, err = store.Open(ctx, r.options.databaseURL); err != nil {
+		return err
+	}
+	if _, err := r.store.Check(ctx); err != nil {
+		r.store.Close()
+		return err
+	}
+	return nil
+}
+
+func (r *replica) openListeners(ctx context.Context, rooms *rooms) error {
+	controlRoutes, runnerRoutes := http.NewServeMux(), http.NewServeMux()
+	control.HandlerWithOptions(nil, control.StdHTTPServerOptions{BaseRouter: controlRoutes})
+	controlRoutes.Handle("POST /hooks/{org}/{hook}", http.NotFoundHandler())
+	runner.HandlerWithOptions(nil, runner.StdHTTPServerOptions{BaseRouter: runnerRoutes})
+	runnerRoutes.Handle("GET /v2/", http.NotFoundHandler())
+	if err := r.listen(ctx, controlListener, r.options.listen, r.counted("control", controlRoutes, r.controlAPI(rooms))); err != nil {
+		return err
+	}
+	if err := r.listen(ctx, runnerListener, r.options.runnerListen, r.counted("runner", runnerRoutes, r.runnerAPI(rooms))); err != nil {
+		return err
+	}
+	if r.options.insightListen == "" {
+		return nil
+	}
+	r.metrics.Ask(r.sources())
+	return r.listen(ctx, insightListener, r.options.insightListen, r.metrics.Handler(r.statusPage(), r.options.profiles))
+}
+
+// The listeners, as they are called in words.
+const (
+	controlListener  = "control API"
+	runnerListener   = "runner API"
+	registryListener = "registry"
+	insightListener  = "insight"
+)
+
+// run serves and works until ctx ends or a part fails. Everything outlives ctx until what is in flight has ended.
 func (r *replica) run(ctx context.Context, rooms *rooms) error {
-	workers, err := rooms.workers(r.store)
+	workers, err := rooms.workers(r.id, r.store, r.metrics)
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	living, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	group, living := errgroup.WithContext(living)
 	for _, s := range r.servers {
 		group.Go(func() error { return s.serve() })
 	}
-	group.Go(func() error { return r.bell.Run(ctx, r.store) })
-	group.Go(func() error { sweep(ctx, r.store); return nil })
-	// The workers outlive ctx: they are asked to stop, and finish what they have begun.
+	group.Go(func() error { return r.bell.Run(living, r.store) })
+	group.Go(func() error { r.beat(living); return nil })
+	sweeping, stopSweep := context.WithCancel(living)
+	defer stopSweep()
+	group.Go(func() error { sweep(sweeping, r.store); return nil })
+	group.Go(func() error { scheduleRetention(sweeping, r.store); return nil })
+	// The workers are asked to stop, and finish what they have begun.
 	if err := workers.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start workers: %w", err)
 	}
@@ -99,24 +194,51 @@ func (r *replica) run(ctx context.Context, rooms *rooms) error {
 		return err
 	}
 	group.Go(func() error {
-		<-ctx.Done()
-		rooms.dispatch.Drain()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-		defer cancel()
-		errs := []error{workers.Stop(last)}
-		for _, s := range r.servers {
-			errs = append(errs, s.http.Shutdown(last))
+		defer end()
+		select {
+		case <-ctx.Done():
+			r.leave(living)
+		case <-living.Done():
 		}
-		return errors.Join(errs...)
+		stopSweep()
+		return r.drain(context.WithoutCancel(living), rooms, workers)
 	})
 	return group.Wait()
+}
+
+// leave tells load balancers that this replica is about to go, and gives them time to hear it while all is still answered.
+func (r *replica) leave(ctx context.Context) {
+	r.health.Drain()
+	for _, s := range r.servers {
+		s.http.SetKeepAlivesEnabled(false)
+	}
+	slog.InfoContext(ctx, "stopping", "delay", r.options.drainDelay.String())
+	delay := time.NewTimer(r.options.drainDelay)
+	defer delay.Stop()
+	select {
+	case <-delay.C:
+	case <-ctx.Done():
+	}
+}
+
+// drain finishes what is in flight.
+func (r *replica) drain(ctx context.Context, rooms *rooms, workers *river.Client[pgx.Tx]) error {
+	rooms.dispatch.Drain()
+	last, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	var stops errgroup.Group
+	stops.Go(func() error { return workers.Stop(last) })
+	for _, s := range r.servers {
+		stops.Go(func() error { return s.http.Shutdown(last) })
+	}
+	return stops.Wait()
 }
 
 // drainTime is how long requests and work in flight have to finish.
 const drainTime = 20 * time.Second
 
 // openRegistry uses the external registry, or opens the embedded one on its listener.
-func (r *replica) openRegistry() error {
+func (r *replica) openRegistry(ctx context.Context) error {
 	if external := r.options.registry; external.reference != (vendorRegistry{}).reference {
 		if external.reference.Host == "" {
 			return fmt.Errorf("NUON_REGISTRY %q: write it as host/path, without a scheme", external.reference.Repository)
@@ -132,39 +254,64 @@ func (r *replica) openRegistry() error {
 	if err != nil {
 		return err
 	}
-	if err := r.listen("registry", r.options.registryListen, embedded); err != nil {
+	if err := r.listen(ctx, registryListener, r.options.registryListen, embedded); err != nil {
 		return err
 	}
 	r.registry = embeddedAt(r.servers[len(r.servers)-1].listener.Addr().String(), signer)
 	return nil
 }
 
-// How long a client may take over its headers, and how long a quiet connection is kept. What a handler may take is its own
-// business:
-// polls and streams are long.
+// How long a client may take over its headers and how large they may be, and how long a quiet connection is kept. What a handler may
+// take is its own business: polls and streams are long.
 const (
-	headerTime = 10 * time.Second
-	idleTime   = 2 * time.Minute
+	headerTime  = 10 * time.Second
+	headerBytes = 64 << 10
+	idleTime    = 2 * time.Minute
 )
 
+// registryTime is how long one request to the embedded registry may take: layers are large.
+const registryTime = 15 * time.Minute
+
 // listen opens a listener; nothing is accepted before run.
-func (r *replica) listen(name, address string, handler http.Handler) error {
-	l, err := net.Listen("tcp", address)
+func (r *replica) listen(ctx context.Context, name, address string, handler http.Handler) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen for the %s: %w", name, err)
 	}
-	r.servers = append(r.servers, &server{name: name, listener: l, http: &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
-		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
-	}})
+	guard := edge.Options{}
+	if name == registryListener {
+		guard.Time = registryTime
+	}
+	made := &server{name: name, listener: l, http: &http.Server{
+		Handler: edge.New(r.health.Over(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes, IdleTimeout: idleTime,
+		// Telemetry is in the context; a request's own end is not the program's.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:    slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
+	}}
+	if r.tls != nil && (name == controlListener || name == runnerListener) {
+		made.http.TLSConfig, made.tls = r.tls.config(), true
+	}
+	r.servers = append(r.servers, made)
 	return nil
 }
 
 func (s *server) serve() error {
-	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+	serve := s.http.Serve
+	if s.tls {
+		serve = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+	}
+	if err := serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil
+}
+
+// url is where a server is reached from this machine.
+func (s *server) url() string {
+	if s.tls { // net/http fills its own TLSConfig in any case
+		return "https://" + s.listener.Addr().String()
+	}
+	return "http://" + s.listener.Addr().String()
 }
 
 // closeListeners frees the addresses of a replica that did not get to run.
@@ -182,16 +329,18 @@ func (r *replica) closeListeners() error {
 func (r *replica) tellReady() error {
 	now := startup.Ready{Registry: r.registry.reference.String()}
 	for _, s := range r.servers {
-		switch url := "http://" + s.listener.Addr().String(); s.name {
-		case "control API":
+		switch url := s.url(); s.name {
+		case controlListener:
 			now.ControlURL = url
-		case "runner API":
+		case runnerListener:
 			now.RunnerURL = url
-		case "registry":
+		case registryListener:
 			now.Registry = s.listener.Addr().String()
+		case insightListener:
+			now.InsightURL = url
 		}
 	}
-	slog.Info("ready", "control", now.ControlURL, "runner", now.RunnerURL, "registry", now.Registry)
+	slog.Info("ready", "control", now.ControlURL, "runner", now.RunnerURL, "registry", now.Registry, "insight", now.InsightURL)
 	if r.options.readyFile == "" {
 		return nil
 	}

@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
 
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
+	"github.com/nuon-toolkit/nuon/reconciler/insight"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -14,16 +19,45 @@ import (
 // worker runs one room's reconcile function for each request in the queue.
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
-	run func(context.Context, T) error
+	metrics *insight.Metrics
+	run     func(context.Context, T) error
 }
 
 // Work looks once. An error is the room's word that it wants to look again.
 func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
+	ctx = telemetry.With(ctx, aboutWork(job.Args)...)
+	task := status.Enter(ctx, "work")
+	defer task.Leave()
+	task.Works(fmt.Sprintf("%s %s", job.Kind, job.EncodedArgs))
+	began := time.Now()
 	err := w.run(ctx, job.Args)
+	w.metrics.Worked(job.Kind, time.Since(began), err)
 	if err != nil && ctx.Err() == nil {
-		slog.WarnContext(ctx, "will look again", "work", job.Kind, "args", job.Args, "try", job.Attempt, "error", err)
+		slog.WarnContext(ctx, "will look again", "work", job.Kind, "try", job.Attempt, "error", err)
 	}
 	return err
+}
+
+// aboutWork are the ids of what a request to look is about.
+func aboutWork(args river.JobArgs) []slog.Attr {
+	switch a := args.(type) {
+	case queue.Poll:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("watch", a.Watch)}
+	case queue.Catalog:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App)}
+	case queue.Build:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App)}
+	case queue.Rollout:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
+	case queue.Advance:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("workflow", a.Workflow)}
+	case queue.Retain:
+		return []slog.Attr{slog.String("org", a.Org)}
+	case queue.Expire:
+		job, attempt, _ := strings.Cut(a.ID, "/")
+		return []slog.Attr{slog.String("org", a.Org), slog.String("job", job), slog.String("attempt", attempt)}
+	}
+	return nil
 }
 
 // longestPause is the most that passes before something that went wrong is looked at again.
@@ -34,9 +68,15 @@ func (w worker[T]) NextRetry(job *river.Job[T]) time.Time {
 	return time.Now().Add(min(longestPause, time.Second<<min(job.Attempt, 10)))
 }
 
+// roster is the workers of a replica, and what counts their work.
+type roster struct {
+	workers *river.Workers
+	metrics *insight.Metrics
+}
+
 // addWorker gives the queue a worker.
-func addWorker[T river.JobArgs](to *river.Workers, run func(context.Context, T) error) {
-	river.AddWorker(to, worker[T]{run: run})
+func addWorker[T river.JobArgs](to roster, run func(context.Context, T) error) {
+	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, run: run})
 }
 
 // How often the replica looks for what is due, how much it takes at once, and when something that nobody put to another time is
@@ -49,15 +89,21 @@ const (
 
 // sweep turns what is due into work until ctx ends. Replicas do not get in each other's way.
 func sweep(ctx context.Context, s *store.Store) {
+	task := status.Enter(ctx, "sweep")
+	defer task.Leave()
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
+		task.Waits("for the next sweep")
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if _, err := s.TakeDue(ctx, dueAgain, sweepMost, workFor); err != nil && ctx.Err() == nil {
+		task.Works("taking what is due")
+		_, err := s.TakeDue(ctx, dueAgain, sweepMost, workFor)
+		task.Came(err)
+		if err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "look for what is due", "error", err)
 		}
 	}
@@ -72,6 +118,8 @@ func workFor(d store.Pending) river.JobArgs {
 		return queue.Expire{Org: d.Org, ID: d.ID}
 	case store.DueApp:
 		return queue.Catalog{Org: d.Org, App: d.ID}
+	case store.DueOrg:
+		return queue.Retain{Org: d.Org}
 	}
 	return queue.Rollout{Org: d.Org, Install: d.ID}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/module"
+	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -37,7 +37,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("runnerd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newJob())
+	root.AddCommand(newRun(), newCheck(), newStatus(), newJob())
 	return root
 }
 
@@ -49,6 +49,15 @@ const runHelp = `Lease jobs and run them, until stopped.
 The first start registers this runner with the token in ` + varToken + `, and makes
 its install key in <dir>/install.key. That key opens the install's secrets and
 state and is nowhere else: keep a copy of it in a safe place.
+
+What this runner may do is its owner's to say, in the runner file: which kinds of
+job and component it takes, when, and with how much memory and time. It is
+<dir>/runner.toml if that is there, or what --policy names; a change counts at
+once, SIGHUP or not. "runnerd check" says what a file allows.
+
+A runner that was replaced (nuon runners replace) delivers what it still holds and
+takes no more jobs. Started in the same directory with a new token it goes on, with
+the same install key.
 
 SIGTERM or SIGINT: no more jobs are taken, and those that end within a few
 seconds are waited for. The others go on by themselves; the next "runnerd run" in
@@ -78,6 +87,7 @@ variables choose is another one at its apply.`
 
 func newRun() *cobra.Command {
 	options := runner.Options{Version: version.Number, Settle: settle}
+	var insight insight
 	command := &cobra.Command{
 		Use:   "run",
 		Short: "Lease jobs and run them, until stopped",
@@ -91,14 +101,26 @@ func newRun() *cobra.Command {
 			if err := withoutCores(); err != nil {
 				return err
 			}
-			options.Log = slog.New(slog.NewTextHandler(command.ErrOrStderr(), nil))
+			parent, log, stopInsight, err := insight.open(command.Context(), command.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer stopInsight() //nolint:errcheck // the runner has ended; nobody looks any more
+			options.Log = log
 			if options.Name != "" {
 				options.Log = options.Log.With("runner_name", options.Name)
 			}
-			ctx, abandon, release := untilStopped(command.Context())
+			ctx, abandon, release := untilStopped(parent)
 			defer release()
 			options.Abandon = abandon
-			err := runner.Run(ctx, options)
+			options.Reaper = true
+			if err := process.Adopt(); err != nil {
+				return err
+			}
+			reload, ignore := onHangUp()
+			defer ignore()
+			options.Reload = reload
+			err = runner.Run(ctx, options)
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // stopped while it was registering
 			}
@@ -106,10 +128,12 @@ func newRun() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
+	insight.flags(flags)
 	flags.StringVar(&options.URL, "url", "", "the runner API, https://host:port (required)")
 	flags.StringVar(&options.Dir, "dir", "", "this runner's own directory (required)")
 	flags.StringVar(&options.Name, "name", "", "what to call this runner in its own log")
-	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once")
+	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once, where the runner file does not say")
+	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
 	flags.StringArrayVar(&options.PassEnv, "pass-env", nil, "one more `variable` that jobs see, by its name (may be given again)")
 	command.MarkFlagsRequiredTogether("url", "dir")
 	command.MarkFlagsOneRequired("url", "dir")
@@ -150,6 +174,31 @@ func untilStopped(parent context.Context) (context.Context, <-chan struct{}, fun
 		signal.Stop(signals)
 		close(released)
 		stop()
+	}
+}
+
+// onHangUp gives a channel that has an element when the runner file is to be read again.
+func onHangUp() (<-chan struct{}, func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	reload, released := make(chan struct{}), make(chan struct{})
+	go func() { // waits for the signal, or for release
+		for {
+			select {
+			case <-signals:
+			case <-released:
+				return
+			}
+			select {
+			case reload <- struct{}{}:
+			case <-released:
+				return
+			}
+		}
+	}()
+	return reload, func() {
+		signal.Stop(signals)
+		close(released)
 	}
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,5 +65,41 @@ func TestEveryKindHasAHandler(t *testing.T) {
 		if known[kind] == nil {
 			t.Errorf("no handler for jobs of kind %q", kind)
 		}
+	}
+}
+
+func TestCheckAndStatus(t *testing.T) {
+	good, bad := filepath.Join(t.TempDir(), "runner.toml"), filepath.Join(t.TempDir(), "runner.toml")
+	for path, text := range map[string]string{good: "jobs = [\"plan\"]\n[limits]\nmemory = \"512 MiB\"\n", bad: "jobs = [\"plans\"]\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		args      []string
+		out, want string // what is printed, and what is wrong
+	}{
+		"a good file":          {[]string{"check", "--policy", good}, "memory      512 MiB for each job", ""},
+		"of a directory":       {[]string{"check", "--dir", filepath.Dir(good)}, "jobs        plan\n", ""},
+		"a bad file":           {[]string{"check", "--policy", bad}, "", "runner.toml:1:9: \"plans\" is no kind of job"},
+		"no file":              {[]string{"check"}, "", "--policy"},
+		"status":               {[]string{"status", "--dir", filepath.Dir(good)}, "no runnerd works here", ""},
+		"status for a program": {[]string{"status", "--dir", filepath.Dir(good), "-o", "json"}, `"jobs": [`, ""},
+		"status, as what":      {[]string{"status", "--dir", filepath.Dir(good), "-o", "xml"}, "", "use table or json"},
+		"status of nothing":    {[]string{"status", "--dir", "/nowhere"}, "", "name the directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := newRoot()
+			var out bytes.Buffer
+			root.SetOut(&out)
+			root.SetArgs(test.args)
+			err := root.Execute()
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+			if !strings.Contains(out.String(), test.out) {
+				t.Errorf("got %q", out.String())
+			}
+		})
 	}
 }

@@ -90,12 +90,13 @@ func nameOf(data any) string {
 		App      named `json:"app"`
 		Install  named `json:"install"`
 		Runner   named `json:"runner"`
+		Token    named `json:"token"`
 		Workflow named `json:"workflow"`
 	}
 	if json.Unmarshal(raw, &it) != nil && it.named == (named{}) {
 		return "" // not an object; one that has a text where others have a thing is read as far as it goes
 	}
-	for _, n := range []named{it.named, it.Workflow, it.Install, it.Runner, it.App} {
+	for _, n := range []named{it.named, it.Workflow, it.Install, it.Runner, it.Token, it.App} {
 		if name := cmp.Or(n.Name, n.ID); name != "" {
 			return name
 		}

@@ -247,6 +247,7 @@ func (s *system) serveCommand() *exec.Cmd {
 		arguments = append(arguments, "--registry-listen", at.registry)
 	}
 	arguments = append(arguments, "--data-dir", s.place.reconciler(), "--key-file", s.place.key())
+	arguments = append(arguments, "--insight-listen", "127.0.0.1:0")
 	for _, dir := range s.remotes {
 		arguments = append(arguments, "--allow-file-remotes", dir)
 	}

@@ -53,8 +53,11 @@ func jobsOf(ctx context.Context, client *remote.Client, id string) ([]job, error
 	switch prefix, _, _ := strings.Cut(id, "_"); {
 	case prefix == "bld":
 		b, err := remote.Get[api.Build](client.GetBuild(ctx, id))
-		if err == nil && b.Job == "" {
+		switch {
+		case err == nil && b.Job == "" && b.EndedAt.IsZero():
 			err = errors.New("this build has no log: its job has not been made yet")
+		case err == nil && b.Job == "":
+			err = errors.New("the log of this build is no longer kept; `nuon builds get` shows how it ended")
 		}
 		return []job{{id: b.Job}}, err
 	case prefix == "wfl", strings.HasPrefix(id, "latest:"):
@@ -78,6 +81,9 @@ func printLog(ctx context.Context, c *console.Console, client *remote.Client, jo
 		l, err := remote.Get[api.LogChunkList](client.GetLogs(ctx, job, &api.GetLogsParams{}))
 		if err != nil {
 			return err
+		}
+		if len(l.Items) == 0 && c.Output == "table" {
+			c.Say("no lines are kept of this log: the job has written none yet, or it is older than the control plane keeps logs")
 		}
 		return c.Result(l, func(io.Writer) error {
 			for _, chunk := range l.Items {

@@ -44,7 +44,7 @@ func TestAnswers(t *testing.T) {
 		"unpushed":              {409, problem, `{"status":409,"code":"unpushed","title":"main is not at 1234567","detail":"push it"}`, exit.Usage, "main is not at 1234567\n  push it"},
 		"conflict":              {409, problem, `{"status":409,"code":"stale","title":"the plan has changed"}`, exit.Failed, "the plan has changed"},
 		"not found":             {404, problem, `{"status":404,"code":"not_found","title":"there is no app \"x\""}`, exit.Failed, `there is no app "x"`},
-		"server's fault":        {500, problem, `{"status":500,"code":"internal","title":"something broke here"}`, exit.Failed, "something broke here"},
+		"server's fault":        {500, problem, `{"status":500,"code":"internal","title":"something broke here","request":"req_1"}`, exit.Failed, "something broke here\n  Its log has it as req_1."},
 		"another listener":      {404, problem, `{"status":404,"code":"no_route","title":"no such route"}`, exit.Unreachable, "answered 404 Not Found, which is not what a control plane of this version answers"},
 		"a web server's page":   {404, "text/html", "<html>not here</html>", exit.Unreachable, "check the address that `nuon context list` shows"},
 		"a gateway's page":      {502, "text/html", "<html>bad gateway</html>", exit.Unreachable, "answered 502 Bad Gateway"},

@@ -40,7 +40,7 @@ func New(c contexts.Context) (*Client, error) {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 		return nil
 	}
-	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(authorize), api.WithHTTPClient(&http.Client{}))
+	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(authorize), api.WithHTTPClient(&http.Client{Transport: patient{http.DefaultTransport}}))
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +111,9 @@ func (p *Problem) Error() string {
 	}
 	if p.Detail != "" {
 		b.WriteString("\n  " + p.Detail)
+	}
+	if p.Status >= http.StatusInternalServerError && p.Request != "" {
+		b.WriteString("\n  Its log has it as " + p.Request + ".")
 	}
 	return b.String()
 }

@@ -2,13 +2,16 @@
 package runners
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -17,7 +20,7 @@ import (
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "runners", Short: "The runners of this org"}
-	c.AddCommand(newList(e), newCreate(e))
+	c.AddCommand(newList(e), newGet(e), newCreate(e), newToken(e), newReplace(e))
 	return c
 }
 
@@ -40,19 +43,115 @@ func newList(e *env.Env) *cobra.Command {
 
 func status(r api.Runner) string {
 	switch {
+	case !r.Registered && !r.RegisteredAt.IsZero():
+		return "replaced"
 	case !r.Registered:
 		return "not registered"
-	case r.Online:
-		return "online"
+	case !r.Online:
+		return "offline"
+	case r.Policy.Off:
+		return "off"
 	}
-	return "offline"
+	return "online"
 }
 
 func seen(r api.Runner) string {
 	if r.LastSeen.IsZero() {
 		return "never"
 	}
-	return time.Since(r.LastSeen).Round(time.Second).String() + " ago"
+	return ago(r.LastSeen)
+}
+
+func ago(at time.Time) string { return time.Since(at).Round(time.Second).String() + " ago" }
+
+func newGet(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "get RUNNER", Short: "Show a runner, what its own file allows, and what it has in hand", Args: cobra.ExactArgs(1),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			r, err := remote.Get[api.Runner](client.GetRunner(ctx, args[0]))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(r, func(w io.Writer) error { return show(e.Console, w, r) })
+		}),
+	}
+}
+
+// show prints a runner for people.
+func show(c *console.Console, w io.Writer, r api.Runner) error {
+	fmt.Fprintf(w, "runner %s (%s): %s\n", r.Name, r.ID, status(r))
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "  %-13s%s\n", name, console.Line(value))
+		}
+	}
+	kind := string(r.Kind)
+	if r.Shared {
+		kind += ", takes the installs that name no runner"
+	}
+	line("kind", kind)
+	line("last seen", seen(r))
+	line("version", r.Version)
+	if r.Capacity > 0 {
+		line("capacity", fmt.Sprintf("%d jobs at once", r.Capacity))
+	}
+	if !r.RegisteredAt.IsZero() {
+		line("registered", r.RegisteredAt.Local().Format(time.DateTime))
+	}
+	if !r.KeySince.IsZero() {
+		line("runner key", "in use since "+r.KeySince.Local().Format(time.DateTime))
+	}
+	line("install key", r.KeyID)
+	for _, words := range allows(r.Policy) {
+		line("runner file", words)
+	}
+	if len(r.Attempts) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nin hand:")
+	var rows [][]string
+	for _, a := range r.Attempts {
+		rows = append(rows, []string{a.Job, fmt.Sprint(a.Attempt), a.Kind, cmp.Or(a.Install, "-"), inHand(a), ago(a.OfferedAt)})
+	}
+	return c.Table(w, []string{"JOB", "ATTEMPT", "KIND", "INSTALL", "STATUS", "SINCE"}, rows)
+}
+
+// inHand is an attempt's status in a person's words.
+func inHand(a api.RunnerAttempt) string {
+	if a.Status == "expired" {
+		return "lost contact"
+	}
+	return a.Status
+}
+
+// allows says in a few lines what a runner's own file restricts; none when it allows all.
+func allows(p api.RunnerPolicy) []string {
+	var lines []string
+	if p.Off {
+		lines = append(lines, "takes no jobs now")
+	}
+	if p.Reason != "" {
+		lines = append(lines, p.Reason)
+	}
+	if p.Jobs != nil {
+		lines = append(lines, "jobs: "+cmp.Or(strings.Join(*p.Jobs, ", "), "none"))
+	}
+	if p.Components != nil {
+		lines = append(lines, "components: "+cmp.Or(strings.Join(*p.Components, ", "), "none"))
+	}
+	if p.Window != "" {
+		lines = append(lines, "applies and actions: "+p.Window)
+	}
+	if p.Limits.MemoryBytes > 0 {
+		lines = append(lines, fmt.Sprintf("memory of a job: %d MiB", p.Limits.MemoryBytes>>20))
+	}
+	if p.Limits.TimeoutSeconds > 0 {
+		lines = append(lines, "time of a job: "+(time.Duration(p.Limits.TimeoutSeconds)*time.Second).String())
+	}
+	if p.Debug {
+		lines = append(lines, "takes debug commands")
+	}
+	return lines
 }
 
 func newCreate(e *env.Env) *cobra.Command {
@@ -73,12 +172,37 @@ func newCreate(e *env.Env) *cobra.Command {
 	return c
 }
 
-// HowToStart tells what to do with a registration token.
+func newToken(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "token RUNNER", Short: "Make another registration token for a runner that has not registered", Args: cobra.ExactArgs(1),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			made, err := remote.Get[api.CreatedRunner](client.CreateRegistration(ctx, args[0]))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(made, func(w io.Writer) error {
+				if _, err := fmt.Fprintf(w, "the registration tokens before this one are void. "); err != nil {
+					return err
+				}
+				return howToStart(w, made.Runner.Name, made.RegistrationToken)
+			})
+		}),
+	}
+}
+
+// HowToStart tells what to do with the registration token of a runner that was made.
 func HowToStart(w io.Writer, made api.CreatedRunner) error {
-	_, err := fmt.Fprintf(w, `runner %s made. Start it where it is to work, within the hour:
+	if _, err := fmt.Fprintf(w, "runner %s made. ", made.Runner.Name); err != nil {
+		return err
+	}
+	return howToStart(w, made.Runner.Name, made.RegistrationToken)
+}
+
+func howToStart(w io.Writer, name, token string) error {
+	_, err := fmt.Fprintf(w, `Start it where it is to work, within the hour:
 
   NUON_REGISTRATION_TOKEN=%s \
   runnerd run --url <the runner API's address> --dir /var/lib/nuon --name %s
-`, made.Runner.Name, made.RegistrationToken, made.Runner.Name)
+`, token, name)
 	return err
 }

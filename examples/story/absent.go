@@ -2,55 +2,171 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"crypto/rand"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// absent looks for a planted secret in every file below the work directory, every row of the database, the system's log and all
-// that the story's commands printed, plain and as base64, and fails where it finds it.
-func (s *teller) absent(ts *testscript.TestScript, _ bool, args []string) {
-	forms := [][]byte{[]byte(args[0])}
+// secret is what must not be found, but in the files that may hold it.
+type secret struct {
+	name  string
+	forms [][]byte
+	// at are patterns of files, below the work directory, where the secret belongs.
+	at []*regexp.Regexp
+}
+
+// newSecret knows a value plain, as hexadecimal, and as base64 wherever it lies in what was encoded.
+func newSecret(name, value string, at []*regexp.Regexp) secret {
+	s := secret{name: name, at: at, forms: [][]byte{[]byte(value), []byte(hex.EncodeToString([]byte(value)))}}
 	for i := range 3 {
 		// The inner part of the base64 of the secret is the same whatever stands around it, but for its place modulo three.
-		code := base64.RawStdEncoding.EncodeToString(append(make([]byte, i), args[0]...))
-		forms = append(forms, []byte(code[4:len(code)-4]))
+		code := base64.RawStdEncoding.EncodeToString(append(make([]byte, i), value...))
+		s.forms = append(s.forms, []byte(code[4:len(code)-4]))
 	}
-	holds := func(b []byte) bool {
-		for _, f := range forms {
-			if bytes.Contains(b, f) {
-				return true
-			}
+	return s
+}
+
+func (s secret) in(text []byte) bool {
+	for _, form := range s.forms {
+		if bytes.Contains(text, form) {
+			return true
 		}
-		return false
 	}
-	s.mu.Lock()
-	if holds(s.log.Bytes()) {
-		ts.Logf("the secret is in the system's log")
+	return false
+}
+
+func (s secret) belongs(file string) bool {
+	for _, pattern := range s.at {
+		if pattern.MatchString(file) {
+			return true
+		}
 	}
-	bad := holds(s.log.Bytes()) || holds(s.said.Bytes())
-	s.mu.Unlock()
-	if bad {
-		ts.Fatalf("the secret is in the system's log or on the screen")
+	return false
+}
+
+// plant makes a secret of its own and sets the variable to it: plant NAME [PATTERN…]. It may be in the files that the patterns
+// name.
+func (s *teller) plant(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Setenv(args[0], "Pl"+strings.ToLower(rand.Text()))
+	s.plantedCmd(ts, neg, append([]string{args[0], ts.Getenv(args[0])}, args[1:]...))
+}
+
+// plantedCmd takes a value that the system made, or that follows from one that was planted, for a secret. As plant,
+// planted NAME VALUE [PATTERN…]. The value `context` is the token of the CLI's context.
+func (s *teller) plantedCmd(ts *testscript.TestScript, _ bool, args []string) {
+	value := args[1]
+	if value == "context" {
+		value = s.token(ts)
 	}
-	files, err := searchFiles(ts.Getenv("WORK"), holds)
-	ts.Check(err)
-	rows, err := searchRows(filepath.Join(ts.Getenv("WORK"), "dev"), holds)
-	ts.Check(err)
-	fmt.Fprintf(s.loud, "  looked for %q in %d files, %d rows, the log and the screens: nowhere\n", args[0], files, rows)
-	if rows == 0 || files == 0 {
-		ts.Fatalf("nothing was searched: %d files, %d rows", files, rows)
+	if len(value) < 12 {
+		ts.Fatalf("%s is too short to be looked for: %q", args[0], value)
+	}
+	var at []*regexp.Regexp
+	for _, pattern := range args[2:] {
+		at = append(at, regexp.MustCompile(pattern))
+	}
+	s.planted = append(s.planted, newSecret(args[0], value, at))
+}
+
+// reversed sets a variable to the letters of a text in reverse: reversed NAME TEXT.
+func reversed(ts *testscript.TestScript, _ bool, args []string) {
+	letters := []byte(args[1])
+	for i := range len(letters) / 2 {
+		letters[i], letters[len(letters)-1-i] = letters[len(letters)-1-i], letters[i]
+	}
+	ts.Setenv(args[0], string(letters))
+}
+
+// absent looks for a secret, or without an argument for every planted one, in every file below the work directory, every row of
+// the database, the system's log and all that the story's commands printed; plain and as base64, and in what is packed. It fails
+// where it finds one.
+func (s *teller) absent(ts *testscript.TestScript, _ bool, args []string) {
+	secrets := s.planted
+	if len(args) > 0 {
+		secrets = []secret{newSecret(args[0], args[0], nil)}
+	}
+	if len(secrets) == 0 {
+		ts.Fatalf("nothing was planted")
+	}
+	if found := s.look(ts, secrets); len(found) > 0 {
+		ts.Fatalf("secrets were found:\n  %s", strings.Join(found, "\n  "))
 	}
 }
 
-// searchFiles reads every file below dir but the runner's own secrets of what is in flight.
-func searchFiles(dir string, holds func([]byte) bool) (n int, err error) {
+// found requires that the same search does find a text, in a place that the pattern describes: found PATTERN TEXT. It is how a
+// story shows that what it searched can be read at all.
+func (s *teller) found(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile(args[0])
+	found := s.look(ts, []secret{newSecret("it", args[1], nil)})
+	if !slices.ContainsFunc(found, pattern.MatchString) {
+		ts.Fatalf("%q is not where %s says:\n  %s", args[1], args[0], strings.Join(found, "\n  "))
+	}
+}
+
+// look searches everywhere.
+func (s *teller) look(ts *testscript.TestScript, secrets []secret) []string {
+	look := &search{secrets: secrets}
+	s.mu.Lock()
+	look.text("", "the system's log", s.log.Bytes())
+	look.text("", "what the commands printed", s.said.Bytes())
+	s.mu.Unlock()
+	files, err := look.files(ts.Getenv("WORK"))
+	ts.Check(err)
+	rows, err := look.rows(filepath.Join(ts.Getenv("WORK"), "dev"))
+	ts.Check(err)
+	fmt.Fprintf(s.loud, "  looked for %d secrets in %d files, %d rows, the log and the screens\n", len(secrets), files, rows)
+	if rows == 0 || files == 0 {
+		ts.Fatalf("nothing was searched: %d files, %d rows", files, rows)
+	}
+	return look.found
+}
+
+// search collects where secrets are.
+type search struct {
+	secrets []secret
+	found   []string
+}
+
+// text looks in a text, and in what is packed in it. file is its path if it is one.
+func (s *search) text(file, place string, text []byte) {
+	for _, secret := range s.secrets {
+		if secret.in(text) && !secret.belongs(file) {
+			s.found = append(s.found, secret.name+" is in "+place)
+		}
+	}
+	if plain := unpacked(text); plain != nil {
+		s.text(file, place+", unpacked", plain)
+	}
+}
+
+// mostUnpacked bounds what is unpacked of one text.
+const mostUnpacked = 64 << 20
+
+// unpacked gives what gzip packed; nil for what is no gzip.
+func unpacked(text []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil
+	}
+	plain, _ := io.ReadAll(io.LimitReader(z, mostUnpacked)) // what could be unpacked of it is searched
+	return plain
+}
+
+// files reads every file below dir.
+func (s *search) files(dir string) (n int, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil //nolint:nilerr // files come and go while the system runs
@@ -60,16 +176,15 @@ func searchFiles(dir string, holds func([]byte) bool) (n int, err error) {
 			return nil //nolint:nilerr // gone since it was listed
 		}
 		n++
-		if holds(b) {
-			return fmt.Errorf("the secret is in %s", path)
-		}
+		name, _ := filepath.Rel(dir, path) // both are absolute
+		s.text(name, name, b)
 		return nil
 	})
 	return n, err
 }
 
-// searchRows reads every row of every table of the system's database.
-func searchRows(dir string, holds func([]byte) bool) (n int, err error) {
+// rows reads every row of every table of the system's database; bytes as bytes.
+func (s *search) rows(dir string) (n int, err error) {
 	dsn, err := database(dir)
 	if err != nil {
 		return 0, err
@@ -97,12 +212,18 @@ func searchRows(dir string, holds func([]byte) bool) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		for _, l := range lines {
+		for _, line := range lines {
 			n++
-			if holds([]byte(l)) {
-				return n, fmt.Errorf("the secret is in a row of %s", table)
+			s.text("", "a row of "+table, []byte(line))
+			for _, code := range bytesInRow.FindAllStringSubmatch(line, -1) {
+				if b, err := hex.DecodeString(code[1]); err == nil {
+					s.text("", "bytes in a row of "+table, b)
+				}
 			}
 		}
 	}
 	return n, nil
 }
+
+// bytesInRow finds columns of bytes in a row as Postgres prints it.
+var bytesInRow = regexp.MustCompile(`\\x([0-9a-f]{8,})`)

@@ -100,7 +100,7 @@ func (s *teller) org(ts *testscript.TestScript, _ bool, args []string) {
 // webhook makes a delivery with the webhook of HOOK_PATH and HOOK_SECRET, and requires its status: webhook 202 signed. It can be
 // unsigned, signed, or the last signed one again.
 func (s *teller) webhook(ts *testscript.TestScript, _ bool, args []string) {
-	body := `{"repository": "file://` + ts.Getenv("ORIGIN") + `", "ref": "main"}`
+	body := `{"repository": "file://` + ts.Getenv("ORIGIN") + `", "ref": "main", "note": "` + ts.Getenv("HOOK_NOTE") + `"}`
 	header := http.Header{}
 	if args[1] == "signed" {
 		ts.Setenv("HOOK_TIME", strconv.FormatInt(time.Now().Unix(), 10))
@@ -183,6 +183,7 @@ func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	command.Env = append(command.Env, "TERM=xterm-256color")
 	shown, err := onTerminal(command, regexp.MustCompile(args[1]), want == 130, 20*time.Second)
+	s.said.Write(shown)
 	if err != nil {
 		ts.Fatalf("%s: %v; it showed %q", shellWords(args[2:]), err, shown)
 	}

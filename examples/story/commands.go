@@ -32,8 +32,10 @@ type teller struct {
 	ended chan error
 	log   bytes.Buffer // what the system logged
 	said  bytes.Buffer // what every command printed
-	began time.Time
-	title string
+	// planted are the secrets that the story is about.
+	planted []secret
+	began   time.Time
+	title   string
 }
 
 // params are the testscript's: the environment of a person with an empty home, and the story's commands.
@@ -44,8 +46,8 @@ func (s *teller) params(files []string, root string) testscript.Params {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
 			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
-			"absent": s.absent,
-			"code":   s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "terminal": s.terminal,
+			"absent": s.absent, "found": s.found, "plant": s.plant, "planted": s.plantedCmd, "reversed": reversed,
+			"code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "terminal": s.terminal,
 		},
 	}
 }
@@ -197,6 +199,10 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s.dev.Dir, s.dev.Stdout, s.dev.Stderr = work, s, s
 	s.dev.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH", "NUON_TERRAFORM", "TZ", "NO_COLOR", "USER"} {
+		s.dev.Env = append(s.dev.Env, name+"="+ts.Getenv(name))
+	}
+	// More of the environment that the system is started in: dev start NAME….
+	for _, name := range args[1:] {
 		s.dev.Env = append(s.dev.Env, name+"="+ts.Getenv(name))
 	}
 	for _, name := range []string{"NUON_POSTGRES_BIN", "DATABASE_URL", "TMPDIR"} {

@@ -603,6 +603,7 @@ const (
 	WorkflowKindDeploy      WorkflowKind = "deploy"
 	WorkflowKindDeprovision WorkflowKind = "deprovision"
 	WorkflowKindProvision   WorkflowKind = "provision"
+	WorkflowKindRestore     WorkflowKind = "restore"
 	WorkflowKindTeardown    WorkflowKind = "teardown"
 )
 
@@ -616,6 +617,8 @@ func (e WorkflowKind) Valid() bool {
 	case WorkflowKindDeprovision:
 		return true
 	case WorkflowKindProvision:
+		return true
+	case WorkflowKindRestore:
 		return true
 	case WorkflowKindTeardown:
 		return true
@@ -1446,7 +1449,10 @@ type Problem struct {
 	// Detail what to do about it
 	Detail      string       `json:"detail,omitempty,omitzero"`
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty,omitzero"`
-	Status      int          `json:"status"`
+
+	// Request id of the request, as in the header X-Request-Id and in the control plane's log
+	Request string `json:"request,omitempty,omitzero"`
+	Status  int    `json:"status"`
 
 	// Title what is wrong in one sentence
 	Title string `json:"title"`

@@ -16,6 +16,7 @@ func (l *loader) checkApp() {
 	l.checkGroups()
 	l.checkDependencies()
 	l.checkCycles()
+	l.checkEchoes()
 	l.checkTriggers()
 	l.checkInstallInputs()
 	l.checkTemplates()
@@ -190,6 +191,49 @@ func impliedBy(c *Component) []string {
 		}
 	}
 	return names
+}
+
+// checkEchoes looks for components that read what an action gives which runs because they were deployed, themselves or by way of
+// what needs them. Each run may give something else, so such a component would be deployed again and again.
+func (l *loader) checkEchoes() {
+	for _, c := range l.components {
+		if c.typed == nil {
+			continue
+		}
+		told := map[string]bool{}
+		for _, ref := range c.typed.Refs() {
+			if ref = render.Canonical(ref); len(ref) < 3 || !ref.HasPrefix("actions", "workflows") {
+				continue
+			}
+			for _, a := range l.actions {
+				if a.name != ref[2] || told[a.name] {
+					continue
+				}
+				told[a.name] = true
+				i := slices.IndexFunc(a.follows, func(after string) bool { return l.needs(after, c.name, map[string]bool{}) })
+				if i < 0 {
+					continue
+				}
+				l.errorf(c.file, c.root.place("name"), "read an output of a component instead, or let the action run by hand",
+					"%s reads outputs of action %s, which runs after %s is deployed: it would be deployed again and again", c.name, a.name, a.follows[i])
+			}
+		}
+	}
+}
+
+// needs says whether a component is another one or comes after it, over any number of edges.
+func (l *loader) needs(name, other string, seen map[string]bool) bool {
+	c := l.known.components[name]
+	if name == other || c == nil || seen[name] {
+		return name == other
+	}
+	seen[name] = true
+	for _, n := range c.dependencies {
+		if up, ok := n.text(); ok && l.needs(up, other, seen) {
+			return true
+		}
+	}
+	return c.typed != nil && slices.ContainsFunc(impliedBy(c.typed), func(up string) bool { return l.needs(up, other, seen) })
 }
 
 func (l *loader) checkTriggers() {

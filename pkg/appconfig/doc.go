@@ -125,7 +125,7 @@
 //	.nuon.org, .nuon.app                           id, name, status
 //
 // Reading outputs of a component makes it a dependency; a cycle is an error that prints the path that closes it. The sandbox
-// cannot read components. Secret values never pass through templates, so .nuon.install.secrets is a warning.
+// cannot read components, and no component what an action gives that runs because of its own deploy. Secret values never pass through templates, so .nuon.install.secrets is a warning.
 //
 // # Digests
 //

@@ -278,6 +278,19 @@ func TestDiagnostics(t *testing.T) {
 			"components/a.toml:4:1: error: the components depend on each other in a circle: a -> b -> c -> a (remove one of these dependencies, listed or read from outputs)",
 			"components/d.toml:1:1: error: the components depend on each other in a circle: d -> d (remove one of these dependencies, listed or read from outputs)",
 		}},
+		"a component that reads what its own deploy sets off": {files{
+			"components/a.toml": component("a", "[vars]\nx = \"{{.nuon.actions.workflows.a.outputs.x}}\""),
+			"components/b.toml": component("b", "dependencies = [\"c\"]\n[vars]\nx = \"{{.nuon.actions.workflows.d.outputs.x}}{{.nuon.actions.workflows.d.outputs.y}}\""),
+			"components/c.toml": component("c", "[vars]\nx = \"{{.nuon.actions.workflows.d.outputs.x}}\""),
+			"components/d.toml": component("d", "[vars]\nx = \"{{.nuon.actions.workflows.e.outputs.x}}\""),
+			"actions/a.toml":    action("") + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"a\"\n",
+			"actions/d.toml":    strings.Replace(action(""), `"a"`, `"d"`, 1) + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"b\"\n",
+			"actions/e.toml":    strings.Replace(action(""), `"a"`, `"e"`, 1) + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"a\"\n",
+		}, []string{
+			"components/a.toml:2:8: error: a reads outputs of action a, which runs after a is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
+			"components/b.toml:2:8: error: b reads outputs of action d, which runs after b is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
+			"components/c.toml:2:8: error: c reads outputs of action d, which runs after b is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
+		}},
 		"templates": {files{
 			"inputs.toml":    inputsFile,
 			"secrets.toml":   "[[secret]]\nname='db'\n",

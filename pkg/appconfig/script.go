@@ -10,7 +10,8 @@ import (
 // actionFile is one file of actions/.
 type actionFile struct {
 	named
-	triggers []named // the components that triggers name
+	triggers []named  // the components that triggers name
+	follows  []string // those of them after whose deploy it runs
 }
 
 func (l *loader) action(file string, root *table) {
@@ -81,6 +82,9 @@ func (l *loader) trigger(file string, t *table, i int, f *actionFile) (trigger T
 		l.errorf(file, at, "", `triggers[%d]: "component_name" is missing: %s is about one component`, i, trigger.Type)
 	case ofComponent:
 		f.triggers = append(f.triggers, named{trigger.ComponentName, file, t.place("component_name")})
+		if trigger.Type == TriggerPostDeployComponent {
+			f.follows = append(f.follows, trigger.ComponentName)
+		}
 	case trigger.ComponentName != "":
 		l.warnf(file, t.place("component_name"), "remove it", "triggers[%d]: component_name has no effect: %s is not about one component", i, trigger.Type)
 	}

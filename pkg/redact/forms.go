@@ -3,8 +3,11 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"html"
 	"net/url"
+	"strings"
 )
 
 // formsOf gives the texts in which a value of MinLength bytes or more may show.
@@ -15,7 +18,89 @@ func formsOf(value []byte) []string {
 	}
 	// A password in an address, such as that of a database.
 	forms = append(forms, url.QueryEscape(string(value)), url.PathEscape(string(value)))
-	return append(forms, jsonForms(value)...)
+	forms = append(forms, hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), html.EscapeString(string(value)))
+	forms = append(forms, jsonForms(value)...)
+	return append(forms, shellForms(string(value))...)
+}
+
+// shellForms gives the value as a shell shows it when it traces what it runs, and as people write it into a command: within single
+// quotes (a quote ends them, stands for itself, and begins them anew), within double quotes, and with a backslash before each
+// letter that means something.
+func shellForms(value string) []string {
+	return []string{
+		strings.ReplaceAll(value, "'", `'\''`),
+		strings.ReplaceAll(value, "'", `'"'"'`),
+		withBackslashes(value, "\"\\$`"),
+		withBackslashes(value, "\"\\$`!"),
+		withBackslashes(value, " \t!\"#$&'()*,;<=>?[\\]^`{|}~"),
+		withBackslashes(value, " \t!\"#$&'()*,;<>?[\\]^`{|}"),
+	}
+}
+
+// withBackslashes puts a backslash before each of the letters.
+func withBackslashes(value, letters string) string {
+	var out strings.Builder
+	for i := range len(value) {
+		if strings.IndexByte(letters, value[i]) >= 0 {
+			out.WriteByte('\\')
+		}
+		out.WriteByte(value[i])
+	}
+	return out.String()
+}
+
+// lineForms gives what hides the lines of a value of several lines where they are indented, or end otherwise than there. Lines of
+// minLine bytes and more count wherever they are. A shorter one (the last of a PEM key, say) may be ordinary text, so it counts only
+// right after the end of the line before it, or right before the beginning of the line after it.
+func lineForms(value []byte) []string {
+	var lines, forms []string
+	for line := range bytes.Lines(value) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			lines = append(lines, string(line))
+		}
+	}
+	if len(lines) < 2 {
+		return nil
+	}
+	short := 0
+	for i, line := range lines {
+		if len(line) >= minLine {
+			forms = append(forms, formsOf([]byte(line))...)
+			continue
+		}
+		if short++; short > mostShort {
+			continue
+		}
+		if i > 0 {
+			before := lines[i-1]
+			forms = append(forms, indented(before[max(0, len(before)-beside):], line)...)
+		} else {
+			after := lines[i+1]
+			forms = append(forms, indented(line, after[:min(beside, len(after))])...)
+		}
+	}
+	return forms
+}
+
+// mostShort is how many short lines of a secret are looked for by themselves. A key has one; a whole file that is secret has many,
+// and each costs some ten kilobytes.
+const mostShort = 16
+
+// beside is how many bytes of the neighbour tell that a short line is the secret's.
+const beside = 8
+
+// indented gives two lines that follow each other, the second at any indentation that tools and people use.
+func indented(first, second string) []string {
+	var forms []string
+	for _, end := range []string{"\n", "\r\n"} {
+		for width := range 33 {
+			forms = append(forms, first+end+strings.Repeat(" ", width)+second)
+		}
+		for width := 1; width <= 6; width++ {
+			forms = append(forms, first+end+strings.Repeat("\t", width)+second)
+		}
+	}
+	return forms
 }
 
 // base64Forms gives what of the value's base64 is sure to appear when it is encoded alone or within something longer. Base64
@@ -43,6 +128,8 @@ func jsonForms(value []byte) []string {
 	for _, html := range []bool{true, false} {
 		once := jsonEscape(value, html)
 		forms = append(forms, once, jsonEscape([]byte(once), html))
+		// What begins a template is doubled in Terraform's own strings.
+		forms = append(forms, strings.NewReplacer("${", "$${", "%{", "%%{").Replace(once))
 	}
 	return forms
 }

@@ -3,9 +3,14 @@ package redact_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
+	"html"
 	"net/url"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +40,9 @@ func TestForms(t *testing.T) {
 		"base64 raw":        {base64.RawStdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
 		"base64 url":        {base64.URLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
 		"base64 raw url":    {base64.RawURLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"hex":               {hex.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"upper hex":         {"0x" + strings.ToUpper(hex.EncodeToString([]byte(secret))), "0x(sensitive)"},
+		"html":              {"<b>" + html.EscapeString(secret) + "</b>", "<b>(sensitive)</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var set redact.Set
@@ -44,6 +52,46 @@ func TestForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShells: what real shells print of a secret when they trace what they run, or quote it.
+func TestShells(t *testing.T) {
+	secret := `it's a "$ecret" \ for & all`
+	var set redact.Set
+	set.Add([]byte(secret))
+	for _, script := range []string{`set -x; : "$SECRET"`, `set -x; V="$SECRET"`, `printf %s "$SECRET"`, `export V="$SECRET"; export -p | grep V=`} {
+		run := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+		run.Env = []string{"SECRET=" + secret, "PATH=" + os.Getenv("PATH")}
+		said, err := run.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v", script, err)
+		}
+		if got := set.String(string(said)); strings.Contains(got, "ecret") || !strings.Contains(got, redact.Mark) {
+			t.Errorf("%s printed %q, which became %q", script, said, got)
+		}
+	}
+}
+
+// TestKeysOfSeveralLines: a PEM key is hidden to its last letter, however its lines are indented or ended.
+func TestKeysOfSeveralLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// Of odd lengths, so that the last line is of any.
+		content := rapid.SliceOfN(rapid.Byte(), 40, 400).Draw(t, "key")
+		key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: content}))
+		var set redact.Set
+		set.Add([]byte(key))
+		indent := rapid.SampledFrom([]string{"", "  ", "      ", "\t\t", strings.Repeat(" ", 32)}).Draw(t, "indent")
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
+		text := "key = <<-EOT" + end
+		for line := range strings.Lines(key) {
+			text += indent + strings.TrimSpace(line) + end
+		}
+		text += indent + "EOT" + end
+		left := strings.TrimSpace(strings.ReplaceAll(strings.NewReplacer(redact.Mark, "", "key = <<-EOT", "").Replace(set.String(text)), "EOT", ""))
+		if left != "" {
+			t.Fatalf("%q is left of\n%s", left, text)
+		}
+	})
 }
 
 func TestShortSecretsAreShown(t *testing.T) {
@@ -66,8 +114,11 @@ func TestLinesOfASecret(t *testing.T) {
 	var set redact.Set
 	set.Add([]byte("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA7\nshort\n-----END KEY-----\n"))
 	text := "  key:\n    MIIEpAIBAAKCAQEA7\n    short\n"
-	if diff := cmp.Diff("  key:\n    (sensitive)\n    short\n", set.String(text)); diff != "" {
+	if diff := cmp.Diff("  key:\n    (sensitive)\n", set.String(text)); diff != "" {
 		t.Error(diff)
+	}
+	if got := set.String("in short\nis short"); got != "in short\nis short" {
+		t.Errorf("a short line of a secret was hidden where it is ordinary text: %q", got)
 	}
 	if got := set.String("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA7\nshort\n-----END KEY-----."); got != "(sensitive)." {
 		t.Errorf("without its last line end: %q", got)

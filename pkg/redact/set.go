@@ -27,10 +27,10 @@ type Set struct {
 	current atomic.Pointer[automaton]
 }
 
-// Add makes secret known, as it is, in base64 (both alphabets, with and without padding, wherever it lies in what was encoded),
-// escaped as in a URL, and escaped as in JSON (once and twice). Of a secret with several lines, lines of 16 bytes and more count
-// by themselves too. It reports whether the secret is looked for from now on:
-// false for one shorter than MinLength.
+// Add makes secret known, as it is, in base64 (both alphabets, with and without padding, wherever it lies in what was encoded) and
+// hexadecimal, and escaped as in a URL, in HTML, in JSON (once and twice), in Terraform's language and in a shell. Of a secret with
+// several lines, each counts by itself too: one of 16 bytes and more anywhere, a shorter one beside its neighbour. It reports
+// whether the secret is looked for from now on: false for one shorter than MinLength.
 func (s *Set) Add(secret []byte) bool {
 	if len(secret) < MinLength {
 		return false
@@ -46,12 +46,8 @@ func (s *Set) Add(secret []byte) bool {
 		// A file's last line end is rarely printed with it.
 		s.learn(trimmed)
 	}
-	if bytes.IndexByte(secret, '\n') >= 0 {
-		for line := range bytes.Lines(secret) {
-			if line = bytes.TrimSpace(line); len(line) >= minLine {
-				s.learn(line)
-			}
-		}
+	for _, form := range lineForms(secret) {
+		s.known[form] = struct{}{}
 	}
 	if len(s.known) != before {
 		s.current.Store(compile(s.known))

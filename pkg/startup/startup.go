@@ -18,6 +18,8 @@ type Ready struct {
 	RunnerURL  string `json:"runner_url"`
 	// Registry is host:port of the embedded registry, or the host/path of the external one.
 	Registry string `json:"registry"`
+	// InsightURL is where metrics and status are; empty when nobody asked for them.
+	InsightURL string `json:"insight_url,omitempty"`
 }
 
 // Admission is how to get in. It is a secret.

@@ -44,7 +44,7 @@ func start(ctx context.Context, tx *store.Tx, build store.Build, component store
 		return false, err
 	}
 	job, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
-		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason,
+		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason, Trace: build.Trace, ComponentKind: recipe.Kind,
 		Spec: api.JobSpec{Kind: api.JobSpecKindBuild, TimeoutSeconds: jobTimeout, Build: api.BuildSpec{
 			Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
 			Source:    api.ArtifactRef{Repository: sourceRepository(tx.Org, component.ID), Digest: build.SourceDigest},
@@ -182,7 +182,7 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, store.
 	}
 	again, err := tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID, Repository: old.Repository,
-		Commit: old.Commit, SourceDigest: old.SourceDigest,
+		Commit: old.Commit, SourceDigest: old.SourceDigest, Trace: old.Trace,
 		Reason: fmt.Sprintf("somebody asked for the input of build %d, which failed, to be built again", old.Number),
 	})
 	if err != nil {

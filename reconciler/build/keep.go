@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 
 	"github.com/riverqueue/river"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -145,8 +147,11 @@ func (k *keeping) setInput(ctx context.Context, found *finding, current store.Co
 }
 
 // newBuild makes a build of an input, and the input if need be.
-func (k *keeping) newBuild(ctx context.Context, found *finding) error {
+func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 	reason := inputReason(found, k.app)
+	ctx, span := telemetry.Begin(telemetry.Extract(ctx, found.revision.Trace), "build",
+		slog.String("org", k.tx.Org), slog.String("component", found.row.ID), slog.String("revision", found.revision.ID))
+	defer func() { span.End(err) }()
 	if found.known.input == nil {
 		encoded, err := json.Marshal(found.recipe)
 		if err != nil {
@@ -168,6 +173,7 @@ func (k *keeping) newBuild(ctx context.Context, found *finding) error {
 	build, err := k.tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: k.tx.Org, ID: id.New("bld"), ComponentID: found.row.ID, InputID: found.known.input.ID,
 		Repository: found.url, Commit: found.revision.Commit, SourceDigest: found.source, Reason: reason,
+		Trace: telemetry.Inject(ctx),
 	})
 	if err != nil {
 		return err

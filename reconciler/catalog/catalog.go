@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -62,7 +64,7 @@ func lookAgain(ctx context.Context, tx *store.Tx, appID string, in time.Duration
 }
 
 // takeIn is Reconcile without what follows.
-func (c *Catalog) takeIn(ctx context.Context, org, appID string) error {
+func (c *Catalog) takeIn(ctx context.Context, org, appID string) (err error) {
 	at, err := c.position(ctx, org, appID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // the app is gone
@@ -73,6 +75,9 @@ func (c *Catalog) takeIn(ctx context.Context, org, appID string) error {
 	if at.revision == nil || at.taken() {
 		return nil
 	}
+	ctx, span := telemetry.Begin(telemetry.Extract(ctx, at.revision.Trace), "catalog",
+		slog.String("org", org), slog.String("app", appID), slog.String("revision", at.revision.ID))
+	defer func() { span.End(err) }()
 	tree, err := c.observer.Tree(ctx, org, at.revision.ID)
 	if err != nil {
 		return fmt.Errorf("read the config of app %s: %w", at.app.Name, err)

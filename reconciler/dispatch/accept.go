@@ -36,6 +36,7 @@ func acceptanceOf(h held) acceptance {
 // ErrNotFound, ErrOfferGone.
 func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef) (api.Accepted, error) {
 	var plain string
+	var begun held // what began with this
 	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
@@ -48,8 +49,12 @@ func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef
 		if plain, err = d.start(ctx, tx, h); err != nil {
 			return err
 		}
+		begun = held{}
 		if how == acceptAgain {
 			return regained(ctx, tx, h)
+		}
+		if err := setBase(ctx, tx, h); err != nil {
+			return err
 		}
 		job, err := moveJob(ctx, tx, h.job, jobMove{to: JobRunning})
 		if err != nil {
@@ -59,6 +64,7 @@ func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef
 		if err != nil {
 			return err
 		}
+		begun = h
 		return owner.JobAccepted(ctx, tx, job)
 	})
 	var refused refusal
@@ -70,6 +76,7 @@ func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef
 	if err != nil {
 		return api.Accepted{}, fmt.Errorf("accept attempt %d of job %s: %w", ref.Attempt, ref.Job, err)
 	}
+	d.meter.accepted(begun)
 	return api.Accepted{Token: plain, LeaseSeconds: int(Lease.Seconds())}, nil
 }
 

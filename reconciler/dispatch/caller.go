@@ -20,6 +20,9 @@ type Caller struct {
 	Runner  string
 	Job     string
 	Attempt int
+
+	key  string // hash of the runner key that was shown
+	kind string // of the runner that showed it
 }
 
 // Authenticate finds out who holds a runner key or an attempt token; ErrUnknownToken if nobody does.
@@ -28,12 +31,12 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 	if !ok || prefix != token.Runner && prefix != token.Attempt {
 		return Caller{}, ErrUnknownToken
 	}
-	caller := Caller{Org: parts[0]}
+	caller, next := Caller{Org: parts[0]}, false
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		switch {
 		case prefix == token.Runner && len(parts) == 2:
-			runner, err := tx.RunnerOfKey(ctx, caller.Org, parts[1], hash)
-			caller.Runner = runner.ID
+			row, err := tx.RunnerOfKey(ctx, hash, caller.Org, parts[1])
+			caller.Runner, caller.key, caller.kind, next = parts[1], string(hash), row.Kind, row.Next
 			return err
 		case prefix == token.Attempt && len(parts) == 3:
 			number, err := strconv.ParseInt(parts[2], 10, 32)
@@ -48,6 +51,9 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 		}
 		return store.ErrNotFound
 	})
+	if err == nil && next {
+		err = d.promote(ctx, caller, hash)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return Caller{}, ErrUnknownToken
 	}
@@ -55,6 +61,17 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 		return Caller{}, fmt.Errorf("look up a runner's token: %w", err)
 	}
 	return caller, nil
+}
+
+// AuthenticateIdle is Authenticate for a request that only asks for work: a key whose runner found none a moment ago, with
+// nothing having happened since, is not looked up again. A claim looks at the key itself before it gives anything out.
+func (d *Dispatch) AuthenticateIdle(ctx context.Context, plain string) (Caller, error) {
+	if prefix, parts, hash, ok := token.Parse(plain); ok && prefix == token.Runner && len(parts) == 2 {
+		if caller, known := d.idle.admit(parts[0], parts[1], string(hash)); known {
+			return caller, nil
+		}
+	}
+	return d.Authenticate(ctx, plain)
 }
 
 // held is an attempt of the caller's with its job, as read in this transaction.
@@ -77,16 +94,25 @@ func (h held) atWork() bool {
 }
 
 // hold locks a job's row and reads one attempt of it, if it is the caller's. Whatever is not gives ErrNotFound, so that nobody
-// learns what others have. All who write a job or attempt lock in this order.
+// learns what others have. Before the job it locks the install that the job is for, as all do who write either: so no two wait
+// for each other, and what is written about a state is written by one at a time.
 func hold(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
 	if !addressable(caller, ref) {
 		return held{}, ErrNotFound
 	}
-	job, err := tx.LockJob(ctx, tx.Org, ref.Job)
+	job, err := lockJob(ctx, tx, ref.Job)
 	if err != nil {
 		return held{}, orNotFound(err)
 	}
 	return withAttempt(ctx, tx, caller, job, ref.Attempt)
+}
+
+// lockJob locks a job's row, and before it that of its install.
+func lockJob(ctx context.Context, tx *store.Tx, jobID string) (store.Job, error) {
+	if err := tx.LockInstallOfJob(ctx, tx.Org, jobID); err != nil {
+		return store.Job{}, err
+	}
+	return tx.LockJob(ctx, tx.Org, jobID)
 }
 
 // reachAtWork is reach for an attempt that must be at work, else ErrNotRunning. It may have been superseded.
@@ -131,9 +157,12 @@ func addressable(caller Caller, ref api.AttemptRef) bool {
 }
 
 // orNotFound turns the store's word for no row into this package's.
-func orNotFound(err error) error {
+func orNotFound(err error) error { return unlessFound(err, ErrNotFound) }
+
+// unlessFound turns the store's word for no row into another.
+func unlessFound(err, none error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return ErrNotFound
+		return none
 	}
 	return err
 }

@@ -41,5 +41,5 @@ func claim(t *testing.T, runner dispatchtest.Runner) string {
 		t.Fatal("dispatch.sql has no query ClaimJobs")
 	}
 	return strings.NewReplacer("@org_id", "'"+runner.Org+"'", "@runner_id", "'"+runner.Runner+"'", "@limited::bool", "true",
-		"@allowed::text[]", "array['plan', 'apply']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
+		"@allowed::text[]", "array['plan', 'apply']", "@components_limited::bool", "true", "@components::text[]", "array['sandbox']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
 }

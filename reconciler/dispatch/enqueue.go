@@ -19,7 +19,10 @@ type NewJob struct {
 	PlanID    string      // of an apply: a plan has one apply job, for ever
 	InstallID string      // empty for a build
 	Reason    string      // why there is this job, as a sentence
-	Spec      api.JobSpec // Job, Attempt and Org are filled in here; Kind when it is empty
+	Spec      api.JobSpec // Job, Attempt, Org and Trace are filled in here; Kind when it is empty
+
+	ComponentKind string // of what it works on; empty for an action. A runner's own file may forbid it
+	Trace         string // W3C traceparent of what asked for it; empty for none
 }
 
 // defaultTimeout is a job's when its spec says none, in seconds.
@@ -29,6 +32,7 @@ const defaultTimeout = 60 * 60
 func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err error) {
 	spec := j.Spec
 	spec.Job, spec.Attempt, spec.Org = id.New("job"), 0, tx.Org
+	spec.Trace = j.Trace
 	if spec.Kind == "" {
 		spec.Kind = api.JobSpecKind(j.Kind)
 	}
@@ -44,6 +48,7 @@ func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err err
 	}
 	err = tx.InsertJob(ctx, store.InsertJobParams{
 		OrgID: tx.Org, ID: spec.Job, RunnerID: j.Runner, Kind: j.Kind, OwnerKind: j.OwnerKind, OwnerID: j.OwnerID,
+		ComponentKind: j.ComponentKind, Trace: j.Trace,
 		PlanID: optional(j.PlanID), InstallID: optional(j.InstallID), Spec: raw, Reason: j.Reason,
 	})
 	if err != nil {

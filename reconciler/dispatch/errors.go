@@ -22,8 +22,12 @@ var (
 	ErrInvalid = errors.New("that cannot be taken")
 	// ErrNoState: the install component has no Terraform state yet.
 	ErrNoState = errors.New("there is no state yet")
-	// ErrStateConflict: the state is not a successor of the newest one, or not this attempt's to write.
-	ErrStateConflict = errors.New("the state was not kept")
+	// ErrRegistered: a machine has registered as this runner, and it is that machine's until it is replaced.
+	ErrRegistered = errors.New("a machine has registered as this runner already")
+	// ErrNotLocked: nobody holds the state lock.
+	ErrNotLocked = errors.New("the state is not locked")
+	// ErrNotContested: the state version is not contested, or there is none of that number.
+	ErrNotContested = errors.New("the version is not contested")
 	// ErrNameTaken: another runner of the org has the name.
 	ErrNameTaken = errors.New("the name is taken")
 )

@@ -62,7 +62,7 @@ func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 		return fmt.Errorf("expire %q: that names no attempt", what)
 	}
 	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		job, err := tx.LockJob(ctx, tx.Org, jobID)
+		job, err := lockJob(ctx, tx, jobID)
 		if errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, tx.Org, store.DueAttempt, what)
 		}
@@ -113,16 +113,17 @@ func (d *Dispatch) expire(ctx context.Context, tx *store.Tx, h held) error {
 		return err
 	}
 	silent := fmt.Sprintf("lost contact with runner %s since %s", runner.Runner.Name, h.attempt.LeaseUntil.Add(-Lease).UTC().Format(time.DateTime+" MST"))
-	return d.lose(ctx, tx, h, decision, silent)
+	return d.lose(ctx, tx, h, decision, runner.Runner.Name, silent)
 }
 
 // lose carries the loss of contact over to the job.
-func (d *Dispatch) lose(ctx context.Context, tx *store.Tx, h held, decision expiry, silent string) error {
+func (d *Dispatch) lose(ctx context.Context, tx *store.Tx, h held, decision expiry, runner, silent string) error {
 	if !h.atWork() {
 		return nil // the job has gone on without this attempt
 	}
 	if decision == expiryWait {
-		return tx.SetJobWaits(ctx, silent+"; start the runner again: it knows what became of the job, and nothing else may say that it is over", tx.Org, h.job.ID)
+		return tx.SetJobWaits(ctx, fmt.Sprintf("%s; start the runner again: it knows what became of the job. If its machine is gone for good, say so with `nuon runners replace %s`",
+			silent, runner), tx.Org, h.job.ID)
 	}
 	// The attempt is superseded from here on, so a lock that it still has protects nothing.
 	if err := tx.FreeStateLocks(ctx, tx.Org, h.job.ID, h.attempt.Number); err != nil {

@@ -2,9 +2,7 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,16 +60,16 @@ func Waits(job store.Job, runner store.Runner, now time.Time) string {
 }
 
 func waitsInQueue(job store.Job, runner store.Runner, now time.Time) string {
-	var policy runnerPolicy
-	// What is not a policy restricts nothing.
-	_ = json.Unmarshal(runner.Policy, &policy)
+	forbidden := forbids(runner, job)
 	switch {
+	case runner.KeyHash == nil && runner.RegisteredAt != nil:
+		return fmt.Sprintf("runner %[1]s was replaced, and the new machine has not registered yet; start it with its registration token, or make another with `nuon runners token %[1]s`", runner.Name)
 	case runner.KeyHash == nil:
-		return "runner " + runner.Name + " has not registered yet; start it with its registration token"
+		return fmt.Sprintf("runner %[1]s has not registered yet; start it with its registration token, or make another with `nuon runners token %[1]s`", runner.Name)
 	case !IsOnline(runner, now):
-		return fmt.Sprintf("runner %s was last heard of at %s; start it again", runner.Name, lastSeen(runner))
-	case policy.Allowed != nil && !slices.Contains(*policy.Allowed, job.Kind):
-		return fmt.Sprintf("runner %s is set up not to take jobs of kind %s; its owner can allow them", runner.Name, job.Kind)
+		return fmt.Sprintf("runner %[1]s was last heard of at %[2]s; start it again, or if its machine is gone for good, `nuon runners replace %[1]s`", runner.Name, lastSeen(runner))
+	case forbidden != "":
+		return forbidden
 	case job.Waits != "":
 		return job.Waits
 	}
@@ -83,21 +81,4 @@ func lastSeen(runner store.Runner) string {
 		return "no time"
 	}
 	return runner.LastSeen.UTC().Format(time.DateTime + " MST")
-}
-
-// IsOnline says whether a runner was heard of lately.
-func IsOnline(runner store.Runner, now time.Time) bool {
-	return runner.LastSeen != nil && now.Sub(*runner.LastSeen) < Online
-}
-
-// ViewRunner shows a runner as of now.
-func ViewRunner(runner store.Runner, now time.Time) api.Runner {
-	view := api.Runner{
-		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared, Registered: runner.KeyHash != nil,
-		Online: IsOnline(runner, now), Version: runner.Version, Capacity: int(runner.Capacity),
-	}
-	if runner.LastSeen != nil {
-		view.LastSeen = *runner.LastSeen
-	}
-	return view
 }

@@ -41,6 +41,14 @@ func wantStatus(t testing.TB, w *dispatchtest.World, ref api.AttemptRef, job, at
 	}
 }
 
+// allows is the runner file of a runner that takes these kinds of job.
+func allows(kinds ...string) api.RunnerPolicy {
+	if kinds == nil {
+		kinds = []string{}
+	}
+	return api.RunnerPolicy{Jobs: &kinds}
+}
+
 var (
 	succeeded = api.JobResult{Status: api.JobResultStatusSucceeded, Build: api.BuildResult{Artifact: api.ArtifactRef{Repository: "a", Digest: "sha256:1"}}}
 	failed    = api.JobResult{Status: api.JobResultStatusFailed, Error: "exit 1"}
@@ -175,13 +183,13 @@ func TestJobsAreOfferedOldestFirstAndToTheirRunnerAlone(t *testing.T) {
 	if got := of(api.LeaseRequest{Free: 0}); got != nil {
 		t.Errorf("a runner without room was offered %v", got)
 	}
-	if got := of(api.LeaseRequest{Free: 9, Allowed: []string{}}); got != nil {
+	if got := of(api.LeaseRequest{Free: 9, Policy: allows()}); got != nil {
 		t.Errorf("a runner that takes no kind was offered %v", got)
 	}
 	if got := of(api.LeaseRequest{Free: 1}); !slices.Equal(got, want[:1]) {
 		t.Errorf("first offered %v, want %v", got, want[:1])
 	}
-	if got := of(api.LeaseRequest{Free: 9, Allowed: []string{"action", "nonsense"}}); !slices.Equal(got, want[3:]) {
+	if got := of(api.LeaseRequest{Free: 9, Policy: allows("action", "nonsense")}); !slices.Equal(got, want[3:]) {
 		t.Errorf("a runner that takes actions only was offered %v, want %v", got, want[3:])
 	}
 	if got := of(api.LeaseRequest{Free: 9}); !slices.Equal(got, want[1:3]) {
@@ -417,7 +425,7 @@ func TestSilenceOfAnApplyWaitsForItsRunner(t *testing.T) {
 				wantStatus(t, w, ref, "running", "expired")
 				job, err := w.Dispatch.Job(t.Context(), w.Org.ID, ref.Job)
 				must(t, err)
-				if !strings.Contains(job.Waits, "lost contact with runner "+job.Runner+" since 20") || !strings.Contains(job.Waits, "start the runner again") {
+				if !strings.Contains(job.Waits, "lost contact with runner "+job.Runner+" since 20") || !strings.Contains(job.Waits, "start the runner again") || !strings.Contains(job.Waits, "nuon runners replace "+job.Runner) {
 					t.Errorf("waits: %q", job.Waits)
 				}
 			}
@@ -606,9 +614,10 @@ func TestWhatIsAnothersIsNotFound(t *testing.T) {
 			wantIs(t, err, dispatch.ErrNotFound)
 			_, err = d.Spec(ctx, other, ref)
 			wantIs(t, err, dispatch.ErrNotFound)
-			_, err = d.State(ctx, other, ref)
+			_, err = d.State(ctx, other, ref, 0)
 			wantIs(t, err, dispatch.ErrNotFound)
-			wantIs(t, d.PutState(ctx, other, ref, state(1, "a")), dispatch.ErrNotFound)
+			_, err = d.PutState(ctx, other, ref, state(1, "a"))
+			wantIs(t, err, dispatch.ErrNotFound)
 			wantIs(t, d.LockState(ctx, other, ref, api.StateLock{ID: "l"}), dispatch.ErrNotFound)
 			wantIs(t, d.UnlockState(ctx, other, ref), dispatch.ErrNotFound)
 			wantIs(t, d.AppendLogs(ctx, other, ref, nil), dispatch.ErrNotFound)

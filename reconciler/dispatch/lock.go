@@ -34,12 +34,12 @@ func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.Attempt
 		if !h.atWork() {
 			return ErrNotRunning
 		}
-		component, err := componentOf(h.job)
+		subject, err := subjectOf(h.job)
 		if err != nil {
 			return err
 		}
 		return takeLock(ctx, tx, store.TakeStateLockParams{
-			OrgID: tx.Org, InstallComponentID: component, LockID: lock.ID, Info: info, JobID: h.job.ID, Attempt: h.attempt.Number,
+			OrgID: tx.Org, InstallComponentID: subject.component, LockID: lock.ID, Info: info, JobID: h.job.ID, Attempt: h.attempt.Number,
 		})
 	})
 	if err != nil {
@@ -86,20 +86,31 @@ func lockedBy(there store.HeldStateLockRow) *LockedError {
 	}
 }
 
-// lockedByNobodyElse refuses a state while another attempt at work holds the lock.
-func lockedByNobodyElse(ctx context.Context, tx *store.Tx, component string, h held) error {
+// lockedByAnother says in words which other attempt at work holds the lock; empty when none does.
+func lockedByAnother(ctx context.Context, tx *store.Tx, component string, h held) (string, error) {
 	there, err := tx.HeldStateLock(ctx, tx.Org, component)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
+		return "", nil
 	}
 	own := there.StateLock.JobID == h.job.ID && there.StateLock.Attempt == h.attempt.Number
-	if there.Live && !own {
-		return fmt.Errorf("%w: %w", ErrStateConflict, lockedBy(there))
+	if err != nil || own || !there.Live {
+		return "", err
 	}
-	return nil
+	return lockedBy(there).Holder, nil
+}
+
+// FreeLock frees the state lock of an attempt that has ended, or was superseded, however it came to be left. The caller holds the
+// install's row and audits it. *LockedError while the attempt is its job's and may be at work, however long nothing was heard of
+// it; ErrNotLocked when nobody holds it.
+func FreeLock(ctx context.Context, tx *store.Tx, component store.InstallComponent) error {
+	there, err := tx.HeldStateLock(ctx, tx.Org, component.ID)
+	if err != nil {
+		return fmt.Errorf("unlock the state of %s: %w", component.Name, unlessFound(err, ErrNotLocked))
+	}
+	if there.Live {
+		return fmt.Errorf("unlock the state of %s: %w", component.Name, lockedBy(there))
+	}
+	return tx.FreeStateLocks(ctx, tx.Org, there.StateLock.JobID, there.StateLock.Attempt)
 }
 
 // UnlockState frees the lock if this attempt has it; what is free, or another's, stays as it is.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -24,7 +25,7 @@ const mostChunks = 1000
 // number of times; also after the attempt has ended. What comes after LargestLog is dropped without an error, for the runner
 // could do nothing about one. Errors: ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) AppendLogs(ctx context.Context, caller Caller, ref api.AttemptRef, chunks []api.NewLogChunk) error {
-	rows, err := encodeChunks(chunks)
+	rows, err := d.packChunks(chunks)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (d *Dispatch) AppendLogs(ctx context.Context, caller Caller, ref api.Attemp
 		if status := AttemptStatus(attempt.Status); status == AttemptOffered || status == AttemptWithdrawn {
 			return fmt.Errorf("%w: it was never accepted", ErrNotRunning)
 		}
-		return appendChunks(ctx, tx, attempt, rows)
+		return d.appendChunks(ctx, tx, attempt, rows)
 	})
 	if err != nil {
 		return fmt.Errorf("keep the log of job %s: %w", ref.Job, err)
@@ -50,7 +51,7 @@ func (d *Dispatch) AppendLogs(ctx context.Context, caller Caller, ref api.Attemp
 	return nil
 }
 
-func appendChunks(ctx context.Context, tx *store.Tx, attempt store.Attempt, rows []logRow) error {
+func (d *Dispatch) appendChunks(ctx context.Context, tx *store.Tx, attempt store.Attempt, rows []logRow) error {
 	seqs := make([]int64, 0, len(rows))
 	for _, row := range rows {
 		seqs = append(seqs, row.seq)
@@ -63,28 +64,34 @@ func appendChunks(ctx context.Context, tx *store.Tx, attempt store.Attempt, rows
 	if len(admitted) == 0 {
 		return nil
 	}
-	insert := store.InsertLogChunksParams{OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number}
+	insert := store.InsertLogChunksParams{
+		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, LogBytes: used, Channel: store.ChannelLogs, Payload: tx.Org + "/" + attempt.JobID,
+	}
 	for _, row := range admitted {
-		insert.Seqs, insert.Lines = append(insert.Seqs, row.seq), append(insert.Lines, row.lines)
+		if row.last {
+			if row, err = d.ending(row); err != nil {
+				return err
+			}
+		}
+		insert.Seqs, insert.Lines = append(insert.Seqs, row.seq), append(insert.Lines, row.packed)
 	}
-	if err := tx.InsertLogChunks(ctx, insert); err != nil {
+	if n, err := tx.InsertLogChunks(ctx, insert); err != nil || n == 1 {
 		return err
 	}
-	if err := tx.SetLogBytes(ctx, store.SetLogBytesParams{OrgID: tx.Org, JobID: attempt.JobID, Number: attempt.Number, LogBytes: used}); err != nil {
-		return err
-	}
-	return tx.Notify(ctx, store.ChannelLogs, tx.Org+"/"+attempt.JobID)
+	return ErrNotFound
 }
 
-// logRow is one chunk as it is kept: its lines as JSON.
+// logRow is one chunk as it is kept.
 type logRow struct {
-	seq   int64
-	lines string
-	first api.LogLine // gives the last mark its time
+	seq    int64
+	packed []byte
+	size   int64     // of its lines as JSON: what counts for LargestLog
+	first  time.Time // of its first line; gives the last mark its time
+	last   bool      // the log is full with it
 }
 
-// encodeChunks bounds what came and puts it into the form in which it is kept.
-func encodeChunks(chunks []api.NewLogChunk) ([]logRow, error) {
+// packChunks bounds what came and puts it into the form in which it is kept.
+func (d *Dispatch) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 	if len(chunks) > mostChunks {
 		return nil, invalid("a batch has at most %d chunks, not %d", mostChunks, len(chunks))
 	}
@@ -97,23 +104,16 @@ func encodeChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 		for _, line := range chunk.Lines {
 			lines = append(lines, storableLine(line))
 		}
-		raw, err := json.Marshal(lines)
+		row, err := d.logs.row(chunk.Seq, lines)
 		if err != nil {
 			return nil, invalid("chunk %d: %v", chunk.Seq, err)
-		}
-		if len(raw) > LargestChunk {
-			return nil, invalid("chunk %d has %d bytes, and %d are the most; cut the log into smaller ones", chunk.Seq, len(raw), LargestChunk)
-		}
-		row := logRow{seq: chunk.Seq, lines: string(raw)}
-		if len(lines) > 0 {
-			row.first = lines[0]
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-// storableLine is a line in bounds: a level that is known, a message that Postgres keeps, and no longer than LongestLine.
+// storableLine is a line in bounds: a level that is known, a message that every reader takes, and no longer than LongestLine.
 func storableLine(line api.LogLine) api.LogLine {
 	switch line.L {
 	case api.Debug, api.Info, api.Warn, api.Error:
@@ -128,7 +128,7 @@ func storableLine(line api.LogLine) api.LogLine {
 }
 
 // admit decides which chunks are kept: those that are not there, until the attempt's log is full; the one that would fill it is
-// replaced by the word that it is. used is what the log has in bytes, before and after.
+// the last, and the word that it is full takes its place. used is what the log has in bytes, before and after.
 func admit(rows []logRow, present []int64, used int64) ([]logRow, int64) {
 	known := make(map[int64]bool, len(present)+len(rows))
 	for _, seq := range present {
@@ -140,22 +140,17 @@ func admit(rows []logRow, present []int64, used int64) ([]logRow, int64) {
 			continue
 		}
 		known[row.seq] = true
-		if used+int64(len(row.lines)) >= LargestLog {
-			row, used = lastRow(row), LargestLog
-		} else {
-			used += int64(len(row.lines))
-		}
+		row.last = used+row.size >= LargestLog
+		used = min(used+row.size, LargestLog)
 		admitted = append(admitted, row)
 	}
 	return admitted, used
 }
 
-// lastRow is what stands where a log is full.
-func lastRow(row logRow) logRow {
-	line := api.LogLine{T: row.first.T, L: api.Warn, M: fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not kept", LargestLog>>20)}
-	// A time, a word and a sentence marshal, or storing row would have been refused before.
-	raw, _ := json.Marshal([]api.LogLine{line})
-	return logRow{seq: row.seq, lines: string(raw)}
+// ending is what stands where a log is full.
+func (d *Dispatch) ending(row logRow) (logRow, error) {
+	full := fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not kept", LargestLog>>20)
+	return d.logs.row(row.seq, []api.LogLine{{T: row.first, L: api.Warn, M: full}})
 }
 
 // logPage is how many chunks are read at once.
@@ -175,7 +170,11 @@ func (d *Dispatch) Logs(ctx context.Context, org, jobID string) ([]api.LogChunk,
 			}
 			for _, row := range page {
 				chunk := api.LogChunk{Attempt: int(row.Attempt), Seq: row.Seq}
-				if err := json.Unmarshal(row.Lines, &chunk.Lines); err != nil {
+				lines, err := unpack(row.Lines)
+				if err != nil {
+					return err
+				}
+				if err := json.Unmarshal(lines, &chunk.Lines); err != nil {
 					return err
 				}
 				chunks = append(chunks, chunk)

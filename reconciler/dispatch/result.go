@@ -60,7 +60,9 @@ func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef
 	if err != nil {
 		return err
 	}
+	var over held // what ended with this
 	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		over = held{}
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -74,24 +76,27 @@ func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef
 		case deliverAgain:
 			return nil
 		}
-		if err := validResult(h.job.Kind, result); err != nil {
+		if err := validResult(h.job, result); err != nil {
 			return err
 		}
 		ends := endOf[result.Status]
 		if err := leave(ctx, tx, h.attempt, ends.attempt); err != nil || how == deliverSuperseded {
 			return err
 		}
+		over = h
 		return d.end(ctx, tx, h.job, ends.job, result)
 	})
 	if err != nil {
 		return fmt.Errorf("result of attempt %d of job %s: %w", ref.Attempt, ref.Job, err)
 	}
+	d.meter.ended(over, endOf[result.Status].job)
 	return nil
 }
 
 // validResult refuses a result that does not fit its job: no known status, another kind's section, or a success without what it
 // made.
-func validResult(kind string, result api.JobResult) error {
+func validResult(job store.Job, result api.JobResult) error {
+	kind := job.Kind
 	if _, known := endOf[result.Status]; !known {
 		return invalid("a result's status is succeeded, failed, cancelled, stale or lost, not %q", shown(string(result.Status)))
 	}
@@ -108,10 +113,16 @@ func validResult(kind string, result api.JobResult) error {
 		return invalid("a build that succeeded names the artifact's digest")
 	case kind == "plan" && (len(result.Plan.Report) == 0 || result.Plan.ReportDigest == ""):
 		return invalid("a plan that succeeded has a report and its digest")
-	case kind == "plan" && result.Plan.Applyable && result.Plan.Bundle.Digest == "":
+	case kind == "plan" && result.Plan.Applyable && result.Plan.Bundle.Digest == "" && !restores(job):
 		return invalid("a plan that can be applied names its bundle's digest")
 	}
 	return nil
+}
+
+// restores says that a job is about a version of a state, which needs no bundle: what is applied is kept here already.
+func restores(job store.Job) bool {
+	of, err := subjectOf(job)
+	return err == nil && of.restore.Version != 0
 }
 
 // mostError bounds a result's error text, in bytes.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -65,7 +64,7 @@ func TestARegistrationTokenIsUsedOnce(t *testing.T) {
 	}
 	caller, err := w.Dispatch.Authenticate(t.Context(), won[0].RunnerKey)
 	must(t, err)
-	if caller != (dispatch.Caller{Org: w.Org.ID, Runner: runner.ID}) {
+	if caller.Org != w.Org.ID || caller.Runner != runner.ID || caller.Job != "" {
 		t.Errorf("the key is %+v's", caller)
 	}
 	if want := "berlin " + ok.Recipient; len(heard) != 1 || heard[0] != want {
@@ -121,49 +120,4 @@ func TestRunnersThatCannotBe(t *testing.T) {
 	must(t, err)
 	_, _, err = create(t, w, dispatch.NewRunner{Name: "twice", Kind: "build"})
 	wantIs(t, err, dispatch.ErrNameTaken)
-}
-
-func TestAWaitingJobSaysWhy(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	lately, longAgo := now.Add(-dispatch.Lease/2), now.Add(-time.Hour)
-	here := store.Runner{Name: "berlin", KeyHash: []byte{1}, LastSeen: &lately, Policy: []byte(`{}`)}
-	gone, unregistered, strict := here, here, here
-	gone.LastSeen, unregistered.KeyHash, strict.Policy = &longAgo, nil, []byte(`{"allowed":["plan"]}`)
-	for name, test := range map[string]struct {
-		job    store.Job
-		runner store.Runner
-		want   string
-	}{
-		"no runner":      {store.Job{Status: "queued", Kind: "apply"}, unregistered, "runner berlin has not registered yet; start it with its registration token"},
-		"runner off":     {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last heard of at 2026-03-01 11:00:00 UTC; start it again"},
-		"forbidden":      {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin is set up not to take jobs of kind apply; its owner can allow them"},
-		"allowed":        {store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin takes it as soon as it has room"},
-		"offered before": {store.Job{Status: "queued", Kind: "plan", Waits: "offered again"}, here, "offered again"},
-		"offered":        {store.Job{Status: "offered"}, here, "offered to runner berlin, which has not taken it yet"},
-		"runs":           {store.Job{Status: "running"}, here, ""},
-		"silent":         {store.Job{Status: "running", Waits: "lost contact"}, here, "lost contact"},
-		"ended":          {store.Job{Status: "failed", Waits: "old words"}, gone, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := dispatch.Waits(test.job, test.runner, now); got != test.want {
-				t.Errorf("waits because %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
-func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
-	w := dispatchtest.New(t)
-	runner := w.Runner(t, dispatch.RunnerInstall)
-	jobID := w.Job(t, runner, "apply", "")
-	_, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, WaitSeconds: -1, Allowed: []string{"plan", "build"}, Version: "9\x00\x1b[31m" + strings.Repeat("9", 200)})
-	must(t, err)
-	job, err := w.Dispatch.Job(t.Context(), w.Org.ID, jobID)
-	must(t, err)
-	if !strings.Contains(job.Waits, "not to take jobs of kind apply") {
-		t.Errorf("waits: %q", job.Waits)
-	}
-	if version := w.Text(t, "select version from runners where id = $1", runner.Runner); len(version) != 64 || strings.Contains(version, "\x1b") {
-		t.Errorf("kept version %q", version)
-	}
 }

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -37,18 +38,39 @@ func specOf(job store.Job) (api.JobSpec, error) {
 	return spec, nil
 }
 
-// componentOf is the install component whose Terraform state a job works on.
-func componentOf(job store.Job) (string, error) {
+// subject is what a job works on: the install component whose Terraform state it may touch, and the version that it restores, if
+// it does.
+type subject struct {
+	component string
+	restore   api.Restore
+}
+
+// subjectOf reads a job's subject from its spec; ErrInvalid when it has no state.
+func subjectOf(job store.Job) (subject, error) {
 	spec, err := specOf(job)
 	if err != nil {
-		return "", err
+		return subject{}, err
 	}
-	component := spec.Plan.Module.InstallComponent
+	of := subject{spec.Plan.Module.InstallComponent, spec.Plan.Restore}
 	if spec.Kind == api.JobSpecKindApply {
-		component = spec.Apply.Module.InstallComponent
+		of = subject{spec.Apply.Module.InstallComponent, spec.Apply.Restore}
 	}
-	if component == "" {
-		return "", invalid("a job of kind %s has no Terraform state", job.Kind)
+	if of.component == "" {
+		return subject{}, invalid("a job of kind %s has no Terraform state", job.Kind)
 	}
-	return component, nil
+	return of, nil
+}
+
+// setBase remembers, when an attempt is accepted, which version of its state was the newest. Jobs without a state have none.
+func setBase(ctx context.Context, tx *store.Tx, h held) error {
+	of, err := subjectOf(h.job)
+	if errors.Is(err, ErrInvalid) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tx.SetBaseVersion(ctx, store.SetBaseVersionParams{
+		OrgID: tx.Org, InstallComponentID: of.component, JobID: h.job.ID, Number: h.attempt.Number,
+	})
 }

@@ -5,30 +5,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// State gives the newest sealed Terraform state of the install component that the job works on. Errors: ErrNoState, ErrNotFound,
-// ErrNotRunning, ErrInvalid for a job without a state.
-func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef) (api.State, error) {
+// State gives the newest sealed Terraform state of the install component that the job works on; with a version other than 0 that
+// one, if the job's spec says to restore it. Errors: ErrNoState, ErrNotFound, ErrNotRunning, ErrInvalid for a job without a
+// state, or one that is not told of that version.
+func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef, version int) (api.State, error) {
 	var state api.State
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := reachAtWork(ctx, tx, caller, ref)
 		if err != nil {
 			return err
 		}
-		component, err := componentOf(h.job)
+		subject, err := subjectOf(h.job)
 		if err != nil {
 			return err
 		}
-		row, err := tx.NewestState(ctx, tx.Org, component)
-		if errors.Is(err, store.ErrNotFound) {
-			return ErrNoState
-		}
+		row, err := readState(ctx, tx, subject, version)
 		if err != nil {
-			return err
+			return unlessFound(err, ErrNoState)
 		}
 		state = api.State{Serial: row.Serial, Lineage: row.Lineage, Digest: row.Digest}
 		return json.Unmarshal(row.Sealed, &state.Sealed)
@@ -39,87 +39,118 @@ func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef)
 	return state, nil
 }
 
-// PutState keeps a new version of the state. What is kept already is taken again without a word, so a runner may send its spool
-// twice; and an attempt that has ended may still deliver what it wrote, as long as nothing newer is there. Errors:
-// ErrStateConflict, ErrNotFound, ErrNotRunning, ErrInvalid.
-func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptRef, state api.State) error {
+func readState(ctx context.Context, tx *store.Tx, subject subject, version int) (store.State, error) {
+	if version == 0 {
+		return tx.NewestState(ctx, tx.Org, subject.component)
+	}
+	if version != subject.restore.Version {
+		return store.State{}, invalid("the job's spec does not name version %d of the state", version)
+	}
+	return tx.StateOfVersion(ctx, tx.Org, subject.component, int32(version)) //nolint:gosec // the spec's version is a row's
+}
+
+// PutState keeps a state, whoever wrote it and when: as the newest version if it follows on that (standing), else as a contested
+// one, which it says. What is kept already is taken again without a word, so a runner may send its spool twice; and an attempt
+// that was superseded, or has ended, still delivers what it wrote. Errors: ErrNotFound, ErrNotRunning for an attempt that was
+// never accepted, ErrInvalid.
+func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptRef, state api.State) (contested bool, err error) {
 	if err := validState(state); err != nil {
-		return err
+		return false, err
 	}
 	sealed, err := json.Marshal(state.Sealed)
 	if err != nil {
-		return fmt.Errorf("keep a state of job %s: %w", ref.Job, err)
+		return false, fmt.Errorf("keep a state of job %s: %w", ref.Job, err)
 	}
 	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
 			return err
 		}
-		if err := mayWrite(h); err != nil {
-			return err
+		if status := AttemptStatus(h.attempt.Status); status == AttemptOffered || status == AttemptWithdrawn {
+			return fmt.Errorf("%w: it was never accepted", ErrNotRunning)
 		}
-		component, err := componentOf(h.job)
+		subject, err := subjectOf(h.job)
 		if err != nil {
 			return err
 		}
-		known := store.HasStateParams{OrgID: tx.Org, InstallComponentID: component, Serial: state.Serial, Lineage: state.Lineage, Digest: state.Digest}
-		if has, err := tx.HasState(ctx, known); err != nil || has {
+		known, err := tx.KnownState(ctx, store.KnownStateParams{
+			OrgID: tx.Org, InstallComponentID: subject.component, Serial: state.Serial, Lineage: state.Lineage, Digest: state.Digest,
+		})
+		if err == nil {
+			contested = StateStatus(known) == StateContested
+			return nil
+		}
+		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if err := lockedByNobodyElse(ctx, tx, component, h); err != nil {
-			return err
-		}
-		return appendState(ctx, tx, component, h, state, sealed)
+		contested, err = addState(ctx, tx, subject, h, state, sealed)
+		return err
 	})
-	if _, raced := store.IsConflict(err); raced {
-		err = fmt.Errorf("%w: another version was kept at the same moment", ErrStateConflict)
-	}
 	if err != nil {
-		return fmt.Errorf("keep a state of job %s: %w", ref.Job, err)
+		return false, fmt.Errorf("keep a state of job %s: %w", ref.Job, err)
 	}
-	return nil
+	return contested, nil
 }
 
-// appendState writes the state as the next version, if it is a successor of the newest.
-func appendState(ctx context.Context, tx *store.Tx, component string, h held, state api.State, sealed json.RawMessage) error {
-	newest, err := tx.NewestState(ctx, tx.Org, component)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+// addState writes the state as the next version, as standing says that it counts.
+func addState(ctx context.Context, tx *store.Tx, subject subject, h held, state api.State, sealed json.RawMessage) (contested bool, err error) {
+	newest, err := newestKept(ctx, tx, subject.component)
+	if err != nil {
+		return false, err
+	}
+	other, err := lockedByAnother(ctx, tx, subject.component, h)
+	if err != nil {
+		return false, err
+	}
+	gone, err := foundGone(ctx, tx, subject.component, h)
+	if err != nil {
+		return false, err
+	}
+	status, reason := standing(written{by: h, next: state, newest: newest, held: other, gone: gone})
+	restores := status == StateKept && subject.restore.Version != 0
+	if restores {
+		reason = fmt.Sprintf("restores version %d", subject.restore.Version)
+	}
+	version, err := tx.InsertState(ctx, store.InsertStateParams{
+		OrgID: tx.Org, InstallComponentID: subject.component, Serial: state.Serial, Lineage: state.Lineage, Digest: state.Digest,
+		Sealed: sealed, KeyID: state.Sealed.KeyID, Bytes: int32(min(len(state.Sealed.Ciphertext), math.MaxInt32)), //nolint:gosec // bounded
+		JobID: h.job.ID, Attempt: h.attempt.Number, Status: string(status), Reason: reason,
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := unsettle(ctx, tx, h, subject.component); err != nil {
+		return false, err
+	}
+	switch {
+	case restores:
+		err = restored(ctx, tx, subject.component, int32(subject.restore.Version), version) //nolint:gosec // the spec's version is a row's
+	case status == StateContested:
+		err = contest(ctx, tx, h, subject.component, version, reason)
+	}
+	return status == StateContested, err
+}
+
+// unsettle takes back what is said to be there when an attempt that is not at work any more wrote a state: its job's end did not
+// tell of that, and what was planned since did not see it. It is planned again; a plan without changes asks nobody.
+func unsettle(ctx context.Context, tx *store.Tx, h held, component string) error {
+	if h.atWork() || h.job.InstallID == nil {
+		return nil
+	}
+	if err := tx.ForgetApplied(ctx, tx.Org, component); err != nil {
 		return err
 	}
-	if err == nil {
-		if err := succeeds(newest, state); err != nil {
-			return err
-		}
-	}
-	return tx.InsertState(ctx, store.InsertStateParams{
-		OrgID: tx.Org, InstallComponentID: component, Version: newest.Version + 1, Serial: state.Serial, Lineage: state.Lineage,
-		Digest: state.Digest, Sealed: sealed, JobID: h.job.ID, Attempt: h.attempt.Number,
-	})
+	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: *h.job.InstallID})
 }
 
-// mayWrite says whether an attempt's state is taken at all: it began, and no other attempt has its job.
-func mayWrite(h held) error {
-	status := AttemptStatus(h.attempt.Status)
-	switch {
-	case status == AttemptOffered, status == AttemptWithdrawn:
-		return fmt.Errorf("%w: it was never accepted", ErrNotRunning)
-	case h.attempt.Number != h.job.Attempt, status.atWork() && !h.atWork():
-		return fmt.Errorf("%w: another attempt has taken this one's place", ErrStateConflict)
+// foundGone says that what an attempt which is over may have made was looked for and not found: its component counts as not
+// there. From its accept until then the component has something applied, known or not.
+func foundGone(ctx context.Context, tx *store.Tx, component string, h held) (bool, error) {
+	if h.atWork() {
+		return false, nil
 	}
-	return nil
-}
-
-// succeeds refuses a state that does not follow on the newest one: of another lineage, or of no higher serial.
-func succeeds(newest store.State, next api.State) error {
-	switch {
-	case newest.Lineage != next.Lineage:
-		return fmt.Errorf("%w: it is of lineage %s, and what is kept is of lineage %s", ErrStateConflict, shown(next.Lineage), newest.Lineage)
-	case next.Serial < newest.Serial:
-		return fmt.Errorf("%w: its serial is %d, and serial %d is kept already", ErrStateConflict, next.Serial, newest.Serial)
-	case next.Serial == newest.Serial:
-		return fmt.Errorf("%w: another state of serial %d is kept already", ErrStateConflict, next.Serial)
-	}
-	return nil
+	place, err := tx.InstallComponentByID(ctx, tx.Org, component)
+	return place.AppliedArtifact == "", err
 }
 
 // mostStateName bounds lineage, digest and lock id, in bytes.

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // state is a sealed state of one lineage.
@@ -18,32 +20,53 @@ func state(serial int64, digest string) api.State {
 	return api.State{Serial: serial, Lineage: "lineage-1", Digest: digest, Sealed: seal.Sealed{KeyID: "key-1", Ciphertext: []byte("sealed " + digest)}}
 }
 
+// versions gives all versions of all states, in order: "serial digest status".
+func versions(t testing.TB, w *dispatchtest.World) string {
+	t.Helper()
+	return w.Text(t, "select coalesce(string_agg(serial || ' ' || digest || ' ' || status, ', ' order by install_component_id, version), '') from states")
+}
+
+// put hands a state in, and says whether it is contested.
+func put(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, ref api.AttemptRef, s api.State) bool {
+	t.Helper()
+	contested, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, s)
+	must(t, err)
+	return contested
+}
+
 func TestStateGoesForwardOnly(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
-	w.Job(t, runner, "apply", w.Component(t, runner))
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
 	ref, _ := w.Start(t, runner)
-	put := func(s api.State) error { return w.Dispatch.PutState(t.Context(), runner.Caller, ref, s) }
-	_, err := w.Dispatch.State(t.Context(), runner.Caller, ref)
+	_, err := w.Dispatch.State(t.Context(), runner.Caller, ref, 0)
 	wantIs(t, err, dispatch.ErrNoState)
-	must(t, put(state(1, "a")))
-	must(t, put(state(3, "b")))
-	for range 2 { // a spool that is sent again
-		must(t, put(state(1, "a")))
-		must(t, put(state(3, "b")))
-	}
 	elsewhere := state(9, "x")
 	elsewhere.Lineage = "lineage-2"
-	for want, s := range map[string]api.State{
-		"its serial is 2, and serial 3 is kept already": state(2, "c"),
-		"another state of serial 3 is kept already":     state(3, "c"),
-		"lineage-2": elsewhere,
+	for _, step := range []struct {
+		next      api.State
+		contested bool
+		because   string
+	}{
+		{next: state(1, "a")},
+		{next: state(3, "b")},
+		{next: state(1, "a")}, // a spool that is sent again
+		{next: state(3, "b")},
+		{state(3, "c"), true, "wrote it with serial 3, which is not after version 2 (serial 3)"},
+		{state(3, "c"), true, ""}, // and again
+		{elsewhere, true, "wrote it with lineage lineage-2, and that of version 2 (serial 3), which attempt 1 of job " + ref.Job + " wrote, is lineage-1"},
+		{next: state(2, "d")}, // overtaken on the way: kept, and of no more concern
 	} {
-		err := put(s)
-		wantIs(t, err, dispatch.ErrStateConflict)
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("said %q, want %q in it", err, want)
+		if got := put(t, w, runner, ref, step.next); got != step.contested {
+			t.Errorf("serial %d %s: contested %t, want %t", step.next.Serial, step.next.Digest, got, step.contested)
 		}
+		if reason := w.Text(t, "select reason from states where digest = $1", step.next.Digest); !strings.Contains(reason, step.because) {
+			t.Errorf("serial %d %s: because %q, want %q", step.next.Serial, step.next.Digest, reason, step.because)
+		}
+	}
+	if got, want := versions(t, w), "1 a kept, 3 b kept, 3 c contested, 9 x contested, 2 d dismissed"; got != want {
+		t.Errorf("kept %s, want %s", got, want)
 	}
 	for name, s := range map[string]api.State{
 		"no lineage":   {Serial: 4, Digest: "d", Sealed: state(1, "a").Sealed},
@@ -52,34 +75,78 @@ func TestStateGoesForwardOnly(t *testing.T) {
 		"negative":     state(-1, "d"),
 		"long lineage": {Serial: 4, Lineage: strings.Repeat("l", 300), Digest: "d", Sealed: state(1, "a").Sealed},
 	} {
-		if err := put(s); !errors.Is(err, dispatch.ErrInvalid) {
+		if _, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, s); !errors.Is(err, dispatch.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	got, err := w.Dispatch.State(t.Context(), runner.Caller, ref)
+	got, err := w.Dispatch.State(t.Context(), runner.Caller, ref, 0)
 	must(t, err)
 	if diff := cmp.Diff(state(3, "b"), got); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
-	if n := w.Text(t, "select count(*)::text from states"); n != "2" {
-		t.Errorf("kept %s versions", n)
-	}
-	// What an attempt wrote may come after its result, as long as nothing newer is there.
+	_, err = w.Dispatch.State(t.Context(), runner.Caller, ref, 1)
+	wantIs(t, err, dispatch.ErrInvalid) // it is no restore
+	// What an attempt wrote may come after its result.
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
-	must(t, put(state(4, "late")))
+	if put(t, w, runner, ref, state(4, "late")) {
+		t.Error("a late state that follows is contested")
+	}
+	if n := w.Text(t, "select count(*)::text from audit_events where action = 'state.contested' and subject = $1", component); n != "2" {
+		t.Errorf("%s contested versions are in the audit", n)
+	}
+	if n := w.Text(t, "select count(*)::text from river.river_job where kind = 'rollout' and args->>'install' = $1", w.InstallOf(t, component)); n != "3" { // for each contested one, and for the late one
+		t.Errorf("the install is looked at %s times", n)
+	}
 }
 
-func TestASupersededAttemptWritesNoState(t *testing.T) {
+// Nothing that was really done is thrown away: a superseded attempt's state is the newest if it follows, else a person decides.
+func TestASupersededAttemptsStateIsNeverLost(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
 	w.Job(t, runner, "plan", w.Component(t, runner))
 	first, _ := w.Start(t, runner)
 	w.RunOut(t, w.Org.ID, first)
-	wantIs(t, w.Dispatch.PutState(t.Context(), runner.Caller, first, state(1, "a")), dispatch.ErrStateConflict)
+	if put(t, w, runner, first, state(1, "a")) {
+		t.Error("what follows is contested")
+	}
 	second := w.Offer(t, runner)
-	wantIs(t, w.Dispatch.PutState(t.Context(), runner.Caller, second, state(1, "a")), dispatch.ErrNotRunning)
-	must(t, w.Dispatch.Result(t.Context(), runner.Caller, first, failed))
-	wantIs(t, w.Dispatch.PutState(t.Context(), runner.Caller, first, state(1, "a")), dispatch.ErrStateConflict)
+	_, err := w.Dispatch.PutState(t.Context(), runner.Caller, second, state(2, "x"))
+	wantIs(t, err, dispatch.ErrNotRunning)
+	_, err = w.Dispatch.Accept(t.Context(), runner.Caller, second)
+	must(t, err)
+	if put(t, w, runner, first, state(2, "b")) {
+		t.Error("what follows is contested, though nobody is at work under the lock")
+	}
+	if !put(t, w, runner, second, state(3, "c")) {
+		t.Error("the second attempt began before version 2, and its version is kept all the same")
+	}
+	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, second, api.StateLock{ID: "l"}))
+	if !put(t, w, runner, first, state(3, "d")) {
+		t.Error("written while another holds the lock, and kept")
+	}
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, second, failed))
+	if put(t, w, runner, first, state(4, "e")) {
+		t.Error("it follows on its own newest version, and it is contested")
+	}
+	if got, want := versions(t, w), "1 a kept, 2 b kept, 3 c contested, 3 d contested, 4 e kept"; got != want {
+		t.Errorf("kept %s, want %s", got, want)
+	}
+}
+
+// What comes late of something that was looked for and not found would otherwise be known to nobody.
+func TestALateStateOfWhatWasFoundGoneIsContested(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	w.Job(t, runner, "apply", w.Component(t, runner))
+	ref, _ := w.Start(t, runner)
+	w.Exec(t, "update install_components set applied_artifact = ''")
+	if put(t, w, runner, ref, state(1, "a")) {
+		t.Error("an attempt at work is the one that finds out")
+	}
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
+	if !put(t, w, runner, ref, state(2, "b")) {
+		t.Error("a late state of what counts as gone is kept without a word")
+	}
 }
 
 func TestJobsWithoutAComponentHaveNoState(t *testing.T) {
@@ -87,10 +154,55 @@ func TestJobsWithoutAComponentHaveNoState(t *testing.T) {
 	runner := w.Runner(t, dispatch.RunnerInstall)
 	w.Job(t, runner, "action", "")
 	ref, _ := w.Start(t, runner)
-	_, err := w.Dispatch.State(t.Context(), runner.Caller, ref)
+	_, err := w.Dispatch.State(t.Context(), runner.Caller, ref, 0)
 	wantIs(t, err, dispatch.ErrInvalid)
 	wantIs(t, w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{ID: "l"}), dispatch.ErrInvalid)
-	wantIs(t, w.Dispatch.PutState(t.Context(), runner.Caller, ref, state(1, "a")), dispatch.ErrInvalid)
+	_, err = w.Dispatch.PutState(t.Context(), runner.Caller, ref, state(1, "a"))
+	wantIs(t, err, dispatch.ErrInvalid)
+}
+
+// A restore reads the version that its spec names, whatever that is, and what it puts settles it.
+func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
+	before, _ := w.Start(t, runner)
+	put(t, w, runner, before, state(5, "kept"))
+	put(t, w, runner, before, state(5, "contested"))
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, before, failed))
+	restore := api.Restore{Version: 2, Digest: "contested"}
+	module := api.ModuleSpec{InstallComponent: component}
+	w.Enqueue(t, runner, dispatch.NewJob{Kind: "plan", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Plan: api.PlanSpec{Module: module, Restore: restore}}})
+	plan, _ := w.Start(t, runner)
+	for version, want := range map[int]api.State{0: state(5, "kept"), 2: state(5, "contested")} {
+		got, err := w.Dispatch.State(t.Context(), runner.Caller, plan, version)
+		must(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("version %d (-want +got):\n%s", version, diff)
+		}
+	}
+	for _, version := range []int{-1, 1, 3, 1 << 40} {
+		if _, err := w.Dispatch.State(t.Context(), runner.Caller, plan, version); !errors.Is(err, dispatch.ErrInvalid) {
+			t.Errorf("version %d, which the spec does not name: %v", version, err)
+		}
+	}
+	// What is to be applied is kept here already, so the plan has no bundle.
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, plan, api.JobResult{Status: api.JobResultStatusSucceeded, Plan: api.PlanResult{
+		Report: []byte("{}"), ReportDigest: "sha256:1", Applyable: true,
+	}}))
+	w.Enqueue(t, runner, dispatch.NewJob{Kind: "apply", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Apply: api.ApplySpec{Module: module, Restore: restore}}})
+	apply, _ := w.Start(t, runner)
+	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, apply, api.StateLock{ID: "l"}))
+	if put(t, w, runner, apply, state(6, "restored")) {
+		t.Error("the restored state is contested")
+	}
+	if got, want := versions(t, w), "5 kept kept, 5 contested dismissed, 6 restored kept"; got != want {
+		t.Errorf("kept %s, want %s", got, want)
+	}
+	if got, want := w.Text(t, "select string_agg(reason, ', ' order by version) from states where version > 1"), "restored as version 3, restores version 2"; got != want {
+		t.Errorf("because %s, want %s", got, want)
+	}
 }
 
 func TestLocksBelongToAttempts(t *testing.T) {
@@ -118,12 +230,16 @@ func TestLocksBelongToAttempts(t *testing.T) {
 		}
 	}
 	held()
-	wantIs(t, w.Dispatch.PutState(t.Context(), two.Caller, second, state(1, "a")), dispatch.ErrStateConflict)
+	if !put(t, w, two, second, state(7, "between")) {
+		t.Error("a state was kept while another attempt at work held the lock")
+	}
 	must(t, w.Dispatch.UnlockState(t.Context(), two.Caller, second)) // frees its own alone
 	held()
 	w.RunOut(t, w.Org.ID, first) // silent is not dead
 	held()
-	must(t, w.Dispatch.PutState(t.Context(), one.Caller, first, state(1, "a")))
+	if put(t, w, one, first, state(1, "a")) {
+		t.Error("what the holder of the lock wrote is contested")
+	}
 	must(t, w.Dispatch.Result(t.Context(), one.Caller, first, lost)) // the lock falls with the attempt
 	if left := w.Text(t, "select count(*)::text from state_locks"); left != "0" {
 		t.Errorf("%s locks are left of an attempt that ended", left)
@@ -138,4 +254,40 @@ func TestLocksBelongToAttempts(t *testing.T) {
 	// A lock whose attempt ended without freeing it, however that came to be, is taken over.
 	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'old', '{}', $3, 1)", w.Org.ID, component, first.Job)
 	must(t, lock(two, second, "l2"))
+}
+
+// Whether a lock is an orphan is told by the fence of its attempt, however old it is.
+func TestALockIsFreedByHandOnlyWhenItsAttemptIsOver(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
+	ref, _ := w.Start(t, runner)
+	free := func() error {
+		return w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+			place, err := tx.InstallComponentByID(ctx, tx.Org, component)
+			must(t, err)
+			return dispatch.FreeLock(ctx, tx, place)
+		})
+	}
+	wantIs(t, free(), dispatch.ErrNotLocked)
+	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{ID: "l"}))
+	live := func() {
+		t.Helper()
+		var locked *dispatch.LockedError
+		if err := free(); !errors.As(err, &locked) || !strings.Contains(locked.Holder, ref.Job) {
+			t.Errorf("the lock of an attempt at work: %v", err)
+		}
+	}
+	live()
+	w.Exec(t, "update state_locks set locked_at = now() - interval '1 year'")
+	w.RunOut(t, w.Org.ID, ref)
+	live() // silent is not dead
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, failed))
+	wantIs(t, free(), dispatch.ErrNotLocked) // it fell with the attempt
+	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'odd', '{}', $3, 1)", w.Org.ID, component, ref.Job)
+	must(t, free())
+	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'odd', '{}', 'job_gone', 1)", w.Org.ID, component)
+	must(t, free())
+	wantIs(t, free(), dispatch.ErrNotLocked)
 }

@@ -53,6 +53,22 @@ var attemptMoves = map[AttemptStatus][]AttemptStatus{
 	AttemptExpired: {AttemptRunning, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost},
 }
 
+// Life is the table of a life cycle: each status with those that may follow it.
+type Life map[string][]string
+
+// Lives gives the tables of jobs and attempts, for the pictures in docs/states.md.
+func Lives() (jobs, attempts Life) { return lifeOf(jobMoves), lifeOf(attemptMoves) }
+
+func lifeOf[S ~string](moves map[S][]S) Life {
+	life := Life{}
+	for from, all := range moves {
+		for _, to := range all {
+			life[string(from)] = append(life[string(from)], string(to))
+		}
+	}
+	return life
+}
+
 // Ended says that nothing more happens to the job.
 func (s JobStatus) Ended() bool { return len(jobMoves[s]) == 0 }
 

@@ -76,8 +76,12 @@ func (d *Dispatch) followed(ctx context.Context, org, jobID string, at position)
 		}
 		var events bytes.Buffer
 		for _, row := range rows {
+			lines, err := unpack(row.Lines)
+			if err != nil {
+				return err
+			}
 			page.at = position{attempt: row.Attempt, seq: row.Seq}
-			fmt.Fprintf(&events, "id: %d/%d\nevent: log\ndata: {\"attempt\":%d,\"seq\":%d,\"lines\":%s}\n\n", row.Attempt, row.Seq, row.Attempt, row.Seq, row.Lines)
+			fmt.Fprintf(&events, "id: %s\nevent: log\ndata: {\"attempt\":%d,\"seq\":%d,\"lines\":%s}\n\n", eventID(row.Attempt, row.Seq), row.Attempt, row.Seq, lines)
 		}
 		page.more = len(rows) == logPage
 		page.ended = !page.more && JobStatus(job.Status).Ended()
@@ -100,6 +104,9 @@ func endEvent(events *bytes.Buffer, job api.Job) error {
 	fmt.Fprintf(events, "event: end\ndata: %s\n\n", raw)
 	return nil
 }
+
+// eventID names a chunk, for followers that come back.
+func eventID(attempt int32, seq int64) string { return fmt.Sprintf("%d/%d", attempt, seq) }
 
 // positionOf reads an event id; the zero position for what is none.
 func positionOf(eventID string) position {

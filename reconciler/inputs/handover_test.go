@@ -181,6 +181,31 @@ func TestHandOverTouchesOnlyItsOwn(t *testing.T) {
 	b.holds(b.ours, "token", planted)
 }
 
+// TestHandOverToAMachineWithAnotherKey: once a person has said that the install key is lost, what is entered again is for the next
+// one, and what is not stays as it was: nobody can read it, and nobody pretends to.
+func TestHandOverToAMachineWithAnotherKey(t *testing.T) {
+	b := newBench(t)
+	lost := b.theirs
+	must(t, b.register(t.Context()))
+	must(t, b.put(b.seal(lost, "token", planted), b.seal(lost, "password", planted)))
+	must(t, b.in(func(ctx context.Context, tx *store.Tx) error {
+		replaced, err := b.dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: b.install.RunnerID, Reason: "burnt", NewKey: true})
+		b.registration = replaced.RegistrationToken
+		return err
+	}))
+	if err := b.put(b.seal(lost, "token", planted)); err == nil {
+		t.Error("a value is kept under a key that is lost")
+	}
+	must(t, b.put(b.seal(b.ours, "token", "again"))) // before the new machine is there
+	b.holds(b.ours, "token", "again")
+	b.theirs = identity(t)
+	must(t, b.register(t.Context()))
+	b.holds(b.theirs, "token", "again")
+	b.holds(lost, "password", planted)
+	must(t, b.put(b.seal(b.theirs, "password", "again")))
+	b.holds(b.theirs, "password", "again")
+}
+
 // TestPutAfterRegistration: what comes sealed to our key, from a client that asked a moment too early, does not stay under it.
 func TestPutAfterRegistration(t *testing.T) {
 	b := newBench(t)

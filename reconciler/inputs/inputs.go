@@ -90,7 +90,7 @@ func (c *check) err() error {
 // locked as when it registers: were it to bring its key meanwhile, neither would see the other's row, and a secret would stay
 // under our key.
 func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.Install, values []api.InputValue) error {
-	runner, err := tx.RunnerToRegister(ctx, tx.Org, install.RunnerID)
+	runner, err := tx.LockRunner(ctx, tx.Org, install.RunnerID)
 	if err != nil {
 		return fmt.Errorf("runner of install %s: %w", install.Name, err)
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	Roots *x509.CertPool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Looked is told of every look: outcome is moved, same, trouble or error. Nil is told nothing.
+	Looked func(outcome string, took time.Duration)
 }
 
 // Bounds of one look.
@@ -77,8 +79,10 @@ func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
 		return nil
 	}
 	var seen *sighting
+	began := time.Now()
 	if err == nil {
 		seen, err = o.lookInTime(ctx, org, at)
+		o.count(seen, time.Since(began), err)
 	}
 	var trouble *Trouble
 	switch {
@@ -87,12 +91,30 @@ func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
 	case err == nil && seen == nil:
 		err = o.keepChecked(ctx, org, at)
 	case err == nil:
-		err = o.keepRevision(ctx, org, at, *seen)
+		err = o.keepRevision(ctx, org, at, *seen, began)
 	}
 	if err != nil {
 		return fmt.Errorf("poll watch %s: %w", watchID, err)
 	}
 	return nil
+}
+
+// count tells how a look came out.
+func (o *Observer) count(seen *sighting, took time.Duration, err error) {
+	if o.options.Looked == nil {
+		return
+	}
+	var trouble *Trouble
+	outcome := "same"
+	switch {
+	case errors.As(err, &trouble):
+		outcome = "trouble"
+	case err != nil:
+		outcome = "error"
+	case seen != nil:
+		outcome = "moved"
+	}
+	o.options.Looked(outcome, took)
 }
 
 // lookInTime is look, with an end.

@@ -4,21 +4,34 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // keepRevision adds what was seen as the watch's newest revision, unless somebody else has moved the watch since the look began:
-// then what was seen may be the older of the two, and the watch is looked at once more.
-func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting) error {
+// then what was seen may be the older of the two, and the watch is looked at once more. With it begins the trace of all that comes of
+// the push; the look began at `began`.
+func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting, began time.Time) (err error) {
+	ctx, span := telemetry.BeginAt(ctx, began, "observe", slog.String("org", org), slog.String("watch", at.watch.ID),
+		slog.String("commit", seen.commit.Hash.String()))
+	added := false
+	defer func() {
+		if added { // a look that another was quicker than is no story of its own
+			span.End(err)
+		}
+	}()
 	changed, err := changedJSON(seen.changed, at.previous)
 	if err != nil {
 		return err
 	}
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		added = false
 		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
 		if err != nil {
 			return err
@@ -35,11 +48,12 @@ func (o *Observer) keepRevision(ctx context.Context, org string, at position, se
 			Commit: seen.commit.Hash.String(), Tree: seen.commit.TreeHash.String(), Previous: previous,
 			Forced: seen.kin == rewritten, ChangedPaths: changed,
 			Subject: subject(seen.commit.Message), Author: plainText(seen.commit.Author.Name, 100),
-			Reason: reason(watch, at.previous, seen),
+			Reason: reason(watch, at.previous, seen), Trace: telemetry.Inject(ctx),
 		})
 		if err != nil {
 			return err
 		}
+		added = true
 		now := o.options.Now()
 		if err := tx.MoveWatch(ctx, store.MoveWatchParams{RevisionID: &revision.ID, CheckedAt: &now, OrgID: org, ID: watch.ID}); err != nil {
 			return err

@@ -48,6 +48,11 @@ type Expire struct {
 	ID  string `json:"id"`
 }
 
+// Retain removes what an org has kept for long enough (retain).
+type Retain struct {
+	Org string `json:"org"`
+}
+
 // Kind is River's name of the work.
 func (Poll) Kind() string    { return "poll" }
 func (Catalog) Kind() string { return "catalog" }
@@ -55,6 +60,7 @@ func (Build) Kind() string   { return "build" }
 func (Rollout) Kind() string { return "rollout" }
 func (Advance) Kind() string { return "advance" }
 func (Expire) Kind() string  { return "expire" }
+func (Retain) Kind() string  { return "retain" }
 
 // InsertOpts names the queue.
 func (Poll) InsertOpts() river.InsertOpts    { return river.InsertOpts{Queue: Remote} }

@@ -21,13 +21,16 @@ const (
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// The codes of *workflow.Conflict that Ask and AskAction give.
+// The codes of *workflow.Conflict that Ask, AskAction and AskRestore give.
 const (
 	CodeUnknownComponent = "unknown_component"
 	CodeUnknownAction    = "unknown_action"
 	CodeNotManual        = "not_manual"
 	CodeBadEnv           = "bad_env"
 	CodeNoVersion        = "no_version"
+	CodeUnknownVersion   = "unknown_version"
+	CodeNewestVersion    = "newest_version"
+	CodeNotRestorable    = "not_restorable"
 )
 
 func refuse(code, remedy, title string, args ...any) error {
@@ -128,11 +131,17 @@ func checkEnv(env map[string]string) error {
 	return nil
 }
 
-// Gone says whether nothing of an install is left, so that its record may be dropped. It is false while anything may be there.
+// Gone says whether nothing of an install is left, so that its record may be dropped. It is false while anything may be there, and
+// while a contested state tells of something that may.
 func Gone(ctx context.Context, tx *store.Tx, installID string) (bool, error) {
 	places, err := tx.RolloutPlaces(ctx, tx.Org, installID)
 	if err != nil {
 		return false, errors.Join(fmt.Errorf("install %s", installID), err)
 	}
-	return !slices.ContainsFunc(places, func(p store.InstallComponent) bool { return p.AppliedArtifact != "" }), nil
+	contested, err := tx.ContestedStates(ctx, tx.Org, installID)
+	if err != nil {
+		return false, fmt.Errorf("install %s: %w", installID, err)
+	}
+	there := slices.ContainsFunc(places, func(p store.InstallComponent) bool { return p.AppliedArtifact != "" })
+	return !there && len(contested) == 0, nil
 }

@@ -71,7 +71,10 @@ func (d *desiring) present(p *place, w *want) {
 	if p.artifact != nil {
 		w.facts.Artifact, w.facts.Build = p.artifact.ArtifactDigest, p.artifact.Number
 	}
-	d.waitForOwn(p, w)
+	d.waitForPerson(p, w)
+	if w.Waits == "" {
+		d.waitForOwn(p, w)
+	}
 	if w.Waits == "" {
 		d.waitForUpstream(p, w)
 	}
@@ -87,6 +90,17 @@ func (d *desiring) present(p *place, w *want) {
 	w.Digest = w.facts.digest()
 	w.Current = p.row.AppliedDigest == w.Digest
 	w.behind, w.Reason = !w.Current, w.moved
+}
+
+// waitForPerson says why nothing at all may be planned of a component until a person has decided.
+func (d *desiring) waitForPerson(p *place, w *want) {
+	why := d.contested(p)
+	if why == "" && p.problem != "" {
+		why = fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, p.problem)
+	}
+	if why != "" {
+		w.Waits, w.Stuck, w.own = why, true, true
+	}
 }
 
 // waitForOwn says what is missing of the component itself.
@@ -133,6 +147,8 @@ func (d *desiring) condition(name string, up *want) string {
 		return "is not part of the app"
 	case up.Refused != "":
 		return "is " + up.Refused
+	case len(p.contested) > 0:
+		return "has a contested state version"
 	case up.own:
 		return "waits itself (" + up.Waits + ")"
 	case up.Waits != "":
@@ -161,7 +177,8 @@ func (d *desiring) waitForValues(p *place, w *want) {
 	case d.runnerKey == "":
 		w.Waits = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)
 	case path.HasPrefix("inputs"):
-		w.Waits = what + " is not sealed to the runner's key yet"
+		// A runner that registers has all that waits sealed to its key in the same transaction.
+		w.Waits, w.Stuck = what+": it was sealed to a key that is gone; enter it again", true
 	default:
 		w.Waits, w.Stuck = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
 	}
@@ -170,7 +187,8 @@ func (d *desiring) waitForValues(p *place, w *want) {
 // absent is a component that is to be gone.
 func (d *desiring) absent(p *place, w *want) {
 	w.Absent = true
-	if !p.there() {
+	d.waitForPerson(p, w)
+	if !p.there() && w.Waits == "" {
 		w.Current, w.Reason = true, "it is gone"
 		return
 	}
@@ -181,6 +199,10 @@ func (d *desiring) absent(p *place, w *want) {
 		w.Reason = "the install is to be gone"
 	}
 	w.moved = w.Reason
+	if w.Waits != "" {
+		w.behind = p.there()
+		return
+	}
 	var words []string
 	for _, name := range d.names() {
 		other := d.places[name]
@@ -195,8 +217,11 @@ func (d *desiring) absent(p *place, w *want) {
 	w.Waits = strings.Join(words, "; ")
 }
 
-// needs says whether what is applied of a place was made with another component below it.
+// needs says whether what is applied of a place was made with another component below it. Of what cannot be read, all may be.
 func needs(p *place, name string) bool {
+	if p.problem != "" {
+		return true
+	}
 	for _, up := range p.kept.After {
 		if up == name {
 			return true

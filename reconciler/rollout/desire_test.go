@@ -164,7 +164,7 @@ func TestDesire(t *testing.T) {
 		{"a component that cannot be built", func(s *snapshot) { s.places["metrics"].component.Problem = "modules/metrics is missing" },
 			with("metrics", "stuck: metrics cannot be built: modules/metrics is missing")},
 		{"an apply under way", func(s *snapshot) { s.places["network"].row.AppliedDigest = "" }, with(
-			"network", "behind: its last apply did not end well, so what is there is not known",
+			"network", "behind: what is there is not known: its last apply did not end well, or its state is another now",
 			"web", "waits: network, which is being deployed, or was not deployed well")},
 		{"a no", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}

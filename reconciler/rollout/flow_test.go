@@ -30,6 +30,8 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 		"\ncidr=10.0.0.0/16\ngreeting=hello\njoin="+plantedOutput+"\ntoken="+plantedInput)
 	w.want(w.one("select outcome from workflows"), "4 deployed; 1 action run")
 	w.want(w.list("select name || '=' || value from outputs where scope = 'action'"), "[answer=42]")
+	w.want(w.list("select distinct kind || ' of ' || component_kind from jobs order by 1"),
+		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module]")
 	// Looking again finds nothing to do.
 	w.look()
 	w.want(w.workflows(), "[provision succeeded]")
@@ -542,7 +544,7 @@ func TestWhatWaitsForABuildOrAKeySaysSo(t *testing.T) {
 	w.look()
 	w.approveAll()
 	status, reason := w.component("web")
-	w.want(status+": "+reason, "waiting: waits: input api_token is not sealed to the runner's key yet")
+	w.want(status+": "+reason, "waiting: waits: input api_token: it was sealed to a key that is gone; enter it again")
 	w.secret("api_token", plantedInput)
 	w.look()
 	w.approveAll()

@@ -16,7 +16,7 @@ func (d *desiring) whatMoved(p *place, w *want) string {
 	case !p.there():
 		return p.row.Name + " is not deployed on this install yet"
 	case p.row.AppliedDigest == "":
-		words = append(words, "its last apply did not end well, so what is there is not known")
+		words = append(words, "what is there is not known: its last apply did not end well, or its state is another now")
 	}
 	if was.Artifact != now.Artifact && p.artifact != nil {
 		words = append(words, fmt.Sprintf("artifact changed: build %d of %s, because %s", p.artifact.Number, p.row.Name, p.artifact.Reason))

@@ -62,7 +62,11 @@ func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, install store.Ins
 		return err
 	}
 	for _, st := range s.decide(wants, now) {
-		if _, err := workflow.Start(ctx, tx, s.request(st, by)); err != nil {
+		request := s.request(st, by)
+		if request.Trace, err = s.trace(ctx, tx, st.components); err != nil {
+			return err
+		}
+		if _, err := workflow.Start(ctx, tx, request); err != nil {
 			return err
 		}
 	}

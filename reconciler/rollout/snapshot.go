@@ -37,6 +37,8 @@ type place struct {
 	artifact  *store.Build         // the newest succeeded build of its input
 	newest    *store.Build         // the newest build of its input
 	kept      kept
+	problem   string // why what was applied cannot be read; empty when it can
+	contested []store.ContestedStatesRow
 	refusals  map[string]store.Refusal // by desired digest
 }
 
@@ -113,7 +115,7 @@ func read(ctx context.Context, tx *store.Tx, install store.Install, apps shared,
 	}
 	s.app, s.version, s.config = part.app, part.version, part.config
 	loadPlaces := func(ctx context.Context, tx *store.Tx) error { return s.loadPlaces(ctx, tx, part, complete) }
-	for _, read := range []func(context.Context, *store.Tx) error{s.loadOwners, loadPlaces, s.loadRefusals, s.loadValues} {
+	for _, read := range []func(context.Context, *store.Tx) error{s.loadOwners, loadPlaces, s.loadContested, s.loadRefusals, s.loadValues} {
 		if err := read(ctx, tx); err != nil {
 			return nil, fmt.Errorf("read install %s: %w", install.Name, err)
 		}
@@ -158,7 +160,7 @@ func (s *snapshot) loadPlaces(ctx context.Context, tx *store.Tx, part *appPart, 
 	for _, r := range rows {
 		p := &place{row: r, component: byID[r.ComponentID], refusals: map[string]store.Refusal{}}
 		if p.kept, err = decodeKept(r); err != nil {
-			return err
+			p.problem = err.Error()
 		}
 		p.artifact, p.newest = buildOf(part.artifacts, p), buildOf(part.newest, p)
 		s.places[r.Name] = p
@@ -222,6 +224,18 @@ func buildOf(builds []store.Build, p *place) *store.Build {
 		}
 	}
 	return nil
+}
+
+func (s *snapshot) loadContested(ctx context.Context, tx *store.Tx) error {
+	rows, err := tx.ContestedStates(ctx, tx.Org, s.install.ID)
+	for _, r := range rows {
+		for _, p := range s.places {
+			if p.row.ID == r.InstallComponentID {
+				p.contested = append(p.contested, r)
+			}
+		}
+	}
+	return err
 }
 
 func (s *snapshot) loadRefusals(ctx context.Context, tx *store.Tx) error {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -15,20 +14,28 @@ import (
 // Spec is what a plan of an install component is made of now (workflow.World): its artifact, its templates, and just the values
 // that these read. A destroy is made of what was last applied, or was being applied when contact was lost.
 func (r *Rollout) Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool) (workflow.Target, error) {
-	s, err := load(ctx, tx, install)
+	s, p, err := loadPlace(ctx, tx, install, installComponent)
 	if err != nil {
 		return workflow.Target{}, err
 	}
-	for _, p := range s.places {
-		if p.row.ID != installComponent {
-			continue
-		}
-		if destroy {
-			return s.destroySpec(p)
-		}
-		return s.deploySpec(p)
+	if destroy {
+		return s.destroySpec(p)
 	}
-	return workflow.Target{}, fmt.Errorf("install %s has no component %s", install.Name, installComponent)
+	return s.deploySpec(p)
+}
+
+// loadPlace reads an install for the sake of one component's place on it. A place that is gone is a *workflow.Unavailable.
+func loadPlace(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (*snapshot, *place, error) {
+	s, err := load(ctx, tx, install)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range s.places {
+		if p.row.ID == installComponent {
+			return s, p, nil
+		}
+	}
+	return nil, nil, &workflow.Unavailable{Reason: fmt.Sprintf("install %s has no such component any more", install.Name)}
 }
 
 func (s *snapshot) deploySpec(p *place) (workflow.Target, error) {
@@ -36,39 +43,30 @@ func (s *snapshot) deploySpec(p *place) (workflow.Target, error) {
 	if p.config == nil || p.artifact == nil || w.Waits != "" || w.Absent {
 		return workflow.Target{}, fmt.Errorf("%s cannot be planned: %s", p.row.Name, w.Waits)
 	}
-	values, err := s.values(p.config.Refs())
-	if err != nil {
-		return workflow.Target{}, fmt.Errorf("the values of %s: %w", p.row.Name, err)
-	}
-	module := api.ModuleSpec{
-		Install: s.install.Name, InstallID: s.install.ID,
-		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
-		Artifact:         api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
-		TerraformVersion: p.config.TerraformVersion,
-		Vars:             orEmpty(p.config.Vars), EnvVars: orEmpty(p.config.EnvVars), VarFiles: append([]string{}, p.config.VarFiles...),
-		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID),
-	}
-	remembered := kept{Module: module, After: append([]string{}, p.after...), Facts: w.facts}
-	remembered.Module.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
-	raw, err := json.Marshal(remembered)
-	if err != nil {
-		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
-	}
-	return workflow.Target{Digest: w.Digest, Version: s.version.ID, Module: module, Config: raw}, nil
+	t, err := s.module(p, w.facts)
+	t.Digest = w.Digest
+	return t, err
 }
 
 func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 	if !p.there() {
 		return workflow.Target{}, fmt.Errorf("nothing of %s is there", p.row.Name)
 	}
-	t := workflow.Target{Digest: absentDigestOf(p), Module: p.kept.Module, Config: p.row.AppliedConfig}
+	t, err := s.appliedSpec(p)
+	t.Digest = absentDigestOf(p)
+	return t, err
+}
+
+// appliedSpec is what a component was last applied with, or was being applied with when contact was lost.
+func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
+	t := workflow.Target{Module: p.kept.Module, Config: p.row.AppliedConfig}
 	if p.row.AppliedVersionID != nil {
 		t.Version = *p.row.AppliedVersionID
 	}
 	t.Module.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
 	if len(p.row.AppliedValues) > 0 {
 		if err := json.Unmarshal(p.row.AppliedValues, &t.Module.Values); err != nil {
-			return workflow.Target{}, fmt.Errorf("decode the values that %s was applied with: %w", p.row.Name, err)
+			return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values that %s was applied with cannot be read (%s); deploy it anew", p.row.Name, err)}
 		}
 	}
 	return t, nil
@@ -104,7 +102,7 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	}
 	values, err := s.values(refs)
 	if err != nil {
-		return api.ActionSpec{}, 0, fmt.Errorf("the values of action %s: %w", run.Action, err)
+		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
 	}
 	spec := api.ActionSpec{
 		Install: install.Name, InstallID: install.ID, Action: run.Action, Trigger: run.Trigger, Component: run.Component,

@@ -16,7 +16,8 @@ type View struct {
 	Install    store.Install
 	Components []store.InstallComponent
 	Refusals   []store.Refusal
-	Busy       []store.BusyComponentsRow // components that running workflows are at work on
+	Contested  []store.ContestedStatesRow // state versions that a person has to decide about
+	Busy       []store.BusyComponentsRow  // components that running workflows are at work on
 	Waiting    []store.WaitingApprovalsRow
 	Version    int32 // number of the app's current version; 0 when it has none
 }
@@ -60,6 +61,9 @@ func loadView(ctx context.Context, tx *store.Tx, install store.Install, apps sha
 		v.Components = append(v.Components, s.settle(name, wants[name]))
 	}
 	v.Refusals, v.Version = s.refusals, s.version.Number
+	for _, name := range s.names() {
+		v.Contested = append(v.Contested, s.places[name].contested...)
+	}
 	if v.Busy, err = tx.BusyComponents(ctx, tx.Org, install.ID); err != nil {
 		return fail(err)
 	}
@@ -87,6 +91,17 @@ func (v View) busy(name string) bool {
 	return slices.ContainsFunc(v.Busy, func(b store.BusyComponentsRow) bool { return b.Component == name })
 }
 
+// restoring says that a state version of a component is being put back, or that the plan of it waits.
+func (v View) restoring(name string) bool {
+	return slices.ContainsFunc(v.Busy, func(b store.BusyComponentsRow) bool {
+		return b.Component == name && b.Kind == string(workflow.KindRestore)
+	})
+}
+
+func (v View) contested(c store.InstallComponent) bool {
+	return slices.ContainsFunc(v.Contested, func(s store.ContestedStatesRow) bool { return s.InstallComponentID == c.ID })
+}
+
 func (v View) asks(name string) bool {
 	return slices.ContainsFunc(v.Waiting, func(a store.WaitingApprovalsRow) bool { return a.Component == name })
 }
@@ -96,6 +111,12 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 	gone := c.AppliedArtifact == ""
 	refused, no := v.refusal(c)
 	switch {
+	case v.restoring(c.Name) && v.asks(c.Name):
+		return "behind", "a plan to put a version of its state back waits for approval"
+	case v.restoring(c.Name):
+		return "behind", "a version of its state is being put back"
+	case v.contested(c):
+		return StatusStalled, c.WaitsFor
 	case c.Wanted == "absent" && gone:
 		return "gone", "nothing of it is there"
 	case no && refused.Kind == string(workflow.RefusalStalled):
@@ -130,14 +151,14 @@ func (v View) Status() (status, reason string) {
 	switch {
 	case len(v.Waiting) > 0:
 		return StatusWaitingForYes, v.asked()
-	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0:
+	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 && len(v.Contested) == 0:
 		return StatusGone, "nothing of it is there"
 	case v.Install.Wanted == "absent" && len(v.Busy) > 0:
 		return StatusDeprovisioning, "everything is being destroyed"
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.working()
 	case len(found[StatusStalled]) > 0:
-		return StatusStalled, fmt.Sprintf("%s; mend it and push, or try again with `nuon deploy %s`", strings.TrimRight(strings.Join(found[StatusStalled], "; "), "."), v.Install.Name)
+		return StatusStalled, strings.TrimRight(strings.Join(found[StatusStalled], "; "), ".") + v.remedy(len(found[StatusStalled]))
 	case len(found[StatusRefused]) > 0:
 		return StatusRefused, summary(found[StatusRefused])
 	case v.Install.Wanted == "absent":
@@ -152,6 +173,20 @@ func (v View) Status() (status, reason string) {
 		return StatusWaiting, summary(found["waiting"])
 	}
 	return StatusCurrent, fmt.Sprintf("everything is as app version %d wants it", v.Version)
+}
+
+// remedy is what a person does about what stalled. A contested version names its own commands.
+func (v View) remedy(stalled int) string {
+	contested := 0
+	for _, c := range v.Components {
+		if v.contested(c) && !v.restoring(c.Name) {
+			contested++
+		}
+	}
+	if contested == stalled {
+		return ""
+	}
+	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.Install.Name)
 }
 
 // Applied is the number of the app version that is applied throughout, 0 when none is.

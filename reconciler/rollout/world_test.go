@@ -324,9 +324,18 @@ func (w *world) accept(o api.Offer) (spec api.JobSpec, ok bool) {
 func (w *world) work(spec api.JobSpec) api.JobResult {
 	switch spec.Kind {
 	case "plan":
+		if spec.Plan.Restore.Version > 0 {
+			return w.planRestore(spec.Plan)
+		}
 		return w.plan(spec.Plan)
 	case "apply":
 		component := spec.Apply.Module.Component
+		if restore := spec.Apply.Restore; restore.Version > 0 {
+			w.state[component] = restore.Digest
+			w.exec("update states set status = 'dismissed' where version = $1 and status = 'contested'", restore.Version)
+			w.putState(component, restore.Digest, "kept")
+			return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component)}}
+		}
 		w.state[component] = w.plans[spec.Apply.Bundle.Digest]
 		if spec.Apply.Destroy {
 			delete(w.state, component)
@@ -358,7 +367,11 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 	result := api.PlanResult{
 		Applyable: report.Applyable, Report: raw, ReportDigest: report.Digest(), Destructive: report.Destructive(),
 		Bundle: api.ArtifactRef{Repository: spec.Module.Repository, Digest: bundle},
-		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, Artifact: spec.Module.Artifact.Digest, StateSerial: 1, StateLineage: "l"},
+		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, Artifact: spec.Module.Artifact.Digest},
+	}
+	for _, state := range w.list("select serial || ' ' || lineage from states where install_component_id = $1 and status = 'kept' order by version desc limit 1", spec.Module.InstallComponent) {
+		_, err := fmt.Sscan(state, &result.Basis.StateSerial, &result.Basis.StateLineage)
+		must(w, err)
 	}
 	if !report.Applyable {
 		result.Outputs = w.outputs(spec.Module.Component)
@@ -511,7 +524,7 @@ func (w *world) dump() {
 		"select format('workflow %s %s %s: %s / %s', number, kind, status, reason, outcome) from workflows order by number",
 		"select format('step %s %s%s %s (try %s): %s', s.kind, component, action, s.status, tries, s.reason) from steps s join workflows w on w.id = s.workflow_id order by w.number, position",
 		"select format('plan of %s %s: %s', component, status, reason) from plans order by created_at",
-		"select format('%s wanted %s desired %.14s applied %.14s waits %s: %s', name, wanted, desired_digest, applied_digest, waits_for, desired_reason) from install_components order by name",
+		"select format('%s wanted %s desired %s applied %s waits %s: %s', name, wanted, left(desired_digest, 14), left(applied_digest, 14), waits_for, desired_reason) from install_components order by name",
 		"select format('job %s %s %s: %s', kind, status, reason, error) from jobs order by created_at",
 	} {
 		for _, line := range w.list(sql) {

@@ -11,10 +11,10 @@ import (
 )
 
 const addBuild = `-- name: AddBuild :one
-insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, reason)
+insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, reason, trace)
 values ($1, $2, $3, $4,
     (select coalesce(max(b.number), 0) + 1 from builds b where b.org_id = $1 and b.component_id = $3),
-    'queued', $5, $6, $7, $8)
+    'queued', $5, $6, $7, $8, $9)
 returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at
 `
 
@@ -27,6 +27,7 @@ type AddBuildParams struct {
 	Commit       string
 	SourceDigest string
 	Reason       string
+	Trace        string
 }
 
 func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, error) {
@@ -39,6 +40,7 @@ func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, erro
 		arg.Commit,
 		arg.SourceDigest,
 		arg.Reason,
+		arg.Trace,
 	)
 	var i Build
 	err := row.Scan(

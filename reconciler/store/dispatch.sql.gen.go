@@ -49,7 +49,8 @@ from runners me
 where me.org_id = $1 and me.id = $2 and me.kind = 'build' and jobs.org_id = $1 and jobs.id in (
     select j.id from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
     where j.org_id = $1 and j.kind = 'build' and j.status = 'queued' and r.id <> $2
-      and coalesce(r.last_seen < now() - make_interval(secs => $3::float8), true)
+      and (coalesce(r.last_seen < now() - make_interval(secs => $3::float8), true)
+           or coalesce((r.policy->>'off')::bool, false))
     limit $4 for update of j skip locked)
 `
 
@@ -60,7 +61,8 @@ type AdoptBuildsParams struct {
 	Most          int32
 }
 
-// AdoptBuilds gives a build runner that is there the builds that wait for one that is not: any build runner can build anything.
+// AdoptBuilds gives a build runner that is there the builds that wait for one that is not, or takes none: any build runner can build
+// anything.
 func (q *Queries) AdoptBuilds(ctx context.Context, arg AdoptBuildsParams) error {
 	_, err := q.db.Exec(ctx, adoptBuilds,
 		arg.OrgID,
@@ -80,8 +82,37 @@ func (q *Queries) AskJobCancel(ctx context.Context, waits string, orgID string, 
 	return err
 }
 
+const askRunnerKey = `-- name: AskRunnerKey :one
+update runners set next_key_hash = $1::bytea where org_id = $2 and id = $3 and key_hash is not null returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
+`
+
+// AskRunnerKey keeps a key that is to follow the one in force. One that was asked for before and never used is void.
+func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string, iD string) (Runner, error) {
+	row := q.db.QueryRow(ctx, askRunnerKey, keyHash, orgID, iD)
+	var i Runner
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.Name,
+		&i.Kind,
+		&i.Shared,
+		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
+		&i.Recipient,
+		&i.NewKey,
+		&i.Version,
+		&i.Capacity,
+		&i.Policy,
+		&i.LastSeen,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
 const attemptOfJob = `-- name: AttemptOfJob :one
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hash, a.offered_at, a.accepted_at, a.lease_until, a.log_bytes, a.ended_at, (a.lease_until <= clock_timestamp())::bool as over
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hash, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, (a.lease_until <= clock_timestamp())::bool as over
 from attempts a where a.org_id = $1 and a.job_id = $2 and a.number = $3
 `
 
@@ -103,6 +134,7 @@ func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, 
 		&i.Attempt.OfferedAt,
 		&i.Attempt.AcceptedAt,
 		&i.Attempt.LeaseUntil,
+		&i.Attempt.BaseVersion,
 		&i.Attempt.LogBytes,
 		&i.Attempt.EndedAt,
 		&i.Over,
@@ -110,41 +142,115 @@ func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, 
 	return i, err
 }
 
+const attemptsInHand = `-- name: AttemptsInHand :many
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hash, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
+from attempts a
+join jobs j on j.org_id = a.org_id and j.id = a.job_id
+left join installs i on i.org_id = j.org_id and i.id = j.install_id
+where a.org_id = $1 and a.runner_id = $2 and a.status in ('offered', 'running', 'expired')
+order by a.job_id, a.number
+`
+
+type AttemptsInHandRow struct {
+	Attempt Attempt
+	Job     Job
+	Install string
+}
+
+// AttemptsInHand are what a runner was offered or is at work on, as far as is known.
+func (q *Queries) AttemptsInHand(ctx context.Context, orgID string, runnerID string) ([]AttemptsInHandRow, error) {
+	rows, err := q.db.Query(ctx, attemptsInHand, orgID, runnerID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AttemptsInHandRow{}
+	for rows.Next() {
+		var i AttemptsInHandRow
+		if err := rows.Scan(
+			&i.Attempt.OrgID,
+			&i.Attempt.JobID,
+			&i.Attempt.Number,
+			&i.Attempt.RunnerID,
+			&i.Attempt.Status,
+			&i.Attempt.TokenHash,
+			&i.Attempt.OfferedAt,
+			&i.Attempt.AcceptedAt,
+			&i.Attempt.LeaseUntil,
+			&i.Attempt.BaseVersion,
+			&i.Attempt.LogBytes,
+			&i.Attempt.EndedAt,
+			&i.Job.OrgID,
+			&i.Job.ID,
+			&i.Job.RunnerID,
+			&i.Job.Kind,
+			&i.Job.Status,
+			&i.Job.OwnerKind,
+			&i.Job.OwnerID,
+			&i.Job.ComponentKind,
+			&i.Job.Trace,
+			&i.Job.PlanID,
+			&i.Job.InstallID,
+			&i.Job.Spec,
+			&i.Job.Attempt,
+			&i.Job.Reason,
+			&i.Job.Waits,
+			&i.Job.Cancel,
+			&i.Job.Result,
+			&i.Job.Error,
+			&i.Job.CreatedAt,
+			&i.Job.EndedAt,
+			&i.Install,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const claimJobs = `-- name: ClaimJobs :many
 with oldest as (
     select j.id from jobs j
     where j.org_id = $1 and j.runner_id = $2 and j.status = 'queued'
       and (not $3::bool or j.kind = any($4::text[]))
+      and (not $5::bool or j.component_kind = '' or j.component_kind = any($6::text[]))
     order by j.created_at, j.id
-    limit $5 for update skip locked
+    limit $7 for update skip locked
 ), offered as (
     update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
     from oldest where j.org_id = $1 and j.id = oldest.id
-    returning j.org_id, j.id, j.attempt, j.kind, j.runner_id, j.created_at
+    returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at
 ), made as (
     insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
-    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $6::float8) from offered
+    select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $8::float8) from offered
 ), watched as (
     insert into due (org_id, kind, id, at)
-    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $6::float8) from offered
+    select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $8::float8) from offered
     on conflict (org_id, kind, id) do update set at = excluded.at
 )
-select id, attempt, kind from offered order by created_at, id
+select id, attempt, kind, component_kind from offered order by created_at, id
 `
 
 type ClaimJobsParams struct {
-	OrgID        string
-	RunnerID     string
-	Limited      bool
-	Allowed      []string
-	Most         int32
-	OfferSeconds float64
+	OrgID             string
+	RunnerID          string
+	Limited           bool
+	Allowed           []string
+	ComponentsLimited bool
+	Components        []string
+	Most              int32
+	OfferSeconds      float64
 }
 
 type ClaimJobsRow struct {
-	ID      string
-	Attempt int32
-	Kind    string
+	ID            string
+	Attempt       int32
+	Kind          string
+	ComponentKind string
 }
 
 // ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
@@ -155,6 +261,8 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 		arg.RunnerID,
 		arg.Limited,
 		arg.Allowed,
+		arg.ComponentsLimited,
+		arg.Components,
 		arg.Most,
 		arg.OfferSeconds,
 	)
@@ -165,7 +273,12 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 	items := []ClaimJobsRow{}
 	for rows.Next() {
 		var i ClaimJobsRow
-		if err := rows.Scan(&i.ID, &i.Attempt, &i.Kind); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Attempt,
+			&i.Kind,
+			&i.ComponentKind,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -203,7 +316,7 @@ with asked as (
 ), held as (
     select j.id, j.attempt from jobs j join asked q on q.job_id = j.id and q.number = j.attempt
     where j.org_id = $1 and j.runner_id = $2 and j.status = 'running'
-    for share of j
+    order by j.id for share of j
 ), extended as (
     update attempts a set lease_until = now() + make_interval(secs => $5::float8), status = 'running'
     from held h
@@ -276,21 +389,23 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) ([]E
 }
 
 const insertJob = `-- name: InsertJob :exec
-insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, plan_id, install_id, spec, reason)
-values ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10)
+insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, reason)
+values ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10, $11, $12)
 `
 
 type InsertJobParams struct {
-	OrgID     string
-	ID        string
-	RunnerID  string
-	Kind      string
-	OwnerKind string
-	OwnerID   string
-	PlanID    *string
-	InstallID *string
-	Spec      json.RawMessage
-	Reason    string
+	OrgID         string
+	ID            string
+	RunnerID      string
+	Kind          string
+	OwnerKind     string
+	OwnerID       string
+	ComponentKind string
+	Trace         string
+	PlanID        *string
+	InstallID     *string
+	Spec          json.RawMessage
+	Reason        string
 }
 
 func (q *Queries) InsertJob(ctx context.Context, arg InsertJobParams) error {
@@ -301,6 +416,8 @@ func (q *Queries) InsertJob(ctx context.Context, arg InsertJobParams) error {
 		arg.Kind,
 		arg.OwnerKind,
 		arg.OwnerID,
+		arg.ComponentKind,
+		arg.Trace,
 		arg.PlanID,
 		arg.InstallID,
 		arg.Spec,
@@ -434,10 +551,36 @@ func (q *Queries) JobWithRunner(ctx context.Context, orgID string, iD string) (J
 	return i, err
 }
 
-const lockJob = `-- name: LockJob :one
-select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for update
+const lockInstallOfJob = `-- name: LockInstallOfJob :exec
+select i.id from jobs j join installs i on i.org_id = j.org_id and i.id = j.install_id
+where j.org_id = $1 and j.id = $2 for no key update of i
 `
 
+// LockInstallOfJob comes before LockJob: the rooms lock an install first and then its jobs, and so must everybody. A build's job
+// has none.
+func (q *Queries) LockInstallOfJob(ctx context.Context, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, lockInstallOfJob, orgID, iD)
+	return err
+}
+
+const lockInstallsInHand = `-- name: LockInstallsInHand :exec
+select i.id from installs i where i.org_id = $1 and i.id in (
+    select j.install_id from attempts a join jobs j on j.org_id = a.org_id and j.id = a.job_id
+    where a.org_id = $1 and a.runner_id = $2 and a.status in ('offered', 'running', 'expired'))
+order by i.id for no key update
+`
+
+// LockInstallsInHand and LockJobsInHand lock, always in the same order, what AttemptsInHand shows.
+func (q *Queries) LockInstallsInHand(ctx context.Context, orgID string, runnerID string) error {
+	_, err := q.db.Exec(ctx, lockInstallsInHand, orgID, runnerID)
+	return err
+}
+
+const lockJob = `-- name: LockJob :one
+select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for no key update
+`
+
+// LockJob leaves room for who only refers to the job: a log that is being kept.
 func (q *Queries) LockJob(ctx context.Context, orgID string, iD string) (Job, error) {
 	row := q.db.QueryRow(ctx, lockJob, orgID, iD)
 	var i Job
@@ -462,6 +605,47 @@ func (q *Queries) LockJob(ctx context.Context, orgID string, iD string) (Job, er
 		&i.Error,
 		&i.CreatedAt,
 		&i.EndedAt,
+	)
+	return i, err
+}
+
+const lockJobsInHand = `-- name: LockJobsInHand :exec
+select j.id from jobs j where j.org_id = $1 and j.id in (
+    select a.job_id from attempts a
+    where a.org_id = $1 and a.runner_id = $2 and a.status in ('offered', 'running', 'expired'))
+order by j.id for no key update
+`
+
+func (q *Queries) LockJobsInHand(ctx context.Context, orgID string, runnerID string) error {
+	_, err := q.db.Exec(ctx, lockJobsInHand, orgID, runnerID)
+	return err
+}
+
+const lockRunner = `-- name: LockRunner :one
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 for no key update
+`
+
+// LockRunner lets jobs be queued for the runner meanwhile; nobody else changes it.
+func (q *Queries) LockRunner(ctx context.Context, orgID string, iD string) (Runner, error) {
+	row := q.db.QueryRow(ctx, lockRunner, orgID, iD)
+	var i Runner
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.Name,
+		&i.Kind,
+		&i.Shared,
+		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
+		&i.Recipient,
+		&i.NewKey,
+		&i.Version,
+		&i.Capacity,
+		&i.Policy,
+		&i.LastSeen,
+		&i.CreatedAt,
 	)
 	return i, err
 }
@@ -578,6 +762,20 @@ func (q *Queries) OrgsWithAttempts(ctx context.Context) ([]string, error) {
 	return items, nil
 }
 
+const promoteRunnerKey = `-- name: PromoteRunnerKey :execrows
+update runners set key_hash = next_key_hash, next_key_hash = null, key_since = now()
+where org_id = $1 and id = $2 and next_key_hash = $3::bytea
+`
+
+// PromoteRunnerKey puts the key that was asked for in force, once.
+func (q *Queries) PromoteRunnerKey(ctx context.Context, orgID string, iD string, keyHash []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, promoteRunnerKey, orgID, iD, keyHash)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const runnerOfAttemptToken = `-- name: RunnerOfAttemptToken :one
 select runner_id from attempts
 where org_id = $1 and job_id = $2 and number = $3 and token_hash = $4::bytea
@@ -603,11 +801,32 @@ func (q *Queries) RunnerOfAttemptToken(ctx context.Context, arg RunnerOfAttemptT
 }
 
 const runnerOfKey = `-- name: RunnerOfKey :one
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 and key_hash = $3::bytea
+select name, kind, (next_key_hash is not distinct from $1::bytea)::bool as next from runners
+where org_id = $2 and id = $3 and (key_hash = $1::bytea or next_key_hash = $1::bytea)
 `
 
-func (q *Queries) RunnerOfKey(ctx context.Context, orgID string, iD string, keyHash []byte) (Runner, error) {
-	row := q.db.QueryRow(ctx, runnerOfKey, orgID, iD, keyHash)
+type RunnerOfKeyRow struct {
+	Name string
+	Kind string
+	Next bool
+}
+
+// RunnerOfKey takes the key in force, or the one that was asked for to follow it; next says that it is that one.
+func (q *Queries) RunnerOfKey(ctx context.Context, keyHash []byte, orgID string, iD string) (RunnerOfKeyRow, error) {
+	row := q.db.QueryRow(ctx, runnerOfKey, keyHash, orgID, iD)
+	var i RunnerOfKeyRow
+	err := row.Scan(&i.Name, &i.Kind, &i.Next)
+	return i, err
+}
+
+const runnerToRegister = `-- name: RunnerToRegister :one
+select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
+where g.org_id = $1 and g.hash = $2 for no key update of r
+`
+
+// RunnerToRegister locks the runner that a registration token is for, before the token: whoever voids tokens does it in that order.
+func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, hash []byte) (Runner, error) {
+	row := q.db.QueryRow(ctx, runnerToRegister, orgID, hash)
 	var i Runner
 	err := row.Scan(
 		&i.OrgID,
@@ -630,32 +849,14 @@ func (q *Queries) RunnerOfKey(ctx context.Context, orgID string, iD string, keyH
 	return i, err
 }
 
-const runnerToRegister = `-- name: RunnerToRegister :one
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2 for update
+const seenRunners = `-- name: SeenRunners :exec
+update runners set last_seen = now() where org_id = $1 and id = any($2::text[])
 `
 
-func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, iD string) (Runner, error) {
-	row := q.db.QueryRow(ctx, runnerToRegister, orgID, iD)
-	var i Runner
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Kind,
-		&i.Shared,
-		&i.KeyHash,
-		&i.NextKeyHash,
-		&i.KeySince,
-		&i.RegisteredAt,
-		&i.Recipient,
-		&i.NewKey,
-		&i.Version,
-		&i.Capacity,
-		&i.Policy,
-		&i.LastSeen,
-		&i.CreatedAt,
-	)
-	return i, err
+// SeenRunners notes that runners which only wait are there.
+func (q *Queries) SeenRunners(ctx context.Context, orgID string, ids []string) error {
+	_, err := q.db.Exec(ctx, seenRunners, orgID, ids)
+	return err
 }
 
 const setDueIn = `-- name: SetDueIn :exec
@@ -691,7 +892,8 @@ func (q *Queries) SetJobWaits(ctx context.Context, waits string, orgID string, i
 }
 
 const setRunnerKey = `-- name: SetRunnerKey :one
-update runners set key_hash = $1::bytea, recipient = $2, version = $3, capacity = $4, last_seen = now()
+update runners set key_hash = $1::bytea, next_key_hash = null, key_since = now(), registered_at = now(), recipient = $2,
+    new_key = false, version = $3, capacity = $4, last_seen = now()
 where org_id = $5 and id = $6
 returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
 `
@@ -796,16 +998,58 @@ func (q *Queries) TouchRunner(ctx context.Context, arg TouchRunnerParams) error 
 	return err
 }
 
-const useRegistration = `-- name: UseRegistration :one
+const useRegistration = `-- name: UseRegistration :execrows
 update registrations set used_at = now()
 where org_id = $1 and hash = $2 and used_at is null and expires_at > now()
-returning runner_id
 `
 
-// UseRegistration takes a token out of the world: the second of two that try finds nothing.
-func (q *Queries) UseRegistration(ctx context.Context, orgID string, hash []byte) (string, error) {
-	row := q.db.QueryRow(ctx, useRegistration, orgID, hash)
-	var runner_id string
-	err := row.Scan(&runner_id)
-	return runner_id, err
+// UseRegistration takes a token out of the world: the second of two that try changes no row.
+func (q *Queries) UseRegistration(ctx context.Context, orgID string, hash []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, useRegistration, orgID, hash)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const voidRegistrations = `-- name: VoidRegistrations :exec
+update registrations set used_at = now() where org_id = $1 and runner_id = $2 and used_at is null
+`
+
+// VoidRegistrations makes the tokens worthless that a runner has not used.
+func (q *Queries) VoidRegistrations(ctx context.Context, orgID string, runnerID string) error {
+	_, err := q.db.Exec(ctx, voidRegistrations, orgID, runnerID)
+	return err
+}
+
+const voidRunner = `-- name: VoidRunner :one
+update runners set key_hash = null, next_key_hash = null, key_since = null, last_seen = null, policy = '{}', new_key = $1,
+    recipient = case when $1::bool then '' else recipient end
+where org_id = $2 and id = $3
+returning org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at
+`
+
+// VoidRunner takes from a runner all that its machine knew. What it says of itself is forgotten until another machine speaks for it.
+func (q *Queries) VoidRunner(ctx context.Context, newKey bool, orgID string, iD string) (Runner, error) {
+	row := q.db.QueryRow(ctx, voidRunner, newKey, orgID, iD)
+	var i Runner
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.Name,
+		&i.Kind,
+		&i.Shared,
+		&i.KeyHash,
+		&i.NextKeyHash,
+		&i.KeySince,
+		&i.RegisteredAt,
+		&i.Recipient,
+		&i.NewKey,
+		&i.Version,
+		&i.Capacity,
+		&i.Policy,
+		&i.LastSeen,
+		&i.CreatedAt,
+	)
+	return i, err
 }

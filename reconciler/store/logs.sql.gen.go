@@ -9,34 +9,48 @@ import (
 	"context"
 )
 
-const insertLogChunks = `-- name: InsertLogChunks :exec
-insert into log_chunks (org_id, job_id, attempt, seq, lines)
-select $1, $2, $3, unnest($4::bigint[]), unnest($5::text[])::jsonb
-on conflict (org_id, job_id, attempt, seq) do nothing
+const insertLogChunks = `-- name: InsertLogChunks :one
+with kept as (
+    insert into log_chunks (org_id, job_id, attempt, seq, lines)
+    select $3, $4, $5::int, unnest($6::bigint[]), unnest($7::bytea[])
+    on conflict (org_id, job_id, attempt, seq) do nothing
+), noted as (
+    update attempts set log_bytes = $8 where org_id = $3 and job_id = $4 and number = $5::int returning 1
+)
+select count(pg_notify($1, $2)) from noted
 `
 
 type InsertLogChunksParams struct {
-	OrgID   string
-	JobID   string
-	Attempt int32
-	Seqs    []int64
-	Lines   []string
+	Channel  string
+	Payload  string
+	OrgID    string
+	JobID    string
+	Attempt  int32
+	Seqs     []int64
+	Lines    [][]byte
+	LogBytes int64
 }
 
-func (q *Queries) InsertLogChunks(ctx context.Context, arg InsertLogChunksParams) error {
-	_, err := q.db.Exec(ctx, insertLogChunks,
+// InsertLogChunks keeps chunks, notes how large the log is with them, and wakes its followers.
+func (q *Queries) InsertLogChunks(ctx context.Context, arg InsertLogChunksParams) (int64, error) {
+	row := q.db.QueryRow(ctx, insertLogChunks,
+		arg.Channel,
+		arg.Payload,
 		arg.OrgID,
 		arg.JobID,
 		arg.Attempt,
 		arg.Seqs,
 		arg.Lines,
+		arg.LogBytes,
 	)
-	return err
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const lockLog = `-- name: LockLog :one
 
-select org_id, job_id, number, runner_id, status, token_hash, offered_at, accepted_at, lease_until, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3 for update
+select org_id, job_id, number, runner_id, status, token_hash, offered_at, accepted_at, lease_until, base_version, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3 for update
 `
 
 // Log chunks of attempts: written once each, read in the order of (attempt, seq).
@@ -54,6 +68,7 @@ func (q *Queries) LockLog(ctx context.Context, orgID string, jobID string, numbe
 		&i.OfferedAt,
 		&i.AcceptedAt,
 		&i.LeaseUntil,
+		&i.BaseVersion,
 		&i.LogBytes,
 		&i.EndedAt,
 	)
@@ -140,25 +155,4 @@ func (q *Queries) LogSeqsPresent(ctx context.Context, arg LogSeqsPresentParams) 
 		return nil, err
 	}
 	return items, nil
-}
-
-const setLogBytes = `-- name: SetLogBytes :exec
-update attempts set log_bytes = $1 where org_id = $2 and job_id = $3 and number = $4
-`
-
-type SetLogBytesParams struct {
-	LogBytes int64
-	OrgID    string
-	JobID    string
-	Number   int32
-}
-
-func (q *Queries) SetLogBytes(ctx context.Context, arg SetLogBytesParams) error {
-	_, err := q.db.Exec(ctx, setLogBytes,
-		arg.LogBytes,
-		arg.OrgID,
-		arg.JobID,
-		arg.Number,
-	)
-	return err
 }

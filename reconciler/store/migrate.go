@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -18,6 +20,42 @@ var migrations embed.FS
 
 // riverSchema holds River's tables, apart from ours.
 const riverSchema = "river"
+
+// Schema is the version of the schema that this program was made for: the number of its newest migration.
+func Schema() int {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return 0 // the pattern is well formed
+	}
+	return len(files)
+}
+
+// OldSchema says that the database is behind the program.
+type OldSchema struct{ Have, Need int }
+
+// Error says what to do.
+func (o *OldSchema) Error() string {
+	return fmt.Sprintf("the database has schema %d and this program needs %d; run `reconciler migrate`, or start this program without --migrate=false", o.Have, o.Need)
+}
+
+// Check says whether Postgres answers, with which version, and whether its schema is one that this program works with: its own or a
+// newer one. The error is in words for an operator; an *OldSchema among them.
+func (s *Store) Check(ctx context.Context) (version string, err error) {
+	var schema int
+	row := s.pool.QueryRow(ctx, "select current_setting('server_version'), coalesce((select version from public.schema_version), 0)")
+	err = row.Scan(&version, &schema)
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &pg) && pg.Code == "42P01": // no such table
+		return "", &OldSchema{Need: Schema()}
+	case err != nil:
+		return "", fmt.Errorf("ask Postgres: %w", err)
+	}
+	if schema < Schema() {
+		return version, &OldSchema{Have: schema, Need: Schema()}
+	}
+	return version, nil
+}
 
 // migrationLock is the key of the advisory lock under which River's schema is made; tern takes one of its own for ours.
 const migrationLock = 7_302_619_448_141
@@ -83,6 +121,13 @@ func migrateOurs(ctx context.Context, c *pgx.Conn) error {
 	}
 	if err := m.LoadMigrations(files); err != nil {
 		return fmt.Errorf("load migrations: %w", err)
+	}
+	version, err := m.GetCurrentVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	if int(version) > len(m.Migrations) {
+		return nil // a newer replica has been here: its migration left us what we need (docs/operations.md)
 	}
 	if err := m.Migrate(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)

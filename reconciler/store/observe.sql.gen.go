@@ -12,10 +12,10 @@ import (
 )
 
 const addRevision = `-- name: AddRevision :one
-insert into revisions (org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason)
+insert into revisions (org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, trace)
 values ($1, $2, $3,
     (select coalesce(max(r.number), 0) + 1 from revisions r where r.org_id = $1 and r.watch_id = $3),
-    $4, $5, $6, $7, $8, $9, $10, $11)
+    $4, $5, $6, $7, $8, $9, $10, $11, $12)
 returning org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, outcome, trace, observed_at
 `
 
@@ -31,6 +31,7 @@ type AddRevisionParams struct {
 	Author       string
 	ChangedPaths json.RawMessage
 	Reason       string
+	Trace        string
 }
 
 func (q *Queries) AddRevision(ctx context.Context, arg AddRevisionParams) (Revision, error) {
@@ -46,6 +47,7 @@ func (q *Queries) AddRevision(ctx context.Context, arg AddRevisionParams) (Revis
 		arg.Author,
 		arg.ChangedPaths,
 		arg.Reason,
+		arg.Trace,
 	)
 	var i Revision
 	err := row.Scan(

@@ -76,6 +76,40 @@ func (q *Queries) BusyComponents(ctx context.Context, orgID string, installID st
 	return items, nil
 }
 
+const contestedStates = `-- name: ContestedStates :many
+select s.install_component_id, s.version, s.reason from states s
+join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
+where s.org_id = $1 and ic.install_id = $2 and s.status = 'contested'
+order by s.install_component_id, s.version
+`
+
+type ContestedStatesRow struct {
+	InstallComponentID string
+	Version            int32
+	Reason             string
+}
+
+// ContestedStates are the state versions of an install that a person has to decide about.
+func (q *Queries) ContestedStates(ctx context.Context, orgID string, installID string) ([]ContestedStatesRow, error) {
+	rows, err := q.db.Query(ctx, contestedStates, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ContestedStatesRow{}
+	for rows.Next() {
+		var i ContestedStatesRow
+		if err := rows.Scan(&i.InstallComponentID, &i.Version, &i.Reason); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const dropRefusals = `-- name: DropRefusals :exec
 delete from refusals r using install_components ic
 where r.org_id = $1 and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = $2
@@ -84,6 +118,16 @@ where r.org_id = $1 and ic.org_id = r.org_id and ic.id = r.install_component_id 
 
 func (q *Queries) DropRefusals(ctx context.Context, orgID string, installID string, names []string) error {
 	_, err := q.db.Exec(ctx, dropRefusals, orgID, installID, names)
+	return err
+}
+
+const forgetApplied = `-- name: ForgetApplied :exec
+update install_components set applied_digest = '' where org_id = $1 and id = $2
+`
+
+// ForgetApplied says that what is there of a component is not known any more.
+func (q *Queries) ForgetApplied(ctx context.Context, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, forgetApplied, orgID, iD)
 	return err
 }
 

@@ -59,17 +59,18 @@ type ApprovalResponse struct {
 }
 
 type Attempt struct {
-	OrgID      string
-	JobID      string
-	Number     int32
-	RunnerID   string
-	Status     string
-	TokenHash  []byte
-	OfferedAt  time.Time
-	AcceptedAt *time.Time
-	LeaseUntil time.Time
-	LogBytes   int64
-	EndedAt    *time.Time
+	OrgID       string
+	JobID       string
+	Number      int32
+	RunnerID    string
+	Status      string
+	TokenHash   []byte
+	OfferedAt   time.Time
+	AcceptedAt  *time.Time
+	LeaseUntil  time.Time
+	BaseVersion int32
+	LogBytes    int64
+	EndedAt     *time.Time
 }
 
 type AuditEvent struct {
@@ -219,7 +220,7 @@ type LogChunk struct {
 	JobID   string
 	Attempt int32
 	Seq     int64
-	Lines   json.RawMessage
+	Lines   []byte
 	At      time.Time
 }
 
@@ -289,6 +290,7 @@ type Replica struct {
 	ID        string
 	Version   string
 	Schema    int32
+	Embedded  bool
 	StartedAt time.Time
 	SeenAt    time.Time
 }
@@ -309,6 +311,13 @@ type Revision struct {
 	Outcome      string
 	Trace        string
 	ObservedAt   time.Time
+}
+
+type RiverRiverJob struct {
+	ID          int64
+	State       string
+	AttemptedBy []string
+	ScheduledAt time.Time
 }
 
 type Runner struct {
@@ -338,6 +347,8 @@ type State struct {
 	Lineage            string
 	Digest             string
 	Sealed             json.RawMessage
+	KeyID              string
+	Bytes              int32
 	JobID              string
 	Attempt            int32
 	Status             string

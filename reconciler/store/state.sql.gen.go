@@ -8,7 +8,34 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
+
+const dismissState = `-- name: DismissState :execrows
+update states set status = 'dismissed', reason = $1
+where org_id = $2 and install_component_id = $3 and version = $4 and status = 'contested'
+`
+
+type DismissStateParams struct {
+	Reason             string
+	OrgID              string
+	InstallComponentID string
+	Version            int32
+}
+
+// DismissState carries its fence: the version is still contested.
+func (q *Queries) DismissState(ctx context.Context, arg DismissStateParams) (int64, error) {
+	result, err := q.db.Exec(ctx, dismissState,
+		arg.Reason,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.Version,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
 
 const freeStateLocks = `-- name: FreeStateLocks :exec
 delete from state_locks where org_id = $1 and job_id = $2 and attempt = $3
@@ -17,33 +44,6 @@ delete from state_locks where org_id = $1 and job_id = $2 and attempt = $3
 func (q *Queries) FreeStateLocks(ctx context.Context, orgID string, jobID string, attempt int32) error {
 	_, err := q.db.Exec(ctx, freeStateLocks, orgID, jobID, attempt)
 	return err
-}
-
-const hasState = `-- name: HasState :one
-select exists (select from states
-    where org_id = $1 and install_component_id = $2
-      and serial = $3 and lineage = $4 and digest = $5)
-`
-
-type HasStateParams struct {
-	OrgID              string
-	InstallComponentID string
-	Serial             int64
-	Lineage            string
-	Digest             string
-}
-
-func (q *Queries) HasState(ctx context.Context, arg HasStateParams) (bool, error) {
-	row := q.db.QueryRow(ctx, hasState,
-		arg.OrgID,
-		arg.InstallComponentID,
-		arg.Serial,
-		arg.Lineage,
-		arg.Digest,
-	)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
 }
 
 const heldStateLock = `-- name: HeldStateLock :one
@@ -81,44 +81,114 @@ func (q *Queries) HeldStateLock(ctx context.Context, orgID string, installCompon
 	return i, err
 }
 
-const insertState = `-- name: InsertState :exec
-insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+const insertState = `-- name: InsertState :one
+insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason)
+select $1::text, $2::text, coalesce(max(version), 0) + 1, $3::bigint, $4::text, $5::text,
+    $6::jsonb, $7::text, $8::int, $9::text, $10::int, $11::text, $12::text
+from states where org_id = $1 and install_component_id = $2
+returning version
 `
 
 type InsertStateParams struct {
 	OrgID              string
 	InstallComponentID string
-	Version            int32
 	Serial             int64
 	Lineage            string
 	Digest             string
 	Sealed             json.RawMessage
+	KeyID              string
+	Bytes              int32
 	JobID              string
 	Attempt            int32
+	Status             string
+	Reason             string
 }
 
-func (q *Queries) InsertState(ctx context.Context, arg InsertStateParams) error {
-	_, err := q.db.Exec(ctx, insertState,
+// InsertState gives the state the next number, whatever the ones before it are.
+func (q *Queries) InsertState(ctx context.Context, arg InsertStateParams) (int32, error) {
+	row := q.db.QueryRow(ctx, insertState,
 		arg.OrgID,
 		arg.InstallComponentID,
-		arg.Version,
 		arg.Serial,
 		arg.Lineage,
 		arg.Digest,
 		arg.Sealed,
+		arg.KeyID,
+		arg.Bytes,
 		arg.JobID,
 		arg.Attempt,
+		arg.Status,
+		arg.Reason,
 	)
-	return err
+	var version int32
+	err := row.Scan(&version)
+	return version, err
+}
+
+const installComponentNamed = `-- name: InstallComponentNamed :one
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at from install_components where org_id = $1 and install_id = $2 and name = $3
+`
+
+// InstallComponentNamed finds one by its name.
+func (q *Queries) InstallComponentNamed(ctx context.Context, orgID string, installID string, name string) (InstallComponent, error) {
+	row := q.db.QueryRow(ctx, installComponentNamed, orgID, installID, name)
+	var i InstallComponent
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.InstallID,
+		&i.ComponentID,
+		&i.Name,
+		&i.Wanted,
+		&i.DesiredDigest,
+		&i.DesiredReason,
+		&i.WaitsFor,
+		&i.AppliedDigest,
+		&i.AppliedArtifact,
+		&i.AppliedVersionID,
+		&i.AppliedConfig,
+		&i.AppliedValues,
+		&i.AppliedAt,
+	)
+	return i, err
+}
+
+const knownState = `-- name: KnownState :one
+select status from states
+where org_id = $1 and install_component_id = $2 and serial = $3 and lineage = $4 and digest = $5
+order by version desc limit 1
+`
+
+type KnownStateParams struct {
+	OrgID              string
+	InstallComponentID string
+	Serial             int64
+	Lineage            string
+	Digest             string
+}
+
+// KnownState says how a state that comes again was kept.
+func (q *Queries) KnownState(ctx context.Context, arg KnownStateParams) (string, error) {
+	row := q.db.QueryRow(ctx, knownState,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.Serial,
+		arg.Lineage,
+		arg.Digest,
+	)
+	var status string
+	err := row.Scan(&status)
+	return status, err
 }
 
 const newestState = `-- name: NewestState :one
 
-select org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt, status, reason, created_at from states where org_id = $1 and install_component_id = $2 order by version desc limit 1
+select org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason, created_at from states where org_id = $1 and install_component_id = $2 and status = 'kept'
+order by version desc limit 1
 `
 
-// Terraform states, sealed where they were made, and their locks.
+// Terraform states, sealed where they were made, and their locks. Who writes any of it holds the row of the install (LockInstallOfJob).
+// NewestState is the one that counts: contested and dismissed versions are nobody's newest.
 func (q *Queries) NewestState(ctx context.Context, orgID string, installComponentID string) (State, error) {
 	row := q.db.QueryRow(ctx, newestState, orgID, installComponentID)
 	var i State
@@ -130,6 +200,8 @@ func (q *Queries) NewestState(ctx context.Context, orgID string, installComponen
 		&i.Lineage,
 		&i.Digest,
 		&i.Sealed,
+		&i.KeyID,
+		&i.Bytes,
 		&i.JobID,
 		&i.Attempt,
 		&i.Status,
@@ -174,6 +246,56 @@ func (q *Queries) PassStateLock(ctx context.Context, arg PassStateLockParams) (i
 	return result.RowsAffected(), nil
 }
 
+const setBaseVersion = `-- name: SetBaseVersion :exec
+update attempts set base_version = (select coalesce(max(s.version), 0)::int from states s
+    where s.org_id = $1 and s.install_component_id = $2 and s.status = 'kept')
+where attempts.org_id = $1 and attempts.job_id = $3 and attempts.number = $4
+`
+
+type SetBaseVersionParams struct {
+	OrgID              string
+	InstallComponentID string
+	JobID              string
+	Number             int32
+}
+
+// SetBaseVersion remembers what an attempt begins with.
+func (q *Queries) SetBaseVersion(ctx context.Context, arg SetBaseVersionParams) error {
+	_, err := q.db.Exec(ctx, setBaseVersion,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.JobID,
+		arg.Number,
+	)
+	return err
+}
+
+const stateOfVersion = `-- name: StateOfVersion :one
+select org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason, created_at from states where org_id = $1 and install_component_id = $2 and version = $3
+`
+
+func (q *Queries) StateOfVersion(ctx context.Context, orgID string, installComponentID string, version int32) (State, error) {
+	row := q.db.QueryRow(ctx, stateOfVersion, orgID, installComponentID, version)
+	var i State
+	err := row.Scan(
+		&i.OrgID,
+		&i.InstallComponentID,
+		&i.Version,
+		&i.Serial,
+		&i.Lineage,
+		&i.Digest,
+		&i.Sealed,
+		&i.KeyID,
+		&i.Bytes,
+		&i.JobID,
+		&i.Attempt,
+		&i.Status,
+		&i.Reason,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
 const takeStateLock = `-- name: TakeStateLock :execrows
 insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt)
 values ($1, $2, $3, $4, $5, $6)
@@ -202,4 +324,232 @@ func (q *Queries) TakeStateLock(ctx context.Context, arg TakeStateLockParams) (i
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const viewLocksOfInstall = `-- name: ViewLocksOfInstall :many
+select ic.name as component, l.org_id, l.install_component_id, l.lock_id, l.info, l.job_id, l.attempt, l.locked_at, coalesce(r.name, '')::text as runner,
+    (coalesce(a.status in ('running', 'expired') and j.status = 'running' and j.attempt = a.number, false))::bool as live
+from install_components ic
+join state_locks l on l.org_id = ic.org_id and l.install_component_id = ic.id
+left join attempts a on a.org_id = l.org_id and a.job_id = l.job_id and a.number = l.attempt
+left join jobs j on j.org_id = a.org_id and j.id = a.job_id
+left join runners r on r.org_id = a.org_id and r.id = a.runner_id
+where ic.org_id = $1 and ic.install_id = $2
+`
+
+type ViewLocksOfInstallRow struct {
+	Component string
+	StateLock StateLock
+	Runner    string
+	Live      bool
+}
+
+// ViewLocksOfInstall is HeldStateLock for all components of an install, without a lock on the rows.
+func (q *Queries) ViewLocksOfInstall(ctx context.Context, orgID string, installID string) ([]ViewLocksOfInstallRow, error) {
+	rows, err := q.db.Query(ctx, viewLocksOfInstall, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewLocksOfInstallRow{}
+	for rows.Next() {
+		var i ViewLocksOfInstallRow
+		if err := rows.Scan(
+			&i.Component,
+			&i.StateLock.OrgID,
+			&i.StateLock.InstallComponentID,
+			&i.StateLock.LockID,
+			&i.StateLock.Info,
+			&i.StateLock.JobID,
+			&i.StateLock.Attempt,
+			&i.StateLock.LockedAt,
+			&i.Runner,
+			&i.Live,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const viewState = `-- name: ViewState :one
+select s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt, s.created_at,
+    coalesce(t.workflow_id, '')::text as workflow_id
+from states s
+left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
+where s.org_id = $1 and s.install_component_id = $2 and s.version = $3
+`
+
+type ViewStateRow struct {
+	Version    int32
+	Status     string
+	Reason     string
+	Serial     int64
+	Lineage    string
+	Digest     string
+	KeyID      string
+	Bytes      int32
+	JobID      string
+	Attempt    int32
+	CreatedAt  time.Time
+	WorkflowID string
+}
+
+// ViewState is one version as it is shown, without what is sealed. Workflow is the one that its job was for.
+func (q *Queries) ViewState(ctx context.Context, orgID string, installComponentID string, version int32) (ViewStateRow, error) {
+	row := q.db.QueryRow(ctx, viewState, orgID, installComponentID, version)
+	var i ViewStateRow
+	err := row.Scan(
+		&i.Version,
+		&i.Status,
+		&i.Reason,
+		&i.Serial,
+		&i.Lineage,
+		&i.Digest,
+		&i.KeyID,
+		&i.Bytes,
+		&i.JobID,
+		&i.Attempt,
+		&i.CreatedAt,
+		&i.WorkflowID,
+	)
+	return i, err
+}
+
+const viewStates = `-- name: ViewStates :many
+select s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt, s.created_at,
+    coalesce(t.workflow_id, '')::text as workflow_id
+from states s
+left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
+where s.org_id = $1 and s.install_component_id = $2 and s.version < $3
+order by s.version desc limit $4
+`
+
+type ViewStatesParams struct {
+	OrgID              string
+	InstallComponentID string
+	Before             int32
+	Most               int32
+}
+
+type ViewStatesRow struct {
+	Version    int32
+	Status     string
+	Reason     string
+	Serial     int64
+	Lineage    string
+	Digest     string
+	KeyID      string
+	Bytes      int32
+	JobID      string
+	Attempt    int32
+	CreatedAt  time.Time
+	WorkflowID string
+}
+
+func (q *Queries) ViewStates(ctx context.Context, arg ViewStatesParams) ([]ViewStatesRow, error) {
+	rows, err := q.db.Query(ctx, viewStates,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.Before,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewStatesRow{}
+	for rows.Next() {
+		var i ViewStatesRow
+		if err := rows.Scan(
+			&i.Version,
+			&i.Status,
+			&i.Reason,
+			&i.Serial,
+			&i.Lineage,
+			&i.Digest,
+			&i.KeyID,
+			&i.Bytes,
+			&i.JobID,
+			&i.Attempt,
+			&i.CreatedAt,
+			&i.WorkflowID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const viewStatesOfInstall = `-- name: ViewStatesOfInstall :many
+select ic.name as component, s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt,
+    s.created_at, coalesce(t.workflow_id, '')::text as workflow_id
+from install_components ic
+join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
+where ic.org_id = $1 and ic.install_id = $2 and (s.status = 'contested' or s.version = (
+    select max(k.version) from states k where k.org_id = ic.org_id and k.install_component_id = ic.id and k.status = 'kept'))
+order by ic.name, s.version desc
+`
+
+type ViewStatesOfInstallRow struct {
+	Component  string
+	Version    int32
+	Status     string
+	Reason     string
+	Serial     int64
+	Lineage    string
+	Digest     string
+	KeyID      string
+	Bytes      int32
+	JobID      string
+	Attempt    int32
+	CreatedAt  time.Time
+	WorkflowID string
+}
+
+// ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that are contested.
+func (q *Queries) ViewStatesOfInstall(ctx context.Context, orgID string, installID string) ([]ViewStatesOfInstallRow, error) {
+	rows, err := q.db.Query(ctx, viewStatesOfInstall, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewStatesOfInstallRow{}
+	for rows.Next() {
+		var i ViewStatesOfInstallRow
+		if err := rows.Scan(
+			&i.Component,
+			&i.Version,
+			&i.Status,
+			&i.Reason,
+			&i.Serial,
+			&i.Lineage,
+			&i.Digest,
+			&i.KeyID,
+			&i.Bytes,
+			&i.JobID,
+			&i.Attempt,
+			&i.CreatedAt,
+			&i.WorkflowID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 )
 
 // ErrNotFound is what a query for one row gives when there is none (pgx's own word for it).
@@ -60,6 +61,19 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	return &Store{pool: pool, river: insertOnly}, nil
 }
 
+// connect opens a connection of its own, beside the pool, with the pool's settings and role.
+func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
+	c, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Postgres: %w", err)
+	}
+	if err := takeRole(ctx, c); err != nil {
+		_ = c.Close(context.WithoutCancel(ctx)) // the role is the matter
+		return nil, err
+	}
+	return c, nil
+}
+
 // takeRole gives up the owner's rights for the life of the connection.
 func takeRole(ctx context.Context, c *pgx.Conn) error {
 	if _, err := c.Exec(ctx, "set role nuon_app"); err != nil {
@@ -93,8 +107,9 @@ type Tx struct {
 	river *river.Client[pgx.Tx]
 }
 
-// In runs one unit of work of one org in one transaction, which is committed when work returns nil. Two units that cannot be
-// serialised are run again, so work must not have effects of its own.
+// In runs one unit of work of one org in one transaction, which is committed when work returns nil. A unit that cannot be serialised
+// beside another, or loses its connection, is run again, so work must not have effects of its own. While Postgres is away it waits a
+// few seconds; then the error is an *Away.
 func (s *Store) In(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
 	return s.in(ctx, org, pgx.TxOptions{}, work)
 }
@@ -108,17 +123,57 @@ func (s *Store) Read(ctx context.Context, org string, work func(context.Context,
 const triesOfDeadlocked = 4
 
 func (s *Store) in(ctx context.Context, org string, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+	var patience patience
 	for try := 1; ; try++ {
-		err := pgx.BeginTxFunc(ctx, s.pool, opts, func(tx pgx.Tx) error {
-			t := &Tx{Queries: New(tx), Org: org, tx: tx, river: s.river}
-			if err := t.SetOrg(ctx, org); err != nil {
-				return fmt.Errorf("enter org: %w", err)
+		err := s.once(ctx, org, opts, work)
+		var away *Away
+		switch {
+		case errors.As(err, &away):
+			s.leave(away)
+			if away.Unsure || !patience.wait(ctx) {
+				return err
 			}
-			return work(ctx, t)
-		})
-		if err == nil || try == triesOfDeadlocked || !retryable(err) {
+			try = 0
+		case err == nil || try >= triesOfDeadlocked || !retryable(err):
 			return err
 		}
+	}
+}
+
+// once runs one transaction. An error that means that Postgres is away is an *Away.
+func (s *Store) once(ctx context.Context, org string, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+	tx, err := s.pool.BeginTx(ctx, opts)
+	if isAway(ctx, err, true) {
+		return &Away{Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing
+	t := &Tx{Queries: New(tx), Org: org, tx: tx, river: s.river}
+	if err = t.SetOrg(ctx, org); err != nil {
+		err = fmt.Errorf("enter org: %w", err)
+	} else {
+		err = work(ctx, t)
+	}
+	if isAway(ctx, err, tx.Conn().IsClosed()) {
+		return &Away{Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	// The connection is the pool's again by now, so it is not looked at. Only Postgres itself says that it rolled back.
+	if err = tx.Commit(ctx); isAway(ctx, err, !errors.Is(err, pgx.ErrTxCommitRollback)) {
+		return &Away{Unsure: true, Err: err}
+	}
+	return err
+}
+
+// leave gives up the connections to a server that takes no writes any more: after a fail-over another one does.
+func (s *Store) leave(away *Away) {
+	var pg *pgconn.PgError
+	if errors.As(away, &pg) && pg.Code == readOnlyState {
+		s.pool.Reset()
 	}
 }
 
@@ -158,6 +213,7 @@ const (
 	ChannelJobs      = "nuon_jobs"      // org/runner: a job was queued for the runner, or one of its jobs is to be cancelled
 	ChannelWorkflows = "nuon_workflows" // org/workflow: the workflow changed
 	ChannelLogs      = "nuon_logs"      // org/job: lines came or the job ended
+	ChannelTokens    = "nuon_tokens"    // org/token: the token was revoked
 )
 
 // Notify wakes whoever listens on a channel, if and when this transaction commits.
@@ -186,6 +242,7 @@ const (
 	DueAttempt = "attempt" // a lease or an offer runs out; ID is job/number
 	DueInstall = "install" // an install is to be looked at again
 	DueApp     = "app"     // an app is to be looked at again
+	DueOrg     = "org"     // what an org has kept for long enough is to be removed; ID is the org
 )
 
 // sweptWork is how what is due is asked for. It is due again soon, so it is neither tried for long nor heaped up: of one thing
@@ -212,8 +269,11 @@ func (s *Store) TakeDue(ctx context.Context, again time.Duration, most int32, en
 		for i, r := range rows {
 			work[i] = river.InsertManyParams{Args: enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}), InsertOpts: &sweptWork}
 		}
-		_, err = s.river.InsertManyTx(ctx, tx, work)
-		return err
+		made, err := s.river.InsertManyTx(ctx, tx, work)
+		if err != nil {
+			return err
+		}
+		return atWork(ctx, tx, rows, made)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take what is due: %w", err)
@@ -221,16 +281,37 @@ func (s *Store) TakeDue(ctx context.Context, again time.Duration, most int32, en
 	return n, nil
 }
 
+// atWork puts off by a moment only what is being looked at just now. That look may have begun before what made it due, and when it
+// ends, River may take a while to note it: what was due in between would wait for long.
+func atWork(ctx context.Context, tx pgx.Tx, rows []TakeDueRow, made []*rivertype.JobInsertResult) error {
+	for i, m := range made {
+		if !m.UniqueSkippedAsDuplicate || m.Job.State != rivertype.JobStateRunning {
+			continue
+		}
+		r := rows[i]
+		err := New(tx).SetDueIn(ctx, SetDueInParams{OrgID: r.OrgID, Kind: r.Kind, ID: r.ID, InSeconds: atWorkAgain.Seconds()})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atWorkAgain is when that is taken again.
+const atWorkAgain = time.Second
+
 // longestWork is how long one piece of the reconciler's own work may take.
 const longestWork = 5 * time.Minute
 
-// Workers starts River's workers on this store's pool, at most so many at once of each queue. The caller stops the client.
-func (s *Store) Workers(workers *river.Workers, most map[string]int) (*river.Client[pgx.Tx], error) {
+// Workers starts River's workers of a replica on this store's pool, at most so many at once of each queue. The caller stops the
+// client.
+func (s *Store) Workers(replica string, workers *river.Workers, most map[string]int) (*river.Client[pgx.Tx], error) {
 	queues := map[string]river.QueueConfig{}
 	for name, n := range most {
 		queues[name] = river.QueueConfig{MaxWorkers: n}
 	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
+		ID:      replica, // what it has in hand is known by it (Rescue)
 		Schema:  riverSchema,
 		Logger:  quiet(),
 		Workers: workers,

@@ -7,33 +7,8 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 )
-
-const addAudit = `-- name: AddAudit :exec
-insert into audit_events (org_id, actor, action, subject, detail)
-values ($1, $2, $3, $4, $5)
-`
-
-type AddAuditParams struct {
-	OrgID   string
-	Actor   string
-	Action  string
-	Subject string
-	Detail  json.RawMessage
-}
-
-func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
-	_, err := q.db.Exec(ctx, addAudit,
-		arg.OrgID,
-		arg.Actor,
-		arg.Action,
-		arg.Subject,
-		arg.Detail,
-	)
-	return err
-}
 
 const clearDue = `-- name: ClearDue :exec
 delete from due where org_id = $1 and kind = $2 and id = $3
@@ -49,38 +24,12 @@ const createOrg = `-- name: CreateOrg :one
 insert into orgs (id, name) values ($1, $2) returning id, name, created_at
 `
 
-// What the store itself needs: orgs, tokens, due and the audit.
+// What the store itself needs: orgs, and what is due.
 func (q *Queries) CreateOrg(ctx context.Context, iD string, name string) (Org, error) {
 	row := q.db.QueryRow(ctx, createOrg, iD, name)
 	var i Org
 	err := row.Scan(&i.ID, &i.Name, &i.CreatedAt)
 	return i, err
-}
-
-const createToken = `-- name: CreateToken :exec
-insert into tokens (org_id, id, name, role, hash, expires_at)
-values ($1, $2, $3, $4, $5, $6)
-`
-
-type CreateTokenParams struct {
-	OrgID     string
-	ID        string
-	Name      string
-	Role      string
-	Hash      []byte
-	ExpiresAt *time.Time
-}
-
-func (q *Queries) CreateToken(ctx context.Context, arg CreateTokenParams) error {
-	_, err := q.db.Exec(ctx, createToken,
-		arg.OrgID,
-		arg.ID,
-		arg.Name,
-		arg.Role,
-		arg.Hash,
-		arg.ExpiresAt,
-	)
-	return err
 }
 
 const orgByID = `-- name: OrgByID :one
@@ -178,27 +127,4 @@ func (q *Queries) TakeDue(ctx context.Context, againSeconds float64, most int32)
 		return nil, err
 	}
 	return items, nil
-}
-
-const tokenByHash = `-- name: TokenByHash :one
-select org_id, id, name, role, hash, created_by, expires_at, last_used_at, revoked_at, created_at from tokens
-where org_id = $1 and hash = $2 and revoked_at is null and (expires_at is null or expires_at > now())
-`
-
-func (q *Queries) TokenByHash(ctx context.Context, orgID string, hash []byte) (Token, error) {
-	row := q.db.QueryRow(ctx, tokenByHash, orgID, hash)
-	var i Token
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Role,
-		&i.Hash,
-		&i.CreatedBy,
-		&i.ExpiresAt,
-		&i.LastUsedAt,
-		&i.RevokedAt,
-		&i.CreatedAt,
-	)
-	return i, err
 }

@@ -159,8 +159,8 @@ func (q *Queries) AddStep(ctx context.Context, arg AddStepParams) error {
 }
 
 const addWorkflow = `-- name: AddWorkflow :one
-insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request)
-select $1, $2, $3, coalesce(max(number), 0) + 1, $4, 'running', $5, $6, $7::jsonb
+insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, trace)
+select $1, $2, $3, coalesce(max(number), 0) + 1, $4, 'running', $5, $6, $7::jsonb, $8
 from workflows where org_id = $1 and install_id = $3
 returning number
 `
@@ -173,6 +173,7 @@ type AddWorkflowParams struct {
 	Reason      string
 	RequestedBy string
 	Request     json.RawMessage
+	Trace       string
 }
 
 func (q *Queries) AddWorkflow(ctx context.Context, arg AddWorkflowParams) (int32, error) {
@@ -184,6 +185,7 @@ func (q *Queries) AddWorkflow(ctx context.Context, arg AddWorkflowParams) (int32
 		arg.Reason,
 		arg.RequestedBy,
 		arg.Request,
+		arg.Trace,
 	)
 	var number int32
 	err := row.Scan(&number)
@@ -489,7 +491,7 @@ func (q *Queries) JobNow(ctx context.Context, orgID string, iD string) (JobNowRo
 const jobsUnderWay = `-- name: JobsUnderWay :many
 select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
        coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,
-       coalesce(s.target->>'problem', '')::text as problem
+       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale
 from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
 where s.org_id = $1 and s.workflow_id = $2
 `
@@ -503,6 +505,7 @@ type JobsUnderWayRow struct {
 	Result        string
 	DesiredDigest string
 	Problem       string
+	Stale         string
 }
 
 func (q *Queries) JobsUnderWay(ctx context.Context, orgID string, workflowID string) ([]JobsUnderWayRow, error) {
@@ -523,6 +526,7 @@ func (q *Queries) JobsUnderWay(ctx context.Context, orgID string, workflowID str
 			&i.Result,
 			&i.DesiredDigest,
 			&i.Problem,
+			&i.Stale,
 		); err != nil {
 			return nil, err
 		}
@@ -914,6 +918,43 @@ update steps set target = $1 where org_id = $2 and id = $3
 func (q *Queries) SetStepTarget(ctx context.Context, target json.RawMessage, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, setStepTarget, target, orgID, iD)
 	return err
+}
+
+const stateNow = `-- name: StateNow :one
+select serial, lineage from states where org_id = $1 and install_component_id = $2 and status = 'kept'
+order by version desc limit 1
+`
+
+type StateNowRow struct {
+	Serial  int64
+	Lineage string
+}
+
+// StateNow is what the next plan would read.
+func (q *Queries) StateNow(ctx context.Context, orgID string, installComponentID string) (StateNowRow, error) {
+	row := q.db.QueryRow(ctx, stateNow, orgID, installComponentID)
+	var i StateNowRow
+	err := row.Scan(&i.Serial, &i.Lineage)
+	return i, err
+}
+
+const stateToRestore = `-- name: StateToRestore :one
+select s.digest, (s.status = 'kept' and not exists (select from states n where n.org_id = s.org_id
+    and n.install_component_id = s.install_component_id and n.status = 'kept' and n.version > s.version))::bool as newest
+from states s where s.org_id = $1 and s.install_component_id = $2 and s.version = $3
+`
+
+type StateToRestoreRow struct {
+	Digest string
+	Newest bool
+}
+
+// StateToRestore is one version of a state, and whether it is the one that the next plan would read.
+func (q *Queries) StateToRestore(ctx context.Context, orgID string, installComponentID string, version int32) (StateToRestoreRow, error) {
+	row := q.db.QueryRow(ctx, stateToRestore, orgID, installComponentID, version)
+	var i StateToRestoreRow
+	err := row.Scan(&i.Digest, &i.Newest)
+	return i, err
 }
 
 const stepsOfWorkflow = `-- name: StepsOfWorkflow :many

@@ -52,7 +52,15 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	if plan.Status != string(PlanApproved) {
 		return dispatch.Refuse("its plan is " + plan.Status)
 	}
-	wants, err := e.world.Desire(ctx, tx, install)
+	row, err := tx.FindWorkflow(ctx, tx.Org, plan.WorkflowID)
+	if err != nil {
+		return fmt.Errorf("find workflow %s: %w", plan.WorkflowID, err)
+	}
+	asked, err := decodeAsked(row)
+	if err != nil {
+		return dispatch.Refuse(err.Error())
+	}
+	wants, err := e.wants(ctx, tx, install, row, asked)
 	if err != nil {
 		return err
 	}
@@ -81,7 +89,7 @@ func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
 	}
 	target, err := decodeTarget(plan.Target)
 	if err != nil {
-		return err
+		return dispatch.Refuse(err.Error())
 	}
 	before := appliedOf(component)
 	target.Before = &before
@@ -106,15 +114,23 @@ func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
 func applySpec(plan store.FindPlanRow) (api.ApplySpec, error) {
 	target, err := decodeTarget(plan.Target)
 	if err != nil {
-		return api.ApplySpec{}, err
+		return api.ApplySpec{}, unreadable(err)
 	}
 	basis, err := decodeBasis(plan.Basis)
 	if err != nil {
-		return api.ApplySpec{}, err
+		return api.ApplySpec{}, unreadable(err)
 	}
-	return api.ApplySpec{
-		Module: target.Module, Plan: plan.ID, Destroy: plan.Destroy, Basis: basis,
-		Bundle:       api.ArtifactRef{Repository: target.Module.Repository, Digest: plan.BundleDigest},
+	spec := api.ApplySpec{
+		Module: target.Module, Plan: plan.ID, Destroy: plan.Destroy, Basis: basis, Restore: target.Restore,
 		ReportDigest: plan.ReportDigest, ContentDigest: plan.ContentDigest,
-	}, nil
+	}
+	if plan.BundleDigest != "" {
+		spec.Bundle = api.ArtifactRef{Repository: target.Module.Repository, Digest: plan.BundleDigest}
+	}
+	return spec, nil
+}
+
+// unreadable is a plan that was kept and cannot be read any more: asking again would not help.
+func unreadable(err error) error {
+	return &Unavailable{Reason: fmt.Sprintf("the approved plan cannot be read (%s); ask for it to be planned again", err)}
 }

@@ -113,12 +113,14 @@ func (in group) planning() []Command {
 	case moved != "":
 		return in.withdraw(moved)
 	case plan != nil && plan.Status == PlanEmpty:
-		return in.settle("no changes: what is wanted is what is there")
+		return in.settle(in.g.unchanged())
 	case job.Status == JobSucceeded && plan != nil:
 		return []Command{Set{in.plan.ID, StepSucceeded, "the plan is ready"}}
 	case job.Status == JobCancelled:
 		return in.refuse(RefusalCancelled, "its plan was cancelled")
-	case job.Status == JobLost || job.Status == JobStale:
+	case job.Status == JobStale:
+		return in.tryAgain(sentence(job.Error, "what it planned has moved"), true)
+	case job.Status == JobLost:
 		return in.tryAgain("the job that planned it was lost", true)
 	case job.Status == JobSucceeded:
 		return in.tryAgain(sentence(in.plan.Reason, "the runner's answer holds no plan"), false)
@@ -147,8 +149,11 @@ func (in group) beforeApproval() []Command {
 
 // passes says whether the install's rule lets a plan through, and why or why not.
 func (g *Graph) passes(plan *Plan) (bool, string) {
-	if g.Kind == KindTeardown {
+	switch g.Kind {
+	case KindTeardown:
 		return false, "the destroy of a component that left the app always needs a person"
+	case KindRestore:
+		return false, "to put a state version back always needs a person"
 	}
 	return g.Rule.lets(plan.Destructive)
 }
@@ -221,61 +226,74 @@ func (in group) beforeApply() []Command {
 // applying waits for the apply, and decides what its end means. What moves while it runs waits until it has ended.
 func (in group) applying() []Command {
 	job, plan := in.apply.Job, in.plan.Plan
-	if job == nil {
-		return in.endApply("its job is gone", JobLost)
-	}
 	moved := in.moved(plan.Desired)
-	if moved == "" && in.held() {
-		moved = "withdrawn: " + in.want.Waits
+	if plan.Status != PlanConsumed && moved == "" {
+		if moved = in.lapsed(); in.held() {
+			moved = "withdrawn: " + in.want.Waits
+		}
 	}
-	if moved == "" && plan.Status == PlanApproved {
-		moved = in.lapsed()
-	}
-	if job.Status == JobOpen {
+	if job != nil && job.Status == JobOpen {
 		if moved == "" || plan.Status == PlanConsumed {
 			return nil
 		}
 		return in.stop(in.apply, moved)
 	}
-	if plan.Status == PlanApproved && job.Status != JobSucceeded {
-		return in.notBegun(job, moved)
+	o := observed{consumed: plan.Status == PlanConsumed, job: JobLost, moved: moved != ""}
+	if job != nil {
+		o.job = job.Status
 	}
-	return in.endApply(job.Error, job.Status)
+	return in.afterApply(o, moved)
 }
 
-// notBegun is an apply whose plan was never consumed: nothing was done.
-func (in group) notBegun(job *Job, moved string) []Command {
-	switch {
-	case moved != "":
-		return in.withdraw(moved)
-	case job.Status == JobCancelled:
-		return append([]Command{EndPlan{in.plan.ID, PlanSuperseded, "its apply was cancelled"}},
-			in.refuse(RefusalCancelled, "its apply was cancelled before it began")...)
-	}
-	return append([]Command{EndPlan{in.plan.ID, PlanSuperseded, "its apply did not begin"}},
-		in.tryAgain(sentence(job.Error, "its apply did not begin"), job.Status != JobFailed)...)
-}
-
-// endApply is the end of an apply that consumed its plan.
-func (in group) endApply(why string, status JobStatus) []Command {
-	switch status {
-	case JobSucceeded:
-		return []Command{
-			EndPlan{in.plan.ID, PlanApplied, "applied"},
-			Set{in.apply.ID, StepSucceeded, in.plan.Component + " is " + verb(in.plan.Destroy)},
+// afterApply does what follows from an apply that is over.
+func (in group) afterApply(o observed, moved string) []Command {
+	a, why := aftermathOf(o), in.became(o)
+	todo := []Command{EndPlan{in.plan.ID, a.plan, why}}
+	switch a.next {
+	case nextDone:
+		return append(todo, Set{in.apply.ID, StepSucceeded, why})
+	case nextFresh:
+		if !o.consumed {
+			return in.withdraw(moved)
 		}
-	case JobStale:
-		why = sentence(why, "the world moved between plan and apply")
-		return append([]Command{EndPlan{in.plan.ID, PlanStale, why}}, in.tryAgain("the plan was stale: "+why, true)...)
-	case JobLost:
-		why = "its apply was lost; what is there is planned anew"
-		return append([]Command{EndPlan{in.plan.ID, PlanFailed, why}}, in.tryAgain(why, true)...)
-	case JobCancelled:
-		why = "its apply was cancelled half-way; what it did stays"
-		return append([]Command{EndPlan{in.plan.ID, PlanFailed, why}}, in.refuse(RefusalCancelled, why)...)
+		return append(todo, Again{Component: in.plan.Component, Fresh: true, Reason: why})
+	case nextRefuse:
+		return append(todo, in.refuse(RefusalCancelled, why)...)
 	}
-	why = sentence(why, "the apply failed")
-	return append([]Command{EndPlan{in.plan.ID, PlanFailed, why}}, in.tryAgain(why, false)...)
+	return append(todo, in.tryAgain(why, a.next == nextAnew)...)
+}
+
+// became is what became of an apply, as a sentence.
+func (in group) became(o observed) string {
+	said := ""
+	if in.apply.Job != nil {
+		said = in.apply.Job.Error
+	}
+	switch {
+	case !o.consumed && o.job == JobCancelled:
+		return "its apply was cancelled before it began"
+	case !o.consumed:
+		return sentence(said, "its apply did not begin")
+	case o.job == JobSucceeded && in.g.Kind == KindRestore:
+		return "the state of " + in.plan.Component + " is restored; what follows from that is planned next"
+	case o.job == JobSucceeded:
+		return in.plan.Component + " is " + verb(in.plan.Destroy)
+	case o.job == JobStale:
+		return "the plan was stale: " + sentence(said, "the world moved between plan and apply")
+	case o.job == JobCancelled:
+		return "its apply was cancelled half-way; what it did stays"
+	case o.job == JobFailed:
+		return sentence(said, "the apply failed")
+	}
+	return "its apply was lost; what is there is planned anew"
+}
+
+// unchanged is why a plan that is not applyable ends its group.
+func (g *Graph) unchanged() string {
+	if g.Kind == KindRestore {
+		return "no changes: it holds what the newest state version holds; if it is contested, dismiss it"
+	}
+	return "no changes: what is wanted is what is there"
 }
 
 func verb(destroy bool) string {

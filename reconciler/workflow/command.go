@@ -1,5 +1,7 @@
 package workflow
 
+import "slices"
+
 // Command is one thing that Advance wants done. Graph.Apply does it to the graph, the engine does it to the world; each carries
 // its reason as a sentence for people.
 type Command interface{ command() }
@@ -117,10 +119,9 @@ func (g *Graph) again(c Again) {
 }
 
 func (g *Graph) group(component string) group {
-	for _, in := range g.groups() {
-		if in.plan.Component == component {
-			return in
-		}
+	i := slices.IndexFunc(g.Steps, func(s *Step) bool { return s.Kind == StepPlan && s.Component == component })
+	if i < 0 || i+2 >= len(g.Steps) {
+		return group{}
 	}
-	return group{}
+	return group{plan: g.Steps[i], approve: g.Steps[i+1], apply: g.Steps[i+2], want: g.want(component), g: g}
 }

@@ -71,19 +71,47 @@ func (e jobEnd) plan(ctx context.Context) error {
 	}
 	if problem != nil {
 		target.Problem = "the runner's plan could not be used: " + problem.Error()
-		raw, err := encode(target)
-		if err != nil {
-			return err
-		}
-		return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
+		return e.noPlan(ctx, target)
+	}
+	if target.Stale, err = e.overtaken(ctx, target); err != nil {
+		return err
+	}
+	if target.Stale != "" {
+		return e.noPlan(ctx, target)
 	}
 	if err := e.keepPlan(ctx, target); err != nil {
 		return err
 	}
-	if e.result.Plan.Applyable {
+	if e.result.Plan.Applyable || target.restores() {
 		return nil
 	}
 	return e.landed(ctx, *e.step.InstallComponentID, e.step.Destroy, target, outputs)
+}
+
+// noPlan keeps why there is no plan.
+func (e jobEnd) noPlan(ctx context.Context, target Target) error {
+	raw, err := encode(target)
+	if err != nil {
+		return err
+	}
+	return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
+}
+
+// overtaken says why a plan that finds no changes proves nothing: a state came in while it was made, of an attempt that was thought
+// to be over. One with changes is looked at again by its own apply.
+func (e jobEnd) overtaken(ctx context.Context, target Target) (string, error) {
+	basis := e.result.Plan.Basis
+	if e.result.Plan.Applyable || target.restores() {
+		return "", nil
+	}
+	now, err := e.tx.StateNow(ctx, e.tx.Org, *e.step.InstallComponentID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	if now.Serial == basis.StateSerial && now.Lineage == basis.StateLineage {
+		return "", nil
+	}
+	return fmt.Sprintf("the state moved from serial %d to %d while it was planned", basis.StateSerial, now.Serial), nil
 }
 
 func (e jobEnd) keepPlan(ctx context.Context, target Target) error {
@@ -131,11 +159,14 @@ func (e jobEnd) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case e.result.Status == api.JobResultStatusStale && target.Before != nil:
+	switch aftermathOf(observed{consumed: true, job: jobStatus(e.job.Status, string(e.result.Status))}).there {
+	case claimSame:
+		if target.Before == nil {
+			return nil
+		}
 		return setApplied(ctx, e.tx, plan.InstallComponentID, *target.Before)
-	case !e.succeeded():
-		return nil // what is there stays unknown until it is planned again
+	case claimUnknown:
+		return nil // since its accept what is there is not known
 	}
 	if plan.Destroy {
 		return e.landed(ctx, plan.InstallComponentID, true, target, nil)
@@ -148,6 +179,9 @@ func (e jobEnd) apply(ctx context.Context) error {
 			return err
 		}
 		return e.tx.SetPlanTarget(ctx, raw, e.tx.Org, plan.ID)
+	}
+	if target.restores() {
+		return e.restored(ctx, plan.InstallComponentID, target, outputs)
 	}
 	return e.landed(ctx, plan.InstallComponentID, false, target, outputs)
 }

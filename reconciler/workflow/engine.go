@@ -11,12 +11,15 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// World is what workflows ask of the room that knows what installs want (rollout).
+// World is what workflows ask of the room that knows what installs want (rollout). A *Unavailable is its word that something
+// cannot be had, now or later, and ends the step; any other error is asked again.
 type World interface {
 	// Desire works out anew what a locked install wants of each component, writes it down, and gives it by component name.
 	Desire(ctx context.Context, tx *store.Tx, install store.Install) (map[string]Want, error)
 	// Spec is what a plan of an install component is made of now; with destroy, of what was last applied.
 	Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool) (Target, error)
+	// RestoreSpec is the module whose state a restore changes, with what was applied of it. Digest and Restore are the caller's.
+	RestoreSpec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (Target, error)
 	// ActionSpec is what a run of an action is made of now, and how long it may take.
 	ActionSpec(ctx context.Context, tx *store.Tx, install store.Install, run ActionRun) (api.ActionSpec, time.Duration, error)
 }

@@ -26,7 +26,8 @@ func conflict(code, remedy, title string, args ...any) error {
 	return &Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
 }
 
-// Unavailable is World's word that a step cannot be begun, now or later: the step fails with the reason.
+// Unavailable is World's word that a step cannot be begun, now or later: its component stalls with the reason, which says what
+// a person can do about it. It is never tried again by itself.
 type Unavailable struct{ Reason string }
 
 // Error gives the reason.

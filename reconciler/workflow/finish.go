@@ -34,9 +34,8 @@ func (g *Graph) finish() Finish {
 			cancelled = append(cancelled, "action "+s.Action)
 		}
 	}
-	destroy := g.Kind == KindDeprovision || g.Kind == KindTeardown
 	var words []string
-	words = count(words, done, verb(destroy))
+	words = count(words, done, g.verb())
 	words = count(words, same, "without changes")
 	if actions == 1 {
 		words = append(words, "1 action run")
@@ -51,6 +50,14 @@ func (g *Graph) finish() Finish {
 		words = []string{"nothing to do"}
 	}
 	return Finish{Status: g.end(done+same+actions, len(failed), len(cancelled), len(skipped)), Outcome: strings.Join(words, "; ")}
+}
+
+// verb is what a workflow does to components, done.
+func (g *Graph) verb() string {
+	if g.Kind == KindRestore {
+		return "restored"
+	}
+	return verb(g.Kind == KindDeprovision || g.Kind == KindTeardown)
 }
 
 func (g *Graph) end(well, failed, cancelled, skipped int) Status {

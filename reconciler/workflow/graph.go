@@ -86,31 +86,13 @@ type group struct {
 	g                    *Graph
 }
 
-// groups gives the groups in the order of their plan steps.
+// groups gives the groups in the order of their plan steps. A component's three steps stand together.
 func (g *Graph) groups() []group {
-	byComponent := map[string]*group{}
-	var order []string
-	for _, s := range g.Steps {
-		if s.Kind == StepAction {
-			continue
-		}
-		if byComponent[s.Component] == nil {
-			byComponent[s.Component] = &group{want: g.want(s.Component), g: g}
-			order = append(order, s.Component)
-		}
-		switch in := byComponent[s.Component]; s.Kind {
-		case StepPlan:
-			in.plan = s
-		case StepApprove:
-			in.approve = s
-		case StepApply:
-			in.apply = s
-		}
-	}
-	var all []group
-	for _, name := range order {
-		if in := byComponent[name]; in.plan != nil && in.approve != nil && in.apply != nil {
-			all = append(all, *in)
+	all := make([]group, 0, len(g.Steps)/3)
+	for i := 0; i+2 < len(g.Steps); i++ {
+		plan, approve, apply := g.Steps[i], g.Steps[i+1], g.Steps[i+2]
+		if plan.Kind == StepPlan && approve.Kind == StepApprove && apply.Kind == StepApply {
+			all = append(all, group{plan: plan, approve: approve, apply: apply, want: g.want(plan.Component), g: g})
 		}
 	}
 	return all

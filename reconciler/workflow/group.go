@@ -69,9 +69,25 @@ func (in group) tryAgain(why string, shaken bool) []Command {
 		return []Command{Again{Component: in.plan.Component, Fresh: true, Reason: why}}
 	}
 	if in.plan.Tries < most {
-		return []Command{Again{Component: in.plan.Component, Reason: why}}
+		return []Command{Again{Component: in.plan.Component, Reason: fmt.Sprintf("%s (try %d of at most %d)", why, in.plan.Tries+1, most)}}
+	}
+	if most > 1 {
+		why = fmt.Sprintf("%s (after %d tries)", why, in.plan.Tries)
 	}
 	return in.fail(RefusalStalled, "", why)
+}
+
+// cannot ends what a step that cannot be begun is part of, and remembers it: only a person, or something newer, begins it again.
+func (g *Graph) cannot(s *Step, why string) []Command {
+	if s.Kind == StepAction {
+		return []Command{Set{s.ID, StepFailed, why}}
+	}
+	in := g.group(s.Component)
+	var todo []Command
+	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
+	}
+	return append(todo, in.fail(RefusalStalled, "", why)...)
 }
 
 // refuse ends a group that a person stopped.
@@ -116,25 +132,26 @@ func (in group) cancel(by Cancellation) []Command {
 			return in.stop(s, words)
 		}
 	}
-	if in.apply.Status == StepRunning && in.apply.Job != nil && in.apply.Job.Status == JobSucceeded {
-		return in.endApply("", JobSucceeded)
+	o := observed{stopped: true, job: JobLost}
+	if in.apply.Status == StepRunning {
+		o.consumed = in.plan.Plan.Status == PlanConsumed
+		if in.apply.Job != nil {
+			o.job = in.apply.Job.Status
+		}
+	}
+	after := aftermathOf(o)
+	if after.next == nextDone {
+		return in.afterApply(o, "")
 	}
 	if plan := in.plan.Plan; plan != nil && plan.Status == PlanEmpty {
-		return in.settle("no changes: what is wanted is what is there")
+		return in.settle(in.g.unchanged())
 	}
 	if plan := in.plan.Plan; plan != nil && plan.Status == PlanRejected && in.approve.Status == StepWaiting {
 		return in.asking() // the no to this plan came first
 	}
 	var todo []Command
-	if plan := in.plan.Plan; plan != nil {
-		switch {
-		case plan.Status.Live():
-			todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, words})
-		case plan.Status == PlanConsumed && in.apply.Job != nil && in.apply.Job.Status == JobStale:
-			todo = append(todo, EndPlan{in.plan.ID, PlanStale, words})
-		case plan.Status == PlanConsumed:
-			todo = append(todo, EndPlan{in.plan.ID, PlanFailed, words})
-		}
+	if plan := in.plan.Plan; plan != nil && (plan.Status.Live() || plan.Status == PlanConsumed) {
+		todo = append(todo, EndPlan{in.plan.ID, after.plan, words})
 	}
 	if desired := in.desired(); desired != "" && in.moved(desired) == "" && !in.want.Current {
 		todo = append(todo, Refuse{in.plan.Component, desired, RefusalCancelled, by.Actor, why})

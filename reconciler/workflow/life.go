@@ -12,6 +12,7 @@ const (
 	KindTeardown    Kind = "teardown"    // destroys one component that left the app
 	KindDeprovision Kind = "deprovision" // destroys everything, in reverse order
 	KindAction      Kind = "action"      // one action
+	KindRestore     Kind = "restore"     // makes a state version of one component the newest
 )
 
 // StepKind is what a step does.

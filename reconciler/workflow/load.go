@@ -11,8 +11,9 @@ import (
 
 // Asked is what a person asked of a workflow besides its kind; it is kept with it as JSON.
 type Asked struct {
-	Env    map[string]string `json:"env,omitempty"` // of an action run
-	Cancel *Cancellation     `json:"cancel,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`    // of an action run
+	Restore Restore           `json:"restore,omitzero"` // of a restore
+	Cancel  *Cancellation     `json:"cancel,omitempty"`
 }
 
 // load reads a workflow of a locked install into a graph, with what is wanted worked out anew.
@@ -29,8 +30,8 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 	if f.graph.Status != Running {
 		return f, nil
 	}
-	if err := json.Unmarshal(row.Request, &f.asked); err != nil {
-		return nil, fmt.Errorf("decode what was asked: %w", err)
+	if f.asked, err = decodeAsked(row); err != nil {
+		return nil, err
 	}
 	if row.Cancelled {
 		f.graph.Cancelled = f.asked.Cancel
@@ -38,7 +39,7 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 			f.graph.Cancelled = &Cancellation{Actor: "a person"}
 		}
 	}
-	if f.graph.Wants, err = e.world.Desire(ctx, tx, install); err != nil {
+	if f.graph.Wants, err = e.wants(ctx, tx, install, row, f.asked); err != nil {
 		return nil, fmt.Errorf("work out what %s wants: %w", install.Name, err)
 	}
 	if err := f.loadSteps(ctx); err != nil {
@@ -48,6 +49,14 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 		return nil, err
 	}
 	return f, f.loadPlans(ctx)
+}
+
+func decodeAsked(row store.Workflow) (Asked, error) {
+	var asked Asked
+	if err := json.Unmarshal(row.Request, &asked); err != nil {
+		return asked, fmt.Errorf("decode what was asked of workflow %s: %w", row.ID, err)
+	}
+	return asked, nil
 }
 
 // ruleOf is what an install lets through unasked, as it says now.
@@ -103,8 +112,11 @@ func (f *flow) loadJobs(ctx context.Context) error {
 	}
 	for _, r := range rows {
 		job := &Job{ID: r.ID, Status: jobStatus(r.Status, r.Result), Desired: r.DesiredDigest, Cancelling: r.Cancel, Error: r.Error}
-		if r.Problem != "" {
+		switch {
+		case r.Problem != "":
 			job.Status, job.Error = JobFailed, r.Problem
+		case r.Stale != "":
+			job.Status, job.Error = JobStale, r.Stale
 		}
 		f.graph.step(r.StepID).Job = job
 	}

@@ -3,8 +3,10 @@ package workflow
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -86,8 +88,23 @@ func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprov
 	if err != nil {
 		return err
 	}
+	if err := r.told(ctx, tx, row); err != nil {
+		return err
+	}
 	if err := touch(ctx, tx, row.WorkflowID); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: row.WorkflowID})
+}
+
+// told adds to the workflow's trace how long the plan waited for a person.
+func (r Response) told(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+	of, err := tx.FindWorkflow(ctx, tx.Org, row.WorkflowID)
+	if err != nil {
+		return err
+	}
+	_, span := telemetry.BeginAt(telemetry.Extract(ctx, of.Trace), row.Approval.CreatedAt, "approval", slog.String("org", tx.Org),
+		slog.String("install", row.Approval.InstallID), slog.String("workflow", row.WorkflowID), slog.String("answer", string(r.Answer)))
+	span.End(nil)
+	return nil
 }

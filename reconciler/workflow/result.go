@@ -105,16 +105,19 @@ func Hash(value []byte) string {
 // checkPlan says why a plan result cannot be used. The report is what a person is asked about, so it must be one that could have
 // been made, be what its digest says, and agree with what the runner says of it.
 func checkPlan(r api.PlanResult, target Target) error {
+	bundled := r.Applyable && !target.restores() // a restore is all said in its spec
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
 		return errors.New("it is a plan of something else: its desired digest is not what was asked for")
-	case r.Basis.Artifact != target.Module.Artifact.Digest:
+	case r.Basis.Artifact != target.Module.Artifact.Digest && !target.restores():
 		return errors.New("it was made from another artifact")
 	case len(r.Basis.StateLineage) > 200 || r.Basis.StateSerial < 0:
 		return errors.New("its basis is malformed")
-	case r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest):
+	case bundled && !sha256Digest.MatchString(r.Bundle.Digest):
 		return errors.New("its bundle has no digest")
-	case r.Applyable && r.Bundle.Repository != target.Module.Repository:
+	case !bundled && target.restores() && r.Bundle.Digest != "":
+		return errors.New("it is a restore, which has no bundle")
+	case bundled && r.Bundle.Repository != target.Module.Repository:
 		return errors.New("its bundle lies in another repository")
 	case !sha256Digest.MatchString(r.ReportDigest):
 		return errors.New("its report has no digest")

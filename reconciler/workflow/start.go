@@ -3,9 +3,11 @@ package workflow
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -18,8 +20,10 @@ type Request struct {
 	RequestedBy string            // a person's name; empty: nuon itself
 	Parts       []Part            // what it is about; not of an action run
 	Components  map[string]string // install component id of each part
+	Restore     Restore           // of a restore
 	Action      string            // of an action run
 	Env         map[string]string // of an action run
+	Trace       string            // W3C traceparent of what led to it; empty for none
 }
 
 // Start makes a workflow and asks for its first step. It refuses, with a *Conflict, to work on a component that another running
@@ -32,13 +36,17 @@ func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err
 	if err := free(ctx, tx, r); err != nil {
 		return "", err
 	}
-	request, err := encode(Asked{Env: r.Env})
+	request, err := encode(Asked{Env: r.Env, Restore: r.Restore})
 	if err != nil {
 		return "", err
 	}
 	workflowID, by := id.New("wfl"), sentence(r.RequestedBy, itself)
+	ctx, span := telemetry.Begin(telemetry.Extract(ctx, r.Trace), "rollout",
+		slog.String("org", tx.Org), slog.String("install", r.Install), slog.String("workflow", workflowID), slog.String("kind", string(r.Kind)))
+	defer func() { span.End(err) }()
 	number, err := tx.AddWorkflow(ctx, store.AddWorkflowParams{
 		OrgID: tx.Org, ID: workflowID, InstallID: r.Install, Kind: string(r.Kind), Reason: r.Reason, RequestedBy: by, Request: request,
+		Trace: telemetry.Inject(ctx),
 	})
 	if err != nil {
 		return "", fmt.Errorf("add a workflow to install %s: %w", r.Install, err)

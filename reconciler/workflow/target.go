@@ -20,7 +20,10 @@ type Target struct {
 	// of. It is opaque here.
 	Config json.RawMessage `json:"config"`
 
+	Restore api.Restore `json:"restore,omitzero"` // of a restore: the version that becomes the newest
+
 	Problem string   `json:"problem,omitempty"` // why the runner's answer could not be used
+	Stale   string   `json:"stale,omitempty"`   // why what was planned was moved under it before its plan was there
 	Before  *Applied `json:"before,omitempty"`  // of a consumed plan: what was applied when its apply was accepted
 }
 
@@ -61,6 +64,9 @@ func decodeTarget(raw json.RawMessage) (Target, error) {
 	}
 	return t, nil
 }
+
+// restores says that the target is a state version, and nothing that Terraform would do.
+func (t Target) restores() bool { return t.Restore.Version > 0 }
 
 // setApplied writes what is applied.
 func setApplied(ctx context.Context, tx *store.Tx, installComponent string, a Applied) error {

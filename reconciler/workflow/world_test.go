@@ -8,7 +8,7 @@ import (
 )
 
 // world answers a workflow as runners, people and the rest of the control plane would, in any order, and holds the laws while it
-// does. It knows nothing of how Advance decides.
+// does (laws_test.go). It knows nothing of how Advance decides, and it knows what the control plane does not: what is really there.
 type world struct {
 	t     *rapid.T
 	g     *Graph
@@ -18,34 +18,108 @@ type world struct {
 	applied  map[string]int    // how often each plan was consumed
 	yes      map[string]string // who approved each plan
 	applying map[string]string // the plan that is being applied, by component
-	history  []string
+	history  []any             // commands, and texts about what others did
 }
 
 // part is one component of the world.
 type part struct {
 	name     string
 	after    []int
-	version  int    // what is wanted, besides what upstream gives
-	building bool   // its artifact is not there yet
-	absent   bool   // it left the app
-	there    bool   // something of it may exist
-	current  string // applied digest; empty: unknown or nothing
-	before   string // what current was before the apply under way
-	refused  map[string]string
+	version  int               // what is wanted, besides what upstream gives
+	building bool              // its artifact is not there yet
+	absent   bool              // it left the app
+	claimed  standing          // what the control plane says is there
+	before   standing          // what it said before the apply under way
+	real     string            // what is there: a digest, nothing, or something that nobody wanted
+	ghosts   int               // processes on machines that a person wrongly said were gone
+	disputed bool              // a ghost's state is contested
+	serial   int               // how often the state moved
+	basis    int               // serial of the state that the newest plan read
+	seen     string            // what it saw there
+	refused  map[string]string // by desired digest
 	retries  int
 }
 
-// wants works out what is wanted as rollout does: upstream first.
+// standing is what may be said of a component.
+type standing struct {
+	there  bool   // something of it may exist
+	digest string // applied digest; empty: nothing, or not known
+}
+
+// newWorld draws an app of up to five components, the first of them upstream of all, and a workflow over them.
+func newWorld(t *rapid.T) *world {
+	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, applying: map[string]string{}}
+	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t, "kind")
+	n := rapid.IntRange(1, 5).Draw(t, "components")
+	if kind == KindRestore {
+		n = 1
+	}
+	for i := range n {
+		p := &part{name: string(rune('a' + i)), refused: map[string]string{}, retries: rapid.IntRange(0, 2).Draw(t, "retries")}
+		for up := range i {
+			if up == 0 || rapid.Bool().Draw(t, "edge") {
+				p.after = append(p.after, up)
+			}
+		}
+		w.parts = append(w.parts, p)
+	}
+	w.start(kind)
+	return w
+}
+
+func (w *world) start(kind Kind) {
+	var parts []Part
+	for _, p := range w.parts {
+		p.version = 1
+		if kind != KindProvision {
+			p.claimed.there, p.real = true, "old"
+		}
+		if len(p.after) == 0 && rapid.Bool().Draw(w.t, "an old no") {
+			p.refused[p.name+"@2"] = "rejected long ago"
+		}
+		p.absent = kind == KindDeprovision || kind == KindTeardown
+		p.disputed = kind == KindRestore && rapid.Bool().Draw(w.t, "disputed")
+		part := Part{Component: p.name, Reason: "it is behind"}
+		for _, up := range p.after {
+			part.After = append(part.After, w.parts[up].name)
+		}
+		if kind != KindRestore && rapid.IntRange(0, 2).Draw(w.t, "action") == 0 {
+			part.Actions = []PostDeploy{{Action: "check_" + p.name}}
+		}
+		parts = append(parts, part)
+	}
+	steps, err := Compose(kind, parts, counter())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	rule := Rule{ApproveAll: rapid.Bool().Draw(w.t, "approve all"), AllowDestroy: rapid.Bool().Draw(w.t, "allow destroy")}
+	w.g = &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps}
+	w.settle()
+}
+
+// wants is what the engine gives the core: of a restore just that, else what the install wants.
 func (w *world) wants() map[string]Want {
+	all := w.desired()
+	if w.g.Kind == KindRestore {
+		return map[string]Want{w.parts[0].name: {Digest: "restore:1:x", Reason: "alice wants it back"}}
+	}
+	return all
+}
+
+// desired works out what is wanted as rollout does: upstream first.
+func (w *world) desired() map[string]Want {
 	all := map[string]Want{}
 	for i, p := range w.parts {
 		want := Want{Absent: p.absent, Reason: fmt.Sprintf("version %d", p.version), Retries: p.retries}
-		if p.absent {
-			want.Current, want.Digest = !p.there, "gone:"+p.name
+		switch {
+		case p.disputed:
+			want.Waits, want.Stuck = "its state is contested", true
+		case p.absent:
+			want.Current, want.Digest = !p.claimed.there, "gone:"+p.name
 			w.stillNeeded(i, &want)
-		} else {
+		default:
 			w.desire(p, &want, all)
-			want.Current = want.Digest != "" && want.Digest == p.current
+			want.Current = want.Digest != "" && want.Digest == p.claimed.digest
 		}
 		want.Refused = p.refused[want.Digest]
 		all[p.name] = want
@@ -61,7 +135,7 @@ func (w *world) desire(p *part, want *Want, all map[string]Want) {
 			want.Waits = "waits for " + w.parts[up].name
 			want.Stuck = want.Stuck || upstream.Stuck || upstream.Refused != "" || upstream.Absent
 		}
-		digest += "," + w.parts[up].current
+		digest += "," + w.parts[up].claimed.digest
 	}
 	if p.building {
 		want.Waits = "its build is running"
@@ -73,9 +147,9 @@ func (w *world) desire(p *part, want *Want, all map[string]Want) {
 
 func (w *world) stillNeeded(i int, want *Want) {
 	for _, p := range w.parts {
-		if slices.Contains(p.after, i) && p.there {
+		if slices.Contains(p.after, i) && p.claimed.there {
 			want.Waits = p.name + " is still there"
-			want.Stuck = want.Stuck || !p.absent || p.refused["gone:"+p.name] != ""
+			want.Stuck = want.Stuck || !p.absent || p.disputed || p.refused["gone:"+p.name] != ""
 		}
 	}
 }
@@ -94,11 +168,12 @@ func (w *world) part(name string) *part {
 func (w *world) settle() {
 	for round := 0; ; round++ {
 		if round > 50 {
-			w.fail("the core never comes to rest")
+			w.broken(lawEnds, "the core never comes to rest")
 		}
 		w.g.Wants = w.wants()
 		todo := Advance(w.g)
 		if len(todo) == 0 {
+			w.checkWorld()
 			return
 		}
 		for _, c := range todo {
@@ -108,7 +183,7 @@ func (w *world) settle() {
 }
 
 func (w *world) do(c Command) {
-	w.history = append(w.history, fmt.Sprintf("%T%+v", c, c))
+	w.history = append(w.history, c)
 	before := map[string]StepStatus{}
 	for _, s := range w.g.Steps {
 		before[s.ID] = s.Status
@@ -117,75 +192,20 @@ func (w *world) do(c Command) {
 	w.g.Apply(c)
 	for _, s := range w.g.Steps {
 		if !stepMoves.allows(before[s.ID], s.Status) {
-			w.fail("step %s moved from %s to %s", s.ID, before[s.ID], s.Status)
+			w.broken(lawMoves, "step %s moved from %s to %s", s.ID, before[s.ID], s.Status)
 		}
 		if s.Reason == "" {
-			w.fail("step %s has no reason", s.ID)
+			w.broken(lawWords, "step %s has no reason", s.ID)
 		}
 	}
 	if begun, is := c.(Begin); is {
-		w.g.step(begun.Step).Job.ID = fmt.Sprint("job", len(w.history))
-	}
-}
-
-// check holds the laws at the moment a command is given.
-func (w *world) check(c Command) {
-	switch c := c.(type) {
-	case Begin:
-		s := w.g.step(c.Step)
-		for _, need := range s.Needs {
-			if !w.g.done(w.g.step(need)) {
-				w.fail("step %s began before step %s was done", s.ID, need)
-			}
-		}
-		if s.Kind == StepApply {
-			w.checkApply(s)
-		}
-	case Ask:
-		in := w.g.group(w.g.step(c.Step).Component)
-		if no := w.part(in.plan.Component).refused[in.plan.Plan.Desired]; no != "" {
-			w.fail("%s is asked about again after %q", in.plan.Component, no)
-		}
-	case Allow:
-		in := w.g.group(w.g.step(c.Step).Component)
-		if !w.g.Rule.ApproveAll || in.plan.Plan.Destructive && !w.g.Rule.AllowDestroy || w.g.Kind == KindTeardown {
-			w.fail("the rule let %s through", in.plan.Component)
-		}
-		w.yes[in.plan.Plan.ID] = byRule
-	case EndPlan:
-		plan := w.g.step(c.Step).Plan
-		if !planMoves.allows(plan.Status, c.To) {
-			w.fail("plan %s moved from %s to %s", plan.ID, plan.Status, c.To)
-		}
-	case Refuse:
-		w.part(c.Component).refused[c.Desired] = "no: " + c.Reason
-	case Finish:
-		for _, s := range w.g.Steps {
-			if !s.Status.Ended() || s.open() {
-				w.fail("the workflow ended while step %s was %s", s.ID, s.Status)
-			}
-		}
-		if c.Outcome == "" {
-			w.fail("the workflow ended without a word")
+		s := w.g.step(begun.Step)
+		s.Job.ID = fmt.Sprint("job", len(w.history))
+		if s.Kind == StepPlan {
+			p := w.part(s.Component)
+			p.basis, p.seen = p.serial, p.real
 		}
 	}
-}
-
-func (w *world) checkApply(s *Step) {
-	plan := w.g.group(s.Component).plan.Plan
-	if plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved {
-		w.fail("apply of %s began without its own approved plan", s.Component)
-	}
-	if other := w.applying[s.Component]; other != "" {
-		w.fail("apply of %s began while plan %s is being applied", s.Component, other)
-	}
-}
-
-func (w *world) fail(format string, args ...any) {
-	for _, line := range w.history {
-		w.t.Log(line)
-	}
-	w.t.Fatalf(format, args...)
 }
 
 func (w *world) log(format string, args ...any) {
@@ -225,58 +245,143 @@ func (w *world) accept(s *Step) bool {
 	}
 	w.applied[plan.ID]++
 	if w.applied[plan.ID] > 1 {
-		w.fail("plan %s is applied twice", plan.ID)
+		w.broken(lawOnce, "plan %s is consumed again", plan.ID)
 	}
 	w.log("apply of %s accepted", s.Component)
 	plan.Status, w.applying[s.Component] = PlanConsumed, plan.ID
-	p.there, p.before, p.current = true, p.current, ""
+	p.before, p.claimed = p.claimed, standing{there: true}
 	return true
 }
 
-// end ends a job as the dice say.
-func (w *world) end(s *Step, status JobStatus, empty, destructive bool) {
+// end ends a job with what the runner found or did. What a runner says of its own work is true; what it did when it says nothing,
+// or that it did not end well, is for the dice.
+func (w *world) end(s *Step, status JobStatus) {
 	w.log("job of %s %s ended as %s", s.Kind, s.Component, status)
 	switch s.Kind {
 	case StepPlan:
 		if status == JobStale {
 			status = JobFailed
 		}
-		if status == JobSucceeded {
-			w.plans++
-			s.Plan = &Plan{ID: fmt.Sprint("plan", w.plans), Status: PlanReady, Desired: s.Job.Desired, Destructive: destructive || s.Destroy}
-			if empty {
-				s.Plan.Status = PlanEmpty
-				w.landed(s)
-			}
+		if status == JobSucceeded && !w.planned(s) {
+			status = JobStale
 		}
 	case StepApply:
+		if p := w.part(s.Component); p.serial != p.basis && status == JobSucceeded {
+			status = JobStale // the runner sees it before it does anything
+		}
 		w.endApply(s, status)
 	}
 	s.Job.Status = status
 }
 
+// planned keeps what a plan job found; false when that proves nothing, because a state came in meanwhile.
+func (w *world) planned(s *Step) bool {
+	p, wanted := w.part(s.Component), s.Job.Desired
+	if s.Destroy {
+		wanted = ""
+	}
+	if p.seen == wanted && p.serial != p.basis && w.g.Kind != KindRestore {
+		return false
+	}
+	w.plans++
+	s.Plan = &Plan{ID: fmt.Sprint("plan", w.plans), Status: PlanReady, Desired: s.Job.Desired, Destructive: s.Destroy}
+	switch {
+	case w.g.Kind == KindRestore:
+		if rapid.IntRange(0, 4).Draw(w.t, "equal") == 0 {
+			s.Plan.Status = PlanEmpty
+		}
+	case p.seen == wanted:
+		s.Plan.Status = PlanEmpty
+		w.landed(s)
+	case !s.Destroy:
+		s.Plan.Destructive = rapid.Bool().Draw(w.t, "destructive")
+	}
+	return true
+}
+
+// endApply does what the runner did, and then claims what the recovery function says may be claimed.
 func (w *world) endApply(s *Step, status JobStatus) {
-	p := w.part(s.Component)
+	p, planned := w.part(s.Component), w.g.group(s.Component).plan
 	if w.applying[s.Component] == "" {
 		return
 	}
 	delete(w.applying, s.Component)
-	switch status {
-	case JobSucceeded:
-		w.landed(w.g.group(s.Component).plan)
-	case JobStale:
-		p.current = p.before
+	if w.g.Kind == KindRestore {
+		p.disputed = p.disputed && status != JobSucceeded
+	} else {
+		w.did(p, planned, status)
+	}
+	switch aftermathOf(observed{consumed: true, job: status}).there {
+	case claimSame:
+		p.claimed = p.before
+	case claimPlanned:
+		if w.g.Kind != KindRestore {
+			w.landed(planned)
+		}
 	}
 }
 
-// landed is what was planned being what is there.
+// did is what an apply really did before it ended: all of it when it says so, nothing when it was stale, else what the dice say.
+func (w *world) did(p *part, planned *Step, status JobStatus) {
+	if status == JobStale {
+		return
+	}
+	p.serial++
+	how := 2
+	if status != JobSucceeded {
+		how = rapid.IntRange(0, 3).Draw(w.t, "did")
+	}
+	switch how {
+	case 1:
+		p.real = fmt.Sprint("half of ", planned.Plan.ID)
+	case 2:
+		p.real = planned.Plan.Desired
+		if planned.Destroy {
+			p.real = ""
+		}
+	case 3:
+		if status == JobLost {
+			p.ghosts++
+		}
+	}
+}
+
+// landed is what the control plane keeps when a runner says that what was planned is what is there.
 func (w *world) landed(planned *Step) {
 	p := w.part(planned.Component)
 	if planned.Destroy {
-		p.there, p.current = false, ""
+		p.claimed = standing{}
 		return
 	}
-	p.there, p.current = true, planned.Plan.Desired
+	p.claimed = standing{there: true, digest: planned.Plan.Desired}
+}
+
+// haunt is a process writing of which a person said that it was gone. What is there moves, and its state comes in: kept when it
+// follows on the newest, so that what is there has to be seen again; contested when another is at work, or nothing is said to be
+// there.
+func (w *world) haunt(p *part) {
+	w.log("a ghost of %s writes", p.name)
+	p.ghosts--
+	p.real = fmt.Sprint("haunted ", len(w.history))
+	if w.applying[p.name] != "" || !p.claimed.there || rapid.Bool().Draw(w.t, "contested") {
+		p.disputed = true
+		return
+	}
+	p.serial++
+	p.claimed.digest = ""
+}
+
+// dismiss is a person's word that a contested state is not needed. What is there is looked at again; of what is said to be gone,
+// the person has looked.
+func (w *world) dismiss(p *part) {
+	if !p.disputed {
+		return
+	}
+	w.log("the contested state of %s is dismissed", p.name)
+	p.disputed, p.claimed.digest = false, ""
+	if !p.claimed.there {
+		p.real = ""
+	}
 }
 
 // answer is a person's word about a plan.

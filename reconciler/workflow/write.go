@@ -158,7 +158,7 @@ func (f *flow) stop(ctx context.Context, c Stop) error {
 // begin makes the job of a step and gives it to the install's runner.
 func (f *flow) begin(ctx context.Context, c Begin) error {
 	s := f.graph.step(c.Step)
-	job := dispatch.NewJob{Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID, Reason: c.Reason}
+	job := dispatch.NewJob{Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID, Reason: c.Reason, Trace: f.row.Trace}
 	var target []byte
 	var err error
 	switch s.Kind {
@@ -173,7 +173,7 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 	}
 	var cannot *Unavailable
 	if errors.As(err, &cannot) {
-		return f.do(ctx, Set{s.ID, StepFailed, cannot.Reason})
+		return f.cannot(ctx, s, cannot.Reason)
 	}
 	if err != nil {
 		return fmt.Errorf("begin %s of %s: %w", s.Kind, sentence(s.Component, s.Action), err)
@@ -189,20 +189,43 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 	}))
 }
 
+// cannot ends what a step is part of that World says cannot be begun.
+func (f *flow) cannot(ctx context.Context, s *Step, why string) error {
+	for _, c := range f.graph.cannot(s, why) {
+		if err := f.do(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
 	row := f.rows[s.ID]
 	if row.InstallComponentID == nil {
 		return nil, fmt.Errorf("step %s names no install component", s.ID)
 	}
-	target, err := f.engine.world.Spec(ctx, f.tx, f.install, *row.InstallComponentID, s.Destroy)
+	target, err := f.target(ctx, *row.InstallComponentID, s.Destroy)
 	if err != nil {
 		return nil, err
 	}
 	if want := f.graph.want(s.Component).Digest; target.Digest != want {
 		return nil, fmt.Errorf("what would be planned is %s, what is wanted is %s", target.Digest, want)
 	}
-	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Plan: api.PlanSpec{Module: target.Module, DesiredDigest: target.Digest, Destroy: s.Destroy}}
+	job.ComponentKind = target.Module.ComponentKind
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Plan: api.PlanSpec{
+		Module: target.Module, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore,
+	}}
 	return encode(target)
+}
+
+// target is what a plan of this workflow is to lead to.
+func (f *flow) target(ctx context.Context, installComponent string, destroy bool) (Target, error) {
+	if f.graph.Kind != KindRestore {
+		return f.engine.world.Spec(ctx, f.tx, f.install, installComponent, destroy)
+	}
+	target, err := f.engine.world.RestoreSpec(ctx, f.tx, f.install, installComponent)
+	target.Digest, target.Restore = f.asked.Restore.digest(), f.asked.Restore.Restore
+	return target, err
 }
 
 func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
@@ -214,7 +237,7 @@ func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) erro
 	if err != nil {
 		return err
 	}
-	job.PlanID = row.ID
+	job.PlanID, job.ComponentKind = row.ID, spec.Module.ComponentKind
 	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Apply: spec}
 	return nil
 }

@@ -4,78 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// execute runs one program in a process group of its own, with its output in the log. When ctx ends the group is interrupted, and
-// killed after the grace. What the program started ends with it in any case.
+// execute runs one program with its output in the log. When ctx ends, it and all that it started are interrupted, and killed after
+// the grace. What the program started ends with it in any case.
 func (r *run) execute(ctx context.Context, dir string, argv, environ []string) error {
 	program, err := lookUp(argv[0], dir, environ)
 	if err != nil {
 		return err
 	}
-	command := exec.Command(program)
-	command.Args, command.Env, command.Dir = argv, environ, dir
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout, err := r.stream(api.Info)
-	if err != nil {
-		return err
-	}
-	stderr, err := r.stream(api.Warn)
-	if err != nil {
-		stdout.finish()
-		return err
-	}
-	command.Stdout, command.Stderr = stdout.write, stderr.write
-	err = command.Start()
-	if err == nil {
-		err = r.wait(ctx, command)
-	}
-	stdout.finish()
-	stderr.finish()
+	stdout, stderr := r.env.Log.Writer(api.Info), r.env.Log.Writer(api.Warn)
+	err = child.Program{
+		Path: program, Args: argv, Dir: dir, Env: environ, Stdout: stdout, Stderr: stderr,
+		Name: "the step", Group: true, Grace: r.env.Timing.ToolGrace, Warn: r.env.Log.Warn,
+	}.Run(ctx)
+	_ = stdout.Close() // a log that cannot be written is in Log.Trouble
+	_ = stderr.Close()
 	if ctx.Err() != nil {
 		return fmt.Errorf("it was interrupted: %w", context.Cause(ctx))
 	}
 	return said(argv[0], err)
-}
-
-// wait waits for the program, and ends its group.
-func (r *run) wait(ctx context.Context, command *exec.Cmd) error {
-	group := command.Process.Pid
-	gone := make(chan struct{})
-	var watcher sync.WaitGroup
-	watcher.Go(func() { // waits for the end of ctx or of the program
-		select {
-		case <-gone:
-			return
-		case <-ctx.Done():
-		}
-		_ = syscall.Kill(-group, syscall.SIGINT) // fails when all are gone, which is what we want
-		patience := time.NewTimer(r.env.Timing.ToolGrace)
-		defer patience.Stop()
-		select {
-		case <-gone:
-		case <-patience.C:
-			r.env.Log.Warn("the step did not end after an interrupt; it was killed")
-			_ = syscall.Kill(-group, syscall.SIGKILL)
-		}
-	})
-	err := command.Wait()
-	close(gone)
-	watcher.Wait()
-	if syscall.Kill(-group, syscall.SIGKILL) == nil {
-		r.env.Log.Warn("the step had left processes behind; they were killed")
-	}
-	return err
 }
 
 // said turns the end of a program into words.
@@ -118,36 +73,4 @@ func lookUp(name, dir string, environ []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there is no program %s on the runner's PATH; install it, or use one that is there", name)
-}
-
-// stream brings what is written to a pipe into the log, line by line.
-type stream struct {
-	write, read *os.File
-	to          io.WriteCloser
-	drained     chan struct{}
-}
-
-func (r *run) stream(level api.LogLineL) (*stream, error) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("open a pipe: %w", err)
-	}
-	made := &stream{write: write, read: read, to: r.env.Log.Writer(level), drained: make(chan struct{})}
-	go func() { // waits for the end of the pipe, or for the deadline of finish
-		defer close(made.drained)
-		_, _ = io.Copy(made.to, read) // a log that cannot be written is in Log.Trouble
-	}()
-	return made, nil
-}
-
-// drainLimit is how long output that was written may take to be read. A process that left the group can hold the pipe open for
-// ever.
-const drainLimit = 2 * time.Second
-
-func (s *stream) finish() {
-	_ = s.write.Close()
-	_ = s.read.SetReadDeadline(time.Now().Add(drainLimit))
-	<-s.drained
-	_ = s.to.Close()
-	_ = s.read.Close()
 }

@@ -11,6 +11,10 @@ import (
 // them.
 const VarNamed = "NUON_PASS_ENV"
 
+// VarAttempt marks every process of an attempt, by which runnerd finds those that got away from their parents: the attempt's spool
+// directory.
+const VarAttempt = "NUON_ATTEMPT"
+
 // basic are the variables that every program may need: how to reach the network and where things lie.
 var basic = []string{
 	"PATH", "HOME", "TMPDIR", "LANG", "TZ",
@@ -56,12 +60,12 @@ func ForJob(environ []string, install bool, named []string) []string {
 	return made
 }
 
-// ForTool gives what of a job process's environment the tools and scripts see that it runs.
+// ForTool gives what of a job process's environment the tools and scripts see that it runs: the attempt's mark too.
 func ForTool(environ []string) map[string]string {
 	named := namedIn(environ)
 	made := map[string]string{}
 	for _, entry := range pick(environ, func(name string) bool {
-		return slices.Contains(basic, name) || slices.Contains(named, name) || isIdentity(name)
+		return name == VarAttempt || slices.Contains(basic, name) || slices.Contains(named, name) || isIdentity(name)
 	}) {
 		name, value, _ := strings.Cut(entry, "=")
 		made[name] = value

@@ -72,6 +72,20 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+func TestProxyPasswords(t *testing.T) {
+	var got []string
+	for _, secret := range Secrets([]string{
+		"HTTPS_PROXY=http://vera:planted%2Fone@proxy:3128", "http_proxy=vera:planted@two@proxy", "no_proxy=a:b@c", "HTTP_PROXY=http://proxy", "https_proxy=http://vera@proxy", "OTHER=http://a:b@c",
+	}) {
+		if len(secret) > 3 {
+			got = append(got, string(secret))
+		}
+	}
+	if diff := cmp.Diff([]string{"planted%2Fone", "planted/one", "planted@two"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTarget(t *testing.T) {
 	want := map[string]string{"AWS_REGION": "eu-1", "ARM_SUBSCRIPTION_ID": "sub-1", "KUBECONFIG": "/etc/kube"}
 	if diff := cmp.Diff(want, Target(started)); diff != "" {

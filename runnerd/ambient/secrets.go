@@ -2,6 +2,7 @@ package ambient
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -11,7 +12,7 @@ import (
 const minLeaf = 16
 
 // Secrets gives the values of a job process's environment that must not be shown in a log: of the identity's variables those that
-// are credentials by their name, and of those that the owner named all.
+// are credentials by their name, of those that the owner named all, and the passwords in the addresses of proxies.
 func Secrets(environ []string) [][]byte {
 	named := namedIn(environ)
 	var made [][]byte
@@ -28,6 +29,27 @@ func Secrets(environ []string) [][]byte {
 			if text, ok := part.(string); ok && len(text) >= minLeaf {
 				made = append(made, []byte(text))
 			}
+		}
+	}
+	return append(made, proxyPasswords(environ)...)
+}
+
+// proxyPasswords gives what the addresses of proxies tell of how to log in there, as it stands in the address and as it is meant.
+func proxyPasswords(environ []string) [][]byte {
+	var made [][]byte
+	for _, entry := range pick(environ, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), "_proxy") }) {
+		_, value, _ := strings.Cut(entry, "=")
+		at := strings.LastIndex(value, "@")
+		if at < 0 {
+			continue
+		}
+		// What is before the colon of the login is the scheme, if there is one, and the user.
+		written := value[:at]
+		written = written[strings.Index(written, "://")+1:]
+		_, written, _ = strings.Cut(strings.TrimPrefix(written, "//"), ":")
+		made = append(made, []byte(written))
+		if meant, err := url.PathUnescape(written); err == nil && meant != written {
+			made = append(made, []byte(meant))
 		}
 	}
 	return made

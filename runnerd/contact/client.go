@@ -15,28 +15,39 @@ import (
 // maxAnswer bounds the body of an answer. The largest is a sealed Terraform state, in base64.
 const maxAnswer = 512 << 20
 
-// NewClient gives the generated client for base, which sends token with every call. It gives up a call after limit; zero leaves
-// that to the context.
-func NewClient(base string, token seal.Secret, limit time.Duration) (*api.ClientWithResponses, error) {
+// Always is a token that does not change, for NewClient.
+func Always(token seal.Secret) func() seal.Secret { return func() seal.Secret { return token } }
+
+// NewClient gives the generated client for base, which sends with every call what token gives then. It gives up a call after
+// limit; zero leaves that to the context.
+func NewClient(base string, token func() seal.Secret, limit time.Duration) (*api.ClientWithResponses, error) {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
 		return nil, fmt.Errorf("%q is not the URL of a runner API; it looks like https://host:port", base)
 	}
 	doer := &http.Client{
 		Timeout:   limit,
-		Transport: boundedTransport{http.DefaultTransport},
+		Transport: boundedTransport{&packingTransport{below: http.DefaultTransport}},
 		// A token is for one host; the runner API never redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	client, err := api.NewClientWithResponses(base, api.WithHTTPClient(doer), api.WithRequestEditorFn(
 		func(_ context.Context, request *http.Request) error {
-			request.Header.Set("Authorization", "Bearer "+string(token.Reveal()))
+			request.Header.Set("Authorization", "Bearer "+string(token().Reveal()))
 			return nil
 		}))
 	if err != nil {
 		return nil, fmt.Errorf("prepare calls to %s: %w", base, err)
 	}
 	return client, nil
+}
+
+// As sends one call with another token than its client's.
+func As(token seal.Secret) api.RequestEditorFn {
+	return func(_ context.Context, request *http.Request) error {
+		request.Header.Set("Authorization", "Bearer "+string(token.Reveal()))
+		return nil
+	}
 }
 
 // boundedTransport keeps a hostile or broken server from filling the memory.

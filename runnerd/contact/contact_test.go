@@ -122,7 +122,7 @@ func TestClientSendsItsTokenAndFollowsNoRedirect(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	client, err := contact.NewClient(server.URL, seal.NewSecret([]byte("key")), time.Minute)
+	client, err := contact.NewClient(server.URL, contact.Always(seal.NewSecret([]byte("key"))), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestClientSendsItsTokenAndFollowsNoRedirect(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, bad := range []string{"", "host:1", "ftp://host", "://"} {
-		if _, err := contact.NewClient(bad, seal.Secret{}, 0); err == nil {
+		if _, err := contact.NewClient(bad, contact.Always(seal.Secret{}), 0); err == nil {
 			t.Errorf("took %q", bad)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -22,7 +24,12 @@ type Refusal struct {
 	Title, Detail string
 	// Body is the answer's body, for answers that carry more than a problem.
 	Body []byte
+	// RetryAfter is how long the server asks to be left alone, at most longestAsked; 0 when it asks for nothing.
+	RetryAfter time.Duration
 }
+
+// longestAsked bounds what a server may ask for: a runner that stays away longer looks as if it were gone.
+const longestAsked = 30 * time.Second
 
 // Error gives what was tried, why not, and what to do.
 func (r *Refusal) Error() string {
@@ -73,6 +80,9 @@ func Check(doing string, answer *http.Response, body []byte) error {
 		return nil
 	}
 	refusal := &Refusal{Doing: doing, Status: answer.StatusCode, Body: body}
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil {
+		refusal.RetryAfter = time.Duration(min(max(seconds, 0), int(longestAsked.Seconds()))) * time.Second
+	}
 	var problem api.Problem
 	if strings.Contains(answer.Header.Get("Content-Type"), "json") && json.Unmarshal(body, &problem) == nil {
 		refusal.Code, refusal.Title, refusal.Detail = problem.Code, problem.Title, problem.Detail

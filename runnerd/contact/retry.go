@@ -32,7 +32,11 @@ func Persist(ctx context.Context, pace Pace, try func(context.Context) error) er
 			return errors.Join(context.Cause(ctx), err)
 		}
 		pace.Line.Lost(err)
-		if !Pause(ctx, jitter(pause)) {
+		wait := jitter(pause)
+		if refusal := AsRefusal(err); refusal != nil {
+			wait += refusal.RetryAfter
+		}
+		if !Pause(ctx, wait) {
 			return errors.Join(context.Cause(ctx), err)
 		}
 		pause = min(2*pause, pace.Most)

@@ -14,8 +14,7 @@ import (
 // needs a status, and Succeeded gives one.
 //
 // After ctx ended the handler has timing.ToolGrace to let its tool finish, then has to kill it; after timing.JobGrace all
-// processes of the job are killed. Processes that it starts must stay in the session of the job process (groups of their own are
-// fine), because that is how runnerd finds them.
+// processes of the job are killed. What it starts, and what that starts in turn, is killed at the latest when the handler returns.
 type Handler interface {
 	Run(ctx context.Context, env *Env) (api.JobResult, error)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -165,7 +166,7 @@ func TestAttemptURL(t *testing.T) {
 // remoteOf gives a Remote to a server that answers as handle does.
 func remoteOf(t *testing.T, handle http.HandlerFunc) (*Remote, spool.Attempt) {
 	t.Helper()
-	server := httptest.NewServer(handle)
+	server := httptest.NewServer(contacttest.Unpacked(handle))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	remote, err := NewRemote(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir, timing.From(20*time.Millisecond))

@@ -29,6 +29,7 @@ type Log struct {
 
 	mutex   sync.Mutex
 	left    int64
+	pace    pace
 	trouble error
 }
 
@@ -86,10 +87,39 @@ func clean(text string) string {
 func (l *Log) write(level api.LogLineL, message string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	now := l.now()
+	// What is wrong is worth its room: only what a tool tells of its work is held to a pace.
+	if level == api.Warn || level == api.Error {
+		l.keep(now, level, message)
+		return
+	}
+	before := l.pace.dropping
+	switch fits := l.pace.admit(now, len(message)); {
+	case fits:
+		if mark := l.pace.droppedTo(); mark != "" {
+			l.keep(now, api.Warn, mark)
+		}
+		l.keep(now, level, message)
+	case !before:
+		l.keep(now, api.Warn, droppedFrom)
+	}
+}
+
+// Close says what was dropped last. The writer below stays open.
+func (l *Log) Close() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if mark := l.pace.droppedTo(); mark != "" {
+		l.keep(l.now(), api.Warn, mark)
+	}
+}
+
+// keep writes one line while the log has room.
+func (l *Log) keep(now time.Time, level api.LogLineL, message string) {
 	if l.left <= 0 {
 		return
 	}
-	encoded, err := json.Marshal(api.LogLine{T: l.now().UTC(), L: level, M: message})
+	encoded, err := json.Marshal(api.LogLine{T: now.UTC(), L: level, M: message})
 	if err != nil {
 		l.trouble = err
 		return
@@ -98,7 +128,7 @@ func (l *Log) write(level api.LogLineL, message string) {
 	if l.left -= int64(len(encoded)) + 1; l.left > 0 {
 		return
 	}
-	cut, err := json.Marshal(api.LogLine{T: l.now().UTC(), L: api.Warn, M: fmt.Sprintf("the log of this job has reached %d MiB; the rest is not kept", MaxLogBytes>>20)})
+	cut, err := json.Marshal(api.LogLine{T: now.UTC(), L: api.Warn, M: fmt.Sprintf("the log of this job has reached %d MiB; the rest is not kept", MaxLogBytes>>20)})
 	if err == nil {
 		l.put(cut)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -15,7 +16,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
+	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
+	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -33,6 +39,9 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	if err != nil {
 		return err
 	}
+	if err := process.Adopt(); err != nil {
+		return err
+	}
 	defer func() { _ = lock.Close() }()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -47,14 +56,43 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
+		secrets.Add([]byte(os.Getenv(name)))
+	}
+	ctx, stopTraces, err := telemetry.Start(ctx, "nuon-runner", version.Number)
+	if err != nil {
+		log.Warn("this job is not traced: %v", err)
+	}
+	defer sendLast(ctx, stopTraces)
 	result := run(ctx, &Env{Dir: env.dir, Root: env.root, Log: log, Redact: secrets, Timing: at}, env, handlers)
 	result.Error = secrets.String(result.Error)
+	leaveNothing(at)
 	closeLog()
 	if trouble := log.Trouble(); trouble != nil {
 		// runnerd adds this to the log, should there be room again.
 		fmt.Fprintf(os.Stderr, "lines of this job's log are lost: %v\n", trouble)
 	}
 	return attempt.SaveResult(result)
+}
+
+// leaveNothing kills what the job has started and left behind. What cannot be killed in time is left to runnerd, which waits for
+// it.
+func leaveNothing(at timing.Timing) {
+	giveUp := time.Now().Add(at.KillWait / 2)
+	for {
+		left, err := process.KillBelow()
+		if err != nil || left == 0 || time.Now().After(giveUp) {
+			return
+		}
+		contact.Pause(context.Background(), at.Look/10)
+	}
+}
+
+// sendLast sends the job's spans. What a collector does not take is lost; the result is not kept waiting for long.
+func sendLast(ctx context.Context, stop func(context.Context) error) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTime)
+	defer cancel()
+	_ = stop(last)
 }
 
 // takeOver makes sure that the lock of the attempt is held by this process, keeps it from what this process starts, and notes
@@ -103,6 +141,7 @@ func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log
 		_ = read.SetReadDeadline(time.Now().Add(at.Gather))
 		<-drained
 		_ = read.Close()
+		log.Close()
 		_ = out.Close()
 	}, nil
 }
@@ -116,7 +155,13 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	if !known {
 		return ended(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the control plane", env.Spec.Kind))
 	}
+	ctx, span := telemetry.Begin(telemetry.Extract(ctx, env.Spec.Trace), "job "+string(env.Spec.Kind), slog.String("org", env.Spec.Org),
+		slog.String("job", env.Spec.Job), slog.Int("attempt", env.Spec.Attempt))
 	result, err := guarded(ctx, handler, env)
+	if err == nil && result.Status != api.JobResultStatusSucceeded {
+		span.Failed()
+	}
+	span.End(err)
 	if err != nil {
 		return ended(ctx, env, err)
 	}
@@ -131,6 +176,7 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	if env.API, err = NewRemote(from.url, from.token, from.dir, env.Timing); err != nil {
 		return err
 	}
+	env.API.WarnIn(env.Log)
 	if from.keyFile != "" {
 		env.Key, err = seal.LoadIdentity(from.keyFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -143,11 +189,27 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	if env.Spec.Job != env.API.job || env.Spec.Attempt != env.API.attempt {
 		return fmt.Errorf("asked for the spec of %s/%d, got that of %s/%d; this is a fault of the control plane, report it", env.API.job, env.API.attempt, env.Spec.Job, env.Spec.Attempt)
 	}
+	if err := allowed(env); err != nil {
+		return err
+	}
 	if err := env.API.spool.SaveSpec(env.Spec); err != nil {
 		return err
 	}
 	env.Vendor, env.Install, err = from.registries(env.Spec.Kind)
 	return err
+}
+
+// allowed holds the spec against what was offered and what the runner file allowed then. Where no runnerd has kept a record, there
+// is nothing to hold it against.
+func allowed(env *Env) error {
+	record, err := env.API.spool.Record()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return policy.Rule{RunnerPolicy: record.Policy}.CheckSpec(record.Kind, env.Spec)
 }
 
 // guarded turns a panic of the handler into an error, so that its message passes the redactor, as the Go runtime would not let

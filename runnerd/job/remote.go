@@ -30,8 +30,12 @@ type Remote struct {
 	timing  timing.Timing
 
 	mutex  sync.Mutex
-	number int // of the last spooled state
+	number int  // of the last spooled state
+	log    *Log // may be nil
 }
+
+// WarnIn makes the job's log tell what a person has to decide.
+func (r *Remote) WarnIn(log *Log) { r.log = log }
 
 // attemptPath is the path of NUON_JOB_URL.
 var attemptPath = regexp.MustCompile(`^/runner/v1/jobs/([^/]+)/attempts/([0-9]+)$`)
@@ -56,10 +60,10 @@ func NewRemote(jobURL string, token seal.Secret, dir string, at timing.Timing) (
 	}
 	base := &url.URL{Scheme: parsed.Scheme, Host: parsed.Host}
 	remote := &Remote{job: match[1], attempt: number, base: base, spool: spool.Attempt{Dir: dir}, timing: at}
-	if remote.quick, err = contact.NewClient(base.String(), token, at.Call); err != nil {
+	if remote.quick, err = contact.NewClient(base.String(), contact.Always(token), at.Call); err != nil {
 		return nil, err
 	}
-	remote.heavy, err = contact.NewClient(base.String(), token, at.Transfer)
+	remote.heavy, err = contact.NewClient(base.String(), contact.Always(token), at.Transfer)
 	return remote, err
 }
 
@@ -76,8 +80,17 @@ func (e *LockedError) Error() string {
 
 // GetState gives the newest sealed state of the job's install component, false when there is none yet.
 func (r *Remote) GetState(ctx context.Context) (state api.State, found bool, err error) {
+	return r.getState(ctx, &api.GetStateParams{})
+}
+
+// GetStateVersion gives the sealed version that the spec says to restore, false when there is no such.
+func (r *Remote) GetStateVersion(ctx context.Context, version int) (state api.State, found bool, err error) {
+	return r.getState(ctx, &api.GetStateParams{Version: version})
+}
+
+func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state api.State, found bool, err error) {
 	err = r.persist(ctx, func(ctx context.Context) error {
-		answer, err := r.heavy.GetStateWithResponse(ctx, r.job, r.attempt, &api.GetStateParams{})
+		answer, err := r.heavy.GetStateWithResponse(ctx, r.job, r.attempt, which)
 		if err != nil {
 			return err
 		}
@@ -176,8 +189,16 @@ func (r *Remote) putState(ctx context.Context, state api.State) error {
 		if err != nil {
 			return err
 		}
+		if answer.StatusCode() == http.StatusAccepted && r.log != nil {
+			r.log.Warn("%s", Contested(state))
+		}
 		return contact.Check("deliver a state", answer.HTTPResponse, answer.Body)
 	})
+}
+
+// Contested says of a state version that the control plane has kept, but not as the newest, what that means.
+func Contested(state api.State) string {
+	return fmt.Sprintf("the state that this attempt wrote (serial %d) is kept as a contested version: another attempt has taken the place of this one; nothing is planned for this component until a person restores or dismisses it, see `nuon state list`", state.Serial)
 }
 
 // spec fetches what to do.

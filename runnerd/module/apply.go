@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
 // Apply is the handler of apply jobs.
@@ -30,7 +31,11 @@ func stale(format string, args ...any) error {
 // Run applies the plan of a bundle, and no other: when anything that the plan was made from has moved, the result is stale and
 // nothing was done. Whatever state Terraform wrote is in the spool, also when the apply failed or was cancelled.
 func (Apply) Run(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
-	result, err = apply(ctx, env)
+	if env.Spec.Apply.Restore.Version > 0 {
+		result, err = applyRestore(ctx, env)
+	} else {
+		result, err = apply(ctx, env)
+	}
 	var moved *staleError
 	if errors.As(err, &moved) && ctx.Err() == nil {
 		env.Log.Warn("stale: %s", moved.why)
@@ -121,6 +126,11 @@ func (s *session) sameState(ctx context.Context, basis api.Basis) error {
 	if err != nil {
 		return err
 	}
+	return sameVersion(now, basis)
+}
+
+// sameVersion: now must be what the plan was made for.
+func sameVersion(now state.Version, basis api.Basis) error {
 	if now.Lineage != basis.StateLineage {
 		return stale("the state is another one than the plan was made for (lineage %q now, %q then)", now.Lineage, basis.StateLineage)
 	}
@@ -176,7 +186,7 @@ func (s *session) keepStray(ctx context.Context) error {
 	if err != nil || content == nil {
 		return err
 	}
-	keeping := s.endpoint.Keep(ctx, content)
+	keeping := s.endpoint.Keep(ctx, content, firstLineage(s.env.Spec))
 	if keeping == nil {
 		s.env.Log.Warn("Terraform could not hand over its last state; it was found and is kept")
 		return nil

@@ -102,7 +102,12 @@ func openBundle(packed artifact.Artifact, key seal.Identity) (bundle, error) {
 	if err != nil {
 		return bundle{}, fmt.Errorf("open the plan bundle: %w; plan again with the key that the runner has now", err)
 	}
-	files, err := artifact.Untar(plain.Reveal(), artifact.Limits{})
+	return readBundle(plain.Reveal())
+}
+
+// readBundle reads the packed tree of a bundle.
+func readBundle(plain []byte) (bundle, error) {
+	files, err := artifact.Untar(plain, artifact.Limits{})
 	if err != nil {
 		return bundle{}, fmt.Errorf("unpack the plan bundle: %w; plan again", err)
 	}

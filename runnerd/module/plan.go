@@ -23,6 +23,9 @@ type Plan struct{}
 // apply, the outputs as they stand and a bundle without a digest: nothing will ever open it, so none is kept.
 func (Plan) Run(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
 	spec := env.Spec.Plan
+	if spec.Restore.Version > 0 {
+		return planRestore(ctx, env)
+	}
 	// First what needs nobody: a template that cannot be rendered.
 	opened, err := values.Open(spec.Module.Values, env.Key, env.Redact)
 	if err != nil {

@@ -16,6 +16,7 @@ func (s *session) report(ctx context.Context, known *values.Secrets) (*diff.Repo
 	if err != nil {
 		return nil, err
 	}
+	sensitiveIn(shown, func(text []byte) { s.env.Redact.Add(text) })
 	made, err := tfplan.Report(bytes.NewReader(shown), tfplan.Options{
 		Secrets: known.Contains(),
 		TagKey:  s.env.Key.Derive("report tags").Reveal(),

@@ -10,9 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/distribution/distribution/v3/configuration"
@@ -24,6 +27,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -36,6 +40,9 @@ const (
 func TestMain(m *testing.M) {
 	// The registry's own log would hide what the tests say.
 	logrus.SetOutput(io.Discard)
+	if given := os.Getenv(varProcess); given != "" {
+		os.Exit(beProcess([]byte(given)))
+	}
 	os.Exit(m.Run())
 }
 
@@ -54,8 +61,12 @@ type rig struct {
 	states []api.State
 	lock   *api.StateLock
 	locked chan struct{} // gets one when the lock is taken
-	log    bytes.Buffer  // of all jobs
-	given  []string      // what left as a result, as JSON
+	// contests says that every state comes from an attempt that another has taken the place of.
+	contests bool
+	// unlocking, when set, is called when the lock is to be freed.
+	unlocking func()
+	log       bytes.Buffer // of all jobs
+	given     []string     // what left as a result, as JSON
 }
 
 func newRig(t *testing.T) *rig {
@@ -84,7 +95,7 @@ func newRig(t *testing.T) *rig {
 	mux.Handle("POST "+at, bearer(http.HandlerFunc(r.putState)))
 	mux.Handle("POST "+at+"/lock", bearer(http.HandlerFunc(r.lockState)))
 	mux.Handle("DELETE "+at+"/lock", bearer(http.HandlerFunc(r.unlockState)))
-	r.api = httptest.NewServer(mux)
+	r.api = httptest.NewServer(contacttest.Unpacked(mux))
 	t.Cleanup(r.api.Close)
 	return r
 }
@@ -99,15 +110,19 @@ func bearer(next http.Handler) http.Handler {
 	})
 }
 
-func (r *rig) getState(w http.ResponseWriter, _ *http.Request) {
+func (r *rig) getState(w http.ResponseWriter, request *http.Request) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if len(r.states) == 0 {
+	version, _ := strconv.Atoi(request.URL.Query().Get("version"))
+	if version == 0 {
+		version = len(r.states)
+	}
+	if version == 0 || version > len(r.states) {
 		http.Error(w, `{"code":"no_state"}`, http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(r.states[len(r.states)-1])
+	_ = json.NewEncoder(w).Encode(r.states[version-1])
 }
 
 func (r *rig) putState(w http.ResponseWriter, request *http.Request) {
@@ -120,6 +135,10 @@ func (r *rig) putState(w http.ResponseWriter, request *http.Request) {
 	defer r.mutex.Unlock()
 	if len(r.states) == 0 || r.states[len(r.states)-1].Digest != state.Digest {
 		r.states = append(r.states, state)
+	}
+	if r.contests {
+		w.WriteHeader(http.StatusAccepted)
+		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -148,6 +167,9 @@ func (r *rig) lockState(w http.ResponseWriter, request *http.Request) {
 }
 
 func (r *rig) unlockState(w http.ResponseWriter, _ *http.Request) {
+	if r.unlocking != nil {
+		r.unlocking()
+	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.lock = nil
@@ -173,10 +195,12 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	log := job.NewLog(&r.log, secrets)
+	remote.WarnIn(log)
 	registry := &job.Registry{Reference: r.plainHost()}
 	env := &job.Env{
 		Spec: api.JobSpec{Job: name, Attempt: 1, Kind: kind, Org: "dev", TimeoutSeconds: 600},
-		Dir:  dir, Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, API: remote,
+		Dir:  dir, Root: r.root, Log: log, Redact: secrets, Key: r.key, API: remote,
 		Install: registry, Timing: at,
 	}
 	env.Vendor = registry
@@ -187,6 +211,61 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 		}
 	}
 	return env
+}
+
+// varProcess makes the test's own program the process of a job: one that can be killed.
+const varProcess = "MODULE_TEST_PROCESS"
+
+// process is what such a process is told.
+type process struct {
+	API, Registry, Dir, Root, KeyFile string
+	Spec                              api.JobSpec
+}
+
+// process starts the apply of env in a process of its own, in a session of its own.
+func (r *rig) process(env *job.Env, keyFile string) *exec.Cmd {
+	r.t.Helper()
+	told, err := json.Marshal(process{
+		API: r.api.URL + "/runner/v1/jobs/" + env.Spec.Job + "/attempts/1", Registry: r.plainHost().Host,
+		Dir: env.Dir, Root: env.Root, KeyFile: keyFile, Spec: env.Spec,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	started := exec.Command(os.Args[0])
+	started.Env = append(os.Environ(), varProcess+"="+string(told))
+	started.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := started.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	return started
+}
+
+// beProcess is that process.
+func beProcess(given []byte) int {
+	var told process
+	if err := json.Unmarshal(given, &told); err != nil {
+		return 2
+	}
+	key, err := seal.LoadIdentity(told.KeyFile)
+	if err != nil {
+		return 2
+	}
+	at := timing.Default()
+	remote, err := job.NewRemote(told.API, seal.NewSecret([]byte(token)), told.Dir, at)
+	if err != nil {
+		return 2
+	}
+	secrets := &redact.Set{}
+	registry := &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}
+	_, err = Apply{}.Run(context.Background(), &job.Env{
+		Spec: told.Spec, Dir: told.Dir, Root: told.Root, Log: job.NewLog(io.Discard, secrets), Redact: secrets, Key: key, API: remote,
+		Vendor: registry, Install: registry, Timing: at,
+	})
+	if err != nil {
+		return 1
+	}
+	return 0
 }
 
 // run runs a handler as the job process does, and keeps what leaves.

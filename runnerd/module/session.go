@@ -8,6 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
@@ -28,7 +29,7 @@ func open(ctx context.Context, env *job.Env, spec api.ModuleSpec) (*session, err
 		return nil, err
 	}
 	endpoint, err := state.Start(ctx, state.Options{
-		Remote:  env.API,
+		Remote:  ahead{Remote: env.API, spool: spool.Spool{Root: env.Root}, component: spec.InstallComponent, say: env.Log.Warn},
 		Key:     env.Key,
 		Context: spec.InstallComponent,
 		Learn:   func(secret []byte) { env.Redact.Add(secret) },
@@ -46,10 +47,10 @@ func (s *session) close(ctx context.Context) error {
 	return errors.Join(s.endpoint.Close(ctx), s.place.leave())
 }
 
-// said gives an error of Terraform, or, when it was that another attempt has the state lock, which one.
+// said gives an error of Terraform, or, when it was that its state could not be read, written or locked, why.
 func (s *session) said(err error) error {
-	if refused := s.endpoint.Refused(); err != nil && refused != nil {
-		return refused
+	if trouble := s.endpoint.Trouble(); err != nil && trouble != nil && !errors.Is(err, context.Canceled) {
+		return trouble
 	}
 	return err
 }
@@ -76,7 +77,7 @@ func (s *session) prepare(ctx context.Context, packed artifact.Artifact, overlay
 	}
 	s.terraform.place = placing{root: s.place.root, module: s.place.module}
 	if err := s.terraform.init(ctx, true, needsProviders(module)); err != nil {
-		return err
+		return s.said(err)
 	}
 	return checkBackend(s.place.moduleDir())
 }

@@ -77,14 +77,27 @@ func (w *workplace) salvage(root, keyFile, component string, attempt spool.Attem
 	if err != nil {
 		return nil, fmt.Errorf("seal the state that Terraform left: %w", err)
 	}
-	kept, err := state.Sealed(content, key, component)
+	last, err := state.Parse(content, firstLineage(spec))
 	if err != nil {
 		return w.setAside(content, key, root, spec)
+	}
+	kept, err := state.Sealed(last, key, component)
+	if err != nil {
+		return nil, err
 	}
 	if err := attempt.AppendState(kept); err != nil {
 		return nil, err
 	}
 	return []string{"the job was killed before it could hand over Terraform's last state; it was found, and is kept"}, nil
+}
+
+// firstLineage gives the lineage for a first state that Terraform could not give one; empty when there was a state before. It is
+// the same however often it is asked for, so that one state does not become two.
+func firstLineage(spec api.JobSpec) string {
+	if spec.Kind != api.JobSpecKindApply || spec.Apply.Basis.StateLineage != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s-%d", spec.Job, spec.Attempt)
 }
 
 func (w *workplace) setAside(content []byte, key seal.Identity, root string, spec api.JobSpec) ([]string, error) {

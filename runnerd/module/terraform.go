@@ -5,24 +5,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
 // terraform runs the commands of one working directory, with their output in the job's log.
 type terraform struct {
-	env   *job.Env
-	tool  tool.Tool
-	run   *tfexec.Terraform
-	place placing
+	env     *job.Env
+	tool    tool.Tool
+	dir     string
+	environ map[string]string
+	place   placing
 	// dumped is a state that Terraform printed because it could not write it.
 	dumped []byte
 }
@@ -34,17 +41,7 @@ func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map
 	if err != nil {
 		return nil, err
 	}
-	run, err := tfexec.NewTerraform(dir, found.Path)
-	if err != nil {
-		return nil, err
-	}
-	if err := run.SetEnv(found.Environ(own)); err != nil {
-		return nil, err
-	}
-	if err := run.SetWaitDelay(env.Timing.ToolGrace); err != nil {
-		return nil, err
-	}
-	return &terraform{env: env, tool: found, run: run}, nil
+	return &terraform{env: env, tool: found, dir: dir, environ: found.Environ(own)}, nil
 }
 
 // oldestJSONInit is the first version whose init speaks JSON.
@@ -65,23 +62,31 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 			defer release()
 		}
 	}
-	options := []tfexec.InitOption{tfexec.Backend(backend)}
 	has, err := version.NewVersion(t.tool.Version)
 	if err != nil {
 		return fmt.Errorf("read the version of %s: %w", t.tool.Path, err)
 	}
-	return t.watched(ctx, "init", func(ctx context.Context, screen *screen) error {
-		if has.Core().LessThan(oldestJSONInit) {
-			t.run.SetStdout(screen)
-			return t.run.Init(ctx, options...)
-		}
-		return t.run.InitJSON(ctx, screen, options...)
-	})
+	args := []string{"-backend=" + strconv.FormatBool(backend)}
+	if !has.Core().LessThan(oldestJSONInit) {
+		args = append(args, "-json")
+	}
+	_, err = t.watched(ctx, "init", args...)
+	return err
 }
 
 // validate gives an error that lists what is wrong, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	found, err := t.run.Validate(ctx)
+	run, err := tfexec.NewTerraform(t.dir, t.tool.Path)
+	if err != nil {
+		return err
+	}
+	if err := run.SetEnv(t.environ); err != nil {
+		return err
+	}
+	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
+		return err
+	}
+	found, err := run.Validate(ctx)
 	if err != nil {
 		return t.ended(ctx, "validate", err, nil)
 	}
@@ -105,26 +110,27 @@ func (t *terraform) patience() string { return t.env.Timing.UnlockTry.String() }
 
 // plan writes a plan file.
 func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles []string) error {
-	options := []tfexec.PlanOption{tfexec.Out(to), tfexec.Destroy(destroy), tfexec.LockTimeout(t.patience())}
-	for _, file := range varFiles {
-		options = append(options, tfexec.VarFile(file))
+	args := []string{"-json", "-out=" + to, "-lock-timeout=" + t.patience()}
+	if destroy {
+		args = append(args, "-destroy")
 	}
-	return t.watched(ctx, "plan", func(ctx context.Context, screen *screen) error {
-		_, err := t.run.PlanJSON(ctx, screen, options...)
-		return err
-	})
+	for _, file := range varFiles {
+		args = append(args, "-var-file="+file)
+	}
+	_, err := t.watched(ctx, "plan", args...)
+	return err
 }
 
 // show gives the JSON of a plan file. It holds secrets in plain.
 func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	raw := &bounded{most: maxPlan}
-	t.run.SetStdout(raw) // the library's own type leaves out what a report needs
-	t.run.SetStderr(nil)
-	defer t.run.SetStdout(nil)
-	if _, err := t.run.ShowPlanFile(ctx, plan); err != nil {
-		if raw.full {
-			return nil, errPlanTooLarge
-		}
+	stderr := t.env.Log.Writer(api.Warn)
+	err := t.run(ctx, raw, stderr, "show", "-json", "-no-color", plan)
+	_ = stderr.Close()
+	if raw.full {
+		return nil, errPlanTooLarge
+	}
+	if err != nil {
 		return nil, t.ended(ctx, "show", err, nil)
 	}
 	return raw.kept.Bytes(), nil
@@ -155,38 +161,43 @@ func (b *bounded) Write(text []byte) (int, error) {
 // apply applies a plan file. done says that Terraform finished all of it, which counts more than that it was interrupted at the
 // same time.
 func (t *terraform) apply(ctx context.Context, plan string) (done bool, err error) {
-	err = t.watched(ctx, "apply", func(ctx context.Context, screen *screen) error {
-		err := t.run.ApplyJSON(ctx, screen, tfexec.DirOrPlan(plan), tfexec.LockTimeout(t.patience()))
-		done = err == nil || screen.applied && len(screen.errors) == 0
-		return err
-	})
-	if done {
+	shown, err := t.watched(ctx, "apply", "-json", "-lock-timeout="+t.patience(), plan)
+	if err == nil || shown.applied && len(shown.errors) == 0 {
 		return true, nil
 	}
 	return false, err
 }
 
-// watched runs a command with its output in the log, and kills what is left of it when it was interrupted.
-func (t *terraform) watched(ctx context.Context, verb string, command func(context.Context, *screen) error) error {
+// watched runs a command with its output in the log, and gives what it showed.
+func (t *terraform) watched(ctx context.Context, verb string, args ...string) (*screen, error) {
 	t.env.Log.Info("terraform %s (%s, version %s)", verb, filepath.Base(t.tool.Path), t.tool.Version)
 	shown := &screen{log: t.env.Log, place: t.place}
 	stderr := t.env.Log.Writer(api.Warn)
-	t.run.SetStderr(stderr)
-	watching := watchGroups(ctx, t.env.Timing.ToolGrace, t.env.Log)
-	err := command(ctx, shown)
-	watching.finish()
-	t.run.SetStdout(nil)
-	t.run.SetStderr(nil)
+	err := t.run(ctx, shown, stderr, append([]string{verb, "-input=false", "-no-color"}, args...)...)
 	_ = stderr.Close()
 	shown.flush()
 	t.dumped = shown.state
 	if err == nil {
-		return nil
+		return shown, nil
 	}
-	return t.ended(ctx, verb, err, shown)
+	return shown, t.ended(ctx, verb, err, shown)
 }
 
-// ended gives the error of a command. After an interrupt the library's error must not be printed: it can be a nil inside.
+// run runs one command to its end. Whatever becomes of it, neither Terraform nor a provider runs any more when this returns.
+func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...string) error {
+	environ := maps.Clone(t.environ)
+	environ["TF_IN_AUTOMATION"] = "1"
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		lines = append(lines, name+"="+environ[name])
+	}
+	return child.Program{
+		Path: t.tool.Path, Args: append([]string{filepath.Base(t.tool.Path)}, args...), Dir: t.dir, Env: lines,
+		Stdout: stdout, Stderr: stderr, Name: "Terraform", Grace: t.env.Timing.ToolGrace, Warn: t.env.Log.Warn,
+	}.Run(ctx)
+}
+
+// ended gives the error of a command. After an interrupt the error of a library must not be printed: it can be a nil inside.
 func (t *terraform) ended(ctx context.Context, verb string, err error, shown *screen) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))
@@ -194,7 +205,22 @@ func (t *terraform) ended(ctx context.Context, verb string, err error, shown *sc
 	if shown != nil && len(shown.errors) > 0 {
 		return t.failed(verb, shown)
 	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
+		return &signalled{verb: verb, how: exit.String()}
+	}
 	return fmt.Errorf("terraform %s: %w; read this job's log", verb, err)
+}
+
+// signalled is a command that a signal ended, and not one of ours: the kernel when memory ran out, or a person.
+type signalled struct{ verb, how string }
+
+// Error says what to look at: an apply may have made things that no state has.
+func (s *signalled) Error() string {
+	text := fmt.Sprintf("terraform %s was ended by a signal that nuon did not send (%s); see whether the machine ran out of memory", s.verb, s.how)
+	if s.verb == "apply" {
+		text += ", and look at what exists before the next plan is approved: what Terraform made since it last wrote its state is in no state"
+	}
+	return text
 }
 
 // failure is a command that failed with diagnostics.

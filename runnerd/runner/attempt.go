@@ -1,14 +1,17 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -17,6 +20,7 @@ import (
 // goroutines tell each other.
 type attempt struct {
 	runner *runner
+	id     string // see name
 	dir    spool.Attempt
 	record spool.Record // changed only by superviseLoop, under mutex
 	log    *slog.Logger
@@ -28,8 +32,11 @@ type attempt struct {
 	cancelOnce sync.Once
 	// exited is closed when the process that this runnerd started has ended; nil for one that was adopted.
 	exited <-chan struct{}
-	// began is when the process was started, by the steady clock; only for watch.
-	began time.Time
+	// began is when the process was started, by the steady clock, and specLimit what the spec says of its time; only for
+	// superviseLoop.
+	began     time.Time
+	specSeen  bool
+	specLimit time.Duration
 	// concluded is closed when the process is gone and the result is known.
 	concluded chan struct{}
 	// gone is closed when nothing is left to do here.
@@ -37,17 +44,58 @@ type attempt struct {
 
 	supersededOnce sync.Once
 	mutex          sync.Mutex
+	// install is what the job works on; empty until its spec is there.
+	install atomic.Pointer[string]
 }
 
 func newAttempt(r *runner, dir spool.Attempt, record spool.Record) *attempt {
-	return &attempt{
-		runner: r, dir: dir, record: record,
-		log:    r.log.With("job", record.Job, "attempt", record.Attempt, "kind", record.Kind),
+	a := &attempt{
+		runner: r, id: fmt.Sprintf("%s/%d", record.Job, record.Attempt), dir: dir, record: record,
 		cancel: make(chan struct{}), concluded: make(chan struct{}), gone: make(chan struct{}),
+	}
+	about := slog.New(aboutInstall{Handler: r.log.Handler(), install: &a.install})
+	a.log = about.With("job", record.Job, "attempt", record.Attempt, "kind", record.Kind)
+	return a
+}
+
+// aboutInstall adds the install of an attempt to its log lines, once it is known.
+type aboutInstall struct {
+	slog.Handler
+	install *atomic.Pointer[string]
+}
+
+// Handle writes one line.
+func (h aboutInstall) Handle(ctx context.Context, line slog.Record) error {
+	if id := h.install.Load(); id != nil {
+		line.AddAttrs(slog.String("install", *id))
+	}
+	return h.Handler.Handle(ctx, line)
+}
+
+// WithAttrs keeps the addition.
+func (h aboutInstall) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return aboutInstall{Handler: h.Handler.WithAttrs(attrs), install: h.install}
+}
+
+// WithGroup keeps the addition.
+func (h aboutInstall) WithGroup(name string) slog.Handler {
+	return aboutInstall{Handler: h.Handler.WithGroup(name), install: h.install}
+}
+
+// noteInstall learns from the spec what the job works on.
+func (a *attempt) noteInstall(spec api.JobSpec) {
+	if id := installOf(spec); id != "" && a.install.Load() == nil {
+		a.install.Store(&id)
 	}
 }
 
-func (a *attempt) name() string { return fmt.Sprintf("%s/%d", a.record.Job, a.record.Attempt) }
+// installOf gives the id of the install that a job works on; empty for a build.
+func installOf(spec api.JobSpec) string {
+	return cmp.Or(spec.Plan.Module.InstallID, spec.Apply.Module.InstallID, spec.Action.InstallID)
+}
+
+// name gives <job>/<number>.
+func (a *attempt) name() string { return a.id }
 
 func (a *attempt) isAccepted() bool {
 	a.mutex.Lock()
@@ -118,15 +166,15 @@ func (o observed) next() verb {
 	}
 }
 
-func (a *attempt) observe() (seen observed, err error) {
-	seen.Accepted = a.isAccepted()
-	if seen.Alive, err = a.dir.Alive(); err != nil {
+func observe(dir spool.Attempt, accepted bool) (seen observed, err error) {
+	seen.Accepted = accepted
+	if seen.Alive, err = dir.Alive(); err != nil {
 		return seen, err
 	}
-	if _, seen.Started, err = a.dir.Started(); err != nil {
+	if _, seen.Started, err = dir.Started(); err != nil {
 		return seen, err
 	}
-	_, seen.Final, err = a.dir.Final()
+	_, seen.Final, err = dir.Final()
 	return seen, err
 }
 
@@ -135,6 +183,8 @@ func (a *attempt) observe() (seen observed, err error) {
 func (a *attempt) superviseLoop(ctx context.Context) {
 	defer close(a.gone)
 	defer a.runner.leave(a)
+	task := status.Enter(ctx, "attempt "+a.name())
+	defer task.Leave()
 	var shipping sync.WaitGroup
 	defer shipping.Wait()
 	shipped := false
@@ -143,9 +193,10 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 			shipped = true
 			shipping.Go(func() { a.shipLoop(ctx) })
 		}
-		seen, err := a.observe()
+		seen, err := observe(a.dir, a.isAccepted())
 		if err == nil {
 			next := seen.next()
+			task.Works(string(next))
 			if next == deliver {
 				close(a.concluded)
 				a.runner.wake()
@@ -159,6 +210,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 		if errors.Is(err, errWithdrawn) {
 			return
 		}
+		task.Came(err)
 		if err != nil && ctx.Err() == nil {
 			// A disk that is full or gone: nothing is decided without it.
 			a.log.Error("cannot look after the job; trying again", "error", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -14,6 +15,9 @@ import (
 // Only then may anyone be told that it ended.
 func (a *attempt) conclude(ctx context.Context) error {
 	a.reap() // should it have ended before it was watched
+	if err := a.rest(ctx); err != nil {
+		return err
+	}
 	if err := a.sweep(ctx); err != nil {
 		return err
 	}
@@ -30,7 +34,7 @@ func (a *attempt) conclude(ctx context.Context) error {
 			return err
 		}
 	}
-	seen := outcome{limit: a.limit()}
+	seen := outcome{limit: a.limit(), memory: policy.Size(a.record.Policy.Limits.MemoryBytes)}
 	if seen.result, seen.found, err = a.dir.Result(); err != nil {
 		// Every job ends, also one that leaves nonsense.
 		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
@@ -58,13 +62,18 @@ func (a *attempt) settle() ([]string, error) {
 
 // sweep kills what the job process left behind, until there is nothing.
 func (a *attempt) sweep(ctx context.Context) error {
-	process, found, err := a.dir.Process()
+	job, found, err := a.processes()
 	if err != nil || !found {
 		return err // it ended before it could start anything
 	}
 	warnAt := time.Now().Add(a.runner.Timing.KillWait)
 	for {
-		left, err := killAll(process)
+		left, err := job.Kill()
+		if err == nil && a.runner.Reaper {
+			var strays int
+			strays, err = a.runner.killStrays(a)
+			left += strays
+		}
 		if err != nil {
 			return err
 		}
@@ -72,22 +81,13 @@ func (a *attempt) sweep(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(warnAt) {
-			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left, "session", process.PID)
+			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left, "session", job.Leader.PID)
 			warnAt = time.Now().Add(a.runner.Timing.BackoffMost)
 		}
 		if !contact.Pause(ctx, a.runner.Timing.Look) {
 			return ctx.Err()
 		}
 	}
-}
-
-// limit gives the job's time limit, zero when it is not known.
-func (a *attempt) limit() time.Duration {
-	spec, _, err := a.dir.Spec()
-	if err != nil {
-		return 0 // it is only for the wording
-	}
-	return time.Duration(spec.TimeoutSeconds) * time.Second
 }
 
 // outcome is all that decides a result.
@@ -97,6 +97,7 @@ type outcome struct {
 	ending spool.Ending // of this runner
 	ended  bool
 	limit  time.Duration
+	memory policy.Size
 }
 
 // final decides. What the job process says stands, but for a cancel that was in truth a time limit.
@@ -110,6 +111,8 @@ func (o outcome) final() api.JobResult {
 		return final
 	case o.found:
 		return o.result
+	case o.ended && o.ending.Reason == spool.ReasonMemory:
+		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job used more than its limit of %v of memory, so all its processes were killed; the runner's owner sets that limit, with memory in [limits] of the runner file", o.memory)}
 	case timeout:
 		return api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ran longer than its limit of %v and %s; look at what it was waiting for in its log, or give it more time", o.limit, o.howItEnded())}
 	case o.ended:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
 func TestNext(t *testing.T) {
@@ -47,6 +48,7 @@ func TestFinal(t *testing.T) {
 		"out of time, but done":         {outcome{result: result("succeeded"), found: true, ending: timeout, ended: true}, "succeeded", "because"},
 		"out of time, and killed":       {outcome{ending: killed, ended: true, limit: time.Minute}, "failed", "all its processes were killed"},
 		"gone":                          {outcome{}, "lost", "nothing more runs here"},
+		"too large":                     {outcome{ending: spool.Ending{Reason: spool.ReasonMemory, Killed: true}, ended: true, memory: 512 << 20}, "failed", "more than its limit of 512 MiB"},
 		"interrupted by somebody else":  {outcome{result: result("cancelled"), found: true}, "cancelled", "because"},
 		"killed, but it left a failure": {outcome{result: result("failed"), found: true, ending: killed, ended: true}, "failed", "because"},
 	} {
@@ -71,31 +73,6 @@ func TestWithoutPanicValue(t *testing.T) {
 	}
 }
 
-// What was started before a reboot, or has a number that was given out again, is not touched.
-func TestMembersOfAnother(t *testing.T) {
-	this := spool.ThisProcess()
-	for name, other := range map[string]spool.Process{
-		"this process":   this,
-		"another boot":   {PID: 1 << 21, Start: 1, Boot: "another"},
-		"no process":     {},
-		"init":           {PID: 1, Boot: this.Boot},
-		"given out anew": {PID: parentOf(t, this.PID), Start: 1, Boot: this.Boot},
-	} {
-		if members, err := membersOf(other); err != nil || len(members) != 0 {
-			t.Errorf("%s: %v %v", name, members, err)
-		}
-	}
-}
-
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	stat, err := spool.ReadStat(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stat.Parent
-}
-
 // The machine's clock may be set while a job runs.
 func TestTheLimitHasASteadyClock(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -107,7 +84,7 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 		"in an hour": {-time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &attempt{dir: spool.Attempt{Dir: t.TempDir()}}
+			a := &attempt{dir: spool.Attempt{Dir: t.TempDir()}, runner: &runner{Options: Options{Timing: timing.Default()}}}
 			if err := a.dir.MarkStarted(time.Now().Add(-test.started)); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
@@ -12,6 +13,9 @@ import (
 // that fails is not repeated, the next one does as well. With nothing to keep it says nothing: the lease loop's poll shows that
 // the runner is there.
 func (r *runner) heartbeatLoop(ctx context.Context) {
+	task := status.Enter(ctx, "heartbeat")
+	defer task.Leave()
+	task.Waits("for the next beat")
 	for contact.Pause(ctx, r.beat()) {
 		kept := map[api.AttemptRef]*attempt{}
 		refs := []api.AttemptRef{}
@@ -25,6 +29,7 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 			continue
 		}
 		answer, err := r.heartbeat(ctx, refs)
+		task.Came(err)
 		if err != nil {
 			if ctx.Err() == nil {
 				r.line.Lost(err)
@@ -54,7 +59,11 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 	// A beat that takes longer than a beat is worth nothing any more.
 	ctx, stop := context.WithTimeout(ctx, max(r.beat(), time.Second))
 	defer stop()
-	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version})
+	if refs == nil {
+		refs = []api.AttemptRef{}
+	}
+	key := r.keys.now()
+	answer, err := r.quick.HeartbeatWithResponse(ctx, api.Heartbeat{Attempts: refs, Version: r.Version}, contact.As(key))
 	if err != nil {
 		return api.HeartbeatAnswer{}, err
 	}
@@ -64,5 +73,6 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 	if answer.JSON200 == nil {
 		return api.HeartbeatAnswer{}, &contact.Refusal{Doing: "heartbeat", Status: answer.StatusCode(), Title: "the answer is not one of a runner API"}
 	}
+	r.keys.proven(key)
 	return *answer.JSON200, nil
 }

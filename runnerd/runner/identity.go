@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -20,21 +21,26 @@ import (
 type identity struct {
 	RunnerID  string `json:"runner_id"`
 	RunnerKey string `json:"runner_key"`
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`
+	// NextKey is a key that was asked for and has not been used with success yet; RunnerKey is good until it has.
+	NextKey string `json:"next_key,omitempty"`
+	// KeySince is when RunnerKey was got; zero when nobody wrote it down.
+	KeySince time.Time `json:"key_since,omitzero"`
+	Name     string    `json:"name"`
+	Kind     string    `json:"kind"`
 }
 
 // KeyFile is where the install key of a runner lies.
 func KeyFile(dir string) string { return filepath.Join(dir, "install.key") }
 
-func (r *runner) identityFile() string { return filepath.Join(r.Dir, "runner.json") }
+func identityFile(dir string) string { return filepath.Join(dir, "runner.json") }
 
-// identify gives who this runner is, and registers it the first time.
+// identify gives who this runner is, and registers it the first time. A token that is given to a runner which is registered is
+// kept for when its key is refused, see keys.
 func (r *runner) identify(ctx context.Context) (identity, error) {
-	known, err := r.loadIdentity()
+	known, err := loadIdentity(r.Dir)
 	if err == nil {
 		if _, err := seal.LoadIdentity(KeyFile(r.Dir)); err != nil {
-			return identity{}, fmt.Errorf("this runner is registered but its install key cannot be used: %w; put the key back from your copy, or remove %s and register the runner anew, after which sensitive values have to be entered again", err, r.identityFile())
+			return identity{}, fmt.Errorf("this runner is registered but its install key cannot be used: %w; put the key back from your copy, or remove %s and register the runner anew (nuon runners replace --new-key), after which sensitive values have to be entered again", err, identityFile(r.Dir))
 		}
 		return known, nil
 	}
@@ -49,24 +55,37 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	return r.register(ctx, key.Recipient())
+	known, err = r.register(ctx, key.Recipient())
+	if err != nil {
+		return identity{}, err
+	}
+	r.Token = seal.Secret{} // it has done what it can
+	return known, saveIdentity(r.Dir, known)
 }
 
-func (r *runner) loadIdentity() (known identity, err error) {
-	content, err := os.ReadFile(r.identityFile())
+func loadIdentity(dir string) (known identity, err error) {
+	content, err := os.ReadFile(identityFile(dir))
 	if err != nil {
 		return known, fmt.Errorf("read who this runner is: %w", err)
 	}
 	if err := json.Unmarshal(content, &known); err != nil || known.RunnerKey == "" {
-		return known, fmt.Errorf("%s does not say who this runner is; put it back from your copy, or remove it and register the runner anew", r.identityFile())
+		return known, fmt.Errorf("%s does not say who this runner is; put it back from your copy, or remove it and register the runner anew", identityFile(dir))
 	}
 	return known, nil
 }
 
-// register trades the token for a key, and keeps it. Unlike every later call it is not tried again when the token is refused: a
-// person has to act.
+func saveIdentity(dir string, known identity) error {
+	encoded, err := json.Marshal(known)
+	if err != nil {
+		return fmt.Errorf("keep who this runner is: %w", err)
+	}
+	return spool.WriteFile(identityFile(dir), encoded)
+}
+
+// register trades the token for a key. Unlike every later call it is not tried again when the token is refused: a person has to
+// act.
 func (r *runner) register(ctx context.Context, recipient seal.Recipient) (identity, error) {
-	client, err := contact.NewClient(r.URL, r.Token, r.Timing.Call)
+	client, err := contact.NewClient(r.URL, contact.Always(r.Token), r.Timing.Call)
 	if err != nil {
 		return identity{}, err
 	}
@@ -86,15 +105,12 @@ func (r *runner) register(ctx context.Context, recipient seal.Recipient) (identi
 		return nil
 	})
 	if refusal := contact.AsRefusal(err); refusal != nil && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
-		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: make a new one (nuon runners create) and set NUON_REGISTRATION_TOKEN to it", err)
+		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: make a new one (nuon runners create, or nuon runners replace for one that was registered before) and set NUON_REGISTRATION_TOKEN to it", err)
 	}
 	if err != nil {
 		return identity{}, err
 	}
-	known := identity{RunnerID: registered.RunnerID, RunnerKey: registered.RunnerKey, Name: registered.Name, Kind: string(registered.Kind)}
-	encoded, err := json.Marshal(known)
-	if err != nil {
-		return identity{}, fmt.Errorf("keep who this runner is: %w", err)
-	}
-	return known, spool.WriteFile(r.identityFile(), encoded)
+	return identity{
+		RunnerID: registered.RunnerID, RunnerKey: registered.RunnerKey, KeySince: time.Now().UTC(), Name: registered.Name, Kind: string(registered.Kind),
+	}, nil
 }

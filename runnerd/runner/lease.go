@@ -4,61 +4,113 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// leaseLoop asks for work while there is room for it. It waits for the long poll, or for an attempt to make room, and ends with
-// ctx. after outlives ctx and is that of the attempts.
+// leaseLoop asks for work while there is room for it, and tells what the runner file allows. It waits for the long poll, which ends
+// early when the rule changes, or for an attempt to make room, and ends with ctx. after outlives ctx and is that of the attempts.
 func (r *runner) leaseLoop(ctx, after context.Context) {
+	var told policy.Rule
+	task := status.Enter(ctx, "lease")
+	defer task.Leave()
 	for ctx.Err() == nil {
-		free := r.free()
-		if free == 0 {
+		rule, changed := r.rules.now()
+		free := r.free(rule)
+		if free == 0 && reflect.DeepEqual(rule, told) {
+			task.Waits("for a job to end, or for another rule in the runner file")
 			select {
 			case <-r.changed:
+			case <-changed:
 			case <-ctx.Done():
 			}
 			continue
 		}
-		offers, err := r.askForWork(ctx, free)
+		task.Waits("for the control plane to have work")
+		offers, err := r.askForWork(ctx, free, rule, changed)
+		task.Came(err)
 		if err != nil {
-			continue // only ctx ends the tries
+			continue // only ctx and another rule end the tries
 		}
+		told = rule
 		taken := 0
 		for _, offer := range offers {
 			if taken < free && r.take(after, offer) {
 				taken++
 			}
 		}
-		if taken == 0 {
+		if taken == 0 && free > 0 {
 			// An empty poll took its time; a server that answers at once must not make this loop spin.
 			contact.Pause(ctx, r.Timing.BackoffFirst)
 		}
 	}
 }
 
-func (r *runner) askForWork(ctx context.Context, free int) (offers []api.Offer, err error) {
+// askForWork makes one poll. Without room it only tells the rule, and is answered at once.
+func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, changed <-chan struct{}) (offers []api.Offer, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer stop()
+	watching.Go(func() { // waits for another rule, or the end of the poll
+		select {
+		case <-changed:
+			stop()
+		case <-ctx.Done():
+		}
+	})
 	pace := r.pace()
 	pace.Final = func(*contact.Refusal) bool { return false }
-	request := api.LeaseRequest{Free: free, Version: r.Version, WaitSeconds: max(1, int(r.Timing.Poll/time.Second))}
+	request := api.LeaseRequest{Free: free, Version: r.Version, WaitSeconds: max(1, int(r.Timing.Poll/time.Second)), Policy: rule.RunnerPolicy}
+	if free == 0 {
+		request.WaitSeconds = -1
+	}
 	err = contact.Persist(ctx, pace, func(ctx context.Context) error {
-		answer, err := r.poll.LeaseWithResponse(ctx, request)
-		if err != nil {
-			return err
+		key := r.keys.now()
+		answer, err := r.poll.LeaseWithResponse(ctx, request, contact.As(key))
+		if err == nil {
+			err = contact.Check("ask for work", answer.HTTPResponse, answer.Body)
 		}
-		if err := contact.Check("ask for work", answer.HTTPResponse, answer.Body); err != nil {
+		if contact.HasStatus(err, http.StatusUnauthorized) {
+			return errors.Join(err, r.refused(ctx, key))
+		}
+		if err != nil {
 			return err
 		}
 		if answer.JSON200 == nil {
 			return errors.New("ask for work: the answer holds no offers")
 		}
 		offers = answer.JSON200.Offers
+		r.keys.proven(key)
 		return nil
 	})
 	return offers, err
+}
+
+// refused does what is to be done when the control plane does not know a key: try the other one, or register again. What a person
+// has to mend ends this runner.
+func (r *runner) refused(ctx context.Context, key seal.Secret) error {
+	if !r.keys.refused(key) {
+		return nil
+	}
+	err := r.registerAgain(ctx)
+	if err != nil {
+		select {
+		case r.stuck <- err:
+		default: // the first one counts
+		}
+	}
+	return err
 }
 
 // take makes an attempt of an offer; false when it is no offer for this runner.
@@ -67,7 +119,13 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 	if within <= 0 {
 		within = r.Timing.Call
 	}
-	record := spool.Record{Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, AcceptBy: time.Now().Add(within)}
+	// The rule may have changed since the poll began, and whether the control plane keeps to it is not to be relied on.
+	rule, _ := r.rules.now()
+	if err := rule.Check(offer.Kind, offer.ComponentKind); err != nil {
+		r.log.Warn("a job was offered that this runner does not take", "job", offer.Job, "attempt", offer.Attempt, "kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
+		return false
+	}
+	record := spool.Record{Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, Policy: rule.RunnerPolicy, AcceptBy: time.Now().Add(within)}
 	dir, err := r.spool.Create(record)
 	if errors.Is(err, fs.ErrExist) {
 		return false // offered twice; the first is being accepted

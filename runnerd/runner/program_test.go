@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -30,7 +31,12 @@ func TestMain(m *testing.M) {
 		case "run":
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 			defer stop()
-			exit(runner.Run(ctx, testOptions(os.Args[2], os.Args[3])))
+			options := testOptions(os.Args[2], os.Args[3])
+			options.Reaper = true
+			if err := process.Adopt(); err != nil {
+				exit(err)
+			}
+			exit(runner.Run(ctx, options))
 		}
 	}
 	os.Exit(m.Run())
@@ -96,6 +102,8 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return deaf(env)
 	case "states":
 		return states(ctx, env)
+	case "plugged":
+		return plugged(ctx, env)
 	case "secrets":
 		env.Redact.Add([]byte("hunter2-hunter2"))
 		env.Log.Info("the password is hunter2-hunter2")
@@ -119,6 +127,22 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		env.Log.Info("waiting")
 		<-ctx.Done()
 		return api.JobResult{}, ctx.Err()
+	case "eat":
+		env.Log.Info("eating")
+		eaten := make([]byte, 96<<20)
+		for i := range eaten {
+			eaten[i] = byte(i)
+		}
+		<-ctx.Done()
+		return api.JobResult{}, fmt.Errorf("after %d bytes: %w", len(eaten), ctx.Err())
+	case "escape":
+		if err := escape(env); err != nil {
+			return api.JobResult{}, err
+		}
+		env.Log.Info("escaped")
+		return succeeded(), waitFor(ctx, filepath.Join(env.Root, "go"))
+	case "run a program":
+		return api.JobResult{}, program(env)
 	case "leave a process behind":
 		return succeeded(), sleeper(env, "left.pid")
 	case "environment":
@@ -163,12 +187,65 @@ func deaf(env *job.Env) (api.JobResult, error) {
 	select {}
 }
 
+// escape leaves a process that has forked twice and leads a session of its own: neither its parent nor its session tells whose it
+// is. What it has in its environment is given by the test: the attempt's mark, or nothing.
+func escape(env *job.Env) error {
+	file := filepath.Join(env.Root, "escaped.pid")
+	command := exec.Command("sh", "-c", `setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 1000' "$0" & exit 0`, file)
+	if env.Spec.Action.Env["mark"] == "" {
+		command.Env = []string{"PATH=" + os.Getenv("PATH")}
+	}
+	if err := command.Run(); err != nil {
+		return err
+	}
+	return waitFor(context.Background(), file)
+}
+
 func sleeper(env *job.Env, pidFile string) error {
 	command := exec.Command("sleep", "1000")
 	if err := command.Start(); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(env.Root, pidFile), []byte(strconv.Itoa(command.Process.Pid)), 0o600)
+}
+
+// plugged is a job that does all that can be lost: it holds the lock, says a hundred lines, leaves a process, and writes three
+// versions of a state. After each step it leaves a file; at the one that the test names it waits.
+func plugged(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	note := func(name string) error { return os.WriteFile(filepath.Join(env.Root, name), nil, 0o600) }
+	wait := func(at string) error {
+		if env.Spec.Action.Env["pause"] != at {
+			return nil
+		}
+		return waitFor(ctx, filepath.Join(env.Root, "go on"))
+	}
+	if err := sleeper(env, "left.pid"); err != nil {
+		return api.JobResult{}, err
+	}
+	if err := env.API.LockState(ctx, api.StateLock{ID: "lock-1", Info: []byte(`{}`)}); err != nil {
+		return api.JobResult{}, err
+	}
+	env.Log.Info("locked")
+	for i := range 100 {
+		env.Log.Info("line %d", i)
+	}
+	if err := errors.Join(note("locked"), wait("running")); err != nil {
+		return api.JobResult{}, err
+	}
+	for serial := int64(1); serial <= 3; serial++ {
+		plain := fmt.Appendf(nil, "state %d", serial)
+		sealed, err := env.Key.Recipient().Seal(plain)
+		if err != nil {
+			return api.JobResult{}, err
+		}
+		if err := env.API.SpoolState(api.State{Serial: serial, Lineage: "line", Digest: env.Key.Hash("state", plain), Sealed: sealed}); err != nil {
+			return api.JobResult{}, err
+		}
+		if err := errors.Join(note(fmt.Sprintf("wrote-%d", serial)), wait("writing")); err != nil {
+			return api.JobResult{}, err
+		}
+	}
+	return succeeded(), env.API.UnlockState(ctx)
 }
 
 // states is a job that writes three versions of a state under the lock.

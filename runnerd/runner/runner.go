@@ -17,6 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
+	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -29,10 +31,14 @@ type Options struct {
 	Dir string
 	// Name is for the log of this runner; empty means the name it registered under.
 	Name string
-	// Capacity is how many jobs may run at once; zero means 2.
+	// Capacity is how many jobs may run at once, where the runner file does not say; zero means 2.
 	Capacity int
-	// Token is the registration token; needed only the first time.
+	// Token is the registration token; needed only the first time, and after the runner was replaced.
 	Token seal.Secret
+	// Policy is the path of the runner file; empty means PolicyFile, if it is there.
+	Policy string
+	// Reload makes the runner look at that file at once; else it does so every timing.Rules.
+	Reload <-chan struct{}
 	// Version is this program's, for the control plane to see.
 	Version string
 	// Job is the command line of a job process; empty means this program with the argument "job".
@@ -43,6 +49,9 @@ type Options struct {
 	// the job left outside its spool directory, below root, this runner's own. The sentences go to the job's log; an error is
 	// tried again.
 	Settle func(root string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error)
+	// Reaper says that this process starts nothing but job processes, and gets what those leave behind when they die (see
+	// process.Adopt): what else turns up below it is killed.
+	Reaper bool
 	// Abandon, when closed, ends Run at once, whatever still runs. Jobs go on.
 	Abandon <-chan struct{}
 	// Log takes what the operator of the runner reads; nil means slog.Default.
@@ -85,11 +94,12 @@ type runner struct {
 	Options
 	log   *slog.Logger
 	kind  string // as it was registered: build or install
+	keys  *keys
+	rules *rules
 	line  *contact.Line
 	spool spool.Spool
-	quick *api.ClientWithResponses // calls that are answered at once
+	lines                          // with the runner key
 	poll  *api.ClientWithResponses // lease
-	heavy *api.ClientWithResponses // states and results
 
 	mutex    sync.Mutex
 	attempts map[string]*attempt
@@ -98,6 +108,24 @@ type runner struct {
 	changed chan struct{}
 	// working counts the goroutines of attempts.
 	working sync.WaitGroup
+	// children are the processes of attempts.
+	children children
+	// stuck takes the error that ends this runner, for a person to mend.
+	stuck chan error
+}
+
+// lines are what calls are made with, by one key or token.
+type lines struct {
+	quick *api.ClientWithResponses // calls that are answered at once
+	heavy *api.ClientWithResponses // states and results
+}
+
+func (o Options) connect(token func() seal.Secret) (made lines, err error) {
+	if made.quick, err = contact.NewClient(o.URL, token, o.Timing.Call); err != nil {
+		return made, err
+	}
+	made.heavy, err = contact.NewClient(o.URL, token, o.Timing.Transfer)
+	return made, err
 }
 
 // Run is a runner's life. When ctx ends it takes no more jobs, waits timing.StopWait for those that run, and leaves the others
@@ -108,9 +136,12 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{Options: options, log: options.Log, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1)}
+	r := &runner{Options: options, log: options.Log, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
 	r.line = &contact.Line{Log: r.log, URL: r.URL}
-	lock, err := r.claimDirectory()
+	if r.children.known, err = process.Children(); err != nil {
+		return err
+	}
+	lock, err := r.claimDirectory(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,9 +150,15 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	if err := r.connect(identity); err != nil {
+	r.log = r.log.With("runner", identity.RunnerID)
+	r.kind, r.keys = identity.Kind, newKeys(r.Dir, r.log, identity)
+	if r.lines, err = r.connect(r.keys.now); err != nil {
 		return err
 	}
+	if r.poll, err = contact.NewClient(r.URL, r.keys.now, r.Timing.PollCall); err != nil {
+		return err
+	}
+	r.rules = newRules(r.Options)
 	for _, name := range r.PassEnv {
 		if _, set := os.LookupEnv(name); !set {
 			r.log.Warn("--pass-env names a variable that is not set here; jobs will not see it", "variable", name)
@@ -130,7 +167,7 @@ func Run(ctx context.Context, options Options) error {
 	if isOpenLine(r.URL) {
 		r.log.Warn("the line to the control plane is not encrypted, and this runner's key can be read on the way; use https", "url", r.URL)
 	}
-	r.log.Info("the runner works", "runner", identity.RunnerID, "name", identity.Name, "kind", identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
+	r.log.Info("the runner works", "name", identity.Name, "kind", identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
 	return r.work(ctx)
 }
 
@@ -144,29 +181,24 @@ func isOpenLine(base string) bool {
 	return address == nil || !address.IsLoopback()
 }
 
-// claimDirectory makes the directory, and makes sure that no other runnerd uses it.
-func (r *runner) claimDirectory() (*os.File, error) {
+// lockFile is held by the runnerd that works in dir.
+func lockFile(dir string) string { return filepath.Join(dir, "runnerd.lock") }
+
+// claimDirectory makes the directory, and makes sure that no other runnerd uses it. Whoever only looks (ReadStatus) holds the lock
+// for a moment, so it is tried a few times.
+func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the runner's directory: %w", err)
 	}
-	lock, err := spool.TakeLock(filepath.Join(r.Dir, "runnerd.lock"))
-	if errors.Is(err, spool.ErrHeld) {
-		return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir", r.Dir)
+	for tries := 1; ; tries++ {
+		lock, err := spool.TakeLock(lockFile(r.Dir))
+		if !errors.Is(err, spool.ErrHeld) {
+			return lock, err
+		}
+		if tries == 5 || !contact.Pause(ctx, r.Timing.Look) {
+			return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir", r.Dir)
+		}
 	}
-	return lock, err
-}
-
-func (r *runner) connect(identity identity) (err error) {
-	r.kind = identity.Kind
-	key := seal.NewSecret([]byte(identity.RunnerKey))
-	if r.quick, err = contact.NewClient(r.URL, key, r.Timing.Call); err != nil {
-		return err
-	}
-	if r.poll, err = contact.NewClient(r.URL, key, r.Timing.PollCall); err != nil {
-		return err
-	}
-	r.heavy, err = contact.NewClient(r.URL, key, r.Timing.Transfer)
-	return err
 }
 
 // work starts the loops and waits for them. Loops that take work end with ctx; those that look after it end a little later.
@@ -181,8 +213,17 @@ func (r *runner) work(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { r.leaseLoop(taking, after) })
 	loops.Go(func() { r.heartbeatLoop(after) })
+	loops.Go(func() { r.ruleLoop(taking) })
+	loops.Go(func() { r.rotateLoop(taking) })
+	loops.Go(func() { r.clearLoop(taking) })
+	if r.Reaper {
+		loops.Go(func() { r.reapLoop(after) })
+	}
+	var stuck error
 	select {
 	case <-ctx.Done():
+		r.windDown()
+	case stuck = <-r.stuck:
 		r.windDown()
 	case <-r.Abandon:
 	}
@@ -190,7 +231,7 @@ func (r *runner) work(ctx context.Context) error {
 	stop()
 	loops.Wait()
 	r.working.Wait()
-	return nil
+	return stuck
 }
 
 // windDown waits for the attempts, for timing.StopWait at most.
@@ -244,8 +285,11 @@ func (r *runner) list() []*attempt {
 }
 
 // free is how many more jobs may run. What has ended but is not delivered yet takes no place.
-func (r *runner) free() int {
+func (r *runner) free(rule policy.Rule) int {
 	free := r.Capacity
+	if rule.Limits.Capacity > 0 {
+		free = rule.Limits.Capacity
+	}
 	for _, a := range r.list() {
 		if !a.isConcluded() {
 			free--

@@ -799,3 +799,38 @@ func TestAnUnusableResultIsReplaced(t *testing.T) {
 		t.Errorf("kept: %v %v", kept, err)
 	}
 }
+
+func TestStatus(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	if _, err := runner.ReadStatus(runner.StatusOptions{Dir: filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "--dir") {
+		t.Errorf("got %v", err)
+	}
+	read := func() runner.Status {
+		status, err := runner.ReadStatus(runner.StatusOptions{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	if got := read(); got.Runner != "" || got.Working || len(got.Attempts) != 0 {
+		t.Errorf("an empty directory: %+v", got)
+	}
+	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	s.with(func() { job.spec.Action.InstallID = "ins_1" })
+	w := work(t, s, dir)
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	got := read()
+	if !got.Working || got.Runner != "run_1" || got.Kind != "install" || got.KeySince.IsZero() {
+		t.Errorf("got %+v", got)
+	}
+	if len(got.Attempts) != 1 || got.Attempts[0].Status != "running" || got.Attempts[0].Install != "ins_1" || got.Attempts[0].Started.IsZero() {
+		t.Errorf("got %+v", got.Attempts)
+	}
+	w.end(t)
+	s.http.Close()
+	touch(t, dir, "go")
+	eventually(t, "the job ends without its runnerd", func() bool { got = read(); return len(got.Attempts) == 1 && got.Attempts[0].Status == "ended" })
+	if got.Working {
+		t.Error("nobody works here")
+	}
+}

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,9 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 )
 
 // server is a control plane as a runner sees it: it keeps what it is told, and fails the test when that breaks the contract.
@@ -21,14 +23,22 @@ type server struct {
 	t    *testing.T
 	http *httptest.Server
 
-	mutex     sync.Mutex
-	changed   chan struct{} // closed and made anew at every change
-	token     string        // the registration token, empty once it was used
-	key       string
-	kind      string // of the runner that registers
-	recipient string
-	queue     []*served
-	known     map[string]*served
+	mutex        sync.Mutex
+	changed      chan struct{} // closed and made anew at every change
+	token        string        // the registration token, empty once it was used
+	key          string        // of the runner; empty when it was replaced
+	nextKey      string        // handed out and not used yet
+	newKey       string        // that a registration gives; empty for key
+	rotated      int
+	acceptWithin int           // seconds
+	again        bool          // requests may come again, late
+	hold         time.Duration // how long a poll is held open
+	runnerID     string
+	kind         string // of the runner that registers
+	recipient    string
+	policy       api.RunnerPolicy // as it was last told
+	queue        []*served
+	known        map[string]*served
 	// trouble, when set, may answer a call in place of the server. after says that the server has already done what was asked.
 	trouble func(r *http.Request, after bool) (status int)
 	calls   []string
@@ -36,25 +46,29 @@ type server struct {
 
 // served is one attempt as the server sees it.
 type served struct {
-	spec       api.JobSpec
-	offered    bool
-	offeredAt  time.Time
-	accepted   bool
-	cancel     bool
-	superseded bool
-	beats      int
-	locked     bool
-	states     []api.State
-	lines      map[int64][]api.LogLine
-	result     *api.JobResult
-	results    int
-	order      []string // of arrival: state, unlock, log, result
+	spec          api.JobSpec
+	componentKind string // as it is offered
+	offeredKind   string // when it is not the spec's
+	offered       bool
+	offeredAt     time.Time
+	offers        int // how often
+	accepted      bool
+	cancel        bool
+	superseded    bool
+	beats         int
+	locked        bool
+	states        []api.State
+	lines         map[int64][]api.LogLine
+	result        *api.JobResult
+	results       int
+	order         []string // of arrival: state, unlock, log, result
 }
 
 func newServer(t *testing.T) *server {
-	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", kind: "install", known: map[string]*served{}}
+	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", runnerID: "run_1", hold: 300 * time.Millisecond, acceptWithin: 5, kind: "install", known: map[string]*served{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /runner/v1/register", s.register)
+	mux.HandleFunc("POST /runner/v1/key", s.rotate)
 	mux.HandleFunc("POST /runner/v1/lease", s.lease)
 	mux.HandleFunc("POST /runner/v1/heartbeat", s.heartbeat)
 	const attempt = "/runner/v1/jobs/{job}/attempts/{attempt}"
@@ -80,12 +94,13 @@ func newServer(t *testing.T) *server {
 			s.note()
 		})
 	}
+	unpacked := contacttest.Unpacked(mux)
 	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.inTrouble(w, r, false) {
 			return
 		}
 		recorder := httptest.NewRecorder()
-		mux.ServeHTTP(recorder, r)
+		unpacked.ServeHTTP(recorder, r)
 		if s.inTrouble(w, r, true) {
 			return
 		}
@@ -146,9 +161,30 @@ func (s *server) note() {
 	s.changed = make(chan struct{})
 }
 
+// byRunner lets the runner's key through, or one of others. The first use of a new key ends the old one.
+func (s *server) byRunner(w http.ResponseWriter, r *http.Request, others ...string) bool {
+	if s.nextKey != "" && r.Header.Get("Authorization") == "Bearer "+s.nextKey {
+		s.key, s.nextKey = s.nextKey, ""
+		s.note()
+	}
+	return s.authorised(w, r, append(others, s.key)...)
+}
+
+// rotate hands out a key, another one each time.
+func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.byRunner(w, r) {
+		s.rotated++
+		s.nextKey = fmt.Sprintf("key-%d", s.rotated)
+		s.note()
+		answer(w, api.RunnerKey{RunnerKey: s.nextKey})
+	}
+}
+
 func (s *server) authorised(w http.ResponseWriter, r *http.Request, tokens ...string) bool {
 	for _, token := range tokens {
-		if r.Header.Get("Authorization") == "Bearer "+token {
+		if token != "" && r.Header.Get("Authorization") == "Bearer "+token {
 			return true
 		}
 	}
@@ -172,21 +208,29 @@ func (s *server) register(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	s.token = ""
+	s.token, s.key = "", cmp.Or(s.newKey, s.key, "key-of-the-runner")
 	s.recipient = read[api.Registration](s.t, r).Recipient
 	s.note()
-	answer(w, api.Registered{RunnerID: "run_1", RunnerKey: s.key, Name: "local", Kind: api.RegisteredKind(s.kind)})
+	answer(w, api.Registered{RunnerID: s.runnerID, RunnerKey: s.key, Name: "local", Kind: api.RegisteredKind(s.kind)})
 }
 
 func (s *server) lease(w http.ResponseWriter, r *http.Request) {
-	if !s.authorised(w, r, s.key) {
+	s.mutex.Lock()
+	known := s.byRunner(w, r)
+	s.mutex.Unlock()
+	if !known {
 		return
 	}
 	request := read[api.LeaseRequest](s.t, r)
-	if request.Free < 1 {
+	if request.Free < 1 && request.WaitSeconds >= 0 {
 		s.t.Error("asked for work without room for it")
 	}
-	hold := time.After(300 * time.Millisecond)
+	s.with(func() { s.policy = request.Policy })
+	if request.WaitSeconds < 0 {
+		answer(w, api.Offers{Offers: []api.Offer{}})
+		return
+	}
+	hold := time.After(s.hold)
 	for {
 		s.mutex.Lock()
 		offers := []api.Offer{}
@@ -194,7 +238,8 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 		for len(s.queue) > 0 && len(offers) < request.Free {
 			job := s.queue[0]
 			s.queue, job.offered, job.offeredAt = s.queue[1:], true, time.Now()
-			offers = append(offers, api.Offer{Job: job.spec.Job, Attempt: job.spec.Attempt, Kind: string(job.spec.Kind), AcceptWithinSeconds: 5})
+			job.offers++
+			offers = append(offers, api.Offer{Job: job.spec.Job, Attempt: job.spec.Attempt, Kind: cmp.Or(job.offeredKind, string(job.spec.Kind)), ComponentKind: job.componentKind, AcceptWithinSeconds: s.acceptWithin})
 		}
 		changed := s.changed
 		s.mutex.Unlock()
@@ -227,7 +272,7 @@ func (s *server) offerAgain() {
 func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if !s.authorised(w, r, s.key) {
+	if !s.byRunner(w, r) {
 		return
 	}
 	orders := api.HeartbeatAnswer{Attempts: []api.AttemptOrder{}, LeaseSeconds: 60}
@@ -245,7 +290,7 @@ func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) accept(job *served, w http.ResponseWriter, r *http.Request) {
-	if !s.authorised(w, r, s.key) {
+	if !s.byRunner(w, r) {
 		return
 	}
 	if !job.offered || job.result != nil {
@@ -268,18 +313,21 @@ func (s *server) spec(job *served, w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) logs(job *served, w http.ResponseWriter, r *http.Request) {
-	if !s.authorised(w, r, s.key) {
+	if !s.byRunner(w, r, attemptToken(job)) {
 		return
 	}
-	if job.result != nil {
+	if job.result != nil && !s.again {
 		s.t.Error("log lines came after the result")
 	}
 	for _, chunk := range read[api.LogBatch](s.t, r).Chunks {
 		if had, there := job.lines[chunk.Seq]; there {
-			if diff := cmp.Diff(had, chunk.Lines); diff != "" {
+			if diff := gocmp.Diff(had, chunk.Lines); diff != "" {
 				s.t.Errorf("chunk %d came twice and differs:\n%s", chunk.Seq, diff)
 			}
 			continue
+		}
+		if job.result != nil {
+			s.t.Errorf("chunk %d came after the result", chunk.Seq)
 		}
 		if chunk.Seq != int64(len(job.lines))+1 {
 			s.t.Errorf("chunk %d came after %d chunks", chunk.Seq, len(job.lines))
@@ -294,13 +342,13 @@ func (s *server) logs(job *served, w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) result(job *served, w http.ResponseWriter, r *http.Request) {
-	if !s.authorised(w, r, s.key) {
+	if !s.byRunner(w, r, attemptToken(job)) {
 		return
 	}
 	result := read[api.JobResult](s.t, r)
 	job.results++
 	if job.result != nil {
-		if diff := cmp.Diff(*job.result, result); diff != "" {
+		if diff := gocmp.Diff(*job.result, result); diff != "" {
 			s.t.Errorf("a second result differs:\n%s", diff)
 		}
 	} else {
@@ -322,7 +370,7 @@ func (s *server) getState(job *served, w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) putState(job *served, w http.ResponseWriter, r *http.Request) {
-	if !s.authorised(w, r, s.key, attemptToken(job)) {
+	if !s.byRunner(w, r, attemptToken(job)) {
 		return
 	}
 	state := read[api.State](s.t, r)
@@ -357,7 +405,7 @@ func (s *server) lock(job *served, w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) unlock(job *served, w http.ResponseWriter, r *http.Request) {
-	if !s.authorised(w, r, s.key, attemptToken(job)) {
+	if !s.byRunner(w, r, attemptToken(job)) {
 		return
 	}
 	job.locked = false

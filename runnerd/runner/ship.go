@@ -8,16 +8,21 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 // chunksPerCall is how many chunks of a log one call carries.
-const chunksPerCall = 8
+const chunksPerCall = 16
 
 // shipper delivers what the spool of one attempt holds.
 type shipper struct {
 	*attempt
+	// own are the calls with the attempt's own token, for when the control plane does not know the runner's key any more.
+	own    lines
 	chunks *spool.Chunks
 	// deaf: the server takes no more lines of this log.
 	deaf bool
@@ -33,13 +38,17 @@ func (a *attempt) shipLoop(ctx context.Context) {
 			_ = s.chunks.Close()
 		}
 	}()
+	task := status.Enter(ctx, "delivery of "+a.name())
+	defer task.Leave()
 	gather := time.NewTicker(a.runner.Timing.Gather)
 	defer gather.Stop()
 	concluded := a.concluded
 	for {
 		// Looked at first: what is in the spool after it is all there will be.
 		last := a.isConcluded()
+		task.Works("delivering what the job leaves")
 		done, err := s.ship(ctx, last)
+		task.Came(err)
 		if ctx.Err() != nil || done {
 			return
 		}
@@ -48,6 +57,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 			a.log.Error("cannot deliver what the job left; trying again", "error", err)
 			contact.Pause(ctx, a.runner.Timing.Beat)
 		}
+		task.Waits("for the job to leave more, or to end")
 		select {
 		case <-gather.C:
 		case <-concluded:
@@ -78,20 +88,57 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 	return err == nil, err
 }
 
+// call makes a call until it is answered for good: with the runner's key, and when the control plane does not know that one any
+// more with the attempt's own token, which stays good for what the attempt did.
+func (s *shipper) call(ctx context.Context, try func(context.Context, lines) error) error {
+	if s.own.quick == nil && s.isAccepted() {
+		token := seal.NewSecret([]byte(s.record.Token))
+		own, err := s.runner.connect(contact.Always(token))
+		if err != nil {
+			return contact.Permanent(err)
+		}
+		s.own = own
+	}
+	return contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
+		err := try(ctx, s.runner.lines)
+		if contact.HasStatus(err, http.StatusUnauthorized) && s.own.quick != nil {
+			err = try(ctx, s.own)
+		}
+		return err
+	})
+}
+
 func (s *shipper) shipStates(ctx context.Context) error {
 	return s.dir.EachState(func(file string, state api.State) error {
-		err := contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
-			answer, err := s.runner.heavy.PutStateWithResponse(ctx, s.record.Job, s.record.Attempt, state)
+		contested := false
+		err := s.call(ctx, func(ctx context.Context, on lines) error {
+			answer, err := on.heavy.PutStateWithResponse(ctx, s.record.Job, s.record.Attempt, state)
 			if err != nil {
 				return err
 			}
+			contested = answer.StatusCode() == http.StatusAccepted
 			return contact.Check("deliver a state of "+s.name(), answer.HTTPResponse, answer.Body)
 		})
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil:
+		case err == nil && contested:
+			s.log.Warn("a state version is contested", "serial", state.Serial)
+			if err := s.dir.AppendLines(api.Warn, job.Contested(state)); err != nil {
+				return err
+			}
 			return spool.StateDone(file)
+		case err == nil:
+			if err := s.dir.KeepState(state); err != nil {
+				return err
+			}
+			return spool.StateDone(file)
+		}
+		// A control plane that was brought back from an older backup does not know this attempt. What it wrote is the newest there is.
+		if contact.HasStatus(err, http.StatusNotFound) {
+			if err := s.dir.KeepState(state); err != nil {
+				return err
+			}
 		}
 		s.log.Error("the control plane refuses a state version; it is kept", "serial", state.Serial, "error", err)
 		return spool.RefuseState(file)
@@ -104,8 +151,8 @@ func (s *shipper) shipUnlock(ctx context.Context) error {
 	if !s.dir.UnlockAsked() {
 		return nil
 	}
-	err := contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
-		answer, err := s.runner.quick.UnlockStateWithResponse(ctx, s.record.Job, s.record.Attempt)
+	err := s.call(ctx, func(ctx context.Context, on lines) error {
+		answer, err := on.quick.UnlockStateWithResponse(ctx, s.record.Job, s.record.Attempt)
 		if err != nil {
 			return err
 		}
@@ -131,8 +178,8 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 		if err != nil || len(chunks) == 0 {
 			return err
 		}
-		err = contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
-			answer, err := s.runner.quick.AppendLogsWithResponse(ctx, s.record.Job, s.record.Attempt, api.LogBatch{Chunks: chunks})
+		err = s.call(ctx, func(ctx context.Context, on lines) error {
+			answer, err := on.quick.AppendLogsWithResponse(ctx, s.record.Job, s.record.Attempt, api.LogBatch{Chunks: chunks})
 			if err != nil {
 				return err
 			}
@@ -195,8 +242,8 @@ func (s *shipper) shipResult(ctx context.Context) error {
 }
 
 func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
-	return contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
-		answer, err := s.runner.heavy.PostResultWithResponse(ctx, s.record.Job, s.record.Attempt, result)
+	return s.call(ctx, func(ctx context.Context, on lines) error {
+		answer, err := on.heavy.PostResultWithResponse(ctx, s.record.Job, s.record.Attempt, result)
 		if err != nil {
 			return err
 		}

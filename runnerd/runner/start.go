@@ -39,15 +39,9 @@ func (a *attempt) start() error {
 		return a.fail(err)
 	}
 	defer closeOutput()
-	if err := command.Start(); err != nil {
+	if a.exited, err = a.runner.children.start(command); err != nil {
 		return a.fail(fmt.Errorf("start the job process: %w; see to it that the runner's program can be run and the machine has memory", err))
 	}
-	exited := make(chan struct{})
-	a.exited = exited
-	go func() { // waits for the job process, whose end it tells; how it ended is in the spool
-		defer close(exited)
-		_ = command.Wait()
-	}()
 	return nil
 }
 
@@ -77,6 +71,10 @@ func (a *attempt) command(lock *os.File) (*exec.Cmd, func(), error) {
 	return command, closeAll, nil
 }
 
+// mark is the entry of the environment that all processes of the attempt have, and no other on this machine: another runner, of another
+// control plane, may have a job of the same name.
+func (a *attempt) mark() string { return ambient.VarAttempt + "=" + a.dir.Dir }
+
 func (a *attempt) environment() []string {
 	env := ambient.ForJob(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
 	for _, name := range passed {
@@ -84,7 +82,13 @@ func (a *attempt) environment() []string {
 			env = append(env, name+"="+value)
 		}
 	}
+	for _, entry := range os.Environ() {
+		if strings.HasPrefix(entry, "OTEL_") { // the job's spans go where the operator of the runner wants them
+			env = append(env, entry)
+		}
+	}
 	return append(env,
+		a.mark(),
 		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"), a.record.Job, a.record.Attempt),
 		job.VarToken+"="+a.record.Token,
 		job.VarDir+"="+a.dir.Dir,

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
+	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// errNoProcess: there is no process to signal, or not any more.
-var errNoProcess = errors.New("there is no such process")
-
 // watch waits for the end of the job process, and brings it about when the job is cancelled or its time is over: first an
-// interrupt, then, after timing.JobGrace, death. Both are on disk, so that a restarted runnerd goes on with them.
+// interrupt, then, after timing.JobGrace, death. A job that takes more memory than it may is killed without the first. All of it
+// is on disk, so that a restarted runnerd goes on with it.
 func (a *attempt) watch(ctx context.Context) error {
 	look := time.NewTicker(a.runner.Timing.Look)
 	defer look.Stop()
@@ -39,7 +39,7 @@ func (a *attempt) watch(ctx context.Context) error {
 		}
 		switch {
 		case !ends:
-		case ending.Killed || time.Now().After(graceEnds):
+		case ending.Killed || ending.Reason == spool.ReasonMemory || time.Now().After(graceEnds):
 			if err := a.kill(ending); err != nil {
 				return err
 			}
@@ -82,6 +82,10 @@ func (a *attempt) ending() (spool.Ending, bool, error) {
 		}
 		if over {
 			reason = spool.ReasonTimeout
+		} else if over, err = a.memoryIsOver(); err != nil {
+			return ending, false, err
+		} else if over {
+			reason = spool.ReasonMemory
 		}
 	}
 	if reason == "" {
@@ -91,7 +95,7 @@ func (a *attempt) ending() (spool.Ending, bool, error) {
 	return ending, true, a.dir.SaveEnding(ending)
 }
 
-// timeIsOver looks at the limit in the spec, once the job process has it.
+// timeIsOver looks at how long the job has run.
 func (a *attempt) timeIsOver() (bool, error) {
 	if a.began.IsZero() {
 		started, found, err := a.dir.Started()
@@ -100,11 +104,43 @@ func (a *attempt) timeIsOver() (bool, error) {
 		}
 		a.began = steady(started)
 	}
-	spec, found, err := a.dir.Spec()
-	if err != nil || !found || spec.TimeoutSeconds <= 0 {
-		return false, nil //nolint:nilerr // a spec that cannot be read must not keep a cancel from working
+	return time.Since(a.began) > a.limit(), nil
+}
+
+// limit gives how long the job may run: what its spec says, once the job process has it, or the runner file if that is less. A
+// spec that cannot be read does not let the job run for ever.
+func (a *attempt) limit() time.Duration {
+	if !a.specSeen {
+		if spec, found, err := a.dir.Spec(); err == nil && found {
+			a.specSeen, a.specLimit = true, time.Duration(spec.TimeoutSeconds)*time.Second
+			a.noteInstall(spec)
+		}
 	}
-	return time.Since(a.began) > time.Duration(spec.TimeoutSeconds)*time.Second, nil
+	own := policy.Limits{Timeout: policy.Span(time.Duration(a.record.Policy.Limits.TimeoutSeconds) * time.Second)}
+	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
+}
+
+// memoryIsOver looks at how much memory the processes of the job have together.
+func (a *attempt) memoryIsOver() (bool, error) {
+	most := a.record.Policy.Limits.MemoryBytes
+	if most <= 0 {
+		return false, nil
+	}
+	job, found, err := a.processes()
+	if err != nil || !found {
+		return false, err
+	}
+	used, err := job.Memory()
+	if used > most {
+		a.log.Warn("the job uses more memory than it may", "bytes", used, "limit", most)
+	}
+	return used > most, err
+}
+
+// processes gives what tells the processes of this attempt from others; false when it has not said yet which process it is.
+func (a *attempt) processes() (process.Job, bool, error) {
+	leader, found, err := a.dir.Process()
+	return process.Job{Leader: leader, Mark: a.mark()}, found, err
 }
 
 // steady gives a time of the disk as one of this process's steady clock: when the machine's clock is set after that, no job is
@@ -113,12 +149,12 @@ func steady(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since
 
 // interrupt asks the job process to end; false when it has not said yet which process it is.
 func (a *attempt) interrupt(ending spool.Ending) bool {
-	process, found, err := a.dir.Process()
+	job, found, err := a.processes()
 	if err != nil || !found {
 		return false
 	}
 	a.log.Info("interrupting the job", "reason", ending.Reason, "grace", a.runner.Timing.JobGrace.String())
-	if err := interruptGroup(process); err != nil && !errors.Is(err, errNoProcess) {
+	if err := job.Interrupt(); err != nil && !errors.Is(err, process.ErrNone) {
 		a.log.Warn("cannot interrupt the job", "error", err)
 	}
 	return true
@@ -127,16 +163,16 @@ func (a *attempt) interrupt(ending spool.Ending) bool {
 // kill kills every process of the job.
 func (a *attempt) kill(ending spool.Ending) error {
 	if !ending.Killed {
-		a.log.Warn("the job did not end after the interrupt; killing all its processes", "reason", ending.Reason)
+		a.log.Warn("killing all processes of the job", "reason", ending.Reason)
 		ending.Killed = true
 		if err := a.dir.SaveEnding(ending); err != nil {
 			return err
 		}
 	}
-	process, found, err := a.dir.Process()
+	job, found, err := a.processes()
 	if err != nil || !found {
 		return err
 	}
-	_, err = killAll(process)
+	_, err = job.Kill()
 	return err
 }

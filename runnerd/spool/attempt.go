@@ -23,6 +23,7 @@ const (
 	logFile     = "log.ndjson"    // api.LogLine each, by both, appended
 	chunksFile  = "chunks.ndjson" // where the log was cut, by runnerd, appended
 	stateDir    = "state"         // NNNNNN.json: api.State, by the job process
+	restFile    = "rest.json"     // time, by runnerd, before it interrupts what a dead job process ran
 	unlockFile  = "unlock"        // by the job process: free the state lock after the states
 	resultFile  = "result.json"   // api.JobResult, by the job process
 	endingFile  = "ending.json"   // Ending, by runnerd, before it interrupts
@@ -40,6 +41,8 @@ type Record struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`
 	Kind    string `json:"kind"`
+	// Policy is what the runner file allowed when the offer was taken; it holds for all of the attempt.
+	Policy api.RunnerPolicy `json:"policy,omitzero"`
 	// Token is the attempt token; empty until the offer was accepted.
 	Token string `json:"token,omitempty"`
 	// AcceptBy is when the offer runs out.
@@ -51,7 +54,7 @@ func (r Record) Accepted() bool { return r.Token != "" }
 
 // Ending is why runnerd ends a job before its time.
 type Ending struct {
-	// Reason is ReasonCancel or ReasonTimeout.
+	// Reason is ReasonCancel, ReasonTimeout or ReasonMemory.
 	Reason string `json:"reason"`
 	// Since is when the job process was interrupted.
 	Since time.Time `json:"since"`
@@ -63,6 +66,7 @@ type Ending struct {
 const (
 	ReasonCancel  = "cancel"
 	ReasonTimeout = "timeout"
+	ReasonMemory  = "memory"
 )
 
 func (a Attempt) path(name string) string { return filepath.Join(a.Dir, name) }
@@ -98,6 +102,15 @@ func (a Attempt) MarkStarted(at time.Time) error { return a.save(startedFile, at
 // Started gives when MarkStarted was called; false when it was not.
 func (a Attempt) Started() (at time.Time, found bool, err error) {
 	found, err = a.load(startedFile, &at)
+	return at, found, err
+}
+
+// MarkRest notes that what the dead job process ran is being interrupted; that is done once.
+func (a Attempt) MarkRest(at time.Time) error { return a.save(restFile, at) }
+
+// Rest gives when MarkRest was called; false when it was not.
+func (a Attempt) Rest() (at time.Time, found bool, err error) {
+	found, err = a.load(restFile, &at)
 	return at, found, err
 }
 

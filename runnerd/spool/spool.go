@@ -32,6 +32,8 @@ func CheckID(job string, attempt int) error {
 
 func (s Spool) dir() string { return filepath.Join(s.Root, "spool") }
 
+func (s Spool) refused() string { return filepath.Join(s.Root, "refused") }
+
 // Attempt gives the directory of an attempt, whether it is there or not.
 func (s Spool) Attempt(job string, attempt int) (Attempt, error) {
 	if err := CheckID(job, attempt); err != nil {
@@ -61,27 +63,19 @@ func (s Spool) Create(record Record) (Attempt, error) {
 // List gives the attempts that are in the spool, by name. What a removal that was cut short has left, and a directory without a
 // record (its maker died before it accepted the offer), are removed.
 func (s Spool) List() ([]Attempt, error) {
-	entries, err := os.ReadDir(s.dir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	entries, err := s.entries()
 	if err != nil {
-		return nil, fmt.Errorf("read the spool: %w", err)
+		return nil, err
 	}
-	var attempts []Attempt
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), goneSuffix) {
 			if err := RemoveTree(filepath.Join(s.dir(), entry.Name())); err != nil {
 				return nil, fmt.Errorf("clear the spool: %w", err)
 			}
-			continue
 		}
-		job, number, _ := strings.Cut(entry.Name(), ".")
-		count, err := strconv.Atoi(number)
-		if err != nil || CheckID(job, count) != nil || !entry.IsDir() {
-			continue
-		}
-		attempt := Attempt{Dir: filepath.Join(s.dir(), entry.Name())}
+	}
+	var attempts []Attempt
+	for _, attempt := range s.attempts(entries) {
 		if _, err := os.Stat(attempt.path(recordFile)); errors.Is(err, fs.ErrNotExist) {
 			if err := attempt.Remove(); err != nil {
 				return nil, err
@@ -93,10 +87,40 @@ func (s Spool) List() ([]Attempt, error) {
 	return attempts, nil
 }
 
+// Look gives the attempts that are in the spool, by name, and removes nothing.
+func (s Spool) Look() ([]Attempt, error) {
+	entries, err := s.entries()
+	return s.attempts(entries), err
+}
+
+func (s Spool) entries() ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(s.dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the spool: %w", err)
+	}
+	return entries, nil
+}
+
+// attempts gives the entries that are named as an attempt is.
+func (s Spool) attempts(entries []fs.DirEntry) []Attempt {
+	var attempts []Attempt
+	for _, entry := range entries {
+		job, number, _ := strings.Cut(entry.Name(), ".")
+		count, err := strconv.Atoi(number)
+		if err == nil && CheckID(job, count) == nil && entry.IsDir() {
+			attempts = append(attempts, Attempt{Dir: filepath.Join(s.dir(), entry.Name())})
+		}
+	}
+	return attempts
+}
+
 // SetAside moves an attempt that the server refuses out of the spool, to <root>/refused, and gives where it is now. Nothing of it
 // is deleted: it may hold the only copy of a Terraform state.
 func (s Spool) SetAside(attempt Attempt) (string, error) {
-	refused := filepath.Join(s.Root, "refused")
+	refused := s.refused()
 	if err := os.MkdirAll(refused, 0o700); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
 	}
@@ -106,4 +130,53 @@ func (s Spool) SetAside(attempt Attempt) (string, error) {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
 	}
 	return target, nil
+}
+
+// ClearRefused removes what was set aside before a moment. What holds a Terraform state that the control plane has not got stays,
+// however old it is, and is counted in kept.
+func (s Spool) ClearRefused(before time.Time) (removed, kept int, err error) {
+	entries, err := os.ReadDir(s.refused())
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("read what was set aside: %w", err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.ModTime().Before(before) {
+			continue
+		}
+		if err != nil {
+			return removed, kept, fmt.Errorf("read what was set aside: %w", err)
+		}
+		attempt := Attempt{Dir: filepath.Join(s.refused(), entry.Name())}
+		states, err := attempt.undelivered()
+		if err != nil {
+			return removed, kept, err
+		}
+		if !entry.IsDir() || states { // what is no directory is a state, see package module
+			kept++
+			continue
+		}
+		if err := RemoveTree(attempt.Dir); err != nil {
+			return removed, kept, fmt.Errorf("remove what was set aside: %w", err)
+		}
+		removed++
+	}
+	return removed, kept, nil
+}
+
+// undelivered tells whether the attempt holds state versions that the control plane has not got.
+func (a Attempt) undelivered() (bool, error) {
+	info, err := os.Stat(a.Dir)
+	if err != nil || !info.IsDir() {
+		return false, err
+	}
+	for _, list := range []func() ([]string, error){a.States, a.RefusedStates} {
+		if files, err := list(); err != nil || len(files) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
 // Remote is where sealed states and the lock are kept; *job.Remote is one.
@@ -53,11 +52,11 @@ type Endpoint struct {
 	password string
 	served   chan struct{} // closed when the server has ended
 
-	mutex  sync.Mutex
-	now    *Version         // as last read or written; nil before the first read
-	wrote  bool             // now was written by this process, which makes it the newest
-	lockID string           // of the lock that this process holds, or empty
-	holder *job.LockedError // who had the lock when it was asked for last
+	mutex   sync.Mutex
+	now     *Version // as last read or written; nil before the first read
+	wrote   bool     // now was written by this process, which makes it the newest
+	lockID  string   // of the lock that this process holds, or empty
+	trouble error    // what the last read, write or lock ended with
 }
 
 // Start opens the endpoint on a free port. ctx bounds its calls to Remote, but not the keeping of a state and not the freeing of
@@ -138,15 +137,12 @@ func (e *Endpoint) Close(ctx context.Context) error {
 	return err
 }
 
-// Refused gives the error of a lock that another attempt had when Terraform asked for it last; nil when it got it. Terraform's
-// own message does not name it.
-func (e *Endpoint) Refused() error {
+// Trouble gives the error with which Terraform's last read, write or lock ended; nil when that went well. Terraform's own message
+// says only that there was one. It is a *job.LockedError when another attempt has the lock.
+func (e *Endpoint) Trouble() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	if e.holder == nil {
-		return nil
-	}
-	return e.holder
+	return e.trouble
 }
 
 func (e *Endpoint) knows(r *http.Request) bool {

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -232,7 +235,7 @@ func TestHeldByAnother(t *testing.T) {
 	if err := json.Unmarshal([]byte(said), &holder); err != nil || holder["ID"] != "theirs" || holder["Who"] != "job_9 attempt 1" || holder["Operation"] != "OperationTypeApply" {
 		t.Fatal(said, err)
 	}
-	if err := endpoint.Refused(); err == nil || !strings.Contains(err.Error(), "job_9 attempt 1") {
+	if err := endpoint.Trouble(); err == nil || !strings.Contains(err.Error(), "job_9 attempt 1") {
 		t.Fatal(err)
 	}
 	remote.held.Info = json.RawMessage(`null`)
@@ -241,7 +244,7 @@ func TestHeldByAnother(t *testing.T) {
 	}
 	remote.held = nil
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"mine"}`)
-	if err := endpoint.Refused(); err != nil {
+	if err := endpoint.Trouble(); err != nil {
 		t.Fatal(err)
 	}
 	terraform.want(http.StatusOK, "UNLOCK", "", "")
@@ -296,7 +299,7 @@ func TestRefuses(t *testing.T) {
 	}
 	other := client{t: t, env: endpoint.Environ()}
 	other.want(http.StatusNotFound, "GET", "", "")
-	if err := endpoint.Keep(t.Context(), []byte(written(1))); err != nil || len(remote.states) != 1 {
+	if err := endpoint.Keep(t.Context(), []byte(written(1)), ""); err != nil || len(remote.states) != 1 {
 		t.Fatal(err)
 	}
 	other.want(http.StatusOK, "GET", "", "")
@@ -321,5 +324,53 @@ func TestAFullDisk(t *testing.T) {
 	terraform.want(http.StatusOK, "GET", "", "")
 	if remote.direct != 1 || len(said) != 1 || !strings.Contains(said[0], "make room") {
 		t.Fatal(remote.direct, said)
+	}
+}
+
+// Terraform is killed while it writes its state: what did not come whole is not kept, and what did is, although nobody hears that.
+func TestKilledInMidWrite(t *testing.T) {
+	for name, test := range map[string]struct{ cut, states int }{"half of it came": {40, 0}, "all of it came": {0, 1}} {
+		t.Run(name, func(t *testing.T) {
+			remote := &shelf{}
+			endpoint, err := Start(t.Context(), Options{Remote: remote, Key: identity(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			terraform := client{t: t, env: endpoint.Environ()}
+			terraform.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1"}`)
+			address, err := url.Parse(terraform.env["TF_HTTP_ADDRESS"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			line, err := net.Dial("tcp", address.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request, err := http.NewRequest(http.MethodPost, address.String()+"?ID=lock-1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.SetBasicAuth(terraform.env["TF_HTTP_USERNAME"], terraform.env["TF_HTTP_PASSWORD"])
+			body := written(1)
+			if _, err := fmt.Fprintf(line, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s",
+				request.URL.RequestURI(), address.Host, request.Header.Get("Authorization"), len(body), body[:len(body)-test.cut]); err != nil {
+				t.Fatal(err)
+			}
+			if err := line.Close(); err != nil {
+				t.Fatal(err)
+			}
+			kept := func() int {
+				remote.mutex.Lock()
+				defer remote.mutex.Unlock()
+				return len(remote.states)
+			}
+			for begun := time.Now(); kept() != test.states && time.Since(begun) < time.Minute; {
+				time.Sleep(5 * time.Millisecond)
+			}
+			// It waits for the request that is open, and frees the lock that Terraform left.
+			if err := endpoint.Close(t.Context()); err != nil || kept() != test.states || remote.held != nil {
+				t.Fatal(err, kept(), remote.held)
+			}
+		})
 	}
 }

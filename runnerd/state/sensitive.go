@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 )
 
+// Sensitive calls learn with every text that the version marks as sensitive.
+func (v Version) Sensitive(learn func([]byte)) { sensitive(v.Plain.Reveal(), learn) }
+
 // sensitive calls learn with every text that the state marks as sensitive: the outputs, and the attributes of resources. What
 // cannot be read is left out; it only costs that it is not known.
 func sensitive(plain []byte, learn func([]byte)) {
@@ -74,6 +77,9 @@ func descend(at any, name string, index any) (any, bool) {
 			name = key
 		}
 		next, found := at[name]
+		if value, typed := ofAnyType(at); typed && !found {
+			return descend(value, name, index)
+		}
 		return next, found
 	case []any:
 		number, ok := index.(float64)
@@ -83,6 +89,13 @@ func descend(at any, name string, index any) (any, bool) {
 		return at[int(number)], true
 	}
 	return nil, false
+}
+
+// ofAnyType gives the value of an attribute that may be of any type: Terraform keeps it beside its type, and paths lead past that.
+func ofAnyType(at map[string]any) (value any, is bool) {
+	value, hasValue := at["value"]
+	_, hasType := at["type"]
+	return value, hasValue && hasType && len(at) == 2
 }
 
 // leaves calls learn with every string and number. What a sensitive boolean is, no redactor can keep.
@@ -99,6 +112,11 @@ func leaves(value any, learn func([]byte)) {
 			leaves(each, learn)
 		}
 	case map[string]any:
+		if of, typed := ofAnyType(value); typed {
+			// The words of the type are no secrets, and ordinary.
+			leaves(of, learn)
+			return
+		}
 		for _, each := range value {
 			leaves(each, learn)
 		}

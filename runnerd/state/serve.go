@@ -48,7 +48,7 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 
 func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	now, err := e.read(r.Context())
-	if err != nil {
+	if e.trouble = err; err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -91,22 +91,11 @@ func (e *Endpoint) read(ctx context.Context) (Version, error) {
 		e.now = &Version{}
 		return Version{}, nil
 	}
-	plain, err := e.options.Key.Open(kept.Sealed)
-	if err != nil {
-		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before", kept.Serial, err)
-	}
-	version, err := parse(plain.Reveal())
+	version, err := Opened(kept, e.options.Key, e.options.Context)
 	if err != nil {
 		return Version{}, err
 	}
-	if version.Serial != kept.Serial || version.Lineage != kept.Lineage {
-		return Version{}, fmt.Errorf("the control plane calls this state serial %d of %s, but it is serial %d of %s: it was changed on the way; do not apply, look at the audit log", kept.Serial, kept.Lineage, version.Serial, version.Lineage)
-	}
-	if kept.Digest != version.digest(e.options.Key, e.options.Context) {
-		// Anybody can seal to a public key; the hash takes the private one.
-		return Version{}, fmt.Errorf("this state (serial %d) was not written by a runner of this install; do not apply, look at the audit log", kept.Serial)
-	}
-	sensitive(plain.Reveal(), e.options.Learn)
+	version.Sensitive(e.options.Learn)
 	e.now = &version
 	return version, nil
 }
@@ -129,8 +118,8 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the state differs from its Content-MD5", http.StatusBadRequest)
 		return
 	}
-	if err := e.keep(r.Context(), plain); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	if e.trouble = e.keep(r.Context(), plain); e.trouble != nil {
+		http.Error(w, e.trouble.Error(), http.StatusInternalServerError)
 	}
 }
 
@@ -145,11 +134,15 @@ func isWhole(r *http.Request, content []byte) bool {
 }
 
 // Keep takes a state that did not come over HTTP: one that Terraform put into errored.tfstate because the endpoint did not take
-// it.
-func (e *Endpoint) Keep(ctx context.Context, plain []byte) error {
+// it. first is as in Parse.
+func (e *Endpoint) Keep(ctx context.Context, plain []byte, first string) error {
+	version, err := Parse(plain, first)
+	if err != nil {
+		return err
+	}
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	return e.keep(ctx, plain)
+	return e.keep(ctx, version.Plain.Reveal())
 }
 
 // keep puts a state on disk, sealed, and makes it the newest. A disk that takes no more loses nothing as long as the control
@@ -190,16 +183,16 @@ func (e *Endpoint) lock(w http.ResponseWriter, r *http.Request) {
 	err = e.options.Remote.LockState(r.Context(), api.StateLock{ID: id, Info: info})
 	var held *job.LockedError
 	if errors.As(err, &held) {
-		e.holder = held
+		e.trouble = held
 		w.WriteHeader(http.StatusLocked)
 		_, _ = w.Write(describe(held.Holder))
 		return
 	}
-	if err != nil {
+	if e.trouble = err; err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	e.lockID, e.holder = id, nil
+	e.lockID = id
 	if !e.wrote {
 		e.now = nil // what was read before the lock may be old
 	}

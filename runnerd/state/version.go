@@ -3,6 +3,8 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -68,14 +70,83 @@ func (v Version) Outputs() (map[string]Output, error) {
 	return made, nil
 }
 
-// Sealed parses a state and gives it as it may leave this machine; context keeps the hashes of one component's states apart from
-// another's.
-func Sealed(plain []byte, key seal.Identity, context string) (api.State, error) {
-	version, err := parse(plain)
+// Opened opens a version that was kept, and checks that it is what it is said to be and that a runner of this install wrote it;
+// context is that of Sealed.
+func Opened(kept api.State, key seal.Identity, context string) (Version, error) {
+	plain, err := key.Open(kept.Sealed)
 	if err != nil {
-		return api.State{}, err
+		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before; if that is lost, nobody can read this state any more: restore a version that was sealed to the key of now, if there is one", kept.Serial, err)
 	}
+	version, err := parse(plain.Reveal())
+	if err != nil {
+		return Version{}, err
+	}
+	if version.Serial != kept.Serial || version.Lineage != kept.Lineage {
+		return Version{}, fmt.Errorf("the control plane calls this state serial %d of %s, but it is serial %d of %s: it was changed on the way; do not apply, look at the audit log", kept.Serial, kept.Lineage, version.Serial, version.Lineage)
+	}
+	if kept.Digest != version.digest(key, context) {
+		// Anybody can seal to a public key; the hash takes the private one.
+		return Version{}, fmt.Errorf("this state (serial %d) was not written by a runner of this install; do not apply, look at the audit log", kept.Serial)
+	}
+	return version, nil
+}
+
+// Sealed gives a version as it may leave this machine; context keeps the hashes of one component's states apart from another's.
+func Sealed(version Version, key seal.Identity, context string) (api.State, error) {
 	return version.sealed(key, context)
+}
+
+// Parse reads a state that Terraform put into a file. first is the lineage to give to one that has none: Terraform gives a first
+// state its lineage only after it has asked whether there is another, so what it saves when nobody answers has none. Where there
+// was a state before, first is empty, and a state without a lineage is an error.
+func Parse(plain []byte, first string) (Version, error) {
+	version, err := parse(plain)
+	if err == nil || first == "" {
+		return version, err
+	}
+	var head struct {
+		Version int    `json:"version"`
+		Lineage string `json:"lineage"`
+	}
+	if json.Unmarshal(plain, &head) != nil || head.Version != 4 || head.Lineage != "" {
+		return Version{}, err
+	}
+	return numbered(plain, 1, first)
+}
+
+// Under gives the same content as the version of another serial and lineage.
+func (v Version) Under(serial int64, lineage string) (Version, error) {
+	return numbered(v.Plain.Reveal(), serial, lineage)
+}
+
+// numbered changes the head of a state and leaves every other byte that counts as it is.
+func numbered(plain []byte, serial int64, lineage string) (Version, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(plain, &fields); err != nil {
+		return Version{}, fmt.Errorf("the state is not JSON")
+	}
+	without(fields, "serial", "lineage")
+	var err error
+	if fields["serial"], err = json.Marshal(serial); err != nil {
+		return Version{}, fmt.Errorf("number the state: %w", err)
+	}
+	if fields["lineage"], err = json.Marshal(lineage); err != nil {
+		return Version{}, fmt.Errorf("number the state: %w", err)
+	}
+	made, err := json.Marshal(fields)
+	if err != nil {
+		return Version{}, fmt.Errorf("number the state: %w", err)
+	}
+	return parse(made)
+}
+
+// without takes fields out, in every spelling that a reader takes for theirs.
+func without(fields map[string]json.RawMessage, names ...string) {
+	for field := range fields {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field) }) {
+			delete(fields, field)
+		}
+	}
 }
 
 // sealed gives the version as it may leave this process.

@@ -36,6 +36,14 @@ type Timing struct {
 	JobGrace time.Duration
 	// KillWait is how long the processes of a job may take to vanish after SIGKILL, before that is reported.
 	KillWait time.Duration
+	// Rules is how often the runner file is looked at, and whether its window has opened or closed.
+	Rules time.Duration
+	// JobLimit is how long a job may run when nobody says how long.
+	JobLimit time.Duration
+	// Clear is the time between two looks for what is old, and Keep how old that is.
+	Clear, Keep time.Duration
+	// KeyLife is how old a runner key gets before it is replaced.
+	KeyLife time.Duration
 	// StopWait is how long runnerd waits for its jobs after the first signal; what still runs then goes on, and the next runnerd
 	// adopts it.
 	StopWait time.Duration
@@ -61,6 +69,11 @@ func From(tick time.Duration) Timing {
 		JobGrace:     60 * tick,
 		KillWait:     10 * tick,
 		StopWait:     10 * tick,
+		Rules:        tick,
+		JobLimit:     2 * 3600 * tick,
+		Clear:        3600 * tick,
+		Keep:         30 * 24 * 3600 * tick,
+		KeyLife:      24 * 3600 * tick,
 	}
 }
 

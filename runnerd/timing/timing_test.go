@@ -27,6 +27,11 @@ func TestOrder(t *testing.T) {
 			{at.Beat, at.ToolGrace, "contact is not lost during a graceful cancel"},
 			{at.StopWait, at.JobGrace, "stopping runnerd does not wait for a cancel: jobs go on without it"},
 			{at.KillWait, at.JobGrace, "killing is quicker than asking"},
+			{at.Rules, at.Beat, "a changed runner file is told before the next heartbeat"},
+			{at.JobGrace + at.Transfer, at.JobLimit, "a job has time for its work, not only for its end"},
+			{at.Clear, at.Keep, "what is old is seen to be"},
+			{at.JobLimit, at.Keep, "nothing that a job uses is old"},
+			{at.JobLimit, at.KeyLife, "a key lasts longer than a job"},
 		} {
 			if rule.less >= rule.more {
 				t.Errorf("tick %v: %v is not less than %v: %s", tick, rule.less, rule.more, rule.why)

@@ -2,8 +2,6 @@ package tool
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hc-install/product"
 	"github.com/hashicorp/hc-install/releases"
-	"golang.org/x/sys/unix"
 )
 
 // fetchLimit is how long a download may take.
@@ -72,33 +69,4 @@ func fetch(ctx context.Context, options Options) (string, error) {
 func isExecutable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o100 != 0
-}
-
-// lockLook is how often a lock that somebody holds is tried again. The kernel can wait for it by itself, but not for a context as
-// well.
-const lockLook = 50 * time.Millisecond
-
-// Lock takes the exclusive lock on a file, which is made, and waits for it as long as ctx lives. The kernel frees it when the
-// process is gone.
-func Lock(ctx context.Context, path string) (release func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	look := time.NewTicker(lockLook)
-	defer look.Stop()
-	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("wait for the lock %s: %w", path, ctx.Err()), file.Close())
-		}
-	}
 }

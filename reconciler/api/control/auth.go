@@ -2,12 +2,15 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -18,6 +21,9 @@ type caller struct {
 	org   store.Org
 	actor string
 	role  role
+	// token is the id of what it showed, and expires when that ends; nil for never.
+	token   string
+	expires *time.Time
 	// accept is the request's Accept header: a log can be had at once or followed.
 	accept string
 }
@@ -36,12 +42,16 @@ var roles = map[string]role{"viewer": viewer, "operator": operator, "approver": 
 
 func (r role) String() string { return [...]string{"viewer", "operator", "approver", "admin"}[r] }
 
-// needs is the role for each operation that changes something; reading needs viewer. One that is left out here needs admin.
+// needs is the role for each operation that changes something, and for each that shows more than a viewer is to see; any other
+// reading needs viewer. One that changes something and is left out here needs admin.
 var needs = map[string]role{
 	"SyncApp": operator, "UploadAppVersion": operator, "RetryBuild": operator,
 	"CreateInstall": operator, "UpdateInstall": operator, "CreateWorkflow": operator, "CancelWorkflow": operator,
+	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator,
 	"RespondApproval": approver,
 	"CreateApp":       admin, "ForgetInstall": admin, "CreateCredential": admin, "CreateWebhook": admin, "CreateRunner": admin,
+	"CreateRegistration": admin, "ReplaceRunner": admin, "ListTokens": admin, "CreateToken": admin,
+	"RevokeToken": viewer, // its own; another's is for the operation itself to refuse
 }
 
 type callerKey struct{}
@@ -53,7 +63,7 @@ func acceptOf(ctx context.Context) string { return callerOf(ctx).accept }
 // authenticate finds out who holds the bearer token. Every failure looks the same.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := s.find(r)
+		c, err := s.admit(r)
 		if err != nil {
 			if p, _ := problem.Of(err); p.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="nuon"`)
@@ -61,8 +71,26 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			problem.Writer(slog.Default())(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+		ctx := telemetry.With(r.Context(), slog.String("org", c.org.ID), slog.String("actor", c.actor))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callerKey{}, c)))
 	})
+}
+
+// admit looks a request's token up, unless its caller has asked for too much.
+func (s *Server) admit(r *http.Request) (caller, error) {
+	credential := r.Header.Get("Authorization")
+	if err := s.quota.Admit(credential, r); err != nil {
+		return caller{}, err
+	}
+	c, err := s.find(r)
+	var p problem.Error
+	switch {
+	case err == nil:
+		s.quota.Good(credential, c.token)
+	case errors.As(err, &p) && p.Status == http.StatusUnauthorized:
+		s.quota.Bad(credential, r)
+	}
+	return c, err
 }
 
 var unauthorized = problem.Error{
@@ -80,19 +108,37 @@ func (s *Server) find(r *http.Request) (caller, error) {
 		return caller{}, unauthorized
 	}
 	c := caller{accept: r.Header.Get("Accept")}
+	var used *time.Time
 	err := s.store.Read(r.Context(), parts[0], func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.TokenByHash(ctx, tx.Org, hash)
 		if err != nil {
 			return err
 		}
-		c.actor, c.role = row.Name, roles[row.Role]
+		c.actor, c.role, c.token, c.expires, used = row.Name, roles[row.Role], row.ID, row.ExpiresAt, row.LastUsedAt
 		c.org, err = tx.OrgByID(ctx, tx.Org)
 		return err
 	})
 	if err != nil {
 		return caller{}, hidden(err, unauthorized)
 	}
+	s.touch(r.Context(), c, used)
 	return c, nil
+}
+
+// touchEvery is how old the note may get that a token was used: a request that only reads writes nothing but this now and then.
+const touchEvery = 5 * time.Minute
+
+// touch notes that a token was used. A note that cannot be written is no reason to refuse the request.
+func (s *Server) touch(ctx context.Context, c caller, used *time.Time) {
+	if used != nil && time.Since(*used) < touchEvery {
+		return
+	}
+	err := s.store.In(ctx, c.org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return tx.TouchToken(ctx, tx.Org, c.token, touchEvery.Seconds())
+	})
+	if err != nil && ctx.Err() == nil {
+		slog.WarnContext(ctx, "note that a token was used", "token", c.token, "error", err)
+	}
 }
 
 // hidden gives the answer for something that is not there, and leaves other errors as they are.
@@ -107,13 +153,17 @@ func hidden(err error, answer problem.Error) error {
 func authorize(next StrictHandlerFunc, operation string) StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		if c, need := callerOf(ctx), neededFor(operation, r.Method); c.role < need {
-			return nil, problem.Error{
-				Status: http.StatusForbidden, Code: "forbidden",
-				Title:  fmt.Sprintf("token %s has the role %s; this needs %s", quoted(c.actor), c.role, need),
-				Detail: "Ask an admin for a token with that role.",
-			}
+			return nil, forbidden(c, need)
 		}
 		return next(ctx, w, r, request)
+	}
+}
+
+func forbidden(c caller, need role) error {
+	return problem.Error{
+		Status: http.StatusForbidden, Code: "forbidden",
+		Title:  fmt.Sprintf("token %s has the role %s; this needs %s", quoted(c.actor), c.role, need),
+		Detail: "Ask an admin for a token with that role.",
 	}
 }
 

@@ -89,7 +89,7 @@ func TestDatabaseThatIsAway(t *testing.T) {
 	w := newWorld(t)
 	w.store.Close()
 	got := w.call(w.one.token["admin"], http.MethodGet, "/v1/whoami", nil)
-	w.refusedAs(got, http.StatusInternalServerError, "internal")
+	w.refusedAs(got, http.StatusServiceUnavailable, "database_away")
 	if got.Header.Get("WWW-Authenticate") != "" {
 		t.Error("a good token is called wrong")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -48,9 +49,12 @@ type workflowStream struct {
 func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies that buffer know this word
+	edge.Unhurried(w)
+	ctx, done := f.server.lasting(f.ctx)
+	defer done()
 	out := http.NewResponseController(w)
-	org := callerOf(f.ctx).org.ID
-	draining := f.server.draining(f.ctx)
+	org := callerOf(ctx).org.ID
+	draining := f.server.draining(ctx)
 	rung, stop := f.server.bell.Wait(store.ChannelWorkflows, org+"/"+f.workflow)
 	defer stop()
 	alive := time.NewTicker(keepAlive)
@@ -58,7 +62,7 @@ func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error
 	for {
 		_ = out.SetWriteDeadline(time.Now().Add(followerTime)) // a writer without deadlines is one of a test
 		var now api.Workflow
-		err := f.server.read(f.ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		err := f.server.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 			now, err = viewWorkflow(ctx, tx, f.workflow)
 			return err
 		})
@@ -75,8 +79,8 @@ func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error
 			return nil // the follower has gone, or there is no more to tell
 		}
 		select {
-		case <-f.ctx.Done():
-			return nil
+		case <-ctx.Done():
+			return nil // it has gone, or its token is good for nothing now
 		case <-draining:
 			return nil // the follower comes back, to another replica
 		case <-rung:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -166,7 +167,7 @@ func TestStreamEndsWithItsListener(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	w.exec("update workflows set status = 'running'")
-	server := httptest.NewServer(w.handler())
+	server := httptest.NewServer(w.handler(quota.Options{}))
 	t.Cleanup(server.Close)
 	w.url = server.URL
 	var followed []<-chan event

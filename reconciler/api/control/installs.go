@@ -177,7 +177,7 @@ func knownRule(rule string) error {
 func (s *Server) runnerFor(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
 	r, created, err := s.chosenRunner(ctx, tx, n)
 	if err == nil {
-		r, err = tx.RunnerToRegister(ctx, tx.Org, r.ID)
+		r, err = tx.LockRunner(ctx, tx.Org, r.ID)
 	}
 	return r, created, err
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
 // bodies are requests that name another org's things, by operation. An operation that takes a body has its line here.
@@ -21,8 +23,15 @@ func bodies(of *tenant) map[string]any {
 		"cancelWorkflow":  map[string]any{"reason": "stolen"},
 		"respondApproval": map[string]any{"answer": "approve", "content_digest": "sha256:" + of.mark + "-content"},
 		"createRunner":    map[string]any{"name": of.mark + "-runner", "kind": "bad"},
+		"createToken":     map[string]any{"name": of.mark + "-admin", "role": "bad"},
+		"replaceRunner":   map[string]any{"reason": "stolen"},
+		"restoreState":    map[string]any{"reason": "stolen"},
+		"dismissState":    map[string]any{"reason": "stolen"},
 	}
 }
+
+// query is what an operation does not go without, besides what names a thing.
+var query = map[string]string{"freeStateLock": "?reason=stolen"}
 
 // keys are the ways in which a path parameter may name another org's thing.
 func keys(of *tenant) map[string][]string {
@@ -33,6 +42,11 @@ func keys(of *tenant) map[string][]string {
 		"workflow": {of.ids["workflow"]},
 		"approval": {of.ids["approval"]},
 		"job":      {of.ids["job"]},
+		"token":    {of.ids["token"], of.mark + "-admin"},
+		"runner":   {of.ids["runner"], of.mark + "-runner"},
+		// Of an install that is another org's already.
+		"component": {of.mark + "-web"},
+		"version":   {"1"},
 	}
 }
 
@@ -44,7 +58,7 @@ type request struct {
 
 // requests are all the ways to ask an operation for a tenant's things.
 func requests(t *testing.T, op operation, of *tenant) []request {
-	all := []request{{path: op.Path}}
+	all := []request{{path: op.Path + query[op.ID]}}
 	for _, p := range op.inPath() {
 		var next []request
 		for _, r := range all {
@@ -76,14 +90,27 @@ func requests(t *testing.T, op operation, of *tenant) []request {
 	return all
 }
 
-// TestNothingOfAnotherOrg asks every operation of the document as org two for the things of org one, by id and by name.
+// ghost is a tenant that never was, with names and ids like another's.
+func ghost(like *tenant) *tenant {
+	g := &tenant{w: like.w, mark: "ghost5x2", ids: map[string]string{}}
+	for kind, known := range like.ids {
+		prefix, _, _ := strings.Cut(known, "_")
+		g.ids[kind] = id.New(prefix)
+	}
+	return g
+}
+
+// TestNothingOfAnotherOrg asks every operation of the document as org two for the things of org one, by id and by name. The answers
+// are those to the same requests for what never was.
 func TestNothingOfAnotherOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
+	w.one.fillStates()
 	w.two.fill()
+	never := ghost(w.one)
 	before := w.rows("where org_id = $1", w.one.org.ID)
-	if !strings.Contains(before, w.one.mark+" line") || !strings.Contains(before, w.one.ids["approval"]) {
+	if !strings.Contains(before, w.one.mark+" says so") || !strings.Contains(before, w.one.ids["approval"]) {
 		t.Fatal("the rows of org one are not looked at")
 	}
 	for _, op := range operations(t) {
@@ -92,9 +119,18 @@ func TestNothingOfAnotherOrg(t *testing.T) {
 			t.Errorf("%s takes the body %q: keep bodies in step", op.ID, op.Body)
 			continue
 		}
-		for _, r := range requests(t, op, w.one) {
+		nothing := requests(t, op, never)
+		for i, r := range requests(t, op, w.one) {
 			for _, accept := range []string{"application/json", "text/event-stream"} {
-				checkForeign(t, w, op, r, w.call(w.two.token["admin"], op.Method, r.path, body, "Accept", accept))
+				got := w.call(w.two.token["admin"], op.Method, r.path, body, "Accept", accept)
+				checkForeign(t, w, op, r, got)
+				if len(r.keys) == 0 {
+					continue
+				}
+				none := w.call(w.two.token["admin"], op.Method, nothing[i].path, bodies(never)[op.ID], "Accept", accept)
+				if got.Status != none.Status || nameless(got, r) != nameless(none, nothing[i]) {
+					t.Errorf("%s %s tells another org's from none at all: %d %s, and %d %s", op.Method, r.path, got.Status, got.Body, none.Status, none.Body)
+				}
 			}
 		}
 	}
@@ -120,14 +156,24 @@ func checkForeign(t *testing.T, w *world, op operation, r request, got answer) {
 			seen = strings.ReplaceAll(seen, key, "")
 		}
 	}
-	for kind, id := range w.one.ids {
-		if strings.Contains(seen, id) {
+	for kind, known := range w.one.ids {
+		if strings.Contains(seen, known) {
 			t.Errorf("%s %s shows the %s of another org: %s", op.Method, r.path, kind, seen)
 		}
 	}
 	if strings.Contains(seen, w.one.mark) {
 		t.Errorf("%s %s shows something of another org: %s", op.Method, r.path, seen)
 	}
+}
+
+// nameless is an answer without the words by which it was asked for.
+func nameless(a answer, r request) string {
+	for _, key := range r.keys {
+		if len(key) > 1 { // the number of a version is no name
+			a.Body = strings.ReplaceAll(a.Body, key, "…")
+		}
+	}
+	return a.Body
 }
 
 func items(a answer) int {
@@ -144,6 +190,7 @@ func TestOwnThingsAreThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
+	w.one.fillStates()
 	for _, op := range operations(t) {
 		if op.Method != http.MethodGet {
 			continue
@@ -152,8 +199,8 @@ func TestOwnThingsAreThere(t *testing.T) {
 			if op.ID == "listBuilds" && !strings.Contains(r.path, "app=") {
 				continue
 			}
-			got := w.call(w.one.token["viewer"], op.Method, r.path, nil)
-			if got.Status != http.StatusOK || !strings.Contains(got.Body, w.one.mark) && op.ID != "getSealingKey" {
+			got := w.call(w.one.token[needs[op.ID]], op.Method, r.path, nil)
+			if got.Status != http.StatusOK || !strings.Contains(got.Body, w.one.mark) && op.ID != "getSealingKey" && op.ID != "getSystem" {
 				t.Errorf("%s %s: %d %s", op.Method, r.path, got.Status, got.Body)
 			}
 		}

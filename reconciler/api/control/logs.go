@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -34,6 +35,9 @@ func (s *Server) GetLogs(ctx context.Context, r GetLogsRequestObject) (GetLogsRe
 	org := callerOf(ctx).org.ID
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
 		return logStream(func(w http.ResponseWriter) error {
+			edge.Unhurried(w)
+			ctx, done := s.lasting(ctx)
+			defer done()
 			return s.rooms.FollowLogs(ctx, w, org, job.ID, r.Params.LastEventID)
 		}), nil
 	}

@@ -1,8 +1,11 @@
 package control_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
@@ -20,6 +23,20 @@ func (o *tenant) add(table string, values ...any) {
 		places += ", $" + itoa(len(args))
 	}
 	o.w.exec("insert into "+table+" ("+columns+") values ("+places+")", args...)
+}
+
+// packed is lines as the table has them.
+func packed(t testing.TB, lines string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write([]byte(lines)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 func itoa(n int) string {
@@ -79,7 +96,18 @@ func (o *tenant) fill() {
 		"repository", "https://git.example/"+m, "commit", m+"-commit", "artifact_digest", "sha256:"+m+"-art", "reason", m+" has no build")
 	r, _ := o.runner(m+"-runner", "install", false)
 	o.ids["runner"] = r.ID
+	o.add("audit_events", "actor", m, "action", "test.seed", "subject", o.ids["app"], "detail", `{"note":"`+m+`"}`)
 	o.fillInstall()
+}
+
+// fillStates seeds a Terraform state of the install's component, a contested version of it, and a lock that its attempt left behind.
+func (o *tenant) fillStates() {
+	o.w.Helper()
+	for version, status := range []string{"kept", "contested"} {
+		o.add("states", "install_component_id", o.ids["install_component"], "version", version+1, "serial", version+1, "lineage", o.mark, "digest", o.mark+status,
+			"sealed", `{"key_id":"`+o.mark+`","ciphertext":"eA=="}`, "job_id", o.ids["job"], "attempt", 1, "status", status, "reason", o.mark+" says so")
+	}
+	o.add("state_locks", "install_component_id", o.ids["install_component"], "lock_id", o.mark+"-lock", "info", `{"Who":"`+o.mark+`"}`, "job_id", o.ids["job"], "attempt", 1)
 }
 
 // fillInstall seeds an install with a workflow, a plan that waits and a job with a log.
@@ -105,5 +133,5 @@ func (o *tenant) fillInstall() {
 	o.add("jobs", "id", o.make("job", "job"), "runner_id", o.ids["runner"], "kind", "plan", "status", "succeeded", "owner_kind", "step",
 		"owner_id", o.ids["step"], "install_id", o.ids["install"], "spec", `{}`, "attempt", 1, "reason", m+" is planned")
 	o.add("attempts", "job_id", o.ids["job"], "number", 1, "runner_id", o.ids["runner"], "status", "succeeded", "lease_until", "2026-01-01")
-	o.add("log_chunks", "job_id", o.ids["job"], "attempt", 1, "seq", 1, "lines", `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` line"}]`)
+	o.add("log_chunks", "job_id", o.ids["job"], "attempt", 1, "seq", 1, "lines", packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` line"}]`))
 }

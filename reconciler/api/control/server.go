@@ -16,7 +16,10 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -46,10 +49,16 @@ type Rooms struct {
 	CancelWorkflow func(ctx context.Context, tx *store.Tx, workflow, actor, reason string) error
 	// AddRunner makes a runner and its registration token.
 	AddRunner func(ctx context.Context, tx *store.Tx, r api.NewRunner) (store.Runner, string, error)
+	// ReplaceRunner takes a person's word that a runner's machine is gone.
+	ReplaceRunner func(ctx context.Context, tx *store.Tx, r dispatch.Replacement) (dispatch.Replaced, error)
+	// AskRestore starts the workflow that makes a version of a component's state the newest one, and gives its id.
+	AskRestore func(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (string, error)
 	// FollowLogs streams a job's log as server-sent events.
 	FollowLogs func(ctx context.Context, w http.ResponseWriter, org, job, lastEventID string) error
 	// Logs gives a job's log so far.
 	Logs func(ctx context.Context, org, job string) ([]api.LogChunk, error)
+	// Health is the control plane's own: what of GET /v1/system belongs to no org.
+	Health func(ctx context.Context) (api.System, error)
 }
 
 // Server answers the control API.
@@ -59,6 +68,7 @@ type Server struct {
 	key     seal.Identity
 	rooms   Rooms
 	version string
+	quota   *quota.Quota
 
 	drain   sync.Once
 	drained chan struct{} // made by the first stream; see draining
@@ -73,6 +83,8 @@ type Options struct {
 	Version string
 	// Hooks takes signed webhooks, with the path values org and hook.
 	Hooks http.Handler
+	// Quota bounds how much one token may ask; its zero value has generous bounds.
+	Quota quota.Options
 }
 
 // Limits of one request.
@@ -84,18 +96,25 @@ const (
 
 // New is the handler of the control listener.
 func New(o Options) http.Handler {
-	s := &Server{store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version}
+	s := &Server{store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version, quota: quota.New(o.Quota)}
+	mux := http.NewServeMux()
+	mux.Handle("/hooks/{org}/{hook}", s.limitHooks(o.Hooks))
+	mux.Handle("/v1/", limitBody(s.authenticate(problem.Mux(routes(s, wellFormed, authorize, withTimeout)))))
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	return edge.New(problem.Mux(mux), edge.Options{})
+}
+
+// routes mounts the operations of the document. The middlewares are the first to see a request that could be decoded, the last of
+// them before the others.
+func routes(operations StrictServerInterface, middlewares ...StrictMiddlewareFunc) *http.ServeMux {
 	failed := problem.Writer(slog.Default())
-	strict := NewStrictHandlerWithOptions(s, []StrictMiddlewareFunc{wellFormed, authorize, withTimeout}, StrictHTTPServerOptions{
+	strict := NewStrictHandlerWithOptions(operations, middlewares, StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  problem.Undecodable,
 		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { failed(w, r, explained(err)) },
 	})
-	routes, mux := http.NewServeMux(), http.NewServeMux()
-	HandlerWithOptions(strict, StdHTTPServerOptions{BaseRouter: routes, ErrorHandlerFunc: problem.Undecodable})
-	mux.Handle("/hooks/{org}/{hook}", o.Hooks)
-	mux.Handle("/v1/", limitBody(s.authenticate(problem.Mux(routes))))
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	return problem.Mux(mux)
+	mux := http.NewServeMux()
+	HandlerWithOptions(strict, StdHTTPServerOptions{BaseRouter: mux, ErrorHandlerFunc: problem.Undecodable})
+	return mux
 }
 
 // limitBody bounds every body before anything reads it. Only the upload may be large, whatever a request says that it holds.
@@ -106,10 +125,44 @@ func limitBody(next http.Handler) http.Handler {
 			limit = uploadLimit
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)
 	})
+}
+
+// limitHooks bounds deliveries: a webhook that took one counts as a caller of its own, and those that are refused count for their
+// address. Who forges deliveries from elsewhere does not use up what the webhook may take.
+func (s *Server) limitHooks(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hook := r.URL.Path
+		from := hook + " from " + s.quota.Address(r)
+		if err := s.quota.Admit(from, r); err != nil {
+			problem.Write(w, err)
+			return
+		}
+		answer := &answered{ResponseWriter: w}
+		next.ServeHTTP(answer, r)
+		switch answer.status {
+		case http.StatusAccepted:
+			s.quota.Good(from, hook)
+		case http.StatusUnauthorized:
+			s.quota.Bad(from, r)
+		}
+	})
+}
+
+// answered remembers the status of an answer.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+// Unwrap lets http.ResponseController find what the writer below can do.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// WriteHeader remembers.
+func (a *answered) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
 }
 
 // withTimeout bounds every request but the ones that follow something.

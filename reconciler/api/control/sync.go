@@ -34,6 +34,12 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 	if err != nil {
 		return nil, err
 	}
+	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Audit(ctx, callerOf(ctx).actor, "app.sync", app.ID, map[string]any{"commit": sync.App.Revision.Commit})
+	})
+	if err != nil {
+		return nil, err
+	}
 	if sync.App.Problem != "" {
 		return nil, problem.Error{Status: http.StatusBadGateway, Code: "repository_unreadable", Title: sync.App.Problem}
 	}

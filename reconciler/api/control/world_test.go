@@ -21,6 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -66,15 +67,21 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = w.seed.Close(context.WithoutCancel(t.Context())) })
 	w.key, err = seal.NewIdentity()
 	must(t, err)
-	server := httptest.NewServer(w.handler())
-	t.Cleanup(server.Close)
-	w.url = server.URL
+	w.serve(quota.Options{Rate: 10_000})
 	w.one, w.two = w.tenant("mark7q1"), w.tenant("other3z9")
 	return w
 }
 
+// serve opens a listener of the control API, to which calls go from now on.
+func (w *world) serve(limits quota.Options) {
+	w.Helper()
+	server := httptest.NewServer(w.handler(limits))
+	w.Cleanup(server.Close)
+	w.url = server.URL
+}
+
 // handler is the control API, wired as the program wires it.
-func (w *world) handler() http.Handler {
+func (w *world) handler(limits quota.Options) http.Handler {
 	bell := store.NewBell()
 	ctx, stop := context.WithCancel(context.WithoutCancel(w.Context()))
 	rung := make(chan struct{})
@@ -88,7 +95,7 @@ func (w *world) handler() http.Handler {
 		return inputs.HandOver(ctx, tx, w.key, r)
 	})
 	return control.New(control.Options{
-		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: observe.Webhook(w.store, w.key),
+		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: observe.Webhook(w.store, w.key), Quota: limits,
 		Rooms: control.Rooms{
 			Watch:   watcher.Watch,
 			SyncNow: func(context.Context, string, string) error { return nil },
@@ -125,8 +132,16 @@ func (w *world) handler() http.Handler {
 				}
 				return r, registration, err
 			},
+			ReplaceRunner: w.dispatch.Replace,
+			AskRestore: func(ctx context.Context, tx *store.Tx, i store.Install, component string, version int, reason, actor string) (string, error) {
+				made, err := rolls.AskRestore(ctx, tx, i, component, version, reason, actor)
+				return made, refused(err)
+			},
 			FollowLogs: w.dispatch.StreamLogs,
 			Logs:       w.dispatch.Logs,
+			Health: func(context.Context) (api.System, error) {
+				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
+			},
 		},
 	})
 }
@@ -171,8 +186,13 @@ func (w *world) tenant(mark string) *tenant {
 // mint makes a control token, which may have an end.
 func (o *tenant) mint(role string, expires, revoked *time.Time) string {
 	plain, hash := token.Mint(token.Control, o.org.ID)
+	tokenID, name := id.New("tok"), o.mark+"-"+role
+	if expires != nil || revoked != nil {
+		name += "-" + strings.TrimPrefix(tokenID, "tok_")
+	}
+	o.ids["token"] = tokenID
 	o.w.exec("insert into tokens (org_id, id, name, role, hash, expires_at, revoked_at) values ($1, $2, $3, $4, $5, $6, $7)",
-		o.org.ID, id.New("tok"), o.mark+"-"+role, role, hash, expires, revoked)
+		o.org.ID, tokenID, name, role, hash, expires, revoked)
 	return plain
 }
 
@@ -242,7 +262,16 @@ func (w *world) call(bearer, method, path string, body any, headers ...string) a
 	defer got.Body.Close() //nolint:errcheck // it is read to its end
 	raw, err := io.ReadAll(got.Body)
 	must(w, err)
-	return answer{Status: got.StatusCode, Header: got.Header, Body: string(raw)}
+	return answer{Status: got.StatusCode, Header: got.Header, Body: w.withoutRequest(got.Header.Get("X-Request-Id"), string(raw))}
+}
+
+// withoutRequest checks that a problem names its request, and takes that out: it is all in which two refusals of one kind may differ.
+func (w *world) withoutRequest(id, body string) string {
+	w.Helper()
+	if !strings.HasPrefix(id, "req_") || strings.HasPrefix(body, `{"code"`) && !strings.Contains(body, `"request":"`+id+`"`) {
+		w.Errorf("the request %q is not in %s", id, body)
+	}
+	return strings.ReplaceAll(body, `"request":"`+id+`",`, "")
 }
 
 // refusedAs says how a request must be refused.

@@ -10,12 +10,17 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // ContentType of every answer that this package writes.
 const ContentType = "application/problem+json"
+
+// HeaderRequest carries the id of a request in its answer. Whoever sets it before a problem is written has it in the problem and in
+// the log, too.
+const HeaderRequest = "X-Request-Id"
 
 // Error is a problem that its reader may see whole, so it must hold no secret and nothing of another org.
 type Error struct {
@@ -24,6 +29,7 @@ type Error struct {
 	Title       string           // what is wrong, in one sentence
 	Detail      string           // what to do about it; may be empty
 	Diagnostics []api.Diagnostic // places in files, when the problem is in files
+	RetryAfter  int              // seconds after which to ask again; 0 says nothing of it
 }
 
 // New makes a problem without diagnostics.
@@ -39,8 +45,8 @@ func (e Error) Error() string {
 	return e.Title + " " + e.Detail
 }
 
-// internal is what a reader sees of an error that is not a problem.
-var internal = Error{
+// Internal is what a reader sees of an error that is not a problem, and of a request that made its handler panic.
+var Internal = Error{
 	Status: http.StatusInternalServerError, Code: "internal",
 	Title:  "The server could not do this.",
 	Detail: "Try again; if it stays so, the reconciler's log of this time says why.",
@@ -61,7 +67,17 @@ func Of(err error) (problem Error, known bool) {
 		return New(http.StatusRequestEntityTooLarge, "too_large",
 			fmt.Sprintf("The request's body is larger than the %d bytes that this route takes.", large.Limit), "Send less at once."), true
 	}
-	return internal, false
+	var away interface {
+		error
+		RetryAfter() time.Duration
+	}
+	if errors.As(err, &away) {
+		return Error{
+			Status: http.StatusServiceUnavailable, Code: "database_away", Title: "The control plane cannot reach its database now.",
+			Detail: "Ask again in a moment; look first whether it was done.", RetryAfter: int(max(1, away.RetryAfter().Seconds())),
+		}, true
+	}
+	return Internal, false
 }
 
 // Write answers a request with the problem that err is; an error that is none becomes 500 `internal`.
@@ -71,15 +87,16 @@ func Write(w http.ResponseWriter, err error) {
 		problem.Status = http.StatusInternalServerError
 	}
 	// Strings and numbers always marshal.
+	header := w.Header()
 	body, _ := json.Marshal(api.Problem{
 		Type: "urn:nuon:problem:" + problem.Code, Code: problem.Code, Status: problem.Status,
-		Title: problem.Title, Detail: problem.Detail, Diagnostics: problem.Diagnostics,
+		Title: problem.Title, Detail: problem.Detail, Diagnostics: problem.Diagnostics, Request: header.Get(HeaderRequest),
 	})
-	header := w.Header()
+	if problem.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(problem.RetryAfter))
+	}
 	header.Set("Content-Type", ContentType)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(problem.Status)
 	_, _ = w.Write(body) // a client that has gone away is nobody to tell
 }
@@ -88,7 +105,7 @@ func Write(w http.ResponseWriter, err error) {
 func Writer(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		if _, known := Of(err); !known && r.Context().Err() == nil {
-			log.ErrorContext(r.Context(), "request went wrong", "method", r.Method, "path", r.URL.Path, "error", err)
+			log.ErrorContext(r.Context(), "request went wrong", "request", w.Header().Get(HeaderRequest), "method", r.Method, "path", r.URL.Path, "error", err)
 		}
 		Write(w, err)
 	}

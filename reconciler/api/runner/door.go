@@ -10,27 +10,57 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry"
+	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// New gives the runner API with all its routes: those of the OpenAPI document, and /v2/ over the vendor's registry. log gets what
-// a client is not told; nil means none of it.
-func New(d *dispatch.Dispatch, vendor Blobs, log *slog.Logger) http.Handler {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+// Options are what the runner API needs; Dispatch and Vendor must be set.
+type Options struct {
+	Dispatch *dispatch.Dispatch
+	Vendor   Blobs
+	// Log gets what a client is not told; nil means none of it.
+	Log *slog.Logger
+	// Quota bounds how much one runner may ask, with all its attempts. Its zero value has generous bounds: a poll counts once, however
+	// long it lasts.
+	Quota quota.Options
+}
+
+// DefaultRate is how many requests a second one runner may make for long: each of its jobs ships its log, its states and its result.
+const DefaultRate = 1000
+
+// New gives the runner API with all its routes: those of the OpenAPI document, and /v2/ over the vendor's registry.
+func New(o Options) http.Handler {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	door := &door{dispatch: d, fail: problem.Writer(log)}
+	if o.Quota.Rate == 0 {
+		o.Quota.Rate = DefaultRate
+	}
+	door := &door{dispatch: o.Dispatch, quota: quota.New(o.Quota), fail: problem.Writer(o.Log)}
+	mux := routesOf(handlers{o.Dispatch}, door)
+	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
+	return edge.New(problem.Mux(mux), edge.Options{Log: o.Log})
+}
+
+// routesOf mounts the operations of the document behind the door.
+func routesOf(operations StrictServerInterface, door *door, middlewares ...StrictMiddlewareFunc) *http.ServeMux {
 	mux := http.NewServeMux()
-	strict := NewStrictHandlerWithOptions(handlers{d}, nil, StrictHTTPServerOptions{
-		RequestErrorHandlerFunc:  problem.Undecodable,
-		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { door.fail(w, r, faultOf(err)) },
+	strict := NewStrictHandlerWithOptions(operations, middlewares, StrictHTTPServerOptions{
+		RequestErrorHandlerFunc: problem.Undecodable,
+		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
+			if errors.Is(err, dispatch.ErrRegistration) {
+				door.quota.Bad(tokenOf(r), r)
+			}
+			door.fail(w, r, faultOf(err))
+		},
 	})
 	HandlerWithOptions(strict, StdHTTPServerOptions{
 		BaseRouter: mux, Middlewares: []MiddlewareFunc{door.guard}, ErrorHandlerFunc: problem.Undecodable,
 	})
-	mux.Handle("/v2/", newProxy(d, vendor, log))
-	return problem.Mux(mux)
+	return mux
 }
 
 // opens are the kinds of token that open a route.
@@ -40,6 +70,8 @@ const (
 	byRegistration opens = 1 << iota // looked at by the handler itself: it is used up
 	byRunner
 	byAttempt
+	// idle marks the route with which runners wait for work: most of all requests.
+	idle
 )
 
 // route is what the door knows of one route.
@@ -62,7 +94,8 @@ const (
 // ones.
 var routes = map[string]route{
 	"POST /runner/v1/register":                                   {byRegistration, mib, usual},
-	"POST /runner/v1/lease":                                      {byRunner, mib, dispatch.LongestPoll + usual},
+	"POST /runner/v1/key":                                        {byRunner, 64 * kib, usual},
+	"POST /runner/v1/lease":                                      {byRunner | idle, mib, dispatch.LongestPoll + usual},
 	"POST /runner/v1/heartbeat":                                  {byRunner, mib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":       {byRunner, 64 * kib, usual},
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":          {byAttempt, 64 * kib, usual},
@@ -71,13 +104,14 @@ var routes = map[string]route{
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":         {byAttempt, 64 * kib, slow},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":        {byRunner | byAttempt, 64 * mib, slow},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":   {byAttempt, mib, usual},
-	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byAttempt, 64 * kib, usual},
+	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual}, // runnerd frees what its job could not
 }
 
 // door stands before every route: it bounds the request in size and time and finds out who calls, before a byte of the body is
 // read.
 type door struct {
 	dispatch *dispatch.Dispatch
+	quota    *quota.Quota
 	fail     func(http.ResponseWriter, *http.Request, error)
 }
 
@@ -90,9 +124,12 @@ func (d *door) guard(next http.Handler) http.Handler {
 		}
 		ctx, stop := context.WithTimeout(r.Context(), route.time)
 		defer stop()
-		limit(w, route.time)
+		edge.Within(w, route.time)
 		r.Body = http.MaxBytesReader(w, r.Body, route.body)
 		ctx, err := d.enter(ctx, r, route)
+		if err == nil {
+			err = plainBody(w, r, route.body)
+		}
 		if err != nil {
 			challenge(w, err)
 			d.fail(w, r, faultOf(err))
@@ -102,28 +139,23 @@ func (d *door) guard(next http.Handler) http.Handler {
 	})
 }
 
-// limit ends a connection whose client neither sends nor reads in time. Writers without deadlines are those of tests.
-func limit(w http.ResponseWriter, life time.Duration) {
-	control := http.NewResponseController(w)
-	// A little more than the work itself may take, so that its own error can still be sent.
-	until := time.Now().Add(life + 5*time.Second)
-	_ = control.SetReadDeadline(until)
-	_ = control.SetWriteDeadline(until)
-}
-
 type callerKey struct{}
 type registrationKey struct{}
 
 // enter puts the caller, or a registration's token, into the context.
 func (d *door) enter(ctx context.Context, r *http.Request, route route) (context.Context, error) {
-	token := tokenOf(r)
-	if token == "" {
-		return nil, errNoToken
-	}
 	if route.by == byRegistration {
-		return context.WithValue(ctx, registrationKey{}, token), nil
+		token := tokenOf(r)
+		if token == "" {
+			return nil, errNoToken
+		}
+		return context.WithValue(ctx, registrationKey{}, token), d.quota.Admit(token, r)
 	}
-	caller, err := d.dispatch.Authenticate(ctx, token)
+	find := d.dispatch.Authenticate
+	if route.by&idle != 0 {
+		find = d.dispatch.AuthenticateIdle
+	}
+	caller, err := d.authenticate(ctx, r, find)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +166,31 @@ func (d *door) enter(ctx context.Context, r *http.Request, route route) (context
 	if route.by&kind == 0 {
 		return nil, errWrongToken
 	}
+	ctx = telemetry.With(ctx, slog.String("org", caller.Org), slog.String("runner", caller.Runner),
+		slog.String("job", r.PathValue("job")), slog.String("attempt", r.PathValue("attempt")))
 	return context.WithValue(ctx, callerKey{}, caller), nil
+}
+
+// finder finds out whose a token is.
+type finder func(ctx context.Context, plain string) (dispatch.Caller, error)
+
+// authenticate finds out who calls, unless that runner, or strangers at its address, asked for too much.
+func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (dispatch.Caller, error) {
+	token := tokenOf(r)
+	if err := d.quota.Admit(token, r); err != nil {
+		return dispatch.Caller{}, err
+	}
+	caller, err := dispatch.Caller{}, error(errNoToken)
+	if token != "" {
+		caller, err = find(ctx, token)
+	}
+	switch {
+	case err == nil:
+		d.quota.Good(token, caller.Org+"/"+caller.Runner)
+	case errors.Is(err, errNoToken), errors.Is(err, dispatch.ErrUnknownToken):
+		d.quota.Bad(token, r)
+	}
+	return caller, err
 }
 
 // callerOf is who the door let in; nobody if it let nobody in, and nobody reaches nothing.

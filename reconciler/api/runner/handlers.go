@@ -21,6 +21,12 @@ func (h handlers) Register(ctx context.Context, r RegisterRequestObject) (Regist
 	return Register200JSONResponse(registered), err
 }
 
+// RotateKey makes another runner key.
+func (h handlers) RotateKey(ctx context.Context, _ RotateKeyRequestObject) (RotateKeyResponseObject, error) {
+	key, err := h.dispatch.RotateKey(ctx, callerOf(ctx))
+	return RotateKey200JSONResponse(key), err
+}
+
 // Lease waits for offers.
 func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseResponseObject, error) {
 	offers, err := h.dispatch.Lease(ctx, callerOf(ctx), *r.Body)
@@ -55,15 +61,19 @@ func (h handlers) PostResult(ctx context.Context, r PostResultRequestObject) (Po
 	return PostResult204Response{}, h.dispatch.Result(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
 }
 
-// GetState gives the newest state.
+// GetState gives the newest state, or the one to restore.
 func (h handlers) GetState(ctx context.Context, r GetStateRequestObject) (GetStateResponseObject, error) {
-	state, err := h.dispatch.State(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
+	state, err := h.dispatch.State(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Params.Version)
 	return GetState200JSONResponse(state), err
 }
 
 // PutState keeps a new state.
 func (h handlers) PutState(ctx context.Context, r PutStateRequestObject) (PutStateResponseObject, error) {
-	return PutState204Response{}, h.dispatch.PutState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+	contested, err := h.dispatch.PutState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
+	if contested {
+		return PutState202Response{}, err
+	}
+	return PutState204Response{}, err
 }
 
 // LockState takes the state lock, or says who has it.

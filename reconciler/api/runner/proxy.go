@@ -10,11 +10,14 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
@@ -39,16 +42,16 @@ type Blobs interface {
 // proxy is /v2/: what an attempt's spec names in the vendor's registry, to be read with the attempt's token. So no credential of
 // the vendor's ever lives in a customer's account (design, section 4).
 type proxy struct {
-	dispatch *dispatch.Dispatch
-	vendor   Blobs
-	log      *slog.Logger
+	door   *door
+	vendor Blobs
+	log    *slog.Logger
 
 	mu    sync.Mutex
 	parts map[string][]string // by manifest digest: what it is made of. A digest's content never changes.
 }
 
-func newProxy(d *dispatch.Dispatch, vendor Blobs, log *slog.Logger) *proxy {
-	return &proxy{dispatch: d, vendor: vendor, log: log, parts: map[string][]string{}}
+func newProxy(d *door, vendor Blobs, log *slog.Logger) *proxy {
+	return &proxy{door: d, vendor: vendor, log: log, parts: map[string][]string{}}
 }
 
 // blobPath takes a path apart: repository (in the grammar of the OCI distribution specification), kind and digest. Tags are not
@@ -62,14 +65,14 @@ var blobPath = func() *regexp.Regexp {
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithTimeout(r.Context(), slow)
 	defer stop()
-	limit(w, slow)
+	edge.Within(w, slow)
 	w.Header().Set("Docker-Distribution-API-Version", "registry/2.0")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		refuse(w, http.StatusMethodNotAllowed, "UNSUPPORTED", "artifacts are only read here")
 		return
 	}
-	caller, err := p.dispatch.Authenticate(ctx, tokenOf(r))
+	caller, err := p.door.authenticate(ctx, r, p.door.dispatch.Authenticate)
 	if err == nil && caller.Job == "" {
 		err = dispatch.ErrUnknownToken
 	}
@@ -104,7 +107,7 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
-	spec, err := p.dispatch.Spec(ctx, caller, ref)
+	spec, err := p.door.dispatch.Spec(ctx, caller, ref)
 	if err != nil {
 		return err
 	}
@@ -220,8 +223,12 @@ func partsIn(raw []byte, digest string) ([]string, error) {
 
 // fail answers in the form that OCI clients read (OCI distribution specification, error codes).
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var many quota.TooMany
 	switch {
-	case errors.Is(err, dispatch.ErrUnknownToken):
+	case errors.As(err, &many):
+		w.Header().Set("Retry-After", strconv.Itoa(many.Seconds()))
+		refuse(w, http.StatusTooManyRequests, "TOOMANYREQUESTS", many.Error())
+	case errors.Is(err, dispatch.ErrUnknownToken), errors.Is(err, errNoToken):
 		challenge(w, err)
 		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "send the attempt's token")
 	case errors.Is(err, ErrNoBlob), errors.Is(err, dispatch.ErrNotFound), errors.Is(err, dispatch.ErrNotRunning):

@@ -25,7 +25,9 @@ type World struct {
 	Org      store.Org
 	Dispatch *dispatch.Dispatch
 	Owner    *Owner
-	admin    *pgx.Conn
+	// DSN names the database, as its owner.
+	DSN   string
+	admin *pgx.Conn
 }
 
 // New makes a world that goes with the test.
@@ -44,7 +46,7 @@ func New(t testing.TB) *World {
 	ringing.Go(func() { _ = bell.Run(ctx, s) })
 	t.Cleanup(func() { stop(); ringing.Wait() })
 	owner := &Owner{}
-	w := &World{Store: s, Owner: owner, admin: admin, Dispatch: dispatch.New(s, bell, map[string]dispatch.Owner{"build": owner, "step": owner})}
+	w := &World{Store: s, Owner: owner, DSN: dsn, admin: admin, Dispatch: dispatch.New(s, bell, map[string]dispatch.Owner{"build": owner, "step": owner})}
 	w.Org = w.AddOrg(t)
 	return w
 }
@@ -143,7 +145,13 @@ func (w *World) Job(t testing.TB, runner Runner, kind, component string) string 
 	case "action":
 		spec.Action = api.ActionSpec{Action: "migrate"}
 	}
-	return w.Enqueue(t, runner, dispatch.NewJob{Kind: kind, Spec: spec})
+	return w.Enqueue(t, runner, dispatch.NewJob{Kind: kind, InstallID: w.InstallOf(t, component), Spec: spec})
+}
+
+// InstallOf gives the install of an install component; none of none.
+func (w *World) InstallOf(t testing.TB, component string) string {
+	t.Helper()
+	return w.Text(t, "select coalesce((select install_id from install_components where id = $1), '')", component)
 }
 
 // Enqueue queues a job for a runner; what it leaves out is filled in.
@@ -191,14 +199,15 @@ func Due(ref api.AttemptRef) string {
 	return ref.Job + "/" + string(n)
 }
 
-// Component makes an install component, with the app and the install that it belongs to, and gives its id.
+// Component makes an install component of which something is applied, with the app and the install that it belongs to, and gives its
+// id.
 func (w *World) Component(t testing.TB, runner Runner) string {
 	t.Helper()
 	org, app, component, install, installed := runner.Org, id.New("app"), id.New("cmp"), id.New("ins"), id.New("ico")
 	w.Exec(t, "insert into apps (org_id, id, name) values ($1, $2, $3)", org, app, app)
 	w.Exec(t, "insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, 'web', 'terraform_module')", org, component, app)
 	w.Exec(t, "insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, $5)", org, install, app, install, runner.Runner)
-	w.Exec(t, "insert into install_components (org_id, id, install_id, component_id, name) values ($1, $2, $3, $4, 'web')", org, installed, install, component)
+	w.Exec(t, "insert into install_components (org_id, id, install_id, component_id, name, applied_artifact) values ($1, $2, $3, $4, 'web', 'sha256:1')", org, installed, install, component)
 	return installed
 }
 

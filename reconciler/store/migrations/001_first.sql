@@ -11,7 +11,7 @@ create table orgs (
 -- due is the one table that loops over all orgs may read: ids and times, nothing else.
 create table due (
     org_id text not null references orgs on delete cascade,
-    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app')),
+    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org')),
     id     text not null,
     at     timestamptz not null,
     primary key (org_id, kind, id)
@@ -23,6 +23,8 @@ create table replicas (
     id         text primary key,
     version    text not null,
     schema     int not null,
+    -- It has the embedded registry, which is for one replica.
+    embedded   boolean not null default false,
     started_at timestamptz not null default now(),
     seen_at    timestamptz not null default now()
 );
@@ -85,6 +87,7 @@ create table audit_events (
     detail  jsonb not null default '{}',
     primary key (org_id, id)
 );
+create index audit_events_of_subject on audit_events (org_id, subject, id);
 
 create table idempotency_keys (
     org_id     text not null references orgs on delete cascade,
@@ -499,6 +502,8 @@ create table jobs (
     foreign key (org_id, runner_id) references runners
 );
 create index jobs_claim on jobs (org_id, runner_id, created_at, id) where status = 'queued';
+-- What has not ended, which is little beside what has.
+create index jobs_open on jobs (org_id, kind) where ended_at is null;
 -- A plan is applied by one job, for ever.
 create unique index jobs_one_apply_per_plan on jobs (org_id, plan_id) where kind = 'apply';
 
@@ -512,22 +517,28 @@ create table attempts (
     offered_at  timestamptz not null default now(),
     accepted_at timestamptz,
     lease_until timestamptz not null,
+    -- The newest kept version of the state when the attempt was accepted: what it writes follows on that one, or on its own.
+    base_version int not null default 0,
     log_bytes   bigint not null default 0,
     ended_at    timestamptz,
     primary key (org_id, job_id, number),
     foreign key (org_id, job_id) references jobs on delete cascade
 );
+-- What a runner has in hand.
+create index attempts_open on attempts (org_id, runner_id) where status in ('offered', 'running', 'expired');
 
 create table log_chunks (
     org_id  text not null,
     job_id  text not null,
     attempt int not null,
     seq     bigint not null,
-    lines   jsonb not null,
+    lines   bytea not null, -- gzip of the JSON of an array of lines
     at      timestamptz not null default now(),
     primary key (org_id, job_id, attempt, seq),
     foreign key (org_id, job_id) references jobs on delete cascade
 );
+-- It was packed before it came: Postgres need not try.
+alter table log_chunks alter lines set storage external;
 
 -- Terraform state, sealed in the customer's account before it gets here.
 create table states (
@@ -538,6 +549,9 @@ create table states (
     lineage              text not null,
     digest               text not null,
     sealed               jsonb not null,
+    -- Of what is sealed, so that a list need not read it.
+    key_id               text not null default '',
+    bytes                int not null default 0,
     job_id               text not null,
     attempt              int not null,
     -- A version of an attempt that another has taken the place of, or that does not follow on the newest kept one, is contested until

@@ -29,10 +29,10 @@ order by (status <> 'failed') desc, number desc limit 1;
 select * from builds where org_id = @org_id and id = @id for update;
 
 -- name: AddBuild :one
-insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, reason)
+insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, source_digest, reason, trace)
 values (@org_id, @id, @component_id, @input_id,
     (select coalesce(max(b.number), 0) + 1 from builds b where b.org_id = @org_id and b.component_id = @component_id),
-    'queued', @repository, @commit, @source_digest, @reason)
+    'queued', @repository, @commit, @source_digest, @reason, @trace)
 returning *;
 
 -- name: SetBuildJob :execrows

@@ -7,22 +7,72 @@ insert into runners (org_id, id, name, kind, shared) values (@org_id, @id, @name
 insert into registrations (org_id, id, runner_id, hash, expires_at)
 values (@org_id, @id, @runner_id, @hash, now() + make_interval(secs => @life_seconds::float8));
 
--- UseRegistration takes a token out of the world: the second of two that try finds nothing.
--- name: UseRegistration :one
-update registrations set used_at = now()
-where org_id = @org_id and hash = @hash and used_at is null and expires_at > now()
-returning runner_id;
-
+-- RunnerToRegister locks the runner that a registration token is for, before the token: whoever voids tokens does it in that order.
 -- name: RunnerToRegister :one
-select * from runners where org_id = @org_id and id = @id for update;
+select r.* from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
+where g.org_id = @org_id and g.hash = @hash for no key update of r;
+
+-- UseRegistration takes a token out of the world: the second of two that try changes no row.
+-- name: UseRegistration :execrows
+update registrations set used_at = now()
+where org_id = @org_id and hash = @hash and used_at is null and expires_at > now();
+
+-- VoidRegistrations makes the tokens worthless that a runner has not used.
+-- name: VoidRegistrations :exec
+update registrations set used_at = now() where org_id = @org_id and runner_id = @runner_id and used_at is null;
+
+-- LockRunner lets jobs be queued for the runner meanwhile; nobody else changes it.
+-- name: LockRunner :one
+select * from runners where org_id = @org_id and id = @id for no key update;
 
 -- name: SetRunnerKey :one
-update runners set key_hash = @key_hash::bytea, recipient = @recipient, version = @version, capacity = @capacity, last_seen = now()
+update runners set key_hash = @key_hash::bytea, next_key_hash = null, key_since = now(), registered_at = now(), recipient = @recipient,
+    new_key = false, version = @version, capacity = @capacity, last_seen = now()
 where org_id = @org_id and id = @id
 returning *;
 
+-- RunnerOfKey takes the key in force, or the one that was asked for to follow it; next says that it is that one.
 -- name: RunnerOfKey :one
-select * from runners where org_id = @org_id and id = @id and key_hash = @key_hash::bytea;
+select name, kind, (next_key_hash is not distinct from @key_hash::bytea)::bool as next from runners
+where org_id = @org_id and id = @id and (key_hash = @key_hash::bytea or next_key_hash = @key_hash::bytea);
+
+-- AskRunnerKey keeps a key that is to follow the one in force. One that was asked for before and never used is void.
+-- name: AskRunnerKey :one
+update runners set next_key_hash = @key_hash::bytea where org_id = @org_id and id = @id and key_hash is not null returning *;
+
+-- PromoteRunnerKey puts the key that was asked for in force, once.
+-- name: PromoteRunnerKey :execrows
+update runners set key_hash = next_key_hash, next_key_hash = null, key_since = now()
+where org_id = @org_id and id = @id and next_key_hash = @key_hash::bytea;
+
+-- VoidRunner takes from a runner all that its machine knew. What it says of itself is forgotten until another machine speaks for it.
+-- name: VoidRunner :one
+update runners set key_hash = null, next_key_hash = null, key_since = null, last_seen = null, policy = '{}', new_key = @new_key,
+    recipient = case when @new_key::bool then '' else recipient end
+where org_id = @org_id and id = @id
+returning *;
+
+-- AttemptsInHand are what a runner was offered or is at work on, as far as is known.
+-- name: AttemptsInHand :many
+select sqlc.embed(a), sqlc.embed(j), coalesce(i.name, '')::text as install
+from attempts a
+join jobs j on j.org_id = a.org_id and j.id = a.job_id
+left join installs i on i.org_id = j.org_id and i.id = j.install_id
+where a.org_id = @org_id and a.runner_id = @runner_id and a.status in ('offered', 'running', 'expired')
+order by a.job_id, a.number;
+
+-- LockInstallsInHand and LockJobsInHand lock, always in the same order, what AttemptsInHand shows.
+-- name: LockInstallsInHand :exec
+select i.id from installs i where i.org_id = @org_id and i.id in (
+    select j.install_id from attempts a join jobs j on j.org_id = a.org_id and j.id = a.job_id
+    where a.org_id = @org_id and a.runner_id = @runner_id and a.status in ('offered', 'running', 'expired'))
+order by i.id for no key update;
+
+-- name: LockJobsInHand :exec
+select j.id from jobs j where j.org_id = @org_id and j.id in (
+    select a.job_id from attempts a
+    where a.org_id = @org_id and a.runner_id = @runner_id and a.status in ('offered', 'running', 'expired'))
+order by j.id for no key update;
 
 -- name: RunnerOfAttemptToken :one
 select runner_id from attempts
@@ -35,12 +85,23 @@ where org_id = @org_id and id = @id
   and (last_seen is null or last_seen < now() - make_interval(secs => @every_seconds::float8)
        or version <> @version or policy <> coalesce(sqlc.narg(policy)::jsonb, policy));
 
--- name: InsertJob :exec
-insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, plan_id, install_id, spec, reason)
-values (@org_id, @id, @runner_id, @kind, 'queued', @owner_kind, @owner_id, @plan_id, @install_id, @spec, @reason);
+-- SeenRunners notes that runners which only wait are there.
+-- name: SeenRunners :exec
+update runners set last_seen = now() where org_id = @org_id and id = any(@ids::text[]);
 
+-- name: InsertJob :exec
+insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, reason)
+values (@org_id, @id, @runner_id, @kind, 'queued', @owner_kind, @owner_id, @component_kind, @trace, @plan_id, @install_id, @spec, @reason);
+
+-- LockInstallOfJob comes before LockJob: the rooms lock an install first and then its jobs, and so must everybody. A build's job
+-- has none.
+-- name: LockInstallOfJob :exec
+select i.id from jobs j join installs i on i.org_id = j.org_id and i.id = j.install_id
+where j.org_id = @org_id and j.id = @id for no key update of i;
+
+-- LockJob leaves room for who only refers to the job: a log that is being kept.
 -- name: LockJob :one
-select * from jobs where org_id = @org_id and id = @id for update;
+select * from jobs where org_id = @org_id and id = @id for no key update;
 
 -- name: JobWithRunner :one
 select sqlc.embed(j), sqlc.embed(r), now()::timestamptz as at
@@ -54,12 +115,13 @@ with oldest as (
     select j.id from jobs j
     where j.org_id = @org_id and j.runner_id = @runner_id and j.status = 'queued'
       and (not @limited::bool or j.kind = any(@allowed::text[]))
+      and (not @components_limited::bool or j.component_kind = '' or j.component_kind = any(@components::text[]))
     order by j.created_at, j.id
     limit @most for update skip locked
 ), offered as (
     update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
     from oldest where j.org_id = @org_id and j.id = oldest.id
-    returning j.org_id, j.id, j.attempt, j.kind, j.runner_id, j.created_at
+    returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at
 ), made as (
     insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
     select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => @offer_seconds::float8) from offered
@@ -68,16 +130,18 @@ with oldest as (
     select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => @offer_seconds::float8) from offered
     on conflict (org_id, kind, id) do update set at = excluded.at
 )
-select id, attempt, kind from offered order by created_at, id;
+select id, attempt, kind, component_kind from offered order by created_at, id;
 
--- AdoptBuilds gives a build runner that is there the builds that wait for one that is not: any build runner can build anything.
+-- AdoptBuilds gives a build runner that is there the builds that wait for one that is not, or takes none: any build runner can build
+-- anything.
 -- name: AdoptBuilds :exec
 update jobs set runner_id = me.id, waits = ''
 from runners me
 where me.org_id = @org_id and me.id = @runner_id and me.kind = 'build' and jobs.org_id = @org_id and jobs.id in (
     select j.id from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
     where j.org_id = @org_id and j.kind = 'build' and j.status = 'queued' and r.id <> @runner_id
-      and coalesce(r.last_seen < now() - make_interval(secs => @online_seconds::float8), true)
+      and (coalesce(r.last_seen < now() - make_interval(secs => @online_seconds::float8), true)
+           or coalesce((r.policy->>'off')::bool, false))
     limit @most for update of j skip locked);
 
 -- name: AttemptOfJob :one
@@ -127,7 +191,7 @@ with asked as (
 ), held as (
     select j.id, j.attempt from jobs j join asked q on q.job_id = j.id and q.number = j.attempt
     where j.org_id = @org_id and j.runner_id = @runner_id and j.status = 'running'
-    for share of j
+    order by j.id for share of j
 ), extended as (
     update attempts a set lease_until = now() + make_interval(secs => @lease_seconds::float8), status = 'running'
     from held h

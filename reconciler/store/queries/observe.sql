@@ -29,10 +29,10 @@ order by a.id;
 select * from revisions where org_id = @org_id and id = @id;
 
 -- name: AddRevision :one
-insert into revisions (org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason)
+insert into revisions (org_id, id, watch_id, number, commit, tree, previous, forced, subject, author, changed_paths, reason, trace)
 values (@org_id, @id, @watch_id,
     (select coalesce(max(r.number), 0) + 1 from revisions r where r.org_id = @org_id and r.watch_id = @watch_id),
-    @commit, @tree, @previous, @forced, @subject, @author, @changed_paths, @reason)
+    @commit, @tree, @previous, @forced, @subject, @author, @changed_paths, @reason, @trace)
 returning *;
 
 -- name: MoveWatch :exec

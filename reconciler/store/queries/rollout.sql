@@ -33,6 +33,10 @@ update install_components set wanted = @wanted, desired_digest = @desired_digest
 where org_id = @org_id and id = @id
   and (wanted, desired_digest, desired_reason, waits_for) is distinct from (@wanted, @desired_digest, @desired_reason, @waits_for);
 
+-- ForgetApplied says that what is there of a component is not known any more.
+-- name: ForgetApplied :exec
+update install_components set applied_digest = '' where org_id = @org_id and id = @id;
+
 -- name: RolloutInputs :many
 select * from install_inputs where org_id = @org_id and install_id = @install_id;
 
@@ -66,3 +70,10 @@ update installs set provisioned = @provisioned where org_id = @org_id and id = @
 
 -- name: InstallForStatus :one
 select * from installs where org_id = @org_id and id = @id;
+
+-- ContestedStates are the state versions of an install that a person has to decide about.
+-- name: ContestedStates :many
+select s.install_component_id, s.version, s.reason from states s
+join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
+where s.org_id = @org_id and ic.install_id = @install_id and s.status = 'contested'
+order by s.install_component_id, s.version;

@@ -1,16 +1,67 @@
--- Terraform states, sealed where they were made, and their locks.
+-- Terraform states, sealed where they were made, and their locks. Who writes any of it holds the row of the install (LockInstallOfJob).
 
+-- NewestState is the one that counts: contested and dismissed versions are nobody's newest.
 -- name: NewestState :one
-select * from states where org_id = @org_id and install_component_id = @install_component_id order by version desc limit 1;
+select * from states where org_id = @org_id and install_component_id = @install_component_id and status = 'kept'
+order by version desc limit 1;
 
--- name: HasState :one
-select exists (select from states
-    where org_id = @org_id and install_component_id = @install_component_id
-      and serial = @serial and lineage = @lineage and digest = @digest);
+-- name: StateOfVersion :one
+select * from states where org_id = @org_id and install_component_id = @install_component_id and version = @version;
 
--- name: InsertState :exec
-insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt)
-values (@org_id, @install_component_id, @version, @serial, @lineage, @digest, @sealed, @job_id, @attempt);
+-- KnownState says how a state that comes again was kept.
+-- name: KnownState :one
+select status from states
+where org_id = @org_id and install_component_id = @install_component_id and serial = @serial and lineage = @lineage and digest = @digest
+order by version desc limit 1;
+
+-- InsertState gives the state the next number, whatever the ones before it are.
+-- name: InsertState :one
+insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason)
+select @org_id::text, @install_component_id::text, coalesce(max(version), 0) + 1, @serial::bigint, @lineage::text, @digest::text,
+    @sealed::jsonb, @key_id::text, @bytes::int, @job_id::text, @attempt::int, @status::text, @reason::text
+from states where org_id = @org_id and install_component_id = @install_component_id
+returning version;
+
+-- DismissState carries its fence: the version is still contested.
+-- name: DismissState :execrows
+update states set status = 'dismissed', reason = @reason
+where org_id = @org_id and install_component_id = @install_component_id and version = @version and status = 'contested';
+
+-- SetBaseVersion remembers what an attempt begins with.
+-- name: SetBaseVersion :exec
+update attempts set base_version = (select coalesce(max(s.version), 0)::int from states s
+    where s.org_id = @org_id and s.install_component_id = @install_component_id and s.status = 'kept')
+where attempts.org_id = @org_id and attempts.job_id = @job_id and attempts.number = @number;
+
+-- ViewState is one version as it is shown, without what is sealed. Workflow is the one that its job was for.
+-- name: ViewState :one
+select s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt, s.created_at,
+    coalesce(t.workflow_id, '')::text as workflow_id
+from states s
+left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
+where s.org_id = @org_id and s.install_component_id = @install_component_id and s.version = @version;
+
+-- name: ViewStates :many
+select s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt, s.created_at,
+    coalesce(t.workflow_id, '')::text as workflow_id
+from states s
+left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
+where s.org_id = @org_id and s.install_component_id = @install_component_id and s.version < @before
+order by s.version desc limit @most;
+
+-- ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that are contested.
+-- name: ViewStatesOfInstall :many
+select ic.name as component, s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt,
+    s.created_at, coalesce(t.workflow_id, '')::text as workflow_id
+from install_components ic
+join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
+where ic.org_id = @org_id and ic.install_id = @install_id and (s.status = 'contested' or s.version = (
+    select max(k.version) from states k where k.org_id = ic.org_id and k.install_component_id = ic.id and k.status = 'kept'))
+order by ic.name, s.version desc;
 
 -- name: TakeStateLock :execrows
 insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt)
@@ -36,3 +87,18 @@ where org_id = @org_id and install_component_id = @install_component_id
 
 -- name: FreeStateLocks :exec
 delete from state_locks where org_id = @org_id and job_id = @job_id and attempt = @attempt;
+
+-- ViewLocksOfInstall is HeldStateLock for all components of an install, without a lock on the rows.
+-- name: ViewLocksOfInstall :many
+select ic.name as component, sqlc.embed(l), coalesce(r.name, '')::text as runner,
+    (coalesce(a.status in ('running', 'expired') and j.status = 'running' and j.attempt = a.number, false))::bool as live
+from install_components ic
+join state_locks l on l.org_id = ic.org_id and l.install_component_id = ic.id
+left join attempts a on a.org_id = l.org_id and a.job_id = l.job_id and a.number = l.attempt
+left join jobs j on j.org_id = a.org_id and j.id = a.job_id
+left join runners r on r.org_id = a.org_id and r.id = a.runner_id
+where ic.org_id = @org_id and ic.install_id = @install_id;
+
+-- InstallComponentNamed finds one by its name.
+-- name: InstallComponentNamed :one
+select * from install_components where org_id = @org_id and install_id = @install_id and name = @name;

@@ -1,4 +1,4 @@
--- What the store itself needs: orgs, tokens, due and the audit.
+-- What the store itself needs: orgs, and what is due.
 
 -- name: CreateOrg :one
 insert into orgs (id, name) values (@id, @name) returning *;
@@ -8,14 +8,6 @@ select * from orgs where name = @name;
 
 -- name: OrgByID :one
 select * from orgs where id = @id;
-
--- name: CreateToken :exec
-insert into tokens (org_id, id, name, role, hash, expires_at)
-values (@org_id, @id, @name, @role, @hash, @expires_at);
-
--- name: TokenByHash :one
-select * from tokens
-where org_id = @org_id and hash = @hash and revoked_at is null and (expires_at is null or expires_at > now());
 
 -- name: SetDue :exec
 insert into due (org_id, kind, id, at) values (@org_id, @kind, @id, @at)
@@ -31,10 +23,6 @@ where (org_id, kind, id) in (
     select d.org_id, d.kind, d.id from due d where d.at <= now()
     order by d.at limit @most for update skip locked)
 returning org_id, kind, id;
-
--- name: AddAudit :exec
-insert into audit_events (org_id, actor, action, subject, detail)
-values (@org_id, @actor, @action, @subject, @detail);
 
 -- name: SetOrg :exec
 select set_config('nuon.org', @org::text, true);

@@ -33,7 +33,7 @@ for update of p;
 -- name: JobsUnderWay :many
 select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
        coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,
-       coalesce(s.target->>'problem', '')::text as problem
+       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale
 from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
 where s.org_id = @org_id and s.workflow_id = @workflow_id;
 
@@ -41,8 +41,8 @@ where s.org_id = @org_id and s.workflow_id = @workflow_id;
 select status, cancel, error from jobs where org_id = @org_id and id = @id;
 
 -- name: AddWorkflow :one
-insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request)
-select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb
+insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, trace)
+select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb, @trace
 from workflows where org_id = @org_id and install_id = @install_id
 returning number;
 
@@ -153,3 +153,14 @@ delete from outputs where org_id = @org_id and install_id = @install_id and scop
 -- name: PutOutput :exec
 insert into outputs (org_id, install_id, scope, owner, name, value, sealed, hash)
 values (@org_id, @install_id, @scope, @owner, @name, @value, @sealed, @hash);
+
+-- StateNow is what the next plan would read.
+-- name: StateNow :one
+select serial, lineage from states where org_id = @org_id and install_component_id = @install_component_id and status = 'kept'
+order by version desc limit 1;
+
+-- StateToRestore is one version of a state, and whether it is the one that the next plan would read.
+-- name: StateToRestore :one
+select s.digest, (s.status = 'kept' and not exists (select from states n where n.org_id = s.org_id
+    and n.install_component_id = s.install_component_id and n.status = 'kept' and n.version > s.version))::bool as newest
+from states s where s.org_id = @org_id and s.install_component_id = @install_component_id and s.version = @version;

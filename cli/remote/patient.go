@@ -1,0 +1,61 @@
+package remote
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// patient comes again when the control plane says when: after it was asked for too much (429), whatever the request was for nothing
+// was done with it; and while it cannot do anything (503), if the request may be made twice.
+type patient struct{ below http.RoundTripper }
+
+// patienceLimit is how long one request is held back in all before its refusal is shown.
+const patienceLimit = time.Minute
+
+// RoundTrip makes one request, perhaps several times.
+func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
+	for left := patienceLimit; ; {
+		answer, err := p.below.RoundTrip(r)
+		if err != nil {
+			return answer, err
+		}
+		wait, again := comeAgain(r, answer)
+		if left -= wait; !again || left < 0 {
+			return answer, nil
+		}
+		next := r.Clone(r.Context())
+		if r.GetBody != nil {
+			if next.Body, err = r.GetBody(); err != nil {
+				return answer, nil //nolint:nilerr // it cannot be sent again, so the refusal is the answer
+			}
+		}
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<16)) // so that the connection can be used again
+		_ = answer.Body.Close()
+		timer := time.NewTimer(wait)
+		select {
+		case <-r.Context().Done():
+			timer.Stop()
+			return nil, r.Context().Err()
+		case <-timer.C:
+		}
+		r = next
+	}
+}
+
+// comeAgain says whether a request is to be made again, and after how long.
+func comeAgain(r *http.Request, answer *http.Response) (time.Duration, bool) {
+	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 || seconds > int(patienceLimit.Seconds()) || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
+		return 0, false
+	}
+	wait := max(time.Duration(seconds)*time.Second, 100*time.Millisecond)
+	switch answer.StatusCode {
+	case http.StatusTooManyRequests:
+		return wait, true
+	case http.StatusServiceUnavailable:
+		return wait, r.Method == http.MethodGet || r.Method == http.MethodHead || r.Header.Get("Idempotency-Key") != ""
+	}
+	return 0, false
+}

@@ -1,0 +1,71 @@
+package runners
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newReplace(e *env.Env) *cobra.Command {
+	var word api.Replacement
+	var yes bool
+	c := &cobra.Command{
+		Use: "replace RUNNER", Short: "Say that a runner's machine is gone for good, and make room for another", Args: cobra.ExactArgs(1),
+		Long: `Say that a runner's machine is gone for good, and that nothing of its jobs runs any more.
+
+Its key is void. What it had in hand ends as lost, with its state locks; what it may have done is found by the next plan. A new machine
+registers in its place, with the file install.key of the old one. Should the old machine be there after all, it can still deliver
+what it wrote: nothing is lost, and where two have written the same state you are asked.
+
+If install.key is gone with the machine, add --new-key: sensitive inputs have to be entered again, and Terraform states that are
+sealed to that key cannot be read any more.`,
+		Example: `  nuon runners replace acme --reason "the VM was deleted" --yes`,
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			if !yes {
+				return exit.Usagef("this ends all that runner %s has in hand, and voids its key%s; `nuon runners get %[1]s` shows what it has in hand; say --yes if its machine is really gone", args[0], keyWords(word.NewKey))
+			}
+			done, err := remote.Get[api.ReplacedRunner](client.ReplaceRunner(ctx, args[0], word))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(done, func(w io.Writer) error { return replaced(w, done) })
+		}),
+	}
+	c.Flags().StringVar(&word.Reason, "reason", "", "why; kept in the audit and shown with what is lost")
+	c.Flags().BoolVar(&word.NewKey, "new-key", false, "the install key is gone, too: another one comes with the new machine")
+	c.Flags().BoolVar(&yes, "yes", false, "yes, the machine is gone")
+	_ = c.MarkFlagRequired("reason") // fails only for a flag that is not there
+	return c
+}
+
+func keyWords(newKey bool) string {
+	if newKey {
+		return "; its sensitive inputs and Terraform states cannot be read any more"
+	}
+	return ""
+}
+
+// replaced says what was lost and what comes next.
+func replaced(w io.Writer, done api.ReplacedRunner) error {
+	fmt.Fprintf(w, "runner %s is replaced.", done.Runner.Name)
+	switch len(done.Lost) {
+	case 0:
+		fmt.Fprintln(w, " It had nothing in hand.")
+	default:
+		fmt.Fprintln(w, " Lost with its machine:")
+		for _, a := range done.Lost {
+			fmt.Fprintf(w, "  attempt %d of job %s\n", a.Attempt, a.Job)
+		}
+	}
+	if done.Runner.Kind == api.RunnerKindInstall && done.Runner.KeyID != "" {
+		fmt.Fprintf(w, "Put the file install.key (key %s) of the machine before into the new one's directory. ", done.Runner.KeyID)
+	}
+	return howToStart(w, done.Runner.Name, done.RegistrationToken)
+}

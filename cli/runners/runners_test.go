@@ -1,0 +1,105 @@
+package runners_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/runners"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// run runs `nuon runners` against a control plane with one answer, and gives the screen and what was asked.
+func run(t *testing.T, answer any, args ...string) (screen, asked string, err error) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what is missing shows in asked
+		asked = strings.TrimSpace(r.Method + " " + r.URL.RequestURI() + " " + string(body))
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer server.Close()
+	t.Setenv("NUON_URL", server.URL)
+	t.Setenv("NUON_TOKEN", "t")
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "none"))
+	var out bytes.Buffer
+	c := runners.New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out, Err: &out, Output: "table", OutIsTerminal: true}})
+	c.SetArgs(args)
+	c.SetOut(io.Discard)
+	c.SetErr(io.Discard)
+	c.SilenceUsage, c.SilenceErrors = true, true
+	err = c.ExecuteContext(t.Context())
+	return out.String(), asked, err
+}
+
+func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
+	jobs := []string{"plan"}
+	screen, _, err := run(t, api.Runner{
+		Name: "acme", ID: "run_1", Kind: api.RunnerKindInstall, Registered: true, Online: true, LastSeen: time.Now(), Version: "0.1.0", Capacity: 2, KeyID: "key-1",
+		Policy:   api.RunnerPolicy{Jobs: &jobs, Components: &[]string{}, Window: "Sat 02:00-06:00 UTC", Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 90}},
+		Attempts: []api.RunnerAttempt{{Job: "job_1", Attempt: 1, Kind: "apply", Status: "expired", Install: "acme", OfferedAt: time.Now()}},
+	}, "get", "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"runner acme (run_1): online", "install key  key-1", "jobs: plan", "components: none", "applies and actions: Sat 02:00-06:00 UTC",
+		"memory of a job: 512 MiB", "time of a job: 1m30s", "job_1  1        apply  acme     lost contact",
+	} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("the screen has no %q:\n%s", want, screen)
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	at := time.Now()
+	screen, _, err := run(t, api.RunnerList{Items: []api.Runner{
+		{Name: "new"}, {Name: "burnt", RegisteredAt: at}, {Name: "away", Registered: true}, {Name: "quiet", Registered: true, Online: true, Policy: api.RunnerPolicy{Off: true}},
+	}}, "list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"not registered", "replaced", "offline", "off "} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("the screen has no %q:\n%s", want, screen)
+		}
+	}
+}
+
+func TestReplaceIsNotDoneByAccident(t *testing.T) {
+	done := api.ReplacedRunner{
+		Runner: api.Runner{Name: "acme", Kind: api.RunnerKindInstall, KeyID: "key-1"}, RegistrationToken: "nuong_once", Lost: []api.AttemptRef{{Job: "job_1", Attempt: 2}},
+	}
+	if _, asked, err := run(t, done, "replace", "acme", "--yes"); err == nil || asked != "" {
+		t.Errorf("without a reason: %v, asked %q", err, asked)
+	}
+	if _, asked, err := run(t, done, "replace", "acme", "--reason", "burnt", "--new-key"); exit.CodeOf(err) != exit.Usage || asked != "" || !strings.Contains(err.Error(), "cannot be read any more") {
+		t.Errorf("without a yes: %v, asked %q", err, asked)
+	}
+	screen, asked, err := run(t, done, "replace", "acme", "--reason", "burnt", "--new-key", "--yes")
+	if err != nil || asked != `POST /v1/runners/acme/replace {"new_key":true,"reason":"burnt"}` {
+		t.Errorf("%v, asked %q", err, asked)
+	}
+	for _, want := range []string{"attempt 2 of job job_1", "install.key (key key-1)", "NUON_REGISTRATION_TOKEN=nuong_once"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("the screen has no %q:\n%s", want, screen)
+		}
+	}
+}
+
+func TestTokenSaysHowToStart(t *testing.T) {
+	screen, asked, err := run(t, api.CreatedRunner{Runner: api.Runner{Name: "acme"}, RegistrationToken: "nuong_once"}, "token", "acme")
+	if err != nil || asked != "POST /v1/runners/acme/registration" || !strings.Contains(screen, "NUON_REGISTRATION_TOKEN=nuong_once") || !strings.Contains(screen, "are void") {
+		t.Errorf("%v, asked %q:\n%s", err, asked, screen)
+	}
+}

@@ -1,0 +1,207 @@
+// Package state is `nuon state`: the versions of the Terraform states of installs, who has locked them, and a person's word on
+// those that two attempts wrote.
+package state
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/workflows"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// New is the command with its verbs.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{Use: "state", Short: "Versions and locks of the Terraform states of installs"}
+	c.AddCommand(newList(e), newShow(e), newUnlock(e), newRestore(e), newDismiss(e))
+	return c
+}
+
+func newList(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "list INSTALL", Aliases: []string{"ls"}, Short: "List the components of an install with their states and locks", Args: cobra.ExactArgs(1),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			l, err := remote.Get[api.ComponentStateList](client.ListStates(ctx, args[0]))
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, s := range l.Items {
+				version, serial, at := "-", "-", "-"
+				if s.Newest.Version > 0 {
+					version, serial, at = strconv.Itoa(s.Newest.Version), strconv.FormatInt(s.Newest.Serial, 10), when(s.Newest.CreatedAt)
+				}
+				rows = append(rows, []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)})
+			}
+			return e.Console.List(l.Items, []string{"COMPONENT", "VERSION", "SERIAL", "WRITTEN", "LOCK", "CONTESTED"}, rows)
+		}),
+	}
+}
+
+func when(at time.Time) string { return at.Local().Format(time.DateTime) }
+
+// lock says who holds a lock, or held it.
+func lock(l api.HeldLock) string {
+	switch {
+	case l.ID == "":
+		return "-"
+	case l.Live:
+		return fmt.Sprintf("attempt %d of job %s on %s", l.Attempt, l.Job, l.Runner)
+	}
+	return fmt.Sprintf("left by attempt %d of job %s", l.Attempt, l.Job)
+}
+
+func contested(versions []api.StateVersion) string {
+	if len(versions) == 0 {
+		return "-"
+	}
+	numbers := ""
+	for _, v := range slices.Backward(versions) {
+		numbers += ", " + strconv.Itoa(v.Version)
+	}
+	return "versions" + numbers[1:]
+}
+
+func newShow(e *env.Env) *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use: "show INSTALL COMPONENT [VERSION]", Short: "Show the versions of a state, or one of them", Args: cobra.RangeArgs(2, 3),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			if limit < 1 {
+				return exit.Usagef("--limit %d: use a number from 1 up", limit)
+			}
+			if len(args) == 3 {
+				return showOne(ctx, e, client, args)
+			}
+			l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], &api.ListStateVersionsParams{Limit: limit}))
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, v := range l.Items {
+				rows = append(rows, []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10), when(v.CreatedAt), v.Workflow, v.Reason})
+			}
+			return e.Console.List(l.Items, []string{"VERSION", "STATUS", "SERIAL", "WRITTEN", "WORKFLOW", "WHY"}, rows)
+		}),
+	}
+	c.Flags().IntVar(&limit, "limit", 20, "most versions to list, the newest first")
+	return c
+}
+
+func showOne(ctx context.Context, e *env.Env, client *remote.Client, args []string) error {
+	number, err := versionOf(args[2])
+	if err != nil {
+		return err
+	}
+	// The list is cut just above the version, so that it is the first.
+	p := &api.ListStateVersionsParams{Limit: 1, Cursor: strconv.Itoa(number + 1)}
+	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], p))
+	if err != nil {
+		return err
+	}
+	if len(l.Items) == 0 || l.Items[0].Version != number {
+		return fmt.Errorf("the state of %[2]s has no version %[3]d: `nuon state show %[1]s %[2]s` lists them", args[0], args[1], number)
+	}
+	return e.Console.Result(l.Items[0], func(w io.Writer) error { return show(w, args[0], args[1], l.Items[0]) })
+}
+
+// show prints a version for people, and what they can do about it.
+func show(w io.Writer, install, component string, v api.StateVersion) error {
+	fmt.Fprintf(w, "version %d of the state of %s: %s\n", v.Version, component, v.Status)
+	if v.Reason != "" {
+		fmt.Fprintf(w, "  %s\n", console.Line(v.Reason))
+	}
+	fmt.Fprintf(w, "  serial    %d\n  lineage   %s\n  digest    %s\n  sealed    %d bytes, to key %s\n  written   %s\n  by        attempt %d of job %s\n",
+		v.Serial, console.Line(v.Lineage), console.Line(v.Digest), v.Bytes, console.Line(v.KeyID), when(v.CreatedAt), v.Attempt, v.Job)
+	if v.Workflow != "" {
+		fmt.Fprintf(w, "  workflow  %s\n", v.Workflow)
+	}
+	if v.Status == api.Contested {
+		fmt.Fprintf(w, "\nnuon state restore %[1]s %[2]s %[3]d --reason \"…\"   plans to make it the newest\nnuon state dismiss %[1]s %[2]s %[3]d --reason \"…\"   goes on without it\n", install, component, v.Version)
+	}
+	return nil
+}
+
+func versionOf(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 1 {
+		return 0, exit.Usagef("%q is no version of a state; versions are numbers from 1 up, as `nuon state show` lists them", text)
+	}
+	return int(n), nil
+}
+
+// withReason gives a command the flag that it needs.
+func withReason(c *cobra.Command, reason *string) *cobra.Command {
+	c.Flags().StringVar(reason, "reason", "", "why; kept in the audit")
+	_ = c.MarkFlagRequired("reason") // fails only for a flag that is not there
+	return c
+}
+
+func newUnlock(e *env.Env) *cobra.Command {
+	var reason string
+	return withReason(&cobra.Command{
+		Use: "unlock INSTALL COMPONENT", Short: "Free the lock that an attempt left behind", Args: cobra.ExactArgs(2),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			if err := remote.Done(client.FreeStateLock(ctx, args[0], args[1], &api.FreeStateLockParams{Reason: reason})); err != nil {
+				return err
+			}
+			e.Console.Say("the state of %s is not locked any more", args[1])
+			return nil
+		}),
+	}, &reason)
+}
+
+func newRestore(e *env.Env) *cobra.Command {
+	var reason string
+	return withReason(&cobra.Command{
+		Use: "restore INSTALL COMPONENT VERSION", Short: "Plan to make a version of a state the newest one", Args: cobra.ExactArgs(3),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			number, err := versionOf(args[2])
+			if err != nil {
+				return err
+			}
+			w, err := remote.Get[api.Workflow](client.RestoreState(ctx, args[0], args[1], number, &api.RestoreStateParams{}, api.Reason{Reason: reason}))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(w, func(out io.Writer) error {
+				if err := workflows.Show(out, w); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(out, "\nThe plan says what the state would gain and lose, and waits for an approval:\n  nuon workflows watch %s\n  nuon review\n", w.ID)
+				return err
+			})
+		}),
+	}, &reason)
+}
+
+func newDismiss(e *env.Env) *cobra.Command {
+	var reason string
+	return withReason(&cobra.Command{
+		Use: "dismiss INSTALL COMPONENT VERSION", Short: "Say that a contested version of a state is not needed", Args: cobra.ExactArgs(3),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			number, err := versionOf(args[2])
+			if err != nil {
+				return err
+			}
+			v, err := remote.Get[api.StateVersion](client.DismissState(ctx, args[0], args[1], number, api.Reason{Reason: reason}))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(v, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "version %d of the state of %s is dismissed; the component goes on\n", v.Version, args[1])
+				return err
+			})
+		}),
+	}, &reason)
+}

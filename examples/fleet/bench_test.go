@@ -1,0 +1,166 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// What the figures are held against: the aims of the design's authors, which `make bench` prints beside what it sees.
+const (
+	coreLimit  = 0.05                  // of one core for idleFleet
+	offerLimit = 50 * time.Millisecond // at the 99th percentile, with busyFleet
+)
+
+const (
+	idleFleet = 10_000
+	busyFleet = 1_000
+	window    = 30 * time.Second // one poll of every runner
+)
+
+// BenchmarkIdleRunners measures what 10,000 runners that wait for work cost one reconciler: processor time, memory, and what they
+// make Postgres do. Each holds a connection and polls for 30 s at a time.
+func BenchmarkIdleRunners(b *testing.B) {
+	p := startPlane(b)
+	rest := resident(b, p.reconciler.Process.Pid)
+	f := p.register(idleFleet)
+	ctx, stop := context.WithCancel(b.Context())
+	defer f.polls.Wait()
+	defer stop()
+	f.poll(ctx)
+	settle(ctx, window) // every runner has polled once more: what is remembered of them is
+	var busy, database, took time.Duration
+	before := p.written()
+	for b.Loop() {
+		began := time.Now()
+		ours, theirs := processorTime(b, p.reconciler.Process.Pid), processorTime(b, children(b, p.postmaster())...)
+		settle(ctx, window)
+		took += time.Since(began)
+		busy += processorTime(b, p.reconciler.Process.Pid) - ours
+		database += processorTime(b, children(b, p.postmaster())...) - theirs
+	}
+	after, seconds := p.written(), took.Seconds()
+	core := busy.Seconds() / seconds
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(100*core, "%core")
+	b.ReportMetric(core/coreLimit, "of-limit")
+	b.ReportMetric(100*database.Seconds()/seconds, "%core-postgres")
+	b.ReportMetric((after.transactions-before.transactions)/seconds, "transactions/s")
+	b.ReportMetric((after.rows-before.rows)/seconds, "rows-written/s")
+	b.ReportMetric((resident(b, p.reconciler.Process.Pid)-rest)/idleFleet/1024, "KiB/runner")
+	b.ReportMetric(rest/(1<<20), "MiB-at-rest")
+}
+
+// BenchmarkAtRest measures the memory of a reconciler and of an install runner that have nothing to do, after a minute: what a machine
+// has to keep free for them. The peer is a program in Go that does nothing: what the language takes for itself.
+func BenchmarkAtRest(b *testing.B) {
+	p := startPlane(b)
+	runner := p.startRunner()
+	settle(b.Context(), time.Minute)
+	var control, install float64
+	for b.Loop() {
+		control, install = resident(b, p.reconciler.Process.Pid), resident(b, runner)
+	}
+	nothing := p.startNothing()
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(control/(1<<20), "MiB-reconciler")
+	b.ReportMetric(install/(1<<20), "MiB-runnerd")
+	b.ReportMetric(nothing/(1<<20), "MiB-nothing")
+	b.ReportMetric(control/nothing, "ratio-reconciler")
+	b.ReportMetric(install/nothing, "ratio-runnerd")
+}
+
+// BenchmarkOfferToRunning measures how long it takes from the commit that queues a job to the answer with which its runner may
+// start it, with 1,000 runners that wait: notification, claim, offer, accept.
+func BenchmarkOfferToRunning(b *testing.B) {
+	p := startPlane(b)
+	f := p.register(busyFleet)
+	ctx, stop := context.WithCancel(b.Context())
+	defer f.polls.Wait()
+	defer stop()
+	f.poll(ctx)
+	p.exec("insert into apps (org_id, id, name) values ($1, 'app', 'app')", p.org)
+	p.exec("insert into components (org_id, id, app_id, name, kind) values ($1, 'cmp', 'app', 'web', 'terraform_module')", p.org)
+	var all []time.Duration
+	for round := 0; b.Loop(); round++ {
+		for n := range 100 {
+			all = append(all, f.one(ctx, fmt.Sprintf("%d-%d", round, n)))
+		}
+	}
+	slices.Sort(all)
+	at := func(share float64) time.Duration { return all[int(share*float64(len(all)-1))] }
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(1000*at(0.5).Seconds(), "ms-median")
+	b.ReportMetric(1000*at(0.99).Seconds(), "ms-p99")
+	b.ReportMetric(at(0.99).Seconds()/offerLimit.Seconds(), "of-limit")
+}
+
+// one queues a build job for some runner, as package dispatch does, and accepts it there.
+func (f *fleet) one(ctx context.Context, mark string) time.Duration {
+	b, runner := f.plane.b, f.ids[rand.IntN(len(f.ids))]
+	tx, err := f.plane.admin.Begin(ctx)
+	must(b, err)
+	for _, sql := range []string{
+		"insert into component_inputs (org_id, id, component_id, digest, recipe, reason) values ($1, 'inp-' || $2, 'cmp', $2, '{}', 'measured')",
+		`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, reason, job_id)
+			select $1, 'bld-' || $2, 'cmp', 'inp-' || $2, 1 + count(*), 'queued', '', '', 'measured', 'job-' || $2 from builds`,
+	} {
+		_, err = tx.Exec(ctx, sql, f.plane.org, mark)
+		must(b, err)
+	}
+	_, err = tx.Exec(ctx, `insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, spec, reason)
+		values ($1, 'job-' || $2, $3, 'build', 'queued', 'build', 'bld-' || $2, '{}', 'measured')`, f.plane.org, mark, runner)
+	must(b, err)
+	_, err = tx.Exec(ctx, "select pg_notify('nuon_jobs', $1)", f.plane.org+"/"+runner)
+	must(b, err)
+	began := time.Now()
+	must(b, tx.Commit(ctx))
+	var got offer
+	select {
+	case got = <-f.offered:
+	case <-time.After(time.Minute):
+		b.Fatalf("nobody was offered job %s within a minute", mark)
+	}
+	accepted, err := got.client.AcceptWithResponse(ctx, got.ref.Job, got.ref.Attempt)
+	took := time.Since(began)
+	must(b, err)
+	if accepted.JSON200 == nil {
+		b.Fatalf("accept: %s %s", accepted.Status(), accepted.Body)
+	}
+	// It ends, so that it is no load on the rest.
+	ended, err := got.client.PostResultWithResponse(ctx, got.ref.Job, got.ref.Attempt, api.JobResult{Status: api.JobResultStatusFailed, Error: "only measured"})
+	must(b, err)
+	if ended.StatusCode() != 204 {
+		b.Fatalf("result: %s %s", ended.Status(), ended.Body)
+	}
+	return took
+}
+
+// written is what Postgres has done so far.
+type written struct{ transactions, rows float64 }
+
+func (p *plane) written() written {
+	return written{
+		transactions: p.number("select xact_commit from pg_stat_database where datname = 'nuon'"),
+		rows:         p.number("select tup_inserted + tup_updated + tup_deleted from pg_stat_database where datname = 'nuon'"),
+	}
+}
+
+func (p *plane) postmaster() int {
+	return int(p.number("select pg_backend_pid() * 0 + (regexp_match(pg_read_file('postmaster.pid'), '^[0-9]+'))[1]::int"))
+}
+
+// settle lets time pass: what is measured is what happens in it.
+func settle(ctx context.Context, d time.Duration) {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+)
+
+// Database is a Postgres of its own.
+type Database struct {
+	options pgcluster.Options
+
+	mu      sync.Mutex
+	cluster *pgcluster.Cluster
+	log     *os.File
+}
+
+func openDatabase(ctx context.Context, dir, logFile string) (*Database, error) {
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("start the database: %w", err)
+	}
+	d := &Database{log: log, options: pgcluster.Options{Dir: dir, Log: log, Settings: map[string]string{"max_connections": "200"}}}
+	if d.cluster, err = pgcluster.Start(ctx, d.options); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	d.options.Binaries = d.cluster.Binaries()
+	return d, nil
+}
+
+// DSN is how it is reached; it stays the same when the server is started again.
+func (d *Database) DSN() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cluster.DSN("")
+}
+
+// Binaries are those of the server; pg_dump and psql are beside them where the installation has them.
+func (d *Database) Binaries() pgcluster.Binaries { return d.options.Binaries }
+
+// Crash ends the server as a machine that loses power does, every connection with it, and starts it again on the same data.
+func (d *Database) Crash(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	// SIGQUIT is Postgres' own "immediate": no checkpoint, so what comes next is a recovery.
+	if err := syscall.Kill(d.cluster.PID(), syscall.SIGQUIT); err != nil {
+		return fmt.Errorf("crash the database: %w", err)
+	}
+	<-d.cluster.Done()
+	if err := d.cluster.Stop(); err != nil {
+		return fmt.Errorf("crash the database: %w", err)
+	}
+	again, err := pgcluster.Start(ctx, d.options)
+	if err != nil {
+		return fmt.Errorf("start the database after its crash: %w", err)
+	}
+	d.cluster = again
+	return nil
+}
+
+// Dump writes a backup of the database into a file, as somebody does every night while everything runs.
+func (d *Database) Dump(ctx context.Context, file string) error {
+	return d.tool(ctx, "pg_dump", "--format=custom", "--file="+file, "--dbname="+d.DSN())
+}
+
+// Wipe ends the server and makes an empty one in its place.
+func (d *Database) Wipe(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.cluster.Stop(); err != nil {
+		return fmt.Errorf("wipe the database: %w", err)
+	}
+	if err := os.RemoveAll(d.options.Dir); err != nil {
+		return fmt.Errorf("wipe the database: %w", err)
+	}
+	again, err := pgcluster.Start(ctx, d.options)
+	if err != nil {
+		return fmt.Errorf("start a new database: %w", err)
+	}
+	d.cluster = again
+	return nil
+}
+
+// Restore brings a dump into a database that `reconciler migrate` has made ready.
+func (d *Database) Restore(ctx context.Context, file string) error {
+	return d.tool(ctx, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error", "--dbname="+d.DSN(), file)
+}
+
+// tool runs a program of the server's own version.
+func (d *Database) tool(ctx context.Context, name string, args ...string) error {
+	// It lies beside the server itself, to which the one that was found may only be a link.
+	server, err := filepath.EvalSymlinks(filepath.Join(d.options.Binaries.Dir, "postgres"))
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(filepath.Dir(server), name)
+	if _, err := os.Stat(program); err != nil {
+		return fmt.Errorf("%w; install PostgreSQL %d with its client programs, or name another with %s", err, d.options.Binaries.Major, pgcluster.BinariesVariable)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, out)
+	}
+	return nil
+}
+
+func (d *Database) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return errors.Join(d.cluster.Stop(), d.log.Close())
+}

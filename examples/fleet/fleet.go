@@ -1,0 +1,413 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/examples/fault"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
+)
+
+// Options say what Start needs.
+type Options struct {
+	// Bin is the directory of nuon, reconciler and runnerd.
+	Bin string
+	// Dir takes everything: data, logs, repositories. The user that runs Postgres must be able to pass through it.
+	Dir string
+	// Replicas is how many reconcilers there are; zero means one.
+	Replicas int
+	// Installers are the names of the customers' runners.
+	Installers []string
+	// Capacity is how many jobs each runner takes at once; zero means 2.
+	Capacity int
+	// Poll is how often git is looked at; zero means a second.
+	Poll time.Duration
+	// Serve are further flags of every reconciler, and Env further variables of every program.
+	Serve, Env []string
+	// Seed decides about the fate of requests on the lines between runners and the control plane.
+	Seed uint64
+}
+
+// Fleet is everything that runs.
+type Fleet struct {
+	Options
+	Database *Database
+	Registry *Registry
+	Replicas []*Program
+	// Builder builds; Installers work for customers, by name.
+	Builder    *Runner
+	Installers map[string]*Runner
+	// Control is the address of the control API, which finds a replica that answers.
+	Control *fault.Proxy
+	// Token is an admin's.
+	Token string
+
+	ready   []startup.Ready // where each replica listens
+	lines   uint64          // how many there were
+	opened  []*fault.Proxy
+	started []*Runner // all that there ever were
+}
+
+// Runner is a runnerd with its directory.
+type Runner struct {
+	*Program
+	// Dir is its own directory: key, spool, work.
+	Dir string
+	// Home is HOME of what it runs.
+	Home string
+	// Line is its network to the control plane.
+	Line *fault.Proxy
+	// Key is the customer's copy of the install key, where one was made.
+	Key []byte
+}
+
+// KeyFile is where the machine keeps its install key.
+func (r *Runner) KeyFile() string { return filepath.Join(r.Dir, "install.key") }
+
+// startLimit bounds how long a program may take until it is ready.
+const startLimit = 2 * time.Minute
+
+// Start brings everything up. After an error, too, Stop must be called on what it gives.
+func Start(ctx context.Context, o Options) (*Fleet, error) {
+	if o.Replicas == 0 {
+		o.Replicas = 1
+	}
+	if o.Capacity == 0 {
+		o.Capacity = 2
+	}
+	if o.Poll == 0 {
+		o.Poll = time.Second
+	}
+	f := &Fleet{Options: o, Installers: map[string]*Runner{}}
+	for _, dir := range []string{f.path("logs"), f.path("git"), f.path("tmp"), f.path("screen")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return f, err
+		}
+	}
+	for _, step := range []func(context.Context) error{f.startStores, f.StartReplicas, f.openControl, f.bootstrap, f.startRunners} {
+		if err := step(ctx); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func (f *Fleet) path(parts ...string) string {
+	return filepath.Join(append([]string{f.Dir}, parts...)...)
+}
+
+// KeyFile is the control plane's own key.
+func (f *Fleet) KeyFile() string { return f.path("server.key") }
+
+// startStores brings up what is remembered in.
+func (f *Fleet) startStores(ctx context.Context) (err error) {
+	if f.Database, err = openDatabase(ctx, f.path("postgres"), f.path("logs", "postgres.log")); err != nil {
+		return err
+	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it never fails
+	f.Registry, err = openRegistry(f.path("registry"), key)
+	return err
+}
+
+// StartReplicas starts every reconciler that does not run, one after the other.
+func (f *Fleet) StartReplicas(ctx context.Context) error {
+	for number := range f.Options.Replicas {
+		if number == len(f.Replicas) {
+			name := fmt.Sprintf("reconciler-%d", number+1)
+			f.Replicas = append(f.Replicas, &Program{Name: name, log: f.path("logs", name+".log"), command: func() *exec.Cmd { return f.serve(number) }})
+			f.ready = append(f.ready, startup.Ready{})
+		}
+		if err := f.StartReplica(ctx, number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartReplica starts one reconciler and waits until it answers.
+func (f *Fleet) StartReplica(ctx context.Context, number int) error {
+	r := f.Replicas[number]
+	if r.Running() {
+		return nil
+	}
+	if err := os.Remove(f.readyFile(number)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := r.Start(); err != nil {
+		return err
+	}
+	return Until(ctx, startLimit, r.Name+" is ready", func() (bool, error) {
+		if !r.Running() {
+			return false, fmt.Errorf("%s ended; its log is %s", r.Name, r.log)
+		}
+		b, err := os.ReadFile(f.readyFile(number))
+		if err != nil {
+			return false, nil //nolint:nilerr // not yet
+		}
+		return true, json.Unmarshal(b, &f.ready[number])
+	})
+}
+
+func (f *Fleet) readyFile(number int) string { return f.path(fmt.Sprintf("ready-%d.json", number+1)) }
+
+// Ready is where a replica listens.
+func (f *Fleet) Ready(number int) startup.Ready { return f.ready[number] }
+
+// serve is the command line of a replica; it listens again where it did.
+func (f *Fleet) serve(number int) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(f.Bin, "reconciler"), "serve",
+		"--listen", hostOf(f.ready[number].ControlURL), "--runner-listen", hostOf(f.ready[number].RunnerURL),
+		"--data-dir", f.path("reconciler", fmt.Sprint(number+1)), "--key-file", f.KeyFile(),
+		"--allow-file-remotes", f.path("git"), "--poll", f.Poll.String(), "--ready-file", f.readyFile(number))
+	cmd.Args = append(cmd.Args, f.Serve...)
+	cmd.Dir = f.Dir
+	cmd.Env = append(f.environment(), append(f.Registry.vendor(), "DATABASE_URL="+f.Database.DSN())...)
+	return cmd
+}
+
+// hostOf is the address in a URL; any free port for none.
+func hostOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "127.0.0.1:0"
+}
+
+// environment is what every program gets of ours.
+func (f *Fleet) environment() []string {
+	env := []string{"TMPDIR=" + f.path("tmp"), "TZ=UTC", "USER=vera", "HOME=" + f.path("screen"), "NO_COLOR=1"}
+	for _, name := range []string{"PATH", "LANG", "NUON_TERRAFORM", "NUON_TERRAFORM_RELEASES", "GODEBUG"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return append(env, f.Env...)
+}
+
+// openControl gives the replicas one address for people.
+func (f *Fleet) openControl(context.Context) (err error) {
+	var replicas []string
+	for _, r := range f.ready {
+		replicas = append(replicas, r.ControlURL)
+	}
+	f.Control, err = fault.NewProxy(f.Seed, replicas...)
+	return err
+}
+
+// openLine gives a runner its line to the replicas.
+func (f *Fleet) openLine() (*fault.Proxy, error) {
+	var replicas []string
+	for _, r := range f.ready {
+		replicas = append(replicas, r.RunnerURL)
+	}
+	f.lines++
+	line, err := fault.NewProxy(f.Seed+f.lines, replicas...)
+	if err == nil {
+		f.opened = append(f.opened, line)
+	}
+	return line, err
+}
+
+// Org is the name of the one org.
+const Org = "fleet"
+
+func (f *Fleet) bootstrap(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "reconciler"), "bootstrap", "--key-file", f.KeyFile(), "--org", Org, "--name", "vera")
+	cmd.Env = append(f.environment(), "DATABASE_URL="+f.Database.DSN())
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("bootstrap: %w: %s", err, errs.String())
+	}
+	f.Token = strings.TrimSpace(string(out))
+	return nil
+}
+
+// Migrate brings the database to the schema of the programs; an empty one is ready for a restore then.
+func (f *Fleet) Migrate(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "reconciler"), "migrate")
+	cmd.Env = append(f.environment(), "DATABASE_URL="+f.Database.DSN())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("migrate: %w: %s", err, out)
+	}
+	return nil
+}
+
+// startRunners makes the runners and starts them.
+func (f *Fleet) startRunners(ctx context.Context) (err error) {
+	if f.Builder, err = f.addRunner(ctx, "build", "build"); err != nil {
+		return err
+	}
+	for _, name := range f.Options.Installers {
+		if f.Installers[name], err = f.addRunner(ctx, name, "install"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Fleet) addRunner(ctx context.Context, name, kind string) (*Runner, error) {
+	var made api.CreatedRunner
+	if err := f.JSON(ctx, &made, "runners", "create", name, "--kind", kind); err != nil {
+		return nil, err
+	}
+	r, err := f.Machine(name, name, kind)
+	if err != nil {
+		return r, err
+	}
+	return r, f.Register(ctx, r, made.RegistrationToken)
+}
+
+// Machine makes a machine for a runner: a directory and a home of that name, and a line of its own. Nothing is started.
+func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
+	r = &Runner{Dir: f.path("runners", place), Home: f.path("homes", place)}
+	if r.Line, err = f.openLine(); err != nil {
+		return nil, err
+	}
+	f.started = append(f.started, r)
+	access := f.Registry.install()
+	if kind == "build" {
+		access = f.Registry.vendor()
+	}
+	r.Program = &Program{Name: "runner " + place, log: f.path("logs", "runner-"+place+".log"), command: func() *exec.Cmd {
+		cmd := exec.Command(filepath.Join(f.Bin, "runnerd"), "run", "--url", r.Line.URL(), "--dir", r.Dir, "--name", name, "--capacity", fmt.Sprint(f.Capacity))
+		cmd.Dir = f.Dir
+		// Of a variable that is there twice the last counts for a child.
+		cmd.Env = append(f.environment(), append(access, "HOME="+r.Home)...)
+		if token, err := os.ReadFile(r.tokenFile()); err == nil {
+			cmd.Env = append(cmd.Env, "NUON_REGISTRATION_TOKEN="+string(token))
+		}
+		return cmd
+	}}
+	return r, os.MkdirAll(r.Home, 0o755)
+}
+
+func (r *Runner) tokenFile() string { return filepath.Join(r.Home, "registration-token") }
+
+// Register starts a runner with a registration token, which every start is given until the runner is registered, as from a file
+// of a service manager, and waits until it has its key.
+func (f *Fleet) Register(ctx context.Context, r *Runner, token string) error {
+	if err := os.WriteFile(r.tokenFile(), []byte(token), 0o600); err != nil {
+		return err
+	}
+	if err := r.Start(); err != nil {
+		return err
+	}
+	err := Until(ctx, startLimit, r.Name+" is registered", func() (bool, error) {
+		if !r.Running() {
+			return false, fmt.Errorf("%s ended; its log is %s", r.Name, r.log)
+		}
+		_, err := os.Stat(filepath.Join(r.Dir, "runner.json"))
+		return err == nil, nil
+	})
+	return errors.Join(err, os.Remove(r.tokenFile()))
+}
+
+// Nuon runs a command as a person does, and gives what it printed on stdout. The error has what it printed on stderr.
+func (f *Fleet) Nuon(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "nuon"), args...)
+	cmd.Dir = f.path("screen")
+	cmd.Env = append(f.environment(), "NUON_URL="+f.Control.URL(), "NUON_TOKEN="+f.Token, "NUON_CONFIG="+f.path("screen", "nuon.toml"))
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return out, fmt.Errorf("nuon %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return out, nil
+}
+
+// JSON is Nuon for a command whose result is read.
+func (f *Fleet) JSON(ctx context.Context, into any, args ...string) error {
+	out, err := f.Nuon(ctx, append(slices.Clone(args), "-o", "json")...)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		return fmt.Errorf("nuon %s: read what it printed: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// Stop ends everything: first what uses, then what is used, and last what has been left running. It leaves the directory.
+func (f *Fleet) Stop() error {
+	var errs []error
+	for _, r := range f.started {
+		errs = append(errs, r.Kill())
+	}
+	for _, r := range f.Replicas {
+		errs = append(errs, r.Kill())
+	}
+	for _, line := range f.opened {
+		errs = append(errs, line.Close())
+	}
+	if f.Control != nil {
+		errs = append(errs, f.Control.Close())
+	}
+	errs = append(errs, f.clear())
+	if f.Registry != nil {
+		errs = append(errs, f.Registry.close())
+	}
+	if f.Database != nil {
+		errs = append(errs, f.Database.close())
+	}
+	return errors.Join(errs...)
+}
+
+// clear kills the processes of jobs, which outlive their runner.
+func (f *Fleet) clear() error {
+	return Until(context.Background(), startLimit, "no process is left", func() (bool, error) {
+		left, err := fault.Using(f.path("runners"))
+		if err != nil {
+			return false, err
+		}
+		homes, err := fault.Using(f.path("homes"))
+		if err != nil {
+			return false, err
+		}
+		left = append(left, homes...)
+		for _, p := range left {
+			if _, err := fault.Kill(p); err != nil {
+				return false, err
+			}
+		}
+		return len(left) == 0, nil
+	})
+}
+
+// Until looks again and again until something is so; what names it for the error when the limit is over.
+func Until(ctx context.Context, limit time.Duration, what string, look func() (bool, error)) error {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		done, err := look()
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late.C:
+			return fmt.Errorf("after %s it is still not so that %s", limit, what)
+		case <-again.C:
+		}
+	}
+}

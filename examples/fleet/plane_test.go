@@ -1,0 +1,291 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+)
+
+// plane is one real reconciler with a Postgres of its own.
+type plane struct {
+	b          testing.TB
+	database   *pgcluster.Cluster
+	dsn        string
+	admin      *pgx.Conn
+	reconciler *exec.Cmd
+	ready      startup.Ready
+	org        string
+}
+
+// program finds one of ours: in NUON_BIN, as `make bench` has it, or in bin/ of the repository.
+func program(b testing.TB, name string) string {
+	dir := os.Getenv("NUON_BIN")
+	if dir == "" {
+		dir = "../../bin"
+	}
+	file, err := filepath.Abs(filepath.Join(dir, name))
+	if err == nil {
+		_, err = os.Stat(file)
+	}
+	if err != nil {
+		b.Fatalf("%v; run `make build`, or name the directory of the programs in NUON_BIN", err)
+	}
+	return file
+}
+
+// startPlane brings up Postgres and the reconciler, and ends them with the benchmark.
+func startPlane(b testing.TB) *plane {
+	dir, err := os.MkdirTemp("/var/tmp", "nuon-fleet-")
+	must(b, err)
+	must(b, os.Chmod(dir, 0o755)) // the user that runs Postgres passes through
+	b.Cleanup(func() { _ = os.RemoveAll(dir) })
+	p := &plane{b: b}
+	p.database, err = pgcluster.Start(b.Context(), pgcluster.Options{Dir: filepath.Join(dir, "postgres")})
+	must(b, err)
+	b.Cleanup(func() { _ = p.database.Stop() })
+	p.admin, err = pgx.Connect(b.Context(), p.database.DSN("postgres"))
+	must(b, err)
+	b.Cleanup(func() { _ = p.admin.Close(context.WithoutCancel(b.Context())) })
+	p.exec("create database nuon")
+	p.dsn = p.database.DSN("nuon")
+	p.serve(dir)
+	must(b, p.admin.Close(b.Context()))
+	p.admin, err = pgx.Connect(b.Context(), p.dsn)
+	must(b, err)
+	p.org = "org_fleet"
+	p.exec("insert into orgs (id, name) values ($1, 'fleet')", p.org)
+	return p
+}
+
+func (p *plane) serve(dir string) {
+	log, err := os.Create(filepath.Join(dir, "reconciler.log"))
+	must(p.b, err)
+	p.b.Cleanup(func() { _ = log.Close() })
+	ready := filepath.Join(dir, "ready.json")
+	p.reconciler = exec.Command(program(p.b, "reconciler"), "serve", "--database-url", p.dsn, "--data-dir", filepath.Join(dir, "data"),
+		"--key-file", filepath.Join(dir, "key"), "--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0", "--ready-file", ready)
+	if at := os.Getenv("FLEET_INSIGHT"); at != "" {
+		p.reconciler.Args = append(p.reconciler.Args, "--insight-listen", at, "--insight-pprof")
+	}
+	p.reconciler.Stdout, p.reconciler.Stderr = log, log
+	must(p.b, p.reconciler.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- p.reconciler.Wait() }()
+	p.b.Cleanup(func() { _ = p.reconciler.Process.Kill(); _ = <-ended })
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if raw, err := os.ReadFile(ready); err == nil {
+			must(p.b, json.Unmarshal(raw, &p.ready))
+			return
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			said, _ := os.ReadFile(log.Name())
+			p.b.Fatalf("the reconciler ended: %v\n%s", err, said)
+		default:
+		}
+		if time.Now().After(deadline) {
+			p.b.Fatal("the reconciler is not ready after a minute")
+		}
+	}
+}
+
+// startRunner registers a real install runner, which asks for work until the benchmark ends, and gives its process id.
+func (p *plane) startRunner() int {
+	plain, hash := token.Mint(token.Registration, p.org)
+	p.exec("insert into runners (org_id, id, name, kind) values ($1, 'run_real', 'real', 'install')", p.org)
+	p.exec("insert into registrations (org_id, id, runner_id, hash, expires_at) values ($1, 'reg', 'run_real', $2, now() + interval '1 hour')", p.org, hash)
+	runner := exec.Command(program(p.b, "runnerd"), "run", "--url", p.ready.RunnerURL, "--dir", filepath.Join(p.b.TempDir(), "runner"))
+	runner.Env = append(os.Environ(), "NUON_REGISTRATION_TOKEN="+plain)
+	must(p.b, runner.Start())
+	p.b.Cleanup(func() { _ = runner.Process.Kill(); _ = runner.Wait() })
+	for deadline := time.Now().Add(time.Minute); p.number("select count(*) from runners where id = 'run_real' and last_seen is not null and policy is not null") == 0; {
+		if time.Now().After(deadline) {
+			p.b.Fatal("the runner has not asked for work after a minute")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return runner.Process.Pid
+}
+
+// startNothing starts a program that waits for nothing, and gives its memory.
+func (p *plane) startNothing() float64 {
+	dir := p.b.TempDir()
+	must(p.b, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nimport \"os\"\n\nfunc main() { _, _ = os.Stdin.Read(make([]byte, 1)) }\n"), 0o600))
+	built, err := exec.Command("go", "build", "-o", filepath.Join(dir, "nothing"), filepath.Join(dir, "main.go")).CombinedOutput()
+	if err != nil {
+		p.b.Fatalf("build a program that does nothing: %v\n%s", err, built)
+	}
+	nothing := exec.Command(filepath.Join(dir, "nothing"))
+	line, err := nothing.StdinPipe()
+	must(p.b, err)
+	must(p.b, nothing.Start())
+	defer func() { _ = line.Close(); _ = nothing.Wait() }()
+	settle(p.b.Context(), time.Second)
+	return resident(p.b, nothing.Process.Pid)
+}
+
+func (p *plane) exec(sql string, args ...any) {
+	p.b.Helper()
+	_, err := p.admin.Exec(p.b.Context(), sql, args...)
+	must(p.b, err)
+}
+
+func (p *plane) number(sql string, args ...any) float64 {
+	p.b.Helper()
+	var n float64
+	must(p.b, p.admin.QueryRow(p.b.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+// fleet are registered runners that poll.
+type fleet struct {
+	plane   *plane
+	clients []*api.ClientWithResponses
+	ids     []string
+	offered chan offer // what they get; nobody works on it
+	polls   sync.WaitGroup
+}
+
+type offer struct {
+	client *api.ClientWithResponses
+	ref    api.AttemptRef
+	at     time.Time
+}
+
+// register makes that many runners, as if each had registered.
+func (p *plane) register(count int) *fleet {
+	f := &fleet{plane: p, offered: make(chan offer, count)}
+	line := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count, MaxIdleConns: count}}
+	var rows [][]any
+	for n := range count {
+		id := fmt.Sprintf("run_%05d", n)
+		key, hash := token.Mint(token.Runner, p.org, id)
+		rows = append(rows, []any{p.org, id, fmt.Sprint("runner-", n), "install", hash, "0.1.0", 2})
+		client, err := api.NewClientWithResponses(p.ready.RunnerURL, api.WithHTTPClient(line), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+key)
+			return nil
+		}))
+		must(p.b, err)
+		f.clients, f.ids = append(f.clients, client), append(f.ids, id)
+	}
+	_, err := p.admin.CopyFrom(p.b.Context(), pgx.Identifier{"runners"}, []string{"org_id", "id", "name", "kind", "key_hash", "version", "capacity"}, pgx.CopyFromRows(rows))
+	must(p.b, err)
+	p.exec("analyze runners")
+	return f
+}
+
+// poll lets every runner ask for work over and over, as a real one does, their polls spread over one poll's time. It returns when
+// all have asked once.
+func (f *fleet) poll(ctx context.Context) {
+	const spread = 25 * time.Second
+	var first sync.WaitGroup
+	for n, client := range f.clients {
+		first.Add(1)
+		f.polls.Go(func() {
+			started := sync.OnceFunc(first.Done)
+			defer started()
+			wait := time.NewTimer(spread * time.Duration(n) / time.Duration(len(f.clients)))
+			defer wait.Stop()
+			select {
+			case <-wait.C:
+			case <-ctx.Done():
+				return
+			}
+			for ctx.Err() == nil {
+				time.AfterFunc(time.Second, started)
+				answer, err := client.LeaseWithResponse(ctx, api.LeaseRequest{Free: 2, Version: "0.1.0"})
+				if ctx.Err() != nil {
+					return
+				}
+				if err != nil || answer.JSON200 == nil {
+					f.plane.b.Errorf("a poll came to nothing: %v %s", err, body(answer))
+					return
+				}
+				for _, o := range answer.JSON200.Offers {
+					f.offered <- offer{client, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, time.Now()}
+				}
+			}
+		})
+	}
+	first.Wait()
+}
+
+func body(answer *api.LeaseResponse) string {
+	if answer == nil {
+		return ""
+	}
+	return answer.Status() + " " + string(answer.Body)
+}
+
+// processorTime is what a process and its children that still run have used so far.
+func processorTime(b testing.TB, pids ...int) time.Duration {
+	b.Helper()
+	var ticks int64
+	for _, pid := range pids {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+		for _, field := range fields[11:13] { // utime and stime
+			n, err := strconv.ParseInt(field, 10, 64)
+			must(b, err)
+			ticks += n
+		}
+	}
+	const perTick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
+	return time.Duration(ticks) * perTick
+}
+
+// children are the processes that a process started.
+func children(b testing.TB, parent int) []int {
+	b.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))
+	must(b, err)
+	var pids []int
+	for _, field := range strings.Fields(string(raw)) {
+		pid, err := strconv.Atoi(field)
+		must(b, err)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// resident is a process's memory in bytes.
+func resident(b testing.TB, pid int) float64 {
+	b.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	must(b, err)
+	_, rest, found := strings.Cut(string(raw), "VmRSS:")
+	fields := strings.Fields(rest)
+	if !found || len(fields) < 2 {
+		b.Fatalf("process %d does not say how much memory it has", pid)
+	}
+	kib, err := strconv.ParseFloat(fields[0], 64)
+	must(b, err)
+	return kib * 1024
+}
+
+func must(b testing.TB, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,171 @@
+package replicas
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/health"
+)
+
+// crowd asks the control API all the time, as a load balancer would let it: in turn of those replicas that say that they are ready.
+type crowd struct {
+	token    string
+	replicas []string
+	client   http.Client
+
+	mu     sync.Mutex
+	ready  map[string]bool
+	turn   int
+	counts map[string]int // by what came back: "200", "503", or the error
+	wrong  []string       // what must not come back
+	work   sync.WaitGroup
+	stop   context.CancelFunc
+}
+
+// members is how many ask at once.
+const members = 4
+
+// newCrowd begins to ask.
+func newCrowd(t *testing.T, w *world) *crowd {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	c := &crowd{token: w.fleet.Token, ready: map[string]bool{}, counts: map[string]int{}, stop: stop, client: http.Client{Timeout: 30 * time.Second}}
+	for n := range w.fleet.Replicas {
+		c.replicas = append(c.replicas, w.fleet.Ready(n).ControlURL)
+	}
+	c.look(ctx)
+	c.work.Go(func() {
+		for sleep(ctx, 50*time.Millisecond) {
+			c.look(ctx)
+		}
+	})
+	for n := range members {
+		c.work.Go(func() { c.member(ctx, n) })
+	}
+	t.Cleanup(c.end)
+	return c
+}
+
+// end stops asking, once.
+func (c *crowd) end() {
+	c.stop()
+	c.work.Wait()
+}
+
+// look follows /readyz.
+func (c *crowd) look(ctx context.Context) {
+	for _, url := range c.replicas {
+		asking, stop := context.WithTimeout(ctx, 5*time.Second)
+		ok := false
+		if r, err := c.get(asking, url+"/readyz"); err == nil {
+			var a health.Answer
+			ok = json.NewDecoder(r.Body).Decode(&a) == nil && a.Ready && r.StatusCode == http.StatusOK
+			_ = r.Body.Close() // it was read
+		}
+		stop()
+		c.mu.Lock()
+		c.ready[url] = ok
+		c.mu.Unlock()
+	}
+}
+
+func (c *crowd) get(ctx context.Context, url string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.client.Do(request)
+}
+
+// next is a replica that is ready; any when none says so, as load balancers do.
+func (c *crowd) next() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for range c.replicas {
+		c.turn++
+		if url := c.replicas[c.turn%len(c.replicas)]; c.ready[url] {
+			return url
+		}
+	}
+	return c.replicas[c.turn%len(c.replicas)]
+}
+
+func (c *crowd) member(ctx context.Context, n int) {
+	for i := 0; sleep(ctx, 20*time.Millisecond); i++ {
+		method, path, body := http.MethodGet, "/v1/installs", ""
+		if i%10 == 0 { // and now and then one that changes something
+			method, path, body = http.MethodPost, "/v1/runners", fmt.Sprintf(`{"name":"extra-%d-%d","kind":"install"}`, n, i)
+		}
+		// The end of the crowd is no failure of a replica: what was asked is waited for.
+		request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, c.next()+path, strings.NewReader(body))
+		if err != nil {
+			panic(err) // it is well formed
+		}
+		request.Header.Set("Authorization", "Bearer "+c.token)
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := c.client.Do(request)
+		c.note(method+" "+path, answer, err)
+	}
+}
+
+func (c *crowd) note(what string, answer *http.Response, err error) {
+	said := ""
+	if err == nil {
+		var body []byte
+		if body, err = io.ReadAll(answer.Body); err == nil {
+			said = string(body)
+		}
+		_ = answer.Body.Close() // it was read
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil:
+		c.counts["error"]++
+		c.wrong = append(c.wrong, what+": "+err.Error())
+	case answer.StatusCode >= http.StatusInternalServerError:
+		c.counts[fmt.Sprint(answer.StatusCode)]++
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+			c.wrong = append(c.wrong, fmt.Sprintf("%s: %s %s", what, answer.Status, said))
+		}
+	case answer.StatusCode >= http.StatusBadRequest && answer.StatusCode != http.StatusConflict:
+		c.wrong = append(c.wrong, fmt.Sprintf("%s: %s %s", what, answer.Status, said))
+	default:
+		c.counts["ok"]++
+	}
+}
+
+// check gives what came back since the last check, and fails for what must not.
+func (c *crowd) check(t *testing.T) map[string]int {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, wrong := range c.wrong {
+		if i == 10 {
+			break
+		}
+		t.Errorf("the crowd was told: %s", wrong)
+	}
+	counts := c.counts
+	c.wrong, c.counts = nil, map[string]int{}
+	t.Logf("the crowd was told %v", counts)
+	return counts
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

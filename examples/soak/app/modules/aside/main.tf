@@ -1,0 +1,24 @@
+variable "install" {
+  type = string
+}
+
+variable "step" {
+  type = string
+}
+
+variable "lines" {
+  type = number
+}
+
+module "work" {
+  source = "../work"
+
+  install   = var.install
+  component = "aside"
+  step      = var.step
+  lines     = var.lines
+}
+
+output "step" {
+  value = module.work.step
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/examples/fault"
+	"github.com/nuon-toolkit/nuon/examples/fleet"
+)
+
+// rest mends what an operator mends, and waits until nothing moves any more and every install is as it is wanted. People go on
+// answering what waits; nothing new is asked of anybody.
+func (s *soak) rest(ctx context.Context) error {
+	for _, r := range append(s.runners(), s.returned...) {
+		r.Line.Set(fault.Weather{})
+		if err := r.Start(); err != nil {
+			return err
+		}
+	}
+	if err := s.fleet.Registry.Up(); err != nil {
+		return err
+	}
+	if err := s.fleet.StartReplicas(ctx); err != nil {
+		return err
+	}
+	s.say("everything is mended; waiting for rest")
+	r := s.random(3)
+	deadline, said, saidAt := time.Now().Add(s.Rest), "", time.Time{}
+	for quiet := 0; quiet < 3; {
+		moving, err := s.moving(ctx, r)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			moving = []string{err.Error()}
+		}
+		if quiet++; len(moving) > 0 {
+			quiet = 0
+			if moving[0] != said || time.Since(saidAt) > 30*time.Second {
+				said, saidAt = moving[0], time.Now()
+				s.say("not at rest: %s (and %d more)", said, len(moving)-1)
+			}
+		}
+		if time.Now().After(deadline) {
+			s.figures.Unfinished = moving
+			return nil
+		}
+		if !wait(ctx, 500*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// moving says what is not at rest, and does what people do about it.
+func (s *soak) moving(ctx context.Context, r *rand.Rand) ([]string, error) {
+	s.approveAll(ctx)
+	all, err := s.installs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var moving []string
+	for _, i := range all {
+		switch i.Status {
+		case "current", "gone":
+			continue
+		case "stalled", "refused":
+			s.settle(ctx, r, i.Name)
+		}
+		moving = append(moving, fmt.Sprintf("install %s is %s: %s", i.Name, i.Status, i.Reason))
+	}
+	rows, err := s.query(ctx, unfinished)
+	if err != nil {
+		return nil, err
+	}
+	moving = append(moving, rows...)
+	left, err := s.undelivered()
+	return append(moving, left...), err
+}
+
+// undelivered is what runners have in their spools. What a machine was offered and never began before it was replaced is nothing.
+func (s *soak) undelivered() ([]string, error) {
+	spooled, err := filepath.Glob(s.path("runners", "*", "spool", "*"))
+	if err != nil {
+		return nil, err
+	}
+	var left []string
+	for _, attempt := range spooled {
+		began, err := filepath.Glob(filepath.Join(attempt, "started.json"))
+		if err != nil {
+			return nil, err
+		}
+		replaced := slices.ContainsFunc(s.returned, func(m *fleet.Runner) bool { return strings.HasPrefix(attempt, m.Dir+"/") })
+		if len(began) > 0 || !replaced {
+			left = append(left, "not delivered: "+attempt)
+		}
+	}
+	return left, nil
+}
+
+// approveAll says yes to everything that waits.
+func (s *soak) approveAll(ctx context.Context) {
+	for _, id := range s.waiting(ctx) {
+		s.do(ctx, "approve", "approve", id)
+	}
+}
+
+// query asks the database as nobody in the product does: past row-level security, and only to look. Each row is a sentence.
+func (s *soak) query(ctx context.Context, sql string) ([]string, error) {
+	c, err := pgx.Connect(ctx, s.fleet.Database.DSN())
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is in flight on it
+	rows, err := c.Query(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

@@ -1,0 +1,83 @@
+package health
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func ask(t *testing.T, h http.Handler, path string) (int, Answer) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	var a Answer
+	if path == "/readyz" {
+		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w.Code, a
+}
+
+// TestReady goes through a program's life: what it needs goes away and comes back, what it can do without goes away, it drains. Each
+// check is made at most once a second.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var needed, optional error
+		var probes atomic.Int32
+		h := New(
+			Check{Name: "database", Probe: func(context.Context) error { probes.Add(1); return needed }},
+			Check{Name: "registry", Probe: func(context.Context) error { return optional }, Optional: true},
+		)
+		over := h.Over(http.NotFoundHandler())
+		expect := func(code int, ready bool) Answer {
+			t.Helper()
+			got, a := ask(t, over, "/readyz")
+			if got != code || a.Ready != ready {
+				t.Errorf("%d %+v, want %d %v", got, a, code, ready)
+			}
+			return a
+		}
+		expect(http.StatusOK, true)
+		needed = errors.New("no route")
+		expect(http.StatusOK, true) // it was asked a moment ago
+		time.Sleep(2 * time.Second)
+		if a := expect(http.StatusServiceUnavailable, false); a.Checks[0].Error != "no route" || a.Checks[0].OK {
+			t.Errorf("the checks are %+v", a.Checks)
+		}
+		needed, optional = nil, errors.New("gone")
+		time.Sleep(2 * time.Second)
+		if a := expect(http.StatusOK, true); a.Checks[1].OK || a.Checks[1].Error != "gone" {
+			t.Errorf("the checks are %+v", a.Checks)
+		}
+		if n := probes.Load(); n != 3 {
+			t.Errorf("the database was asked %d times", n)
+		}
+		h.Drain()
+		if a := expect(http.StatusServiceUnavailable, false); !a.Draining {
+			t.Error("it does not say that it drains")
+		}
+		if code, _ := ask(t, over, "/healthz"); code != http.StatusOK {
+			t.Errorf("it drains and does not live: %d", code)
+		}
+		if code, _ := ask(t, over, "/v1/other"); code != http.StatusNotFound {
+			t.Errorf("another route is answered with %d", code)
+		}
+	})
+}
+
+// TestAProbeThatHangs is given up; it keeps nobody waiting for ever.
+func TestAProbeThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(Check{Name: "database", Probe: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+		if a := h.Look(t.Context()); a.Ready || a.Checks[0].Error == "" {
+			t.Errorf("it is %+v", a)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package status
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"context"
+)
+
+func TestTasksSayWhatTheyDo(t *testing.T) {
+	board := NewBoard()
+	ctx := board.On(t.Context())
+	sweep, bell := Enter(ctx, "sweep"), Enter(ctx, "bell")
+	sweep.Waits("for the next sweep")
+	bell.Works("connecting")
+	bell.Came(errors.New("no <route>"))
+	tasks := board.Tasks()
+	if len(tasks) != 2 || tasks[0].Name != "bell" || tasks[0].Waits || tasks[0].Error != "no <route>" || !tasks[1].Waits || tasks[1].What != "for the next sweep" {
+		t.Fatalf("the board is %+v", tasks)
+	}
+	if page := get(t, board, "text/html"); !strings.Contains(page, "no &lt;route&gt;") || !strings.Contains(page, "waits for the next sweep") || !strings.Contains(page, "a &lt;job&gt;") {
+		t.Errorf("the page is\n%s", page)
+	}
+	var page Page
+	if err := json.Unmarshal([]byte(get(t, board, "*/*")), &page); err != nil || len(page.Tasks) != 2 || page.Failing[0].Tries != 3 {
+		t.Errorf("the JSON is %+v, %v", page, err)
+	}
+	bell.Came(nil)
+	sweep.Leave()
+	if tasks := board.Tasks(); len(tasks) != 1 || tasks[0].Error != "" {
+		t.Errorf("the board is %+v", tasks)
+	}
+}
+
+// TestWithoutABoard: every word is taken.
+func TestWithoutABoard(t *testing.T) {
+	task := Enter(t.Context(), "alone")
+	task.Waits("for nothing")
+	task.Works("at nothing")
+	task.Came(errors.New("bad"))
+	task.Leave()
+}
+
+func TestServe(t *testing.T) {
+	at, stop, err := Serve(t.Context(), "127.0.0.1:0", NewBoard().Handler("runnerd", "1", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get("http://" + at + "/") //nolint:noctx // of this test's own server
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("%v %v", answer, err)
+	}
+	_ = answer.Body.Close()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func get(t *testing.T, board *Board, accept string) string {
+	t.Helper()
+	failing := func(context.Context) ([]Failure, error) { return []Failure{{What: "a <job>", Tries: 3}}, nil }
+	r := httptest.NewRequest(http.MethodGet, "/debug/status", nil)
+	r.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	board.Handler("reconciler", "1", failing).ServeHTTP(w, r)
+	return w.Body.String()
+}

@@ -1,0 +1,205 @@
+package control_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+)
+
+// changed is how one operation is performed so that it changes something, and what the audit then has.
+type changed struct {
+	path   string // with what it works on; empty for the operation's own
+	body   any
+	action string
+	before func() // makes what it takes
+}
+
+// changes has a line for every operation that changes something.
+func changes(w *world) map[string]changed {
+	o := w.one
+	install, state := "/v1/installs/"+o.ids["install"], "/v1/installs/"+o.ids["install"]+"/components/"+o.mark+"-web"
+	plain := hello("web")
+	plain.Inputs = nil
+	return map[string]changed{
+		"createCredential": {body: map[string]any{"name": "made", "password": w.sealed(w.key.Recipient(), "planted")}, action: "credential.create"},
+		"createWebhook":    {action: "webhook.create"},
+		"createToken":      {body: map[string]any{"name": "made", "role": "viewer"}, action: "token.create"},
+		"revokeToken":      {path: "/v1/tokens/" + o.mark + "-viewer", action: "token.revoke"},
+		"createApp":        {body: map[string]any{"name": "made"}, action: "app.create"},
+		"syncApp":          {path: "/v1/apps/" + o.ids["app"] + "/sync", body: map[string]any{}, action: "app.sync"},
+		"uploadAppVersion": {path: "/v1/apps/uploaded/versions", body: "x", action: "app.upload", before: func() { o.app("uploaded", appconfig.App{}) }},
+		"retryBuild":       {path: "/v1/builds/" + o.ids["build"] + "/retry", action: "build.retry"},
+		"createInstall":    {body: map[string]any{"app": "plain", "name": "made"}, action: "install.create", before: func() { o.app("plain", plain) }},
+		"updateInstall":    {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},
+		"createWorkflow":   {path: install + "/workflows", body: map[string]any{"kind": "deprovision"}, action: "workflow.ask"},
+		"cancelWorkflow": {path: "/v1/workflows/" + o.ids["workflow"] + "/cancel", body: map[string]any{"reason": "enough"}, action: "workflow.cancel", before: func() {
+			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
+		}},
+		"respondApproval": {path: "/v1/approvals/" + o.ids["approval"] + "/response", action: "approval.reject", before: func() {
+			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
+			w.exec("update steps set kind = 'approve', status = 'waiting' where id = $1", o.ids["step"])
+		}, body: map[string]any{"answer": "reject", "content_digest": "sha256:" + o.mark + "-content", "reason": "no"}},
+		"createRunner":       {body: map[string]any{"name": "made", "kind": "install"}, action: "runner.create"},
+		"createRegistration": {path: "/v1/runners/" + o.ids["runner"] + "/registration", action: "runner.token"},
+		"replaceRunner":      {path: "/v1/runners/" + o.ids["runner"] + "/replace", body: map[string]any{"reason": "burnt"}, action: "runner.replace"},
+		"restoreState":       {path: state + "/states/2/restore", body: map[string]any{"reason": "it was right"}, action: "state.restore"},
+		"dismissState":       {path: state + "/states/2/dismiss", body: map[string]any{"reason": "not needed"}, action: "state.dismiss"},
+		"freeStateLock":      {path: state + "/lock?reason=left+behind", action: "state.unlock"},
+		"forgetInstall":      {path: install + "?force=true", action: "install.forget"},
+	}
+}
+
+// TestEveryChangeIsRecorded performs every operation of the document that changes something: each leaves one event with who did it,
+// to what, and none of the secrets that were given or shown. What was refused leaves none.
+func TestEveryChangeIsRecorded(t *testing.T) {
+	t.Parallel()
+	for _, op := range operations(t) {
+		if op.Method == http.MethodGet {
+			continue
+		}
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.one.fill()
+			w.one.fillStates()
+			w.exec("update jobs set status = 'failed' where id = $1", w.one.ids["job"])
+			change, is := changes(w)[op.ID]
+			if !is {
+				t.Fatalf("%s changes something: say in changes how, and what the audit has of it", op.ID)
+			}
+			if change.before != nil {
+				change.before()
+			}
+			if change.path == "" {
+				change.path = op.Path
+			}
+			events := func() []string {
+				return w.texts("select actor || ' ' || action || ' ' || subject || ' ' || detail from audit_events where org_id = $1 order by id", w.one.org.ID)
+			}
+			known := len(events())
+			if needs[op.ID] != "viewer" && op.ID != "revokeToken" {
+				w.refusedAs(w.call(w.one.token["viewer"], op.Method, change.path, change.body), http.StatusForbidden, "forbidden")
+			}
+			if op.Body == "application/json" {
+				w.refusedAs(w.call(w.one.token["admin"], op.Method, change.path, "{"), http.StatusBadRequest, "bad_request")
+			}
+			if now := events(); len(now) != known {
+				t.Errorf("what was refused is recorded: %q", now[known:])
+			}
+			got := w.call(w.one.token["admin"], op.Method, change.path, change.body)
+			if got.Status/100 != 2 {
+				t.Fatalf("%s %s: %d %s", op.Method, change.path, got.Status, got.Body)
+			}
+			now := events()[known:]
+			own := slices.DeleteFunc(slices.Clone(now), func(e string) bool {
+				return !strings.HasPrefix(e, w.one.mark+"-admin "+change.action+" ")
+			})
+			if len(own) != 1 {
+				t.Fatalf("recorded %q, want one %s", now, change.action)
+			}
+			if subject := strings.Fields(own[0])[2]; !strings.Contains(subject, "_") {
+				t.Errorf("its subject is no id: %s", own[0])
+			}
+			for _, secret := range secretsIn(got.Body) {
+				if strings.Contains(strings.Join(now, "\n"), secret) {
+					t.Errorf("the audit has the secret %s: %q", secret, now)
+				}
+			}
+			if op.Method == http.MethodDelete && op.ID == "revokeToken" {
+				if again := w.call(w.one.token["admin"], op.Method, change.path, nil); again.Status != http.StatusOK || len(events()) != known+1 {
+					t.Errorf("again: %d, %d events", again.Status, len(events())-known)
+				}
+			}
+		})
+	}
+}
+
+// secretsIn are the texts of an answer that are shown once.
+func secretsIn(body string) []string {
+	var all []string
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, inner := range v {
+				walk(k, inner)
+			}
+		case string:
+			if v != "" && (name == "secret" || name == "registration_token" || name == "ciphertext") {
+				all = append(all, v)
+			}
+		}
+	}
+	var answer any
+	if json.Unmarshal([]byte(body), &answer) == nil {
+		walk("", answer)
+	}
+	return all
+}
+
+// TestAuditIsRead in pages, the newest first, and by what was done, by whom and to what.
+func TestAuditIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i, action := range []string{"state.unlock", "state.restore", "statement.make", "token.create", "state.unlock"} {
+		w.one.add("audit_events", "actor", []string{"alice", "bob"}[i%2], "action", action, "subject", "thing_"+itoa(i))
+	}
+	w.two.add("audit_events", "actor", "alice", "action", "state.unlock", "subject", "theirs")
+	for query, want := range map[string]string{
+		"":                                "thing_4 thing_3 thing_2 thing_1 thing_0",
+		"?action=state":                   "thing_4 thing_1 thing_0",
+		"?action=state.unlock":            "thing_4 thing_0",
+		"?action=stat":                    "",
+		"?action=%25":                     "",
+		"?actor=bob":                      "thing_3 thing_1",
+		"?subject=thing_2":                "thing_2",
+		"?actor=alice&action=state":       "thing_4 thing_0",
+		"?cursor=nonsense&subject=theirs": "",
+	} {
+		var pages []string
+		for cursor := ""; ; {
+			sep := "?"
+			if strings.Contains(query, "?") {
+				sep = "&"
+			}
+			path := "/v1/audit" + query
+			if !strings.Contains(query, "cursor") {
+				path += sep + "limit=2&cursor=" + cursor
+			}
+			got := w.call(w.one.token["viewer"], http.MethodGet, path, nil)
+			var l api.AuditEventList
+			if err := json.Unmarshal([]byte(got.Body), &l); err != nil || got.Status != http.StatusOK || l.Items == nil {
+				t.Fatalf("%s: %d %s", path, got.Status, got.Body)
+			}
+			for _, e := range l.Items {
+				pages = append(pages, e.Subject)
+			}
+			if cursor = l.Next; cursor == "" {
+				break
+			}
+		}
+		if got := strings.Join(pages, " "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestAuditCannotBeChanged by the program that writes it.
+func TestAuditCannotBeChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.add("audit_events", "actor", "a", "action", "b.c", "subject", id.New("x"))
+	w.exec("set role nuon_app")
+	w.exec("select set_config('nuon.org', $1, false)", w.one.org.ID)
+	for _, sql := range []string{"update audit_events set actor = 'nobody'", "delete from audit_events", "truncate audit_events"} {
+		if _, err := w.seed.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}

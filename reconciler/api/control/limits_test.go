@@ -1,0 +1,141 @@
+package control_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+)
+
+// TestTokenThatAsksTooMuch is told when to come again, before anything is looked up; others are not held up.
+func TestTokenThatAsksTooMuch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	w.serve(quota.Options{Rate: 1, Burst: 3, Now: func() time.Time { return now }})
+	count := func(bearer string) (good int, last answer) {
+		for range 10 {
+			if last = w.call(bearer, http.MethodGet, "/v1/whoami", nil); last.Status == http.StatusOK {
+				good++
+			}
+		}
+		return good, last
+	}
+	good, last := count(w.one.token["viewer"])
+	if good != 4 { // the first, by which it became known, and its burst
+		t.Errorf("%d requests were answered", good)
+	}
+	w.refusedAs(last, http.StatusTooManyRequests, "too_many_requests")
+	if last.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After: %q", last.Header.Get("Retry-After"))
+	}
+	if good, _ := count(w.one.token["operator"]); good != 4 {
+		t.Errorf("another token was answered %d times", good)
+	}
+	now = now.Add(2 * time.Second)
+	if good, _ := count(w.one.token["viewer"]); good != 2 {
+		t.Errorf("after 2 s %d requests were answered", good)
+	}
+}
+
+// TestGuesses: an address from which nothing but wrong tokens come is not looked up any more; good tokens from there are.
+func TestGuesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	w.serve(quota.Options{Now: func() time.Time { return now }})
+	w.call(w.one.token["viewer"], http.MethodGet, "/v1/whoami", nil)
+	for range 300 {
+		w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil)
+	}
+	w.refusedAs(w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil), http.StatusTooManyRequests, "too_many_requests")
+	if got := w.call(w.one.token["viewer"], http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusOK {
+		t.Errorf("a good token pays for others: %d %s", got.Status, got.Body)
+	}
+	w.refusedAs(w.call("", http.MethodPost, "/hooks/"+w.one.org.ID+"/hok_1", "{}"), http.StatusTooManyRequests, "too_many_requests")
+}
+
+// TestDeliveriesAreBounded, and who forges them does not use up what the webhook may take.
+func TestDeliveriesAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	w.serve(quota.Options{Rate: 1, Burst: 2, BehindProxy: true, Now: func() time.Time { return now }})
+	made, err := w.one.as("admin").CreateWebhookWithResponse(t.Context())
+	must(t, err)
+	hook := made.JSON201
+	deliver := func(from, body string) answer {
+		at := strconv.FormatInt(now.Unix(), 10)
+		return w.call("", http.MethodPost, hook.Path, body, "X-Forwarded-For", from,
+			observe.HeaderTimestamp, at, observe.HeaderSignature, observe.Sign(seal.NewSecret([]byte(hook.Secret)), at, []byte(body)))
+	}
+	if got := deliver("192.0.2.1", "{}"); got.Status != http.StatusAccepted {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	for range 400 {
+		w.call("", http.MethodPost, hook.Path, "{}", "X-Forwarded-For", "198.51.100.1")
+	}
+	if got := w.call("", http.MethodPost, hook.Path, "{}", "X-Forwarded-For", "198.51.100.1"); got.Status != http.StatusTooManyRequests {
+		t.Errorf("forged for long: %d %s", got.Status, got.Body)
+	}
+	for i, want := range []int{http.StatusAccepted, http.StatusAccepted, http.StatusTooManyRequests} {
+		if got := deliver("192.0.2.1", strings.Repeat(" ", i)+"{ }"); got.Status != want {
+			t.Errorf("delivery %d: %d %s", i, got.Status, got.Body)
+		}
+	}
+}
+
+// deadlines is a writer that notes until when its connection lasts.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	mu          sync.Mutex
+	read, write time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read = t
+	return nil
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.write = t
+	return nil
+}
+
+// TestEveryRouteHasAnEnd: a client that sends or reads nothing any more is cut off, whatever the route; and every answer has the headers
+// that keep browsers away. A stream bounds its writes one by one.
+func TestEveryRouteHasAnEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	handler := w.handler(quota.Options{})
+	for _, op := range operations(t) {
+		for _, bearer := range []string{"", w.one.token["admin"]} {
+			d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+			r := httptest.NewRequestWithContext(t.Context(), op.Method, strings.NewReplacer("{", "no-", "}", "").Replace(op.Path), strings.NewReader("{}"))
+			r.Header.Set("Authorization", "Bearer "+bearer)
+			begun := time.Now()
+			handler.ServeHTTP(d, r)
+			for name, until := range map[string]time.Time{"read": d.read, "write": d.write} {
+				if until.IsZero() || until.Sub(begun) > 2*time.Minute {
+					t.Errorf("%s: the %s deadline is %s", op.ID, name, until)
+				}
+			}
+			for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"} {
+				if got := d.Header().Get(name); got != want {
+					t.Errorf("%s: %s is %q", op.ID, name, got)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+)
+
+// How long a token lasts when nobody says, and the bounds of what anybody may say.
+const (
+	tokenLife     = 30 * 24 * time.Hour
+	longestToken  = 366 * 24 * time.Hour
+	shortestToken = time.Minute
+)
+
+// tokenName leaves out what the audit calls the control plane's own parts: they have spaces, or are reserved.
+var tokenName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// reserved are names under which the control plane itself acts.
+var reserved = []string{"nuon"}
+
+// ListTokens implements GET /v1/tokens.
+func (s *Server) ListTokens(ctx context.Context, r ListTokensRequestObject) (ListTokensResponseObject, error) {
+	var list api.TokenList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		most := page(r.Params.Limit)
+		rows, err := tx.ViewTokens(ctx, tx.Org, before(r.Params.Cursor), most)
+		if err != nil {
+			return err
+		}
+		rows, list.Next = paged(rows, most, func(t store.Token) string { return t.ID })
+		list.Items = each(rows, viewToken)
+		return nil
+	})
+	return ListTokens200JSONResponse(list), err
+}
+
+// CreateToken implements POST /v1/tokens.
+func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (CreateTokenResponseObject, error) {
+	expires, err := newTokenEnd(callerOf(ctx), *r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var made api.CreatedToken
+	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.RetireToken(ctx, tx.Org, r.Body.Name); err != nil {
+			return err
+		}
+		plain, hash := token.Mint(token.Control, tx.Org)
+		row, err := tx.CreateToken(ctx, store.CreateTokenParams{
+			OrgID: tx.Org, ID: id.New("tok"), Name: r.Body.Name, Role: string(r.Body.Role), Hash: hash,
+			CreatedBy: callerOf(ctx).actor, ExpiresAt: &expires,
+		})
+		if _, taken := store.IsConflict(err); taken {
+			return problem.New(http.StatusConflict, "exists", "there is a token "+quoted(r.Body.Name)+" already",
+				"Choose another name, or revoke that one first (`nuon tokens revoke "+r.Body.Name+"`).")
+		}
+		if err != nil {
+			return fmt.Errorf("make token %s: %w", r.Body.Name, err)
+		}
+		made = api.CreatedToken{Token: viewToken(row), Secret: plain}
+		return tx.Audit(ctx, callerOf(ctx).actor, "token.create", row.ID, map[string]any{"name": row.Name, "role": row.Role, "expires_at": expires})
+	})
+	return CreateToken201JSONResponse(made), err
+}
+
+// newTokenEnd checks a token that is to be made and says when it runs out.
+func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
+	none := time.Time{}
+	if !tokenName.MatchString(n.Name) || slices.Contains(reserved, n.Name) {
+		return none, problem.New(http.StatusUnprocessableEntity, "bad_name", "a token cannot be named "+quoted(n.Name),
+			"Use lower-case letters, digits, - and _, at most 63, the first a letter or digit; the name nuon is the control plane's own.")
+	}
+	if err := oneOf(n.Role.Valid(), "bad_role", "role", string(n.Role), "viewer", "operator", "approver", "admin"); err != nil {
+		return none, err
+	}
+	if need := roles[string(n.Role)]; c.role < need {
+		return none, forbidden(c, need)
+	}
+	life := tokenLife
+	if n.ExpiresInSeconds != 0 {
+		// Compared as seconds: as nanoseconds a large number would wrap around.
+		if n.ExpiresInSeconds < int64(shortestToken.Seconds()) || n.ExpiresInSeconds > int64(longestToken.Seconds()) {
+			return none, problem.New(http.StatusUnprocessableEntity, "bad_expiry", fmt.Sprintf("a token cannot last %d s", n.ExpiresInSeconds),
+				"Let it last from a minute to a year; leave it out for 30 days.")
+		}
+		life = time.Duration(n.ExpiresInSeconds) * time.Second
+	}
+	return time.Now().Add(life).UTC().Truncate(time.Second), nil
+}
+
+// RevokeToken implements DELETE /v1/tokens/{token}. Whoever holds a token may revoke that one; an admin any.
+func (s *Server) RevokeToken(ctx context.Context, r RevokeTokenRequestObject) (RevokeTokenResponseObject, error) {
+	c := callerOf(ctx)
+	var row store.Token
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		row, err = tx.ViewToken(ctx, tx.Org, r.Token)
+		if c.role < admin && (err != nil || row.ID != c.token) {
+			return forbidden(c, admin)
+		}
+		if err != nil {
+			return named("token", r.Token, err)
+		}
+		revoked, err := tx.RevokeToken(ctx, tx.Org, row.ID)
+		if isNotFound(err) {
+			return nil // it is revoked already
+		}
+		if err != nil {
+			return fmt.Errorf("revoke token %s: %w", row.ID, err)
+		}
+		row = revoked
+		if err := tx.Notify(ctx, store.ChannelTokens, tx.Org+"/"+row.ID); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, c.actor, "token.revoke", row.ID, map[string]any{"name": row.Name})
+	})
+	return RevokeToken200JSONResponse(viewToken(row)), err
+}
+
+func viewToken(t store.Token) api.Token {
+	return api.Token{
+		ID: t.ID, Name: t.Name, Role: api.TokenRole(t.Role), CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt,
+		ExpiresAt: at(t.ExpiresAt), LastUsedAt: at(t.LastUsedAt), RevokedAt: at(t.RevokedAt),
+	}
+}
+
+// at is a time that may not have come, which the API leaves out.
+func at(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}

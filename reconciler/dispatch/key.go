@@ -1,0 +1,56 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+)
+
+// RotateKey gives a runner another key. The one in force stays good until the new one is used for the first time, so that an
+// answer that is lost locks nobody out; whoever asks again voids what was asked for before. Errors: ErrUnknownToken, when the key
+// has been voided in the meantime.
+func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, error) {
+	plain, hash := token.Mint(token.Runner, caller.Org, caller.Runner)
+	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		runner, err := tx.AskRunnerKey(ctx, hash, tx.Org, caller.Runner)
+		if err != nil {
+			return unlessFound(err, ErrUnknownToken)
+		}
+		return tx.Audit(ctx, "runner "+runner.Name, "runner.ask_key", runner.ID, nil)
+	})
+	if err != nil {
+		return api.RunnerKey{}, fmt.Errorf("make another key for runner %s: %w", caller.Runner, err)
+	}
+	return api.RunnerKey{RunnerKey: plain}, nil
+}
+
+// promote puts a key in force that was asked for and is used now; the one before it is void from here on.
+func (d *Dispatch) promote(ctx context.Context, caller Caller, hash []byte) error {
+	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		promoted, err := tx.PromoteRunnerKey(ctx, tx.Org, caller.Runner, hash)
+		if err != nil {
+			return err
+		}
+		runner, err := tx.RunnerOfKey(ctx, hash, tx.Org, caller.Runner)
+		if err != nil || promoted == 0 { // two came with it at once, or it has been voided by now
+			return err
+		}
+		return tx.Audit(ctx, "runner "+runner.Name, "runner.rotate_key", caller.Runner, nil)
+	})
+}
+
+// stillGood says whether the key with which a runner began to wait is still in force. A caller that showed none is a test's.
+func stillGood(ctx context.Context, tx *store.Tx, caller Caller) (bool, error) {
+	if caller.key == "" {
+		return true, nil
+	}
+	_, err := tx.RunnerOfKey(ctx, []byte(caller.key), tx.Org, caller.Runner)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

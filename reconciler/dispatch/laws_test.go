@@ -1,0 +1,455 @@
+package dispatch
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// model is a runner with a few jobs on one install component, moved by the same pure decisions as the real ones, without a
+// database. Beside what the control plane knows it keeps what only the world knows: what each process has read, and what it wrote
+// from that.
+type model struct {
+	t        *rapid.T
+	jobs     []*modelJob
+	attempts []*modelAttempt // of all jobs, in the order in which they were offered
+	lock     *modelAttempt   // who has the state lock
+	versions []modelVersion  // in the order in which they were handed in
+	parents  map[int]int     // of each state that was ever written, by its number: the one that it was made from; 0 for none
+}
+
+type modelJob struct {
+	job      store.Job
+	attempts []*modelAttempt
+	accepts  int
+	ends     int
+}
+
+// modelAttempt is an attempt, and the process that it stands for. The process goes on whatever is decided about the attempt: who
+// is taken for dead may be at work.
+type modelAttempt struct {
+	of      *modelJob
+	attempt store.Attempt
+	reads   bool         // it has read the state, under the lock
+	wrote   bool         // and has written it
+	knows   modelState   // what it read or wrote last
+	unsent  []modelState // on its machine's disk
+}
+
+type modelState struct {
+	number int
+	serial int64
+}
+
+type modelVersion struct {
+	modelState
+	row    store.State
+	status StateStatus
+}
+
+func (m *model) enqueue(kind string) {
+	m.jobs = append(m.jobs, &modelJob{job: store.Job{ID: string(rune('a' + len(m.jobs))), Status: string(JobQueued), Kind: kind}})
+}
+
+func (m *model) moveJob(j *modelJob, to JobStatus) {
+	if !slices.Contains(jobMoves[JobStatus(j.job.Status)], to) {
+		m.t.Fatalf("a job moved from %s to %s", j.job.Status, to)
+	}
+	j.job.Status = string(to)
+	if to.Ended() {
+		j.ends++
+	}
+}
+
+// moveAttempt is moveAttempt, and what leave does beside it.
+func (m *model) moveAttempt(a *modelAttempt, to AttemptStatus) {
+	if !slices.Contains(attemptMoves[AttemptStatus(a.attempt.Status)], to) {
+		m.t.Fatalf("attempt %d moved from %s to %s", a.attempt.Number, a.attempt.Status, to)
+	}
+	a.attempt.Status = string(to)
+	if to.Ended() {
+		m.free(a)
+	}
+}
+
+func (m *model) free(a *modelAttempt) {
+	if m.lock == a {
+		m.lock = nil
+	}
+}
+
+func (a *modelAttempt) held(over bool) held {
+	return held{job: a.of.job, attempt: a.attempt, over: over}
+}
+
+func (m *model) claim(j *modelJob) {
+	if JobStatus(j.job.Status) != JobQueued {
+		return
+	}
+	j.job.Attempt++
+	a := &modelAttempt{of: j, attempt: store.Attempt{JobID: j.job.ID, Number: j.job.Attempt, Status: string(AttemptOffered)}}
+	j.attempts, m.attempts = append(j.attempts, a), append(m.attempts, a)
+	m.moveJob(j, JobOffered)
+}
+
+func (m *model) accept(a *modelAttempt, refuse bool) {
+	switch acceptanceOf(a.held(false)) {
+	case acceptFirst:
+		if refuse {
+			m.moveAttempt(a, AttemptWithdrawn)
+			m.moveJob(a.of, JobFailed)
+			return
+		}
+		if newest := m.newest(); newest != nil {
+			a.attempt.BaseVersion = newest.row.Version
+		}
+		m.moveAttempt(a, AttemptRunning)
+		m.moveJob(a.of, JobRunning)
+		a.of.accepts++
+	case acceptAgain:
+		m.beat(a)
+	}
+}
+
+func (m *model) beat(a *modelAttempt) {
+	if h := a.held(false); h.atWork() && AttemptStatus(h.attempt.Status) == AttemptExpired {
+		m.moveAttempt(a, AttemptRunning)
+	}
+}
+
+func (m *model) result(a *modelAttempt, status api.JobResultStatus) {
+	ends := endOf[status]
+	switch deliveryOf(a.held(false), status) {
+	case deliverUntaken:
+		m.withdraw(a)
+	case deliverSuperseded:
+		m.moveAttempt(a, ends.attempt)
+	case deliverNow:
+		m.moveAttempt(a, ends.attempt)
+		m.moveJob(a.of, ends.job)
+	}
+}
+
+func (m *model) withdraw(a *modelAttempt) {
+	current := a.held(false).current()
+	m.moveAttempt(a, AttemptWithdrawn)
+	if current {
+		m.moveJob(a.of, JobQueued)
+	}
+}
+
+func (m *model) expire(a *modelAttempt, over bool) {
+	losses := 0
+	for _, other := range a.of.attempts {
+		if AttemptStatus(other.attempt.Status) == AttemptExpired {
+			losses++
+		}
+	}
+	h := a.held(over)
+	switch decision := expiryOf(h, losses); decision {
+	case expiryNothing, expiryLater:
+	case expiryWithdraw:
+		m.withdraw(a)
+	default:
+		m.moveAttempt(a, AttemptExpired)
+		if !h.atWork() {
+			return
+		}
+		if to, moves := map[expiry]JobStatus{expiryRequeue: JobQueued, expiryGiveUp: JobLost, expiryAbandon: JobCancelled}[decision]; moves {
+			m.free(a)
+			m.moveJob(a.of, to)
+		}
+	}
+}
+
+func (m *model) cancel(j *modelJob) {
+	switch status := JobStatus(j.job.Status); {
+	case status.Ended():
+	case status == JobRunning:
+		j.job.Cancel = true
+	default:
+		if status == JobOffered {
+			m.moveAttempt(j.attempts[j.job.Attempt-1], AttemptWithdrawn)
+		}
+		m.moveJob(j, JobCancelled)
+	}
+}
+
+// replace is a person's word that the machine is gone, right or wrong.
+func (m *model) replace() {
+	for _, a := range m.attempts {
+		decision := lossOf(a.held(false))
+		switch decision {
+		case lossNothing:
+		case lossWithdraw:
+			m.withdraw(a)
+		default:
+			m.moveAttempt(a, AttemptLost)
+		}
+		if to, moves := map[loss]JobStatus{lossRequeue: JobQueued, lossCancel: JobCancelled, lossJob: JobLost}[decision]; moves {
+			m.moveJob(a.of, to)
+		}
+	}
+}
+
+// takeLock is what an attempt asks for before it reads. What it reads then is the newest kept version, or what it wrote itself
+// last.
+func (m *model) takeLock(a *modelAttempt) {
+	live := m.lock != nil && m.lock.held(false).atWork()
+	if !a.held(false).atWork() || live && m.lock != a {
+		return
+	}
+	m.lock, a.reads = a, true
+	if newest := m.newest(); newest != nil && !a.wrote {
+		a.knows = newest.modelState
+	}
+}
+
+// write is a process that goes on from what it knows, whether it still has the lock or not; an odd one does not count on.
+func (m *model) write(a *modelAttempt, odd bool) {
+	if !a.reads {
+		return
+	}
+	next := modelState{number: len(m.parents) + 1, serial: a.knows.serial + 1}
+	if odd {
+		next.serial--
+	}
+	m.parents[next.number], a.knows, a.wrote = a.knows.number, next, true
+	a.unsent = append(a.unsent, next)
+}
+
+// deliver hands in the oldest state on the disk; again leaves it there, as when the answer is lost.
+func (m *model) deliver(a *modelAttempt, again bool) {
+	if len(a.unsent) == 0 {
+		return
+	}
+	next := a.unsent[0]
+	if !again {
+		a.unsent = a.unsent[1:]
+	}
+	if slices.ContainsFunc(m.versions, func(v modelVersion) bool { return v.number == next.number }) {
+		return // known
+	}
+	w := written{by: a.held(false), next: api.State{Serial: next.serial}}
+	if newest := m.newest(); newest != nil {
+		w.newest = &newest.row
+	}
+	if m.lock != nil && m.lock != a && m.lock.held(false).atWork() {
+		w.held = "another"
+	}
+	status, reason := standing(w)
+	if (status == StateKept) != (reason == "") {
+		m.t.Fatalf("a version that is %s has the reason %q", status, reason)
+	}
+	// While an attempt at work has the lock, nobody else's state is kept.
+	if w.held != "" && status == StateKept {
+		m.t.Fatalf("state %d is kept while another attempt has the lock", next.number)
+	}
+	row := store.State{Version: int32(len(m.versions) + 1), Serial: next.serial, JobID: a.of.job.ID, Attempt: a.attempt.Number}
+	m.versions = append(m.versions, modelVersion{next, row, status})
+}
+
+// restore is a person who puts a version back, while nothing is at work: a job of its own, which reads and writes under the lock.
+func (m *model) restore(number int) {
+	if len(m.versions) == 0 || m.lock != nil {
+		return
+	}
+	m.enqueue("apply")
+	j := m.jobs[len(m.jobs)-1]
+	m.claim(j)
+	a := j.attempts[0]
+	m.accept(a, false)
+	m.takeLock(a)
+	m.write(a, false)
+	m.deliver(a, false)
+	m.result(a, api.JobResultStatusSucceeded)
+	if v := &m.versions[number%len(m.versions)]; v.status == StateContested {
+		v.status = StateDismissed
+	}
+	if newest := m.newest(); newest.number != a.knows.number {
+		m.t.Fatal("what was restored while nobody was at work is not the newest version")
+	}
+}
+
+func (m *model) newest() *modelVersion {
+	for i := range slices.Backward(m.versions) {
+		if m.versions[i].status == StateKept {
+			return &m.versions[i]
+		}
+	}
+	return nil
+}
+
+// descends says that a state was made from another, by way of any number of others.
+func (m *model) descends(from, to int) bool {
+	for number := from; number != 0; number = m.parents[number] {
+		if number == to {
+			return true
+		}
+	}
+	return false
+}
+
+// check holds the laws after every move.
+func (m *model) check() {
+	for _, j := range m.jobs {
+		m.checkJob(j)
+	}
+	// A lock belongs to an attempt that is its job's and may be at work: it falls with it.
+	if m.lock != nil && !m.lock.held(false).atWork() {
+		m.t.Fatalf("the lock is held by an attempt that is %s of a job that is %s", m.lock.attempt.Status, m.lock.of.job.Status)
+	}
+	// Each kept version was made from the kept version before it, and has a higher serial.
+	var before *modelVersion
+	for i := range m.versions {
+		v := &m.versions[i]
+		if v.status != StateKept {
+			continue
+		}
+		if before != nil && (!m.descends(v.number, before.number) || v.serial <= before.serial) {
+			m.t.Fatalf("version %d (serial %d) is kept after version %d (serial %d), and was not made from it", v.row.Version, v.serial, before.row.Version, before.serial)
+		}
+		before = v
+	}
+	// Whatever was written is kept in some way, or is on its machine's disk: once.
+	there := map[int]bool{}
+	for _, v := range m.versions {
+		if there[v.number] {
+			m.t.Fatalf("state %d is kept twice", v.number)
+		}
+		there[v.number] = true
+	}
+	for _, a := range m.attempts {
+		for _, s := range a.unsent {
+			there[s.number] = true
+		}
+	}
+	if len(there) != len(m.parents) {
+		m.t.Fatalf("%d states were written, and %d are anywhere", len(m.parents), len(there))
+	}
+}
+
+func (m *model) checkJob(j *modelJob) {
+	atWork := 0
+	for _, a := range j.attempts {
+		h := a.held(true)
+		if h.atWork() {
+			atWork++
+		}
+		if AttemptStatus(h.attempt.Status) == AttemptOffered && !h.current() {
+			m.t.Fatalf("attempt %d is offered and not its job's: job %s attempt %d", a.attempt.Number, j.job.Status, j.job.Attempt)
+		}
+	}
+	// A running job has one attempt at work, and no other job has any.
+	if want := map[bool]int{true: 1}[JobStatus(j.job.Status) == JobRunning]; atWork != want {
+		m.t.Fatalf("a job that is %s has %d attempts at work", j.job.Status, atWork)
+	}
+	// At most one apply, whatever becomes of the machine.
+	if !repeatable(j.job.Kind) && j.accepts > 1 {
+		m.t.Fatalf("a job of kind %s was begun %d times", j.job.Kind, j.accepts)
+	}
+	// Every end is recorded, and its owner told, once.
+	if want := map[bool]int{true: 1}[JobStatus(j.job.Status).Ended()]; j.ends != want {
+		m.t.Fatalf("a job that is %s has ended %d times", j.job.Status, j.ends)
+	}
+}
+
+func TestAnyHistoryKeepsTheLaws(t *testing.T) {
+	statuses := []api.JobResultStatus{
+		api.JobResultStatusSucceeded, api.JobResultStatusFailed, api.JobResultStatusStale, api.JobResultStatusCancelled, api.JobResultStatusLost,
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		m := &model{t: t, parents: map[int]int{}}
+		for range rapid.IntRange(1, 3).Draw(t, "jobs") {
+			m.enqueue(rapid.SampledFrom(jobKinds).Draw(t, "kind"))
+		}
+		onJob := func(do func(*modelJob)) func(*rapid.T) {
+			return func(t *rapid.T) { do(rapid.SampledFrom(m.jobs).Draw(t, "job")) }
+		}
+		onAttempt := func(do func(*rapid.T, *modelAttempt)) func(*rapid.T) {
+			return func(t *rapid.T) {
+				if len(m.attempts) > 0 {
+					// By its place: what an attempt holds is no name for it.
+					do(t, m.attempts[rapid.IntRange(0, len(m.attempts)-1).Draw(t, "attempt")])
+				}
+			}
+		}
+		seldom := func(t *rapid.T, do func()) {
+			if rapid.IntRange(0, 4).Draw(t, "really") == 0 {
+				do()
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"":       func(*rapid.T) { m.check() },
+			"claim":  func(*rapid.T) { m.claimAll() },
+			"start":  func(*rapid.T) { m.claimAll(); m.acceptAll() },
+			"accept": onAttempt(func(t *rapid.T, a *modelAttempt) { m.accept(a, rapid.IntRange(0, 9).Draw(t, "refuse") == 0) }),
+			"beat":   onAttempt(func(_ *rapid.T, a *modelAttempt) { m.beat(a) }),
+			"expire": onAttempt(func(t *rapid.T, a *modelAttempt) { m.expire(a, rapid.Bool().Draw(t, "over")) }),
+			"result": onAttempt(func(t *rapid.T, a *modelAttempt) { m.result(a, rapid.SampledFrom(statuses).Draw(t, "status")) }),
+			"lock":   onAttempt(func(_ *rapid.T, a *modelAttempt) { m.takeLock(a) }),
+			"unlock": onAttempt(func(_ *rapid.T, a *modelAttempt) { m.free(a) }),
+			"write": onAttempt(func(t *rapid.T, a *modelAttempt) {
+				m.takeLock(a)
+				m.write(a, rapid.IntRange(0, 9).Draw(t, "odd") == 0)
+			}),
+			"deliver": onAttempt(func(t *rapid.T, a *modelAttempt) { m.deliver(a, rapid.Bool().Draw(t, "again")) }),
+			"cancel":  func(t *rapid.T) { seldom(t, func() { onJob(m.cancel)(t) }) },
+			"replace": func(t *rapid.T) { seldom(t, m.replace) },
+			"restore": func(t *rapid.T) { seldom(t, func() { m.restore(rapid.IntRange(0, 9).Draw(t, "version")) }) },
+		})
+		m.settle(rapid.Bool().Draw(t, "the machine never comes back"))
+	})
+}
+
+func (m *model) claimAll() {
+	for _, j := range m.jobs {
+		m.claim(j)
+	}
+}
+
+// acceptAll is what a machine does that has nothing else in hand.
+func (m *model) acceptAll() {
+	for _, a := range m.attempts {
+		m.accept(a, false)
+	}
+}
+
+// settle ends a history: wherever it stands, a runner that is there brings every job to its end, and so does a person's word with
+// the machine that comes after it. What the old machine still has on its disk may come later than anything.
+func (m *model) settle(replaced bool) {
+	if replaced {
+		m.replace()
+		m.check()
+	}
+	m.claimAll()
+	for _, j := range m.jobs {
+		if JobStatus(j.job.Status).Ended() {
+			continue
+		}
+		a := j.attempts[j.job.Attempt-1]
+		m.accept(a, false)
+		m.result(a, api.JobResultStatusFailed)
+	}
+	for _, a := range m.attempts {
+		for len(a.unsent) > 0 {
+			m.deliver(a, false)
+		}
+	}
+	m.check()
+	for _, j := range m.jobs {
+		if !JobStatus(j.job.Status).Ended() {
+			m.t.Fatalf("a job that is %s does not end", j.job.Status)
+		}
+	}
+	if m.lock != nil {
+		m.t.Fatal("every job has ended, and the state is locked")
+	}
+	if len(m.versions) != len(m.parents) {
+		m.t.Fatalf("%d states were written, and %d versions are kept", len(m.parents), len(m.versions))
+	}
+}

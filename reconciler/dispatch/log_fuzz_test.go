@@ -1,0 +1,129 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// FuzzLogBatch: whatever a runner sends as a batch is refused, or kept as lines that are within the bounds, come back as they were
+// kept, and are one event for a follower.
+func FuzzLogBatch(f *testing.F) {
+	f.Add([]byte(`{"chunks":[{"seq":1,"lines":[{"t":"2026-01-01T00:00:00Z","l":"info","m":"one"},{"t":"2026-01-01T00:00:00.123456789+02:00","l":"loud","m":"<a href=\"x\">\u0000\n\u2028\ud800"}]}]}`))
+	f.Add([]byte(`{"chunks":[{"seq":0,"lines":null},{"seq":9223372036854775807,"lines":[]},{"seq":0,"lines":[{}]}]}`))
+	f.Add([]byte(`{"chunks":[{"seq":-1,"lines":[{"m":"x"}]}]}`))
+	f.Add([]byte(`{"chunks":[{"seq":3,"lines":[{"t":"0000-01-01T00:00:00+23:59","l":"error","m":"` + strings.Repeat("ä", LongestLine) + `"}]}]}`))
+	d := &Dispatch{}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var batch api.LogBatch
+		if json.Unmarshal(body, &batch) != nil {
+			return
+		}
+		rows, err := d.packChunks(batch.Chunks)
+		if err != nil {
+			return
+		}
+		for i, row := range rows {
+			text, err := unpack(row.packed)
+			if err != nil || int64(len(text)) != row.size || len(text) > LargestChunk {
+				t.Fatalf("chunk %d: %d bytes as %d, %v", row.seq, len(text), row.size, err)
+			}
+			if slices.Contains(text, '\n') || !utf8.Valid(text) {
+				t.Fatalf("chunk %d is not the line of an event: %q", row.seq, text)
+			}
+			var lines []api.LogLine
+			if err := json.Unmarshal(text, &lines); err != nil {
+				t.Fatalf("chunk %d: %v\n%s", row.seq, err, text)
+			}
+			if len(lines) != len(batch.Chunks[i].Lines) {
+				t.Fatalf("%d lines became %d", len(batch.Chunks[i].Lines), len(lines))
+			}
+			for j, line := range lines {
+				came := storableLine(batch.Chunks[i].Lines[j])
+				if line.M != came.M || line.L != came.L || !line.T.Equal(came.T) || strings.Contains(line.M, "\x00") || len(line.M) > LongestLine+60 {
+					t.Fatalf("line %+v became %+v", came, line)
+				}
+			}
+		}
+	})
+}
+
+// FuzzLines holds the encoder of lines against encoding/json.
+func FuzzLines(f *testing.F) {
+	f.Add("plain", int64(0))
+	f.Add("\x00\x1f\x7f\u2028\"\\/<>&é\xff", int64(1767225600123456789))
+	f.Fuzz(func(t *testing.T, message string, nanos int64) {
+		lines := []api.LogLine{{T: time.Unix(0, nanos), L: api.Info, M: message}, {T: time.Unix(nanos%1e9, 0), L: api.Error, M: "second"}}
+		mine, err := appendLines(nil, lines)
+		if err != nil {
+			t.Skip("a year that JSON has no word for")
+		}
+		theirs, err := json.Marshal(lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b []api.LogLine
+		if err := json.Unmarshal(mine, &a); err != nil {
+			t.Fatalf("%s: %v", mine, err)
+		}
+		if err := json.Unmarshal(theirs, &b); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b, a); diff != "" {
+			t.Fatalf("(-encoding/json +ours)\n%s", diff)
+		}
+	})
+}
+
+// FuzzEventID: any id is a place in the log or its beginning, and the ids that we give are those that we read.
+func FuzzEventID(f *testing.F) {
+	for _, id := range []string{"", "1/0", " 2/17 ", "1/2/3", "-1/-1", "+1/+2", "99999999999/1", "1/9223372036854775807", "1/9223372036854775808", "1\n/2", "\x00"} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		at := positionOf(id)
+		if again := positionOf(eventID(at.attempt, at.seq)); again != at {
+			t.Fatalf("%q is %+v, which is %+v", id, at, again)
+		}
+	})
+}
+
+// FuzzResult: what a runner sends as a result is refused, or becomes one that Postgres can hold, within the bounds, the same when
+// it is cleaned again.
+func FuzzResult(f *testing.F) {
+	f.Add([]byte(`{"status":"succeeded","plan":{"applyable":true,"report":{"a":"\u0000","b":1e400},"report_digest":"d"}}`))
+	f.Add([]byte(`{"status":"failed","error":"` + strings.Repeat("x\u0000", 9000) + `"}`))
+	f.Add([]byte(`{"status":"succeeded","apply":{"outputs":[{"name":"n","value":{"deep":[[[[1.0000000000000000000001]]]]}}]}}`))
+	f.Add([]byte(`{"status":"lost","action":{"outputs":{"a":-0}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var result api.JobResult
+		if json.Unmarshal(body, &result) != nil {
+			return
+		}
+		clean, err := storable(result)
+		if err != nil {
+			return
+		}
+		raw, err := json.Marshal(clean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), `\u0000`) && !strings.Contains(string(raw), `\\u0000`) || !utf8.Valid(raw) || len(clean.Error) > mostError+len("…") {
+			t.Fatalf("%s is kept", raw)
+		}
+		again, err := storable(clean)
+		if err != nil {
+			t.Fatalf("cleaned, it is refused: %v\n%s", err, raw)
+		}
+		if twice, err := json.Marshal(again); err != nil || len(clean.Error) <= mostError && string(twice) != string(raw) {
+			t.Fatalf("%s became %s, %v", raw, twice, err)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// jobKinds are all that a runner can allow.
+var jobKinds = []string{"build", "plan", "apply", "action"}
+
+// mostKinds bounds the component kinds that a runner's file may name, and mostPolicyText its sentences, in runes.
+const (
+	mostKinds      = 32
+	mostPolicyText = 300
+)
+
+// policyOf reads what a runner's own file allows, as the runner says it with each poll. It holds to that by itself; here it only
+// says what need not be offered, and why a job waits. Words that are no kind of job are dropped, and texts are made fit to be
+// shown.
+func policyOf(request api.LeaseRequest) api.RunnerPolicy {
+	p := request.Policy
+	if p.Jobs != nil {
+		jobs := slices.DeleteFunc(slices.Clone(jobKinds), func(kind string) bool { return !slices.Contains(*p.Jobs, kind) })
+		p.Jobs = &jobs
+	}
+	if p.Components != nil {
+		components := make([]string, 0, min(len(*p.Components), mostKinds))
+		for _, kind := range (*p.Components)[:cap(components)] {
+			components = append(components, shown(kind))
+		}
+		p.Components = &components
+	}
+	p.Reason, p.Window = printable(p.Reason, mostPolicyText), printable(p.Window, mostPolicyText)
+	p.Limits = api.RunnerLimits{
+		Capacity: max(p.Limits.Capacity, 0), MemoryBytes: max(p.Limits.MemoryBytes, 0), TimeoutSeconds: max(p.Limits.TimeoutSeconds, 0),
+	}
+	return p
+}
+
+// takesNone says that a poll is only a sign of life.
+func takesNone(p api.RunnerPolicy) bool { return p.Off || p.Jobs != nil && len(*p.Jobs) == 0 }
+
+// takes says that a policy allows jobs of a kind.
+func takes(p api.RunnerPolicy, kind string) bool {
+	return !p.Off && (p.Jobs == nil || slices.Contains(*p.Jobs, kind))
+}
+
+// keptPolicy is what a runner said last. What is not a policy restricts nothing.
+func keptPolicy(runner store.Runner) api.RunnerPolicy {
+	var p api.RunnerPolicy
+	if json.Unmarshal(runner.Policy, &p) != nil {
+		return api.RunnerPolicy{}
+	}
+	return p
+}
+
+// forbids says in words why a runner's file keeps a job waiting; empty when it does not. The words end with who can change it.
+func forbids(runner store.Runner, job store.Job) string {
+	p := keptPolicy(runner)
+	because := ""
+	if p.Reason != "" {
+		because = " (" + p.Reason + ")"
+	}
+	switch {
+	case p.Off:
+		return fmt.Sprintf("runner %s takes no jobs now%s; whoever runs it decides that in its runner file", runner.Name, because)
+	case !takes(p, job.Kind):
+		return fmt.Sprintf("runner %s does not take jobs of kind %s now%s; whoever runs it can allow them in its runner file", runner.Name, job.Kind, because)
+	case p.Components != nil && job.ComponentKind != "" && !slices.Contains(*p.Components, job.ComponentKind):
+		return fmt.Sprintf("runner %s does not take components of kind %s; whoever runs it can allow them in its runner file", runner.Name, job.ComponentKind)
+	}
+	return ""
+}

@@ -1,0 +1,148 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/riverqueue/river"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Replacement is a person's word that a runner's machine is gone.
+type Replacement struct {
+	Runner string // id
+	Reason string // in the person's words
+	// NewKey says that the install key is lost with the machine: the next one brings another. What is sealed to the old key
+	// cannot be read any more, sensitive inputs have to be entered again.
+	NewKey bool
+}
+
+// Replaced is what came of a Replacement.
+type Replaced struct {
+	Runner            store.Runner
+	RegistrationToken string           // of the machine that takes the place
+	Lost              []api.AttemptRef // attempts that ended with this
+}
+
+// loss is what the word that a machine is gone means for an attempt on it.
+type loss int
+
+const (
+	lossNothing  loss = iota // it has ended
+	lossWithdraw             // it was never accepted: the job is offered again
+	lossAttempt              // another attempt has the job: only this one ends
+	lossRequeue              // it changes nothing where it runs, and its spec holds for any machine: another attempt is made
+	lossCancel               // the same, and the job was to be cancelled anyway
+	lossJob                  // the job ends as lost: what it may have done is for its owner to find out
+)
+
+// lossOf decides. A plan ends as lost, too: its spec may be sealed to a key that is gone, so its owner makes a new job.
+func lossOf(h held) loss {
+	switch status := AttemptStatus(h.attempt.Status); {
+	case status.Ended():
+		return lossNothing
+	case status == AttemptOffered:
+		return lossWithdraw
+	case !h.atWork():
+		return lossAttempt
+	case repeatable(h.job.Kind) && h.job.Cancel:
+		return lossCancel
+	case h.job.Kind == "build":
+		return lossRequeue
+	}
+	return lossJob
+}
+
+// Replace takes from a runner's machine all that it was given, in the caller's transaction: its key and unused registration
+// tokens are void, its attempts end with their state locks, and their jobs' owners are told. What its attempts wrote before may
+// still be delivered with their own tokens: a machine that was wrongly taken for dead loses nothing. The caller audits it.
+//
+// The order of locks is the one of everybody: installs, then the runner, then jobs.
+func (d *Dispatch) Replace(ctx context.Context, tx *store.Tx, r Replacement) (Replaced, error) {
+	if err := tx.LockInstallsInHand(ctx, tx.Org, r.Runner); err != nil {
+		return Replaced{}, fmt.Errorf("replace runner %s: %w", r.Runner, err)
+	}
+	runner, err := tx.LockRunner(ctx, tx.Org, r.Runner)
+	if err != nil {
+		return Replaced{}, fmt.Errorf("replace runner %s: %w", r.Runner, err)
+	}
+	lost, err := d.loseAll(ctx, tx, runner, r.Reason)
+	if err != nil {
+		return Replaced{}, fmt.Errorf("replace runner %s: %w", runner.Name, err)
+	}
+	if runner, err = tx.VoidRunner(ctx, r.NewKey, tx.Org, runner.ID); err != nil {
+		return Replaced{}, fmt.Errorf("replace runner %s: %w", r.Runner, err)
+	}
+	replaced := Replaced{Runner: runner, Lost: lost}
+	if replaced.RegistrationToken, err = addRegistration(ctx, tx, runner); err != nil {
+		return Replaced{}, err
+	}
+	if err := lookAgain(ctx, tx, runner); err != nil {
+		return Replaced{}, fmt.Errorf("replace runner %s: %w", runner.Name, err)
+	}
+	return replaced, nil
+}
+
+// loseAll ends every attempt that a runner has in hand, and says which of them it may have been at work on.
+func (d *Dispatch) loseAll(ctx context.Context, tx *store.Tx, runner store.Runner, reason string) ([]api.AttemptRef, error) {
+	if err := tx.LockJobsInHand(ctx, tx.Org, runner.ID); err != nil {
+		return nil, err
+	}
+	rows, err := tx.AttemptsInHand(ctx, tx.Org, runner.ID)
+	if err != nil {
+		return nil, err
+	}
+	why, lost := "runner "+runner.Name+" was replaced: "+reason, []api.AttemptRef{}
+	for _, row := range rows {
+		h := held{job: row.Job, attempt: row.Attempt}
+		decision := lossOf(h)
+		if err := d.loseOne(ctx, tx, h, decision, why); err != nil {
+			return nil, err
+		}
+		if decision != lossWithdraw && decision != lossNothing {
+			lost = append(lost, api.AttemptRef{Job: h.job.ID, Attempt: int(h.attempt.Number)})
+		}
+	}
+	return lost, nil
+}
+
+// loseOne does what lossOf decides.
+func (d *Dispatch) loseOne(ctx context.Context, tx *store.Tx, h held, decision loss, why string) error {
+	switch decision {
+	case lossNothing:
+		return nil
+	case lossWithdraw:
+		return withdraw(ctx, tx, h, why+"; it is offered to the machine that takes its place")
+	}
+	if err := leave(ctx, tx, h.attempt, AttemptLost); err != nil {
+		return err
+	}
+	switch decision {
+	case lossRequeue:
+		return requeue(ctx, tx, h, why+"; another attempt is made by the machine that takes its place")
+	case lossCancel:
+		return d.end(ctx, tx, h.job, JobCancelled, api.JobResult{Status: api.JobResultStatusCancelled, Error: why + ", while the job was being cancelled"})
+	case lossJob:
+		return d.end(ctx, tx, h.job, JobLost, api.JobResult{Status: api.JobResultStatusLost, Error: why + "; what it may have done before is found by the next plan"})
+	}
+	return nil
+}
+
+// lookAgain ends the polls of the machine that was replaced, and has its installs looked at: what they wait for may have changed.
+func lookAgain(ctx context.Context, tx *store.Tx, runner store.Runner) error {
+	if err := wake(ctx, tx, runner.ID); err != nil {
+		return err
+	}
+	installs, err := tx.InstallsOfRunner(ctx, tx.Org, runner.ID)
+	if err != nil {
+		return err
+	}
+	work := make([]river.JobArgs, 0, len(installs))
+	for _, install := range installs {
+		work = append(work, queue.Rollout{Org: tx.Org, Install: install})
+	}
+	return tx.Enqueue(ctx, work...)
+}

@@ -1,0 +1,306 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// replace says that a runner's machine is gone.
+func replace(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, newKey bool) dispatch.Replaced {
+	t.Helper()
+	var replaced dispatch.Replaced
+	w.In(t, func(ctx context.Context, tx *store.Tx) (err error) {
+		replaced, err = w.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: runner.Runner, Reason: "the machine burnt down", NewKey: newKey})
+		return err
+	})
+	return replaced
+}
+
+// recipient is a runner's public install key.
+func recipient(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner) string {
+	t.Helper()
+	return w.Text(t, "select recipient from runners where id = $1", runner.Runner)
+}
+
+// takeOver registers a machine in a runner's place.
+func takeOver(t testing.TB, w *dispatchtest.World, token, recipient string) dispatchtest.Runner {
+	t.Helper()
+	registered, err := w.Dispatch.Register(t.Context(), token, api.Registration{Version: "2", Capacity: 1, Recipient: recipient})
+	must(t, err)
+	caller, err := w.Dispatch.Authenticate(t.Context(), registered.RunnerKey)
+	must(t, err)
+	return dispatchtest.Runner{Caller: caller, Key: registered.RunnerKey}
+}
+
+// One machine has one of each in hand when it is replaced.
+func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	inHand := map[string]api.AttemptRef{}
+	start := func(kind, component string) api.AttemptRef {
+		w.Job(t, runner, kind, component)
+		inHand[kind], _ = w.Start(t, runner)
+		return inHand[kind]
+	}
+	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, start("apply", w.Component(t, runner)), api.StateLock{ID: "l"}))
+	w.RunOut(t, w.Org.ID, inHand["apply"]) // it waits for its runner, or for this word
+	start("action", "")
+	start("plan", w.Component(t, runner))
+	start("build", "")
+	cancelled := w.Job(t, runner, "plan", "")
+	toCancel, _ := w.Start(t, runner)
+	w.In(t, func(ctx context.Context, tx *store.Tx) error {
+		return dispatch.Cancel(ctx, tx, cancelled, "no longer wanted")
+	})
+	w.Job(t, runner, "plan", "")
+	superseded, _ := w.Start(t, runner)
+	w.RunOut(t, w.Org.ID, superseded)
+	offered := w.Offer(t, runner) // the same job, again
+	queued := w.Job(t, runner, "apply", "")
+
+	replaced := replace(t, w, runner, false)
+	wantStatus(t, w, inHand["apply"], "lost", "lost")
+	wantStatus(t, w, inHand["action"], "lost", "lost")
+	wantStatus(t, w, inHand["plan"], "lost", "lost")
+	wantStatus(t, w, inHand["build"], "queued", "lost") // it changes nothing where it runs
+	wantStatus(t, w, toCancel, "cancelled", "lost")
+	wantStatus(t, w, superseded, "queued", "lost")
+	wantStatus(t, w, offered, "queued", "withdrawn")
+	if got := w.JobStatus(t, queued); got != "queued" {
+		t.Errorf("what was not offered yet is %s", got)
+	}
+	if left := w.Text(t, "select (select count(*) from state_locks) || ' ' || (select count(*) from due)"); left != "0 0" {
+		t.Errorf("locks and attempts left: %s", left)
+	}
+	want := []api.AttemptRef{inHand["apply"], inHand["action"], inHand["plan"], inHand["build"], toCancel, superseded}
+	byJob := func(a, b api.AttemptRef) int { return strings.Compare(a.Job, b.Job) }
+	slices.SortFunc(want, byJob)
+	if diff := cmp.Diff(want, replaced.Lost); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+	told := map[string]string{}
+	for _, end := range w.Owner.Ended() {
+		if told[end.Job] != "" || !strings.Contains(end.Result.Error, "was replaced: the machine burnt down") {
+			t.Errorf("told of %s: %+v", end.Job, end.Result)
+		}
+		told[end.Job] = string(end.Result.Status)
+	}
+	if diff := cmp.Diff(map[string]string{inHand["apply"].Job: "lost", inHand["action"].Job: "lost", inHand["plan"].Job: "lost", cancelled: "cancelled"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	_, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
+	wantIs(t, err, dispatch.ErrUnknownToken)
+
+	// Again changes nothing but the token.
+	again := replace(t, w, runner, false)
+	if len(again.Lost) != 0 {
+		t.Errorf("lost again: %v", again.Lost)
+	}
+	_, err = w.Dispatch.Register(t.Context(), replaced.RegistrationToken, api.Registration{Capacity: 1, Recipient: recipient(t, w, runner)})
+	wantIs(t, err, dispatch.ErrRegistration)
+	next := takeOver(t, w, again.RegistrationToken, recipient(t, w, runner))
+	offers, err := w.Dispatch.Lease(t.Context(), next.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1})
+	must(t, err)
+	if len(offers.Offers) != 3 {
+		t.Errorf("the new machine is offered %v, want the build, the plan and the apply that waited", offers.Offers)
+	}
+}
+
+// A machine that was wrongly taken for dead delivers with its attempts' own tokens, and can do nothing else.
+func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
+	ref, token := w.Start(t, runner)
+	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{ID: "l"}))
+	put(t, w, runner, ref, state(1, "before"))
+	replace(t, w, runner, false)
+
+	old, err := w.Dispatch.Authenticate(t.Context(), token)
+	must(t, err)
+	machine := dispatchtest.Runner{Caller: old}
+	if put(t, w, machine, ref, state(2, "follows")) {
+		t.Error("a late state that follows, while nobody else has done anything, is contested")
+	}
+	must(t, w.Dispatch.AppendLogs(t.Context(), old, ref, []api.NewLogChunk{{Seq: 1, Lines: []api.LogLine{{L: api.Info, M: "late"}}}}))
+	must(t, w.Dispatch.Result(t.Context(), old, ref, api.JobResult{Status: api.JobResultStatusSucceeded}))
+	wantStatus(t, w, ref, "lost", "lost")
+	if ended := w.Owner.Ended(); len(ended) != 1 || ended[0].Status != "lost" {
+		t.Errorf("told %+v, want one end", ended)
+	}
+	_, err = w.Dispatch.Spec(t.Context(), old, ref)
+	wantIs(t, err, dispatch.ErrNotRunning)
+	_, err = w.Dispatch.State(t.Context(), old, ref, 0)
+	wantIs(t, err, dispatch.ErrNotRunning)
+	wantIs(t, w.Dispatch.LockState(t.Context(), old, ref, api.StateLock{ID: "l"}), dispatch.ErrNotRunning)
+
+	// Another attempt has read serial 2, and works on it; both have really done something now.
+	w.Job(t, runner, "apply", component)
+	next := takeOver(t, w, replace(t, w, runner, false).RegistrationToken, recipient(t, w, runner))
+	second, _ := w.Start(t, next)
+	must(t, w.Dispatch.LockState(t.Context(), next.Caller, second, api.StateLock{ID: "l2"}))
+	if put(t, w, next, second, state(3, "new")) {
+		t.Error("what the new machine wrote under its lock is contested")
+	}
+	if !put(t, w, machine, ref, state(3, "old")) {
+		t.Error("two attempts wrote serial 3, and nobody is asked")
+	}
+	must(t, w.Dispatch.Result(t.Context(), next.Caller, second, failed))
+	if !put(t, w, machine, ref, state(4, "older")) {
+		t.Error("it follows on a version that is contested itself, and nobody is asked")
+	}
+	if got, want := versions(t, w), "1 before kept, 2 follows kept, 3 new kept, 3 old contested, 4 older contested"; got != want {
+		t.Errorf("kept %s, want %s", got, want)
+	}
+	for _, side := range []string{"attempt 1 of job " + ref.Job, "attempt 1 of job " + second.Job} {
+		if reasons := w.Text(t, "select string_agg(reason, ' | ') from states where status = 'contested'"); !strings.Contains(reasons, side) {
+			t.Errorf("%q does not name %s", reasons, side)
+		}
+	}
+
+	// A person decides, once.
+	dismiss := func(version int32) error {
+		return w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+			place, err := tx.InstallComponentByID(ctx, tx.Org, component)
+			must(t, err)
+			return dispatch.Dismiss(ctx, tx, place, version, "dismissed by vera: the new one is right")
+		})
+	}
+	must(t, dismiss(4))
+	must(t, dismiss(5))
+	for _, version := range []int32{3, 4, 9} {
+		if err := dismiss(version); !errors.Is(err, dispatch.ErrNotContested) {
+			t.Errorf("version %d: %v", version, err)
+		}
+	}
+	if put(t, w, machine, ref, state(3, "old")) {
+		t.Error("what was dismissed is contested when it comes again")
+	}
+}
+
+// The install key is what secrets and states are sealed to, so another one is not taken by accident.
+func TestAMachineInAnothersPlaceBringsItsInstallKey(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	same := recipient(t, w, runner)
+	key, err := seal.NewIdentity()
+	must(t, err)
+	other := key.Recipient().String()
+	token := replace(t, w, runner, false).RegistrationToken
+	_, err = w.Dispatch.Register(t.Context(), token, api.Registration{Capacity: 1, Recipient: other})
+	wantIs(t, err, dispatch.ErrInvalid)
+	if !strings.Contains(err.Error(), key.KeyID()) || !strings.Contains(err.Error(), "--new-key") {
+		t.Errorf("said %q", err)
+	}
+	next := takeOver(t, w, token, same) // the token stayed good
+	if next.Runner != runner.Runner {
+		t.Errorf("registered as %s, want %s", next.Runner, runner.Runner)
+	}
+	replaced := replace(t, w, next, true)
+	if replaced.Runner.Recipient != "" || !replaced.Runner.NewKey {
+		t.Errorf("of the key that is lost is known %q", replaced.Runner.Recipient)
+	}
+	takeOver(t, w, replaced.RegistrationToken, other)
+	if got := w.Text(t, "select recipient || ' ' || new_key from runners where id = $1", runner.Runner); got != other+" false" {
+		t.Errorf("the runner is %s", got)
+	}
+}
+
+func TestAnotherRegistrationTokenVoidsTheOneBefore(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner, first, err := create(t, w, dispatch.NewRunner{Name: "berlin", Kind: dispatch.RunnerBuild})
+	must(t, err)
+	another := func() (token string, err error) {
+		err = w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+			token, err = dispatch.NewRegistration(ctx, tx, runner.ID)
+			return err
+		})
+		return token, err
+	}
+	second, err := another()
+	must(t, err)
+	_, err = w.Dispatch.Register(t.Context(), first, api.Registration{Capacity: 1})
+	wantIs(t, err, dispatch.ErrRegistration)
+	registered, err := w.Dispatch.Register(t.Context(), second, api.Registration{Capacity: 1})
+	must(t, err)
+	_, err = another()
+	wantIs(t, err, dispatch.ErrRegistered)
+	replace(t, w, dispatchtest.Runner{Caller: dispatch.Caller{Org: w.Org.ID, Runner: registered.RunnerID}}, false)
+	_, err = another()
+	must(t, err)
+}
+
+// A poll that began before the replacement ends with nothing, whatever is queued.
+func TestAReplacedMachinesPollEnds(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	caller, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
+	must(t, err)
+	w.Job(t, runner, "plan", "")
+	replace(t, w, runner, false)
+	offers, err := w.Dispatch.Lease(t.Context(), caller, api.LeaseRequest{Free: 1})
+	must(t, err)
+	if len(offers.Offers) != 0 {
+		t.Errorf("offered %v to a machine that was replaced", offers.Offers)
+	}
+}
+
+// Both want the same rows; whoever is first, nobody waits for ever, and every job ends once.
+func TestReplaceAndDeliveriesAtTheSameMoment(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	for round := range 10 {
+		var refs []api.AttemptRef
+		for range 3 {
+			w.Job(t, runner, "apply", component)
+			ref, _ := w.Start(t, runner)
+			refs = append(refs, ref)
+		}
+		before := len(w.Owner.Ended())
+		var all sync.WaitGroup
+		for i, ref := range refs {
+			all.Go(func() {
+				logs := []api.NewLogChunk{{Seq: 1, Lines: []api.LogLine{{L: api.Info, M: "m"}}}}
+				if err := w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, logs); err != nil {
+					t.Error(err)
+				}
+			})
+			all.Go(func() {
+				_, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, state(int64(round*10+i), "d"))
+				if err != nil {
+					t.Error(err)
+				}
+				if err := w.Dispatch.Result(t.Context(), runner.Caller, ref, failed); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Go(func() {
+			if _, err := w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: refs}); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() { replace(t, w, runner, false) })
+		all.Wait()
+		if ended := len(w.Owner.Ended()) - before; ended != len(refs) {
+			t.Fatalf("%d ends were told of %d jobs", ended, len(refs))
+		}
+	}
+	if n := w.Text(t, "select deadlocks::text from pg_stat_database where datname = current_database()"); n != "0" {
+		t.Errorf("%s deadlocks: everybody is to lock installs, runners and jobs in one order", n)
+	}
+}

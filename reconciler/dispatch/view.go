@@ -1,0 +1,47 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// IsOnline says whether a runner was heard of lately.
+func IsOnline(runner store.Runner, now time.Time) bool {
+	return runner.KeyHash != nil && runner.LastSeen != nil && now.Sub(*runner.LastSeen) < Online
+}
+
+// ViewRunner shows a runner as of now, without what it has in hand.
+func ViewRunner(runner store.Runner, now time.Time) api.Runner {
+	return api.Runner{
+		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared, Registered: runner.KeyHash != nil,
+		Online: IsOnline(runner, now), Version: runner.Version, Capacity: int(runner.Capacity), LastSeen: orZero(runner.LastSeen),
+		RegisteredAt: orZero(runner.RegisteredAt), KeySince: orZero(runner.KeySince), KeyID: keyIDOf(runner), Policy: keptPolicy(runner),
+	}
+}
+
+// InHand lists what a runner was offered or is at work on, as far as is known.
+func InHand(ctx context.Context, tx *store.Tx, runner string) ([]api.RunnerAttempt, error) {
+	rows, err := tx.AttemptsInHand(ctx, tx.Org, runner)
+	if err != nil {
+		return nil, fmt.Errorf("what runner %s has in hand: %w", runner, err)
+	}
+	attempts := make([]api.RunnerAttempt, 0, len(rows))
+	for _, row := range rows {
+		attempts = append(attempts, api.RunnerAttempt{
+			Job: row.Job.ID, Attempt: int(row.Attempt.Number), Kind: row.Job.Kind, Status: row.Attempt.Status, Install: row.Install,
+			OfferedAt: row.Attempt.OfferedAt, LeaseUntil: row.Attempt.LeaseUntil,
+		})
+	}
+	return attempts, nil
+}
+
+func orZero(at *time.Time) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return *at
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// How often a replica says in the table of replicas that it is there, and after how long without a word it counts as gone.
+const (
+	beatEvery = 2 * time.Second
+	goneAfter = 4 * beatEvery
+)
+
+// claimDataDir makes sure that no other process works in the data directory, and reads the name that the replica has there: one that
+// is started again is the same replica.
+func (r *replica) claimDataDir() (*os.File, error) {
+	dir := r.options.dataDir
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("another reconciler works in %s; stop it, or give this one a --data-dir of its own", dir)
+		}
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	if r.id, err = replicaID(filepath.Join(dir, "replica")); err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// replicaID is the name in a file, a new one when there is none.
+func replicaID(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if name := strings.TrimSpace(string(text)); err == nil && strings.HasPrefix(name, "rep_") {
+		return name, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the replica's name: %w", err)
+	}
+	name := id.New("rep")
+	if err := os.WriteFile(file, []byte(name+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep the replica's name: %w", err)
+	}
+	return name, nil
+}
+
+// embedded tells whether this replica has the registry in itself.
+func (r *replica) embedded() bool { return r.options.registry.reference == (artifact.Reference{}) }
+
+// present says for the first time that the replica is there. One with an embedded registry is refused beside another: what one of them
+// has stored, the other would not find.
+func (r *replica) present(ctx context.Context) error {
+	if err := r.store.Gone(ctx, r.id); err != nil { // its former life
+		return fmt.Errorf("write to the table of replicas: %w", err)
+	}
+	if _, err := r.store.Rescue(ctx, goneAfter); err != nil {
+		return err
+	}
+	if err := r.say(ctx); err != nil || !r.embedded() {
+		return err
+	}
+	other, seen, found, err := r.store.EmbeddedElsewhere(ctx, r.id, goneAfter)
+	if err != nil {
+		return fmt.Errorf("look for other replicas: %w", err)
+	}
+	if !found {
+		return nil
+	}
+	return errors.Join(
+		fmt.Errorf("replica %s, seen %s ago, has an embedded registry, and so would this one; the embedded registry is for one replica: set NUON_REGISTRY for both (if that one was killed, wait %s)",
+			other, seen.Round(time.Second), goneAfter),
+		r.store.Gone(ctx, r.id))
+}
+
+func (r *replica) say(ctx context.Context) error {
+	return r.store.Beat(ctx, store.SayHereParams{ID: r.id, Version: version.Number, Schema: int32(store.Schema()), Embedded: r.embedded()}) //nolint:gosec // a handful
+}
+
+// beat says again and again that the replica is there, until ctx ends; then that it is gone.
+func (r *replica) beat(ctx context.Context) {
+	task := status.Enter(ctx, "heartbeat")
+	defer task.Leave()
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		task.Waits("for the next heartbeat")
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			if err := r.store.Gone(last, r.id); err != nil {
+				slog.WarnContext(ctx, "could not say that this replica is gone; it is forgotten by itself", "error", err)
+			}
+			return
+		case <-tick.C:
+		}
+		task.Works("saying that this replica is there")
+		err := r.say(ctx)
+		if err == nil {
+			err = r.rescue(ctx)
+		}
+		task.Came(err)
+		if err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "heartbeat", "error", err)
+		}
+	}
+}
+
+// rescue takes over what a replica had in hand that was killed.
+func (r *replica) rescue(ctx context.Context) error {
+	n, err := r.store.Rescue(ctx, goneAfter)
+	if n > 0 {
+		slog.InfoContext(ctx, "took over the work of a replica that is gone", "pieces", n)
+	}
+	return err
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
+	"github.com/nuon-toolkit/nuon/reconciler/retain"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// scheduleEvery is how often a replica looks for orgs whose retention nobody has put to a time yet: those that were made since.
+const scheduleEvery = time.Hour
+
+// scheduleRetention has every org looked at once a day, until ctx ends.
+func scheduleRetention(ctx context.Context, s *store.Store) {
+	task := status.Enter(ctx, "retention")
+	defer task.Leave()
+	tick := time.NewTicker(scheduleEvery)
+	defer tick.Stop()
+	for {
+		task.Works("looking for new orgs")
+		err := s.ScheduleRetention(ctx)
+		task.Came(err)
+		if err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "look for orgs that are not cleaned up yet", "error", err)
+		}
+		task.Waits("for the next look at new orgs")
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func keepFlags(f *pflag.FlagSet, o *retain.Options) {
+	f.DurationVar(&o.Logs, "keep-logs", retain.DefaultLogs, "how long logs are kept after their job has ended")
+	f.DurationVar(&o.History, "keep-history", retain.DefaultHistory, "how long ended workflows, jobs, superseded states and revisions are kept")
+}
+
+// retainOptions are the flags of retain.
+type retainOptions struct {
+	databaseURL, org, output string
+	dryRun                   bool
+	keep                     retain.Options
+}
+
+func newRetain() *cobra.Command {
+	var o retainOptions
+	c := &cobra.Command{
+		Use: "retain", Short: "Remove what was kept for long enough (serve does it once a day)", Args: cobra.NoArgs,
+		Long: `Removes logs, ended workflows and jobs, superseded state versions and revisions that were kept for long enough, in
+every org. A running control plane does the same once a day for each org; with --dry-run one sees what it would remove.
+docs/retention.md tells what is kept for how long, and what is never removed.`,
+		RunE: func(c *cobra.Command, _ []string) error { return retainNow(c.Context(), c.OutOrStdout(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "the control plane's Postgres, migrated")
+	f.StringVar(&o.org, "org", "", "name of the one org to look at (default all)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would go")
+	f.StringVarP(&o.output, "output", "o", "table", "what to print: table or json")
+	keepFlags(f, &o.keep)
+	return c
+}
+
+// orgRemoved is what went, or would go, of one org.
+type orgRemoved struct {
+	Org     string           `json:"org"`
+	Removed []retain.Removed `json:"removed"`
+}
+
+func retainNow(ctx context.Context, out io.Writer, o retainOptions) error {
+	if o.output != "table" && o.output != "json" {
+		return fmt.Errorf("-o %s: use table or json", o.output)
+	}
+	s, err := store.Open(ctx, o.databaseURL)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	orgs, err := orgsNamed(ctx, s, o.org)
+	if err != nil {
+		return err
+	}
+	r := retain.New(s, o.keep)
+	look := r.Run
+	if o.dryRun {
+		look = r.DryRun
+	}
+	all := []orgRemoved{}
+	for _, org := range orgs {
+		removed, err := look(ctx, org.ID)
+		if err != nil {
+			return err
+		}
+		all = append(all, orgRemoved{org.Name, append([]retain.Removed{}, removed...)})
+	}
+	return printRemoved(out, o, all)
+}
+
+func orgsNamed(ctx context.Context, s *store.Store, name string) ([]store.Org, error) {
+	ids := []string{name}
+	if name == "" {
+		var err error
+		if ids, err = s.OrgIDs(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var orgs []store.Org
+	for _, id := range ids {
+		org, err := s.FindOrg(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		orgs = append(orgs, org)
+	}
+	return orgs, nil
+}
+
+func printRemoved(out io.Writer, o retainOptions, all []orgRemoved) error {
+	if o.output == "json" {
+		return json.NewEncoder(out).Encode(all)
+	}
+	verb := "REMOVED"
+	if o.dryRun {
+		verb = "WOULD GO"
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintf(table, "ORG\tWHAT\t%s\n", verb)
+	for _, org := range all {
+		for _, of := range org.Removed {
+			if err == nil {
+				_, err = fmt.Fprintf(table, "%s\t%s\t%d\n", org.Org, of.What, of.Rows)
+			}
+		}
+		if len(org.Removed) == 0 && err == nil {
+			_, err = fmt.Fprintf(table, "%s\tnothing\t0\n", org.Org)
+		}
+	}
+	if err == nil {
+		err = table.Flush()
+	}
+	return err
+}

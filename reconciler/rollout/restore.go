@@ -1,0 +1,124 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// This file is about state versions that a person decides about: contested ones stop their component, and any may be put back.
+
+// contested says why a component goes no further, with the commands that end it; nothing when none of its versions is contested.
+func (s *snapshot) contested(p *place) string {
+	if len(p.contested) == 0 {
+		return ""
+	}
+	first, name := p.contested[0], p.row.Name
+	more := ""
+	if n := len(p.contested) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	at := fmt.Sprintf("%s %s %d", s.install.Name, name, first.Version)
+	return fmt.Sprintf("state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s) or say that it is not needed (nuon state dismiss %[5]s)",
+		first.Version, name, more, orElse(first.Reason, "two attempts wrote at the same time"), at)
+}
+
+func orElse(said, otherwise string) string {
+	if said == "" {
+		return otherwise
+	}
+	return said
+}
+
+// AskRestore is a person asking for a state version of a component to be made the newest one, and gives the id of the workflow
+// that plans it, asks and does it. What was refused about the component before is forgotten: what follows from the other state is
+// to be planned. Errors: store.ErrNotFound, *workflow.Conflict.
+func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (workflowID string, err error) {
+	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
+	if err != nil {
+		return "", fmt.Errorf("install %s: %w", install.Name, err)
+	}
+	s, err := load(ctx, tx, locked)
+	if err != nil {
+		return "", err
+	}
+	p := s.places[component]
+	if p == nil {
+		return "", refuse(CodeUnknownComponent, "name one of those that `nuon installs get` shows", "install %s has no component %.60q", locked.Name, component)
+	}
+	state, err := tx.StateToRestore(ctx, tx.Org, p.row.ID, int32(min(version, 1<<30))) //nolint:gosec // bounded
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", refuse(CodeUnknownVersion, fmt.Sprintf("`nuon state show %s %s` lists them", locked.Name, component), "the state of %s has no version %d", component, version)
+	case err != nil:
+		return "", err
+	case state.Newest:
+		return "", refuse(CodeNewestVersion, "there is nothing to do", "version %d is the newest of the state of %s already", version, component)
+	}
+	var cannot *workflow.Unavailable
+	if _, err := s.restoreSpec(p); errors.As(err, &cannot) {
+		return "", refuse(CodeNotRestorable, "put the component back into the app and sync it first", "%s", cannot.Reason)
+	} else if err != nil {
+		return "", err
+	}
+	if err := tx.DropRefusals(ctx, tx.Org, locked.ID, []string{component}); err != nil {
+		return "", err
+	}
+	why := fmt.Sprintf("%s asked for version %d of the state of %s to be the newest one: %s", actor, version, component, reason)
+	return workflow.Start(ctx, tx, workflow.Request{
+		Install: locked.ID, Kind: workflow.KindRestore, Reason: why, RequestedBy: actor,
+		Parts: []workflow.Part{{Component: component, Reason: why}}, Components: map[string]string{component: p.row.ID},
+		Restore: workflow.Restore{Component: component, Place: p.row.ID, Restore: api.Restore{Version: version, Digest: state.Digest}},
+	})
+}
+
+// RestoreSpec is the module whose state a restore changes (workflow.World).
+func (r *Rollout) RestoreSpec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (workflow.Target, error) {
+	s, p, err := loadPlace(ctx, tx, install, installComponent)
+	if err != nil {
+		return workflow.Target{}, err
+	}
+	return s.restoreSpec(p)
+}
+
+// restoreSpec is what was last applied, as it was: a restore touches nothing but the state, and what is remembered of the apply
+// must stay good for a destroy. Where nothing is there, it is what would be deployed now, so that something can manage what the
+// state tells of.
+func (s *snapshot) restoreSpec(p *place) (workflow.Target, error) {
+	if p.there() {
+		return s.appliedSpec(p)
+	}
+	if p.config == nil || p.artifact == nil {
+		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("nothing of %s is there, and the app has no build of it, so nothing could manage what a state of it tells of", p.row.Name)}
+	}
+	return s.module(p, s.desire()[p.row.Name].facts)
+}
+
+// module is what would be deployed of a component now, with the values that it reads as far as they are there.
+func (s *snapshot) module(p *place, made facts) (workflow.Target, error) {
+	values, err := s.values(p.config.Refs())
+	if err != nil {
+		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values of %s cannot be had: %s", p.row.Name, err)}
+	}
+	module := api.ModuleSpec{
+		Install: s.install.Name, InstallID: s.install.ID,
+		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
+		Artifact:         api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
+		TerraformVersion: p.config.TerraformVersion,
+		Vars:             orEmpty(p.config.Vars), EnvVars: orEmpty(p.config.EnvVars), VarFiles: append([]string{}, p.config.VarFiles...),
+		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID),
+	}
+	remembered := kept{Module: module, After: append([]string{}, p.after...), Facts: made}
+	remembered.Module.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
+	raw, err := json.Marshal(remembered)
+	if err != nil {
+		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
+	}
+	return workflow.Target{Version: s.version.ID, Module: module, Config: raw}, nil
+}

@@ -1,0 +1,169 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// server is a Postgres of the test's own, to be ended.
+type server struct {
+	*testing.T
+	options pgcluster.Options
+	cluster *pgcluster.Cluster
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "nuon-away-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &server{T: t, options: pgcluster.Options{Dir: dir, Settings: map[string]string{"fsync": "off"}}}
+	s.start()
+	t.Cleanup(func() { _ = s.cluster.Stop() })
+	return s
+}
+
+func (s *server) start() {
+	s.Helper()
+	var err error
+	if s.cluster, err = pgcluster.Start(context.WithoutCancel(s.Context()), s.options); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// crash ends it as a machine that loses power does.
+func (s *server) crash() {
+	s.Helper()
+	if err := syscall.Kill(s.cluster.PID(), syscall.SIGQUIT); err != nil {
+		s.Fatal(err)
+	}
+	<-s.cluster.Done()
+	if err := s.cluster.Stop(); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// TestPostgresGoesAway: units of work wait for it or say that it is away, never anything else; what was committed is there; and the
+// bell rings for what came while it was away.
+func TestPostgresGoesAway(t *testing.T) {
+	postgres := newServer(t)
+	dsn := postgres.cluster.DSN("postgres")
+	must(t, store.Migrate(t.Context(), dsn))
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(s.Close)
+	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
+	must(t, err)
+	bell := store.NewBell()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	work.Go(func() { _ = bell.Run(ctx, s) })
+	await(t, "the bell listens", func() bool { return bell.Listening() == nil })
+	rung, ignore := bell.Wait(store.ChannelJobs, "nobody")
+	defer ignore()
+
+	// Before: as many as the pool has connections are at it all the time.
+	var committed, unsure, away atomic.Int32
+	for range 8 {
+		work.Go(func() {
+			for ctx.Err() == nil {
+				err := s.In(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
+					return tx.Audit(ctx, "test", "test.try", org.ID, nil)
+				})
+				var gone *store.Away
+				switch {
+				case err == nil:
+					committed.Add(1)
+				case ctx.Err() != nil:
+				case errors.As(err, &gone):
+					away.Add(1)
+					if gone.Unsure {
+						unsure.Add(1)
+					}
+					if p, known := problem.Of(err); !known || p.Status != 503 || p.RetryAfter < 1 {
+						t.Errorf("%v becomes the problem %+v", err, p)
+					}
+				default:
+					t.Errorf("while Postgres is away: %v", err)
+				}
+			}
+		})
+	}
+	await(t, "work is done", func() bool { return committed.Load() > 50 })
+	postgres.crash()
+	await(t, "the bell knows", func() bool { return bell.Listening() != nil })
+	select { // that it lost the connection is rung
+	case <-rung:
+	default:
+		t.Error("nobody was woken when the connection was lost")
+	}
+	await(t, "somebody gave up waiting", func() bool { return away.Load() > unsure.Load() })
+	before := committed.Load()
+	postgres.start()
+	await(t, "work is done again", func() bool { return committed.Load() > before+50 })
+	await(t, "the bell listens again", func() bool { return bell.Listening() == nil })
+	if bell.Reconnects() == 0 {
+		t.Error("no reconnect was counted")
+	}
+	await(t, "everybody is woken after the reconnect", func() bool {
+		select {
+		case <-rung:
+			return true
+		default:
+			return false
+		}
+	})
+	stop()
+	work.Wait()
+	// Every commit that was said is there; of those that nobody is sure of, none or all.
+	n := 0
+	must(t, s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		events, err := tx.ViewAudit(ctx, store.ViewAuditParams{OrgID: org.ID, Before: math.MaxInt64, Most: math.MaxInt32})
+		n = len(events)
+		return err
+	}))
+	if low, high := int(committed.Load()), int(committed.Load()+unsure.Load()); n < low {
+		t.Errorf("%d are there; %d were committed, and of %d nobody is sure", n, low, high-low)
+	}
+	t.Logf("%d committed, %d told that it is away, of which %d unsure", committed.Load(), away.Load(), unsure.Load())
+}
+
+// TestAUnitThatOutlivesARestart: a short absence is waited for, and nobody notices.
+func TestAUnitThatOutlivesARestart(t *testing.T) {
+	postgres := newServer(t)
+	dsn := postgres.cluster.DSN("postgres")
+	must(t, store.Migrate(t.Context(), dsn))
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(s.Close)
+	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
+	must(t, err)
+	runs := 0
+	began := time.Now()
+	err = s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		if runs++; runs == 1 {
+			postgres.crash()
+			postgres.start()
+		}
+		return tx.Audit(ctx, "test", "test.try", org.ID, nil)
+	})
+	if err != nil || runs < 2 {
+		t.Errorf("after a restart in the middle (%s): %v, run %d times", time.Since(began), err, runs)
+	}
+}

@@ -1,0 +1,60 @@
+-- system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
+
+-- SayHere is a replica's heartbeat.
+-- name: SayHere :exec
+insert into replicas (id, version, schema, embedded) values (@id, @version, @schema, @embedded)
+on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now();
+
+-- name: ForgetReplicas :exec
+delete from replicas where seen_at < now() - interval '1 day';
+
+-- name: DropReplica :exec
+delete from replicas where id = @id;
+
+-- name: ListReplicas :many
+select * from replicas order by started_at, id;
+
+-- EmbeddedBefore finds a living replica that had an embedded registry before this one.
+-- name: EmbeddedBefore :one
+select o.id, extract(epoch from now() - o.seen_at)::float8 as seconds
+from replicas o, replicas me
+where me.id = @id and o.id <> me.id and o.embedded and o.seen_at > now() - make_interval(secs => @alive_seconds::float8)
+  and (o.started_at, o.id) < (me.started_at, me.id)
+order by o.seen_at desc limit 1;
+
+-- LateSeconds is how long the oldest thing that is due waits to be taken up.
+-- name: LateSeconds :one
+select coalesce(greatest(extract(epoch from now() - min(at)), 0), 0)::float8 from due;
+
+-- OpenJobs counts the jobs of an org that have not ended, and of those that run, how many nobody hears of.
+-- name: OpenJobs :many
+select j.kind, j.status, count(*) as jobs, (count(*) filter (where a.status = 'expired'))::bigint as silent
+from jobs j left join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt and j.status = 'running'
+where j.org_id = @org_id and j.ended_at is null
+group by j.kind, j.status;
+
+-- name: ContestedComponents :one
+select count(distinct install_component_id) from states where org_id = @org_id and status = 'contested';
+
+-- RunnersByState counts an org's runners. One that is off is online.
+-- name: RunnersByState :many
+select (case when key_hash is null and last_seen is null then 'unregistered'
+             when last_seen is null or last_seen < now() - make_interval(secs => @online_seconds::float8) then 'offline'
+             when coalesce((policy->>'off')::boolean, false) then 'off'
+             else 'online' end)::text as state, count(*) as runners
+from runners where org_id = @org_id group by 1;
+
+-- name: ListOrgs :many
+select * from orgs order by id;
+
+-- TraceOfRevision is where a push stands in its trace.
+-- name: TraceOfRevision :one
+select trace from revisions where org_id = @org_id and id = @id;
+
+-- RescueWork gives others what a replica had in hand that is not there any more. Work may run twice, so a replica that only seemed
+-- to be gone does no harm.
+-- name: RescueWork :execrows
+update river.river_job j set state = 'available', scheduled_at = now()
+where j.state = 'running' and not exists (
+    select from replicas r
+    where r.id = j.attempted_by[array_upper(j.attempted_by, 1)] and r.seen_at > now() - make_interval(secs => @gone_seconds::float8));

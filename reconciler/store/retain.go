@@ -1,0 +1,23 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// ScheduleRetention has what each org keeps looked at, where it is not already due at some time.
+func (s *Store) ScheduleRetention(ctx context.Context) error {
+	if err := New(s.pool).ScheduleRetention(ctx); err != nil {
+		return fmt.Errorf("schedule retention: %w", err)
+	}
+	return nil
+}
+
+// OrgIDs gives the ids of all orgs, by name.
+func (s *Store) OrgIDs(ctx context.Context) ([]string, error) {
+	ids, err := New(s.pool).OrgIDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list orgs: %w", err)
+	}
+	return ids, nil
+}

@@ -1,0 +1,8 @@
+-- What queries here read of River's own table; River's migrations make it. Only sqlc reads this file.
+create schema river;
+create table river.river_job (
+    id           bigint primary key,
+    state        text not null,
+    attempted_by text[],
+    scheduled_at timestamptz not null
+);

@@ -1,0 +1,207 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// rollouts is a worker for rollouts.
+type rollouts struct {
+	river.WorkerDefaults[queue.Rollout]
+	do func(context.Context) error
+}
+
+func (r *rollouts) Work(ctx context.Context, _ *river.Job[queue.Rollout]) error { return r.do(ctx) }
+
+// NextRetry waits longer than the test.
+func (*rollouts) NextRetry(*river.Job[queue.Rollout]) time.Time { return time.Now().Add(time.Hour) }
+
+// work starts a replica's workers, and gives what ends them without waiting for what they have in hand.
+func work(t *testing.T, s *store.Store, replica string, do func(context.Context) error) (abandon func()) {
+	t.Helper()
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &rollouts{do: do})
+	c, err := s.Workers(replica, workers, map[string]int{queue.Local: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	stop := func() { _ = c.StopAndCancel(context.WithoutCancel(t.Context())) }
+	t.Cleanup(stop)
+	return stop
+}
+
+func ask(t *testing.T, s *store.Store, org string) {
+	t.Helper()
+	err := s.In(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Enqueue(ctx, queue.Rollout{Org: org, Install: "ins_1"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute it is still not so that %s", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func beat(t *testing.T, s *store.Store, replica string, embedded bool) {
+	t.Helper()
+	if err := s.Beat(t.Context(), store.SayHereParams{ID: replica, Version: "1", Schema: 1, Embedded: embedded}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRescue: what a replica had in hand is another's when that one is gone, and not before.
+func TestRescue(t *testing.T) {
+	s, org := storetest.New(t)
+	beat(t, s, "rep_a", false)
+	var begun, done atomic.Int32
+	hold := make(chan struct{})
+	defer close(hold)
+	work(t, s, "rep_a", func(context.Context) error {
+		if begun.Add(1) > 1 {
+			done.Add(1)
+			return nil
+		}
+		<-hold // as a process that hangs, or is not there any more
+		return nil
+	})
+	ask(t, s, org.ID)
+	await(t, "a replica has it in hand", func() bool { return begun.Load() == 1 })
+	if n, err := s.Rescue(t.Context(), time.Minute); n != 0 || err != nil {
+		t.Fatalf("rescued %d from a replica that lives: %v", n, err)
+	}
+	if err := s.Gone(t.Context(), "rep_a"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Rescue(t.Context(), time.Minute); n != 1 || err != nil {
+		t.Fatalf("rescued %d from a replica that is gone: %v", n, err)
+	}
+	await(t, "it was done", func() bool { return done.Load() == 1 })
+}
+
+// TestFailing: work that goes wrong is seen, once, with its words.
+func TestFailing(t *testing.T) {
+	s, org := storetest.New(t)
+	work(t, s, "rep_a", func(context.Context) error { return errors.New("the moon is full") })
+	ask(t, s, org.ID)
+	ask(t, s, org.ID)
+	await(t, "the work is seen to fail", func() bool {
+		failing, err := s.Failing(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(failing) == 1 && failing[0].Kind == "rollout" && failing[0].Error == "the moon is full" && failing[0].Tries == 1
+	})
+}
+
+// TestEmbeddedElsewhere: of two with an embedded registry the later one is told of the earlier, and only while that lives.
+func TestEmbeddedElsewhere(t *testing.T) {
+	s, _ := storetest.New(t)
+	beat(t, s, "rep_b", true)
+	beat(t, s, "rep_plain", false)
+	beat(t, s, "rep_a", true)
+	other := func(replica string, alive time.Duration) string {
+		t.Helper()
+		found, _, _, err := s.EmbeddedElsewhere(t.Context(), replica, alive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if a, b := other("rep_a", time.Minute), other("rep_b", time.Minute); a != "rep_b" || b != "" {
+		t.Errorf("rep_a is told of %q, rep_b of %q", a, b)
+	}
+	if gone := other("rep_a", time.Nanosecond); gone != "" {
+		t.Errorf("a replica that is gone still counts: %q", gone)
+	}
+	all, err := s.Replicas(t.Context())
+	if err != nil || len(all) != 3 {
+		t.Errorf("the replicas are %v, %v", all, err)
+	}
+}
+
+func TestCheckAndLate(t *testing.T) {
+	s, org := storetest.New(t)
+	if version, err := s.Check(t.Context()); err != nil || version == "" {
+		t.Errorf("Postgres is %q, %v", version, err)
+	}
+	if late, err := s.Late(t.Context()); err != nil || late != 0 {
+		t.Errorf("with nothing due, work is %s late, %v", late, err)
+	}
+	err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		return tx.SetDue(ctx, store.SetDueParams{OrgID: org.ID, Kind: store.DueApp, ID: "app_1", At: time.Now().Add(-time.Hour)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if late, err := s.Late(t.Context()); err != nil || late < 59*time.Minute || late > 61*time.Minute {
+		t.Errorf("work is %s late, %v", late, err)
+	}
+}
+
+// TestDueWhileItIsLookedAt: what becomes due while a look at it is under way is looked at once more soon, not when it would be due by
+// itself.
+func TestDueWhileItIsLookedAt(t *testing.T) {
+	s, org := storetest.New(t)
+	beat(t, s, "rep_a", false)
+	looks := make(chan struct{})
+	hold := make(chan struct{})
+	work(t, s, "rep_a", func(context.Context) error {
+		looks <- struct{}{}
+		<-hold
+		return nil
+	})
+	due := func() {
+		t.Helper()
+		err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+			return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueInstall, ID: "ins_1"})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep := func() (n int) {
+		t.Helper()
+		n, err := s.TakeDue(t.Context(), time.Hour, 10, func(d store.Pending) river.JobArgs { return queue.Rollout{Org: d.Org, Install: d.ID} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	due()
+	await(t, "it is taken", func() bool { return sweep() == 1 })
+	<-looks
+	due()
+	await(t, "it is taken while it is looked at", func() bool { return sweep() == 1 })
+	close(hold)
+	again := make(chan struct{})
+	go func() { <-looks; close(again) }()
+	await(t, "it is looked at once more", func() bool {
+		sweep()
+		select {
+		case <-again:
+			return true
+		default:
+			return false
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/health"
+	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/insight"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// checks are what makes this replica ready. The registry is not among what it cannot do without: while that is away builds wait, and
+// runners still deliver; taking every replica out of service would make one outage two.
+func (r *replica) checks() []health.Check {
+	return []health.Check{
+		{Name: "database", Probe: func(ctx context.Context) error { _, err := r.store.Check(ctx); return err }},
+		{Name: "notifications", Probe: func(context.Context) error { return r.bell.Listening() }},
+		{Name: "registry", Probe: func(ctx context.Context) error { return r.registry.Check(ctx) }, Optional: true},
+	}
+}
+
+// counted counts the requests of a listener by the templates of its routes.
+func (r *replica) counted(listener string, routes *http.ServeMux, next http.Handler) http.Handler {
+	return r.metrics.Requests(listener, insight.TemplateOf(routes), next)
+}
+
+// statusPage is /debug/status.
+func (r *replica) statusPage() http.Handler {
+	return r.board.Handler("reconciler", version.Number, func(ctx context.Context) ([]status.Failure, error) {
+		failing, err := r.store.Failing(ctx)
+		var all []status.Failure
+		for _, f := range failing {
+			all = append(all, status.Failure{What: f.Kind + " " + string(f.Args), Tries: f.Tries, Error: f.Error, Next: f.Next})
+		}
+		return all, err
+	})
+}
+
+// sources are what the metrics ask.
+func (r *replica) sources() insight.Sources {
+	return insight.Sources{
+		Memory: r.memory,
+		Pool: func() insight.Pool {
+			now := r.store.PoolUse()
+			return insight.Pool{InUse: now.InUse, Idle: now.Idle, Most: now.Most, Waits: now.Waits, Waited: now.Waited}
+		},
+		Listening:  func() bool { return r.bell.Listening() == nil },
+		Reconnects: r.bell.Reconnects,
+	}
+}
+
+// memory sums up all orgs, one after the other: nothing but what is due may be read across them.
+func (r *replica) memory(ctx context.Context) (insight.Memory, error) {
+	m := insight.Memory{Jobs: map[insight.JobKind]int{}, Runners: map[string]int{}}
+	late, err := r.store.Late(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.LateSeconds = late.Seconds()
+	failing, err := r.store.Failing(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.Failing = len(failing)
+	replicas, err := r.store.Replicas(ctx)
+	if err != nil {
+		return m, fmt.Errorf("read the replicas: %w", err)
+	}
+	for _, row := range replicas {
+		if time.Since(row.SeenAt) < time.Minute {
+			m.Replicas++
+		}
+	}
+	orgs, err := r.store.Orgs(ctx)
+	if err != nil {
+		return m, fmt.Errorf("read the orgs: %w", err)
+	}
+	for _, org := range orgs {
+		if err := r.store.Read(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error { return sumUp(ctx, tx, &m) }); err != nil {
+			return m, fmt.Errorf("sum up org %s: %w", org.ID, err)
+		}
+	}
+	return m, nil
+}
+
+func sumUp(ctx context.Context, tx *store.Tx, m *insight.Memory) error {
+	jobs, err := tx.OpenJobs(ctx, tx.Org)
+	if err != nil {
+		return err
+	}
+	contested, err := tx.ContestedComponents(ctx, tx.Org)
+	if err != nil {
+		return err
+	}
+	runners, err := tx.RunnersByState(ctx, dispatch.Online.Seconds(), tx.Org)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		m.Jobs[insight.JobKind{Kind: j.Kind, Status: j.Status}] += int(j.Jobs)
+		m.Silent += int(j.Silent)
+	}
+	m.Contested += int(contested)
+	for _, r := range runners {
+		m.Runners[r.State] += int(r.Runners)
+	}
+	return nil
+}
+
+// systemHealth is what GET /v1/system says beyond the caller's own org.
+func (r *replica) systemHealth(ctx context.Context) (api.System, error) {
+	s := api.System{Version: version.Number, Replicas: []api.Replica{}}
+	began := time.Now()
+	postgres, err := r.store.Check(ctx)
+	s.Database = part(began, err)
+	s.Database.Version = postgres
+	began = time.Now()
+	s.Registry = part(began, r.registry.Check(ctx))
+	s.Registry.Milliseconds = milliseconds(began)
+	replicas, err := r.store.Replicas(ctx)
+	if err != nil {
+		return s, fmt.Errorf("read the replicas: %w", err)
+	}
+	for _, row := range replicas {
+		s.Replicas = append(s.Replicas, api.Replica{
+			ID: row.ID, Version: row.Version, Schema: int(row.Schema), StartedAt: row.StartedAt, SeenAt: row.SeenAt, This: row.ID == r.id,
+		})
+	}
+	late, err := r.store.Late(ctx)
+	if err != nil {
+		return s, err
+	}
+	failing, err := r.store.Failing(ctx)
+	s.Work.LateSeconds, s.Work.Failing = late.Seconds(), len(failing)
+	return s, err
+}
+
+func part(began time.Time, err error) api.PartHealth {
+	p := api.PartHealth{Ok: err == nil, Milliseconds: milliseconds(began)}
+	if err != nil {
+		p.Error = err.Error()
+	}
+	return p
+}
+
+func milliseconds(since time.Time) float64 { return float64(time.Since(since).Microseconds()) / 1000 }

@@ -1,0 +1,91 @@
+package workflow
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// What is kept as JSON is read again for ever; whatever stands there is read whole or refused, and means the same when it is kept
+// once more.
+func FuzzTarget(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `null`, `[1]`, `{"digest":"d","module":{"vars":{"a":"b"},"values":{"plain":{"x":1},"sealed":[]}},"config":{"after":null}}`,
+		`{"restore":{"version":3,"digest":"x"},"before":{"digest":"d","version":null}}`, `{"problem":"p","stale":"s"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		target, err := decodeTarget(raw)
+		if err != nil {
+			return
+		}
+		once, err := encode(target)
+		if err != nil {
+			return // JSON values that are not there cannot be kept
+		}
+		again, err := decodeTarget(once)
+		if err != nil {
+			t.Fatalf("%s cannot be read again: %v", once, err)
+		}
+		if twice, err := encode(again); err != nil || string(twice) != string(once) {
+			t.Fatalf("%s becomes %s (%v)", once, twice, err)
+		}
+		if known, err := target.landed(false); err == nil && known.Digest != "" {
+			t.Fatal("what is not known has a digest")
+		}
+	})
+}
+
+// What a runner sends about a plan never gets past the checks unless all of it fits.
+func FuzzPlanResult(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"applyable":true,"report":{"kind":"terraform","totals":{}},"report_digest":"sha256:00","bundle":{"repository":"r","digest":"sha256:00"},"basis":{"desired_digest":"d"}}`,
+		`{"outputs":[{"name":"a","value":1},{"name":"b","value":"\u0000"},{"name":"a"}]}`, `{"report":[[[]]]}`, `{"outputs":[{"name":"n","value":1e999}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var r api.PlanResult
+		if json.Unmarshal(raw, &r) != nil {
+			return
+		}
+		if outputs, err := checkOutputs(r.Outputs); err == nil {
+			for _, o := range outputs {
+				if (o.value == nil) == (o.sealed == nil) || !outputName.MatchString(o.name) || o.hash == "" {
+					t.Fatalf("output %+v was taken", o)
+				}
+			}
+		}
+		target := Target{Digest: r.Basis.DesiredDigest, Module: api.ModuleSpec{Repository: "r", Artifact: api.ArtifactRef{Digest: r.Basis.Artifact}}}
+		if checkPlan(r, target) == nil && r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest) {
+			t.Fatal("a plan without a bundle was taken")
+		}
+		target.Restore.Version = 1
+		if checkPlan(r, target) == nil && r.Bundle.Digest != "" {
+			t.Fatal("a restore with a bundle was taken")
+		}
+	})
+}
+
+// What was asked of a workflow is read from its row.
+func FuzzAsked(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"env":{"A":"b"}}`, `{"restore":{"component":"web","place":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var asked Asked
+		if json.Unmarshal(raw, &asked) != nil {
+			return
+		}
+		once, err := encode(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Asked
+		if err := json.Unmarshal(once, &again); err != nil || again.Restore != asked.Restore {
+			t.Fatalf("%s is read again as %+v (%v)", once, again, err)
+		}
+	})
+}

@@ -1,0 +1,342 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// law is what no history may break.
+type law string
+
+const (
+	lawOneApply  law = "there are never two applies of one component at once"
+	lawOwnPlan   law = "nothing is applied but its own plan, approved by a person or let through by the install's rule"
+	lawOnce      law = "a plan is never applied twice"
+	lawEnds      law = "every history ends"
+	lawNo        law = "a no is not asked about again"
+	lawEvidence  law = "what is said to be there is there"
+	lawOrder     law = "nothing begins before all that it needs is done"
+	lawJobs      law = "no job is left behind"
+	lawContested law = "nothing is planned of a component with a contested state but its restore"
+	lawMoves     law = "every move is in the tables"
+	lawWords     law = "everything says why"
+	lawPure      law = "looking twice says nothing new"
+)
+
+// broken fails with the law and the history that broke it.
+func (w *world) broken(l law, format string, args ...any) {
+	for _, event := range w.history {
+		if text, is := event.(string); is {
+			w.t.Log(text)
+		} else {
+			w.t.Logf("%T%+v", event, event)
+		}
+	}
+	w.t.Fatalf("broken: %s: %s", l, fmt.Sprintf(format, args...))
+}
+
+// check holds the laws at the moment a command is given.
+func (w *world) check(c Command) {
+	switch c := c.(type) {
+	case Begin:
+		w.checkBegin(w.g.step(c.Step))
+	case Ask:
+		in := w.g.group(w.g.step(c.Step).Component)
+		if no := w.part(in.plan.Component).refused[in.plan.Plan.Desired]; no != "" {
+			w.broken(lawNo, "%s is asked about again after %q", in.plan.Component, no)
+		}
+	case Allow:
+		in := w.g.group(w.g.step(c.Step).Component)
+		if !w.g.Rule.ApproveAll || in.plan.Plan.Destructive && !w.g.Rule.AllowDestroy || w.g.Kind == KindTeardown || w.g.Kind == KindRestore {
+			w.broken(lawOwnPlan, "the rule let %s through", in.plan.Component)
+		}
+		w.yes[in.plan.Plan.ID] = byRule
+	case EndPlan:
+		plan := w.g.step(c.Step).Plan
+		if !planMoves.allows(plan.Status, c.To) {
+			w.broken(lawMoves, "plan %s moved from %s to %s", plan.ID, plan.Status, c.To)
+		}
+	case Again:
+		in := w.g.group(c.Component)
+		if in.plan.open() || in.apply.open() {
+			w.broken(lawJobs, "%s is begun anew while a job of it runs", c.Component)
+		}
+	case Refuse:
+		w.part(c.Component).refused[c.Desired] = "no: " + c.Reason
+	case Finish:
+		for _, s := range w.g.Steps {
+			if !s.Status.Ended() || s.open() {
+				w.broken(lawJobs, "the workflow ended while step %s was %s", s.ID, s.Status)
+			}
+		}
+		if c.Outcome == "" {
+			w.broken(lawWords, "the workflow ended without a word")
+		}
+	}
+}
+
+func (w *world) checkBegin(s *Step) {
+	for _, need := range s.Needs {
+		if !w.g.done(w.g.step(need)) {
+			w.broken(lawOrder, "step %s began before step %s was done", s.ID, need)
+		}
+	}
+	if s.open() {
+		w.broken(lawJobs, "step %s began while its last job runs", s.ID)
+	}
+	if s.Kind != StepAction && w.g.Kind != KindRestore && w.part(s.Component).disputed {
+		w.broken(lawContested, "%s of %s began", s.Kind, s.Component)
+	}
+	if s.Kind != StepApply {
+		return
+	}
+	plan := w.g.group(s.Component).plan.Plan
+	if plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved {
+		w.broken(lawOwnPlan, "apply of %s began", s.Component)
+	}
+	if other := w.applying[s.Component]; other != "" {
+		w.broken(lawOneApply, "apply of %s began while plan %s is being applied", s.Component, other)
+	}
+}
+
+// checkWorld holds what must be so whenever the core has come to rest.
+func (w *world) checkWorld() {
+	for name, want := range w.desired() {
+		p := w.part(name)
+		if truth := map[bool]string{true: "", false: want.Digest}[want.Absent]; want.Current && p.real != truth {
+			w.broken(lawEvidence, "%s is said to be %q, and is %q", name, truth, p.real)
+		}
+	}
+	for _, s := range w.open() {
+		if w.g.Cancelled != nil && !s.Job.Cancelling {
+			w.broken(lawJobs, "the workflow was cancelled, and the job of step %s was not told", s.ID)
+		}
+	}
+	if len(w.history)%4 != 0 {
+		return
+	}
+	if again := Advance(w.reloaded()); len(again) > 0 {
+		w.broken(lawPure, "%T%+v", again[0], again[0])
+	}
+}
+
+// reloaded is the graph as another replica would read it.
+func (w *world) reloaded() *Graph {
+	g := *w.g
+	g.Steps, g.Wants = nil, w.wants()
+	for _, s := range w.g.Steps {
+		step := *s
+		if s.Job != nil {
+			job := *s.Job
+			step.Job = &job
+		}
+		if s.Plan != nil {
+			plan := *s.Plan
+			step.Plan = &plan
+		}
+		g.Steps = append(g.Steps, &step)
+	}
+	return &g
+}
+
+var outcomes = []JobStatus{JobSucceeded, JobSucceeded, JobSucceeded, JobFailed, JobStale, JobCancelled, JobLost}
+
+// anyEvent lets something happen that may happen now.
+func (w *world) anyEvent() {
+	t := w.t
+	switch rapid.IntRange(0, 9).Draw(t, "event") {
+	case 0, 1, 2, 3:
+		if open := w.open(); len(open) > 0 {
+			w.jobEvent(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
+		}
+	case 4, 5, 6:
+		if asked := w.asked(); len(asked) > 0 {
+			w.answer(rapid.SampledFrom(asked).Draw(t, "plan"), rapid.IntRange(0, 3).Draw(t, "answer") > 0)
+		}
+	case 7:
+		p := rapid.SampledFrom(w.parts).Draw(t, "moves")
+		p.version = rapid.IntRange(1, 3).Draw(t, "version")
+		w.log("%s moves to version %d", p.name, p.version)
+	case 8:
+		p := rapid.SampledFrom(w.parts).Draw(t, "builds")
+		p.building = !p.building
+		w.log("%s building: %t", p.name, p.building)
+	case 9:
+		w.rareEvent()
+	}
+}
+
+func (w *world) rareEvent() {
+	p := rapid.SampledFrom(w.parts).Draw(w.t, "of")
+	switch rapid.IntRange(0, 4).Draw(w.t, "rare") {
+	case 0:
+		w.g.Cancelled = &Cancellation{Actor: "bob", Reason: "enough"}
+		w.log("bob cancels")
+	case 1:
+		p.absent = !p.absent
+		w.log("%s absent: %t", p.name, p.absent)
+	case 2:
+		if p.ghosts > 0 {
+			w.haunt(p)
+		}
+	case 3:
+		w.dismiss(p)
+	case 4:
+		w.g.Rule = Rule{ApproveAll: rapid.Bool().Draw(w.t, "approve all"), AllowDestroy: rapid.Bool().Draw(w.t, "allow destroy")}
+		w.log("the rule is %+v", w.g.Rule)
+	}
+}
+
+// jobEvent takes one job a step further: told to end it may end, an apply is accepted first, and then it ends.
+func (w *world) jobEvent(s *Step, outcome JobStatus) {
+	accepted := s.Kind != StepApply || w.applying[s.Component] != ""
+	switch {
+	case accepted:
+		w.end(s, outcome)
+	case s.Job.Cancelling:
+		w.end(s, JobCancelled)
+	case !w.accept(s):
+		w.end(s, JobStale) // dispatch ends a job whose owner refuses it
+	}
+}
+
+// drain lets everything that is under way come to its end, fairly, and others do what this workflow waits for.
+func (w *world) drain() {
+	for round := 0; w.g.Status == Running; round++ {
+		if round > 500 {
+			w.broken(lawEnds, "500 rounds were not enough")
+		}
+		for _, s := range w.open() {
+			w.jobEvent(s, rapid.SampledFrom(outcomes).Draw(w.t, "outcome"))
+			w.settle()
+		}
+		for _, s := range w.asked() {
+			w.answer(s, rapid.Bool().Draw(w.t, "answer"))
+			w.settle()
+		}
+		if len(w.open()) == 0 && len(w.asked()) == 0 {
+			w.others()
+			w.settle()
+		}
+	}
+}
+
+// others is the rest of the control plane: builds end, people decide, and other workflows bring what is behind up to what is wanted.
+func (w *world) others() {
+	for _, p := range w.parts {
+		p.building = false
+		w.dismiss(p)
+		in := w.g.group(p.name)
+		want := w.desired()[p.name]
+		if in.plan == nil || in.ended() && want.Waits == "" && want.Refused == "" {
+			p.claimed, p.real = standing{there: !p.absent, digest: want.Digest}, want.Digest
+			if p.absent {
+				p.claimed, p.real = standing{}, ""
+			}
+		}
+	}
+}
+
+// More histories: go test ./reconciler/workflow -run History -rapid.checks=1000000. A failing one is shrunk, and printed with the
+// seed that gives it again.
+func TestEveryHistoryKeepsTheLaws(t *testing.T) {
+	for shard := range 4 {
+		t.Run(fmt.Sprint(shard), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				w := newWorld(t)
+				for range rapid.IntRange(0, 40).Draw(t, "events") {
+					w.anyEvent()
+					if rapid.IntRange(0, 3).Draw(t, "looks") > 0 { // else the next thing happens before anybody looks
+						w.settle()
+					}
+				}
+				w.settle()
+				w.drain()
+				if len(w.applying) > 0 {
+					w.broken(lawJobs, "the workflow ended while %v were being applied", w.applying)
+				}
+			})
+		})
+	}
+}
+
+// Where nothing moves and nobody cancels, exactly what has failed, been rejected or needs such a thing is not deployed.
+func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		bad := map[string]string{}
+		for _, p := range w.parts {
+			bad[p.name] = rapid.SampledFrom([]string{"", "", "plan fails", "apply fails", "is rejected"}).Draw(t, "fate of "+p.name)
+		}
+		for round := 0; w.g.Status == Running && round < 500; round++ {
+			for _, s := range w.open() {
+				w.fate(s, bad[s.Component])
+			}
+			for _, s := range w.asked() {
+				w.answer(s, bad[s.Component] != "is rejected")
+				w.settle()
+			}
+		}
+		if w.g.Status == Running {
+			w.broken(lawEnds, "500 rounds were not enough")
+		}
+		w.checkFates(bad)
+	})
+}
+
+// fate takes a job as far as it comes.
+func (w *world) fate(s *Step, bad string) {
+	if s.Kind == StepApply && w.applying[s.Component] == "" {
+		if !w.accept(s) {
+			w.broken(lawEnds, "an accept was refused though nothing moved")
+		}
+		return
+	}
+	outcome := JobSucceeded
+	if bad == string(s.Kind)+" fails" {
+		outcome = JobFailed
+	}
+	w.end(s, outcome)
+	w.settle()
+}
+
+func (w *world) checkFates(bad map[string]string) {
+	done := map[string]bool{}
+	for _, p := range w.parts {
+		in := w.g.group(p.name)
+		done[p.name] = w.g.done(in.apply)
+		asked := !w.g.Rule.ApproveAll || !w.g.Rule.AllowDestroy && in.plan.Plan != nil && in.plan.Plan.Destructive || w.g.Kind == KindTeardown || w.g.Kind == KindRestore
+		empty := in.plan.Plan != nil && in.plan.Plan.Status == PlanEmpty
+		if bad[p.name] == "is rejected" && (!asked || empty) || bad[p.name] == "apply fails" && empty {
+			bad[p.name] = "" // nobody was asked, or there was nothing to apply
+		}
+	}
+	for i, p := range w.parts {
+		want := bad[p.name] == ""
+		for j, other := range w.parts {
+			if w.needs(i, j) {
+				want = want && bad[other.name] == ""
+			}
+		}
+		if done[p.name] != want {
+			w.broken(lawOrder, "%s done: %t, want %t (%v)", p.name, done[p.name], want, bad)
+		}
+	}
+}
+
+// needs says whether part i comes after part j, over any number of edges, in the direction of the workflow.
+func (w *world) needs(i, j int) bool {
+	if w.g.Kind == KindDeprovision || w.g.Kind == KindTeardown {
+		i, j = j, i
+	}
+	return w.needsUp(i, j)
+}
+
+func (w *world) needsUp(i, j int) bool {
+	return slices.ContainsFunc(w.parts[i].after, func(up int) bool { return up == j || w.needsUp(up, j) })
+}

@@ -1,0 +1,45 @@
+package action
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Whatever a step writes, reading it ends with words or with outputs that can be told.
+func FuzzOutputs(f *testing.F) {
+	f.Add([]byte("a=b\n{\"c\": {\"d\": 1e400}}\n"))
+	f.Add([]byte("{\n \"a\": [1, 2]\n}\n"))
+	f.Add([]byte("=x\n"))
+	f.Add([]byte("a\x00\xff=\xfe\n[1]"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		made, err := parseOutputs(content)
+		if err != nil {
+			if made != nil {
+				t.Fatal("both outputs and an error")
+			}
+			return
+		}
+		if _, err := json.Marshal(made); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A command line becomes words, or words on what is wrong with it.
+func FuzzSplitWords(f *testing.F) {
+	f.Add(`a 'b c' "d\"e" {{ .x | f "y z" }}`)
+	f.Add(`\`)
+	f.Fuzz(func(t *testing.T, line string) {
+		words, err := splitWords(line)
+		if err != nil {
+			return
+		}
+		total := 0
+		for _, word := range words {
+			total += len(word)
+		}
+		if total > len(line) {
+			t.Fatalf("%q has more in it than %q", words, line)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+)
+
+func newCheck() *cobra.Command {
+	var file, dir string
+	command := &cobra.Command{
+		Use:   "check",
+		Short: "Say what a runner file allows",
+		Long: `Read a runner file and say what it allows now, or what is wrong with it and where.
+A runner that works with this file sees it the same way. The exit code is 0 when
+the file can be used.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			path := file
+			if path == "" && dir != "" {
+				path = runner.PolicyFile(dir)
+			}
+			if path == "" {
+				return errors.New("name the file with --policy, or the runner's directory with --dir")
+			}
+			read, err := policy.Read(path)
+			if err != nil {
+				return fmt.Errorf("%w\na runner with this file takes no jobs; correct it, and it counts at once", err)
+			}
+			for _, line := range read.At(time.Now()).Lines() {
+				if _, err := fmt.Fprintf(command.OutOrStdout(), "%-11s %s\n", line[0], line[1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	command.Flags().StringVar(&file, "policy", "", "the runner file")
+	command.Flags().StringVar(&dir, "dir", "", "the runner's own directory, whose runner.toml is meant")
+	return command
+}

@@ -1,0 +1,61 @@
+package contact
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// packFrom is the length in bytes from which a body is worth packing: below it the work costs more than the line.
+const packFrom = 1 << 10
+
+// packingTransport sends what is long as gzip: logs, states and results are text that repeats itself. Every control plane of this
+// protocol takes that.
+type packingTransport struct {
+	below   http.RoundTripper
+	writers sync.Pool
+}
+
+// RoundTrip makes one call.
+func (p *packingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Body == nil || request.ContentLength < packFrom || request.Header.Get("Content-Encoding") != "" {
+		return p.below.RoundTrip(request)
+	}
+	packed, err := p.pack(request)
+	if err != nil {
+		return nil, fmt.Errorf("pack the request's body: %w", err)
+	}
+	// A transport may not change the request that it was given.
+	changed := request.Clone(request.Context())
+	changed.Header.Set("Content-Encoding", "gzip")
+	changed.Header.Del("Content-Length")
+	changed.ContentLength = int64(len(packed))
+	changed.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil }
+	changed.Body, _ = changed.GetBody()
+	return p.below.RoundTrip(changed)
+}
+
+// pack reads and closes the request's body.
+func (p *packingTransport) pack(request *http.Request) ([]byte, error) {
+	defer func() { _ = request.Body.Close() }()
+	writer, _ := p.writers.Get().(*gzip.Writer)
+	if writer == nil {
+		var err error
+		if writer, err = gzip.NewWriterLevel(nil, gzip.BestSpeed); err != nil {
+			return nil, err
+		}
+	}
+	defer p.writers.Put(writer)
+	var out bytes.Buffer
+	writer.Reset(&out)
+	if _, err := io.Copy(writer, request.Body); err != nil {
+		return nil, err
+	}
+	if err := writer.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

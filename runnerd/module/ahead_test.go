@@ -1,0 +1,80 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
+)
+
+// restored is a control plane with one state, or none.
+type restored struct {
+	state.Remote
+	has       *api.State
+	refuses   error
+	delivered []api.State
+}
+
+func (r *restored) GetState(context.Context) (api.State, bool, error) {
+	if r.has == nil {
+		return api.State{}, false, nil
+	}
+	return *r.has, true, nil
+}
+
+func (r *restored) DeliverState(_ context.Context, s api.State) error {
+	r.delivered = append(r.delivered, s)
+	return r.refuses
+}
+
+func TestAheadOfAControlPlane(t *testing.T) {
+	version := func(serial int64, lineage string) *api.State { return &api.State{Serial: serial, Lineage: lineage} }
+	for name, test := range map[string]struct {
+		has, kept *api.State
+		refuses   error
+		want      int64 // serial; -1 for an error
+		again     bool
+	}{
+		"nothing anywhere":               {nil, nil, nil, 0, false},
+		"a new runner":                   {version(3, "l"), nil, nil, 3, false},
+		"the same":                       {version(3, "l"), version(3, "l"), nil, 3, false},
+		"another runner went on":         {version(4, "l"), version(3, "l"), nil, 4, false},
+		"made anew by a person":          {version(1, "new"), version(9, "l"), nil, 1, false},
+		"restored from an older backup":  {version(3, "l"), version(5, "l"), nil, 5, true},
+		"restored from before the first": {nil, version(5, "l"), nil, 5, true},
+		"it does not take it":            {version(3, "l"), version(5, "l"), errors.New("no"), -1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spooled, said := spool.Spool{Root: t.TempDir()}, ""
+			if test.kept != nil {
+				a, err := spooled.Create(spool.Record{Job: "job", Attempt: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				spec := api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Module: api.ModuleSpec{InstallComponent: "web"}}}
+				if err := errors.Join(a.SaveSpec(spec), a.KeepState(*test.kept)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			remote := &restored{has: test.has, refuses: test.refuses}
+			got, found, err := ahead{Remote: remote, spool: spooled, component: "web", say: func(f string, args ...any) { said += fmt.Sprintf(f, args...) }}.GetState(t.Context())
+			if test.want < 0 {
+				if err == nil || found || !strings.Contains(err.Error(), "serial 5") {
+					t.Errorf("%v %t %v", got, found, err)
+				}
+				return
+			}
+			if err != nil || got.Serial != test.want || found != (test.want > 0) {
+				t.Errorf("serial %d, %t, %v; want %d", got.Serial, found, err, test.want)
+			}
+			if again := len(remote.delivered) == 1; again != test.again || again != strings.Contains(said, "older backup") {
+				t.Errorf("delivered %v, said %q", remote.delivered, said)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+// Package providertest gives tests the provider in examples/provider, built, in a mirror that Terraform finds.
+//
+// It owns where the built provider is kept: in the user's cache, by the digest of its source, so that it is built once for each
+// version, however many tests want it at once. It never touches the network for Terraform: the configuration names the mirror and
+// nothing else. Tests call it.
+package providertest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/runnerd/tool"
+)
+
+// The provider as a module names it.
+const (
+	Source  = "nuon.test/examples/trouble"
+	Version = "0.1.0"
+)
+
+// Required is what a module says that uses the provider.
+const Required = `
+terraform {
+  required_providers {
+    trouble = {
+      source = "` + Source + `"
+    }
+  }
+}
+`
+
+// Use leads the Terraform of this test to the provider, as the owner of a runner does, and gives the directory that its objects
+// and its journal are in.
+func Use(t *testing.T) (directory string) {
+	t.Helper()
+	config, err := Config(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(tool.EnvConfig, config)
+	return t.TempDir()
+}
+
+// Config gives a CLI configuration of Terraform that names a mirror with the provider in it, and builds it if need be.
+func Config(ctx context.Context) (file string, err error) {
+	source, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
+	digest, err := digestOf(source)
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a place for the provider: %w", err)
+	}
+	kept := filepath.Join(cache, "nuon-tools", "provider-trouble-"+digest[:16])
+	file = filepath.Join(kept, "terraform.rc")
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		return "", fmt.Errorf("find a place for the provider: %w", err)
+	}
+	release, err := tool.Lock(ctx, kept+".lock")
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	mirror := filepath.Join(kept, "mirror")
+	program := filepath.Join(mirror, filepath.FromSlash(Source), Version, runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-trouble_v"+Version)
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
+	build.Dir = source
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build examples/provider: %w\n%s", err, said)
+	}
+	rules := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
+	return file, os.WriteFile(file, []byte(rules), 0o644) // last: it says that all is there
+}
+
+// sourceDir finds examples/provider above the directory that the test runs in.
+func sourceDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		found := filepath.Join(dir, "examples", "provider")
+		if _, err := os.Stat(filepath.Join(found, "go.mod")); err == nil {
+			return found, nil
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return "", fmt.Errorf("examples/provider is not above the directory that the test runs in")
+		}
+		dir = above
+	}
+}
+
+// digestOf names what the provider is built from.
+func digestOf(dir string) (string, error) {
+	sum := sha256.New()
+	_, _ = fmt.Fprintln(sum, runtime.Version())
+	for _, pattern := range []string{"*.go", "go.mod", "go.sum"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return "", err
+		}
+		for _, file := range files {
+			opened, err := os.Open(file)
+			if err != nil {
+				return "", err
+			}
+			_, _ = fmt.Fprintln(sum, filepath.Base(file))
+			_, err = io.Copy(sum, opened)
+			_ = opened.Close()
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

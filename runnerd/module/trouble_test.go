@@ -1,0 +1,363 @@
+package module
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/module/providertest"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// trouble is a rig with a component of three objects that depend on each other: first is quick, second gives the trouble that a
+// test asks for, third is left.
+type trouble struct {
+	*rig
+	directory string
+	spec      api.ModuleSpec
+}
+
+// newTrouble builds a component whose second object has those attributes, in the language of Terraform.
+func newTrouble(t *testing.T, attributes string) *trouble {
+	t.Helper()
+	made := &trouble{rig: newRig(t), directory: providertest.Use(t)}
+	made.spec = made.rig.spec(made.build3(attributes))
+	return made
+}
+
+func (r *trouble) build3(attributes string) api.ArtifactRef {
+	r.t.Helper()
+	return r.mustBuild("m", "m/main.tf", providertest.Required+fmt.Sprintf(`
+provider "trouble" {
+  directory = %q
+}
+resource "trouble_object" "first" {
+  name = "first"
+}
+resource "trouble_object" "second" {
+  name       = "second"
+  depends_on = [trouble_object.first]
+  %s
+}
+resource "trouble_object" "third" {
+  name       = "third"
+  depends_on = [trouble_object.second]
+}
+output "made" {
+  value = trouble_object.second.value
+}
+`, r.directory, strings.ReplaceAll(attributes, "; ", "\n  ")))
+}
+
+// journal gives what was really done, without the times.
+func (r *trouble) journal() string {
+	content, err := os.ReadFile(filepath.Join(r.directory, "journal"))
+	if err != nil && !os.IsNotExist(err) {
+		r.t.Error(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(content)) {
+		_, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		lines = append(lines, what)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// when calls do as soon as the journal has the line, in a goroutine that the test waits for.
+func (r *trouble) when(line string, do func()) {
+	r.t.Helper()
+	done := make(chan struct{})
+	over, stop := context.WithCancel(context.Background())
+	r.t.Cleanup(func() { stop(); <-done })
+	go func() {
+		defer close(done)
+		for over.Err() == nil {
+			if strings.Contains(r.journal(), line) {
+				do()
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+}
+
+// running gives the processes that work below the rig's directory; with a program, only those that run it.
+func (r *rig) running(program string) (found []spool.Stat) {
+	r.t.Helper()
+	all, err := spool.Processes()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for pid, stat := range all {
+		where, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+		if err != nil || !strings.HasPrefix(where, r.root+"/") || stat.State == 'Z' {
+			continue
+		}
+		command, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if name, _, _ := strings.Cut(string(command), "\x00"); err == nil && (program == "" || filepath.Base(name) == program) {
+			found = append(found, stat)
+		}
+	}
+	return found
+}
+
+// killTerraform ends Terraform, and nothing else, as the kernel does when memory runs out.
+func (r *rig) killTerraform() {
+	r.t.Helper()
+	found := r.running("terraform")
+	if len(found) != 1 {
+		r.t.Errorf("%d Terraforms are running", len(found))
+	}
+	for _, stat := range found {
+		if err := syscall.Kill(stat.PID, syscall.SIGKILL); err != nil {
+			r.t.Error(err)
+		}
+	}
+}
+
+// mustBeQuiet says that nothing of the job runs any more, and that no lock and no workplace is left.
+func (r *rig) mustBeQuiet() {
+	r.t.Helper()
+	if left := r.running(""); len(left) > 0 {
+		r.t.Errorf("there are processes left: %+v", left)
+	}
+	r.mustBeFree()
+}
+
+// inState gives which of the objects the newest state has.
+func (r *trouble) inState() string {
+	r.t.Helper()
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if len(r.states) == 0 {
+		return "none"
+	}
+	opened, err := r.key.Open(r.states[len(r.states)-1].Sealed)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return objectsOf(string(opened.Reveal()))
+}
+
+// objectsOf gives which of the objects a state has.
+func objectsOf(plain string) string {
+	var found []string
+	for _, name := range []string{"first", "second", "third"} {
+		if strings.Contains(plain, `"name": "`+name+`",`+"\n      \"provider\"") || strings.Contains(plain, `"name":"`+name+`","provider"`) {
+			found = append(found, name)
+		}
+	}
+	return strings.Join(found, " ")
+}
+
+// left gives what the next plan shows.
+func (r *trouble) left() string {
+	r.t.Helper()
+	// What is left is planned without the trouble that there was.
+	r.spec.Artifact = r.build3("")
+	shown := report(r.t, r.mustPlan(r.spec, false))
+	var said []string
+	for _, change := range shown.Changes {
+		said = append(said, fmt.Sprintf("%s %s", change.Action, change.Name))
+	}
+	return strings.Join(said, ", ")
+}
+
+// Whatever a provider does when a job is cancelled, the job ends in time, nothing of it runs on, the lock is free, the state has
+// what can be known, and a plan shows what is left.
+func TestCancelInTrouble(t *testing.T) {
+	for name, test := range map[string]struct {
+		second      string
+		grace       time.Duration
+		log         string
+		state, left string
+		journal     string
+	}{
+		"heeds the interrupt": {
+			second: `slow = { create = "60s" }`, grace: 40 * time.Second,
+			journal: "create second is interrupted", state: "first", left: "create second, create third",
+		},
+		"is deaf and ends in time": {
+			second: `slow = { create = "2s" }; deaf = true`, grace: 40 * time.Second,
+			journal: "create second ends", state: "first second", left: "update second, create third",
+		},
+		"is deaf and does not end": {
+			second: `slow = { create = "100s" }; deaf = true`, grace: time.Second, log: "did not end in 1s after it was interrupted",
+			journal: "create second begins", state: "first", left: "create second, create third",
+		},
+		"fails after the interrupt": {
+			second: `slow = { create = "2s" }; deaf = true; fail = { create = 1 }`, grace: 40 * time.Second,
+			journal: "create second fails", state: "first", left: "create second, create third",
+		},
+		"crashes after the interrupt": {
+			second: `slow = { create = "4s" }; deaf = true; crash = { create = 1 }`, grace: 40 * time.Second,
+			journal: "create second crashes", state: "first", left: "create second, create third",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTrouble(t, test.second)
+			planned := r.mustPlan(r.spec, false)
+			env := r.env(api.JobSpecKindApply)
+			env.Timing.ToolGrace = test.grace
+			env.Spec.Apply = applySpec(r.spec, planned, false)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var asked time.Time
+			r.when("create second begins", func() { asked = time.Now(); cancel() })
+			_, err := r.run(ctx, Apply{}, env)
+			if err == nil || !strings.Contains(err.Error(), "interrupted") {
+				t.Fatalf("%v\n%s", err, r.log.String())
+			}
+			if took := time.Since(asked); took > env.Timing.JobGrace {
+				t.Errorf("it took %s", took)
+			}
+			r.mustBeQuiet()
+			if !strings.Contains(r.journal(), test.journal) || !strings.Contains(r.log.String(), test.log) {
+				t.Errorf("the journal does not have %q, or the log not %q:\n%s\n%s", test.journal, test.log, r.journal(), r.log.String())
+			}
+			if got := r.inState(); got != test.state {
+				t.Errorf("the state has %q, want %q", got, test.state)
+			}
+			if got := r.left(); got != test.left {
+				t.Errorf("left is %q, want %q", got, test.left)
+			}
+		})
+	}
+}
+
+// A provider that fails or crashes by itself ends the job as failed, in words, and what was done before is in the state.
+func TestFailInTrouble(t *testing.T) {
+	for name, test := range map[string]struct {
+		second, want, state, left string
+	}{
+		"fails":   {second: `fail = { create = 1 }; value = "x"`, want: "create of second fails, as it was told to", state: "first", left: "create second, create third"},
+		"crashes": {second: `crash = { create = -1 }`, want: "Plugin did not respond", state: "first", left: "create second, create third"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTrouble(t, test.second)
+			_, err := r.apply(t.Context(), applySpec(r.spec, r.mustPlan(r.spec, false), false))
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "terraform apply: ") {
+				t.Fatal(err)
+			}
+			r.mustBeQuiet()
+			if got := r.inState(); got != test.state {
+				t.Errorf("the state has %q, want %q", got, test.state)
+			}
+			if got := r.left(); got != test.left {
+				t.Errorf("left is %q, want %q", got, test.left)
+			}
+		})
+	}
+}
+
+// What changes by itself is in the next plan, as drift and as what is to be done about it.
+func TestDriftIsPlanned(t *testing.T) {
+	r := newTrouble(t, `value = "as wanted"; drifts_after = "0s"`)
+	r.mustApply(applySpec(r.spec, r.mustPlan(r.spec, false), false))
+	planned := r.mustPlan(r.spec, false)
+	shown := report(t, planned)
+	if !planned.Applyable || shown.Totals.Drift != 1 || shown.Totals.Update != 1 || shown.Changes[0].Action != diff.Update {
+		t.Fatalf("%+v", shown)
+	}
+}
+
+// Terraform alone is killed: the job ends as failed, in words; no provider runs on; the state is the last that was written, the
+// lock is free, and the next plan shows what is left.
+func TestTerraformIsKilled(t *testing.T) {
+	const words = "ended by a signal that nuon did not send (signal: killed)"
+	t.Run("at plan", func(t *testing.T) {
+		r := newTrouble(t, `slow = { plan = "100s" }; deaf = true`)
+		r.when("plan second begins", r.killTerraform)
+		_, err := r.plan(r.spec, false)
+		if err == nil || !strings.Contains(err.Error(), "terraform plan was "+words) || strings.Contains(err.Error(), "in no state") {
+			t.Fatal(err)
+		}
+		r.mustBeQuiet()
+		if got := r.inState() + ": " + r.left(); got != "none: create first, create second, create third" {
+			t.Fatal(got)
+		}
+	})
+	t.Run("before a state is written", func(t *testing.T) {
+		r := newTrouble(t, `slow = { create = "100s" }; deaf = true`)
+		planned := r.mustPlan(r.spec, false)
+		r.when("create second begins", r.killTerraform)
+		_, err := r.apply(t.Context(), applySpec(r.spec, planned, false))
+		if err == nil || !strings.Contains(err.Error(), "terraform apply was "+words) || !strings.Contains(err.Error(), "is in no state") {
+			t.Fatal(err)
+		}
+		r.mustBeQuiet()
+		if got := r.inState() + ": " + r.left(); got != "none: create first, create second, create third" {
+			t.Fatal(got)
+		}
+	})
+	t.Run("after a state is written", func(t *testing.T) {
+		r := newTrouble(t, "")
+		planned := r.mustPlan(r.spec, false)
+		r.unlocking = r.killTerraform // that comes after the last state, and Terraform waits for the answer
+		_, err := r.apply(t.Context(), applySpec(r.spec, planned, false))
+		if err == nil || !strings.Contains(err.Error(), "terraform apply was "+words) {
+			t.Fatal(err)
+		}
+		r.unlocking = nil
+		r.mustBeQuiet()
+		if got := r.inState() + ": " + r.left(); got != "first second third: " {
+			t.Fatal(got)
+		}
+	})
+}
+
+// The job's own process is killed in mid-apply. Terraform outlives it until the runner interrupts it, and leaves its state in a
+// file; Settle finds it.
+func TestJobProcessIsKilled(t *testing.T) {
+	for name, test := range map[string]struct{ second, journal, state, left string }{
+		"heeds the interrupt": {`slow = { create = "20s" }`, "create second is interrupted", "first", "create second, create third"},
+		"is deaf":             {`slow = { create = "3s" }; deaf = true`, "create second ends", "first second", "update second, create third"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTrouble(t, test.second)
+			key := keyFile(t, r.rig)
+			env := r.env(api.JobSpecKindApply)
+			env.Spec.Apply = applySpec(r.spec, r.mustPlan(r.spec, false), false)
+			process := r.process(env, key)
+			r.when("create second is at 10 %", func() { _ = process.Process.Kill() })
+			if err := process.Wait(); err == nil {
+				t.Fatal("the job process was not killed")
+			}
+			for _, stat := range r.running("terraform") {
+				if err := syscall.Kill(stat.PID, syscall.SIGINT); err != nil { // as the runner does
+					t.Error(err)
+				}
+			}
+			for begun := time.Now(); len(r.running("")) > 0; time.Sleep(10 * time.Millisecond) {
+				if time.Since(begun) > time.Minute {
+					t.Fatal("Terraform does not end")
+				}
+			}
+			if !strings.Contains(r.journal(), test.journal) {
+				t.Error(r.journal())
+			}
+			attempt := spool.Attempt{Dir: env.Dir}
+			said, err := Settle(r.root, key, attempt, env.Spec)
+			if err != nil || !strings.Contains(strings.Join(said, " "), "it was found, and is kept") {
+				t.Fatal(said, err)
+			}
+			// As runnerd does, and the control plane when the attempt has ended.
+			if err := attempt.EachState(func(_ string, state api.State) error { r.states = append(r.states, state); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			r.lock = nil
+			r.mustBeQuiet()
+			if got := r.inState() + ": " + r.left(); got != test.state+": "+test.left {
+				t.Fatalf("%s\n%s", got, r.log.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// maxFile bounds what is read as a runner file.
+const maxFile = 64 << 10
+
+// File is what a runner file says. The zero value of each part forbids nothing; see Open for a runner without a file.
+type File struct {
+	// Enabled is false for a runner that takes no jobs.
+	Enabled bool `toml:"enabled"`
+	// Jobs are the kinds of job that it takes; nil for all, empty for none.
+	Jobs []Job `toml:"jobs"`
+	// Components are the kinds of component that it works on; nil for all. An action is of none, and not bound by this.
+	Components []Component `toml:"components"`
+	// Debug lets debug commands through.
+	Debug bool `toml:"debug"`
+	// Window is when applies and actions may begin; nil for always.
+	Window *Window `toml:"window"`
+	// Limits bound each job.
+	Limits Limits `toml:"limits"`
+}
+
+// Limits bound what jobs use. Zero means no limit of the owner's.
+type Limits struct {
+	// Memory is what the processes of one job may have in memory together.
+	Memory Size `toml:"memory"`
+	// Timeout is how long one job may run.
+	Timeout Span `toml:"timeout"`
+	// Capacity is how many jobs may run at once; nil for what the runner was started with.
+	Capacity *int `toml:"capacity"`
+}
+
+// Open is the File of a runner that has none: everything is allowed but debug commands.
+func Open() File { return File{Enabled: true} }
+
+// Parse reads a runner file. The error has a line of the form name:line:column: what is wrong, and what would be right, for each
+// unknown key, or for the first value that cannot be.
+func Parse(name string, content []byte) (File, error) {
+	file := Open()
+	decoder := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields()
+	err := decoder.Decode(&file)
+	if err == nil {
+		if err := file.check(name); err != nil {
+			return File{}, err
+		}
+		return file, nil
+	}
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) {
+		var lines []string
+		for _, missing := range unknown.Errors {
+			row, column := missing.Position()
+			lines = append(lines, fmt.Sprintf("%s:%d:%d: there is no %s in a runner file; it has enabled, jobs, components, debug, [window] with days, hours and zone, and [limits] with memory, timeout and capacity",
+				name, row, column, strings.Join(missing.Key(), ".")))
+		}
+		return File{}, errors.New(strings.Join(lines, "\n"))
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		row, column := wrong.Position()
+		return File{}, fmt.Errorf("%s:%d:%d: %s", name, row, column, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return File{}, fmt.Errorf("%s: %w", name, err)
+}
+
+// check looks at what no single value shows.
+func (f File) check(name string) error {
+	if most := f.Limits.Capacity; most != nil && (*most < 1 || *most > maxCapacity) {
+		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name, *most, maxCapacity)
+	}
+	if f.Window != nil && f.Window.Zone.location == nil {
+		return fmt.Errorf("%s: [window] has no zone; name one, such as zone = \"Europe/Berlin\" or \"UTC\"", name)
+	}
+	return nil
+}
+
+// Read reads the runner file at a path. The error wraps fs.ErrNotExist when there is none.
+func Read(path string) (File, error) {
+	opened, err := os.Open(path)
+	if err != nil {
+		return File{}, fmt.Errorf("read the runner file: %w", err)
+	}
+	defer func() { _ = opened.Close() }()
+	content, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
+	if err != nil {
+		return File{}, fmt.Errorf("read the runner file: %w", err)
+	}
+	if len(content) > maxFile {
+		return File{}, fmt.Errorf("%s: it has more than %d KiB; a runner file has a few lines", path, maxFile>>10)
+	}
+	return Parse(path, content)
+}
+
+// TimeoutOf gives how long a job may run whose spec says limit (zero for nothing): the smaller of that and the file's, or
+// otherwise when neither says one.
+func (l Limits) TimeoutOf(limit, otherwise time.Duration) time.Duration {
+	own := time.Duration(l.Timeout)
+	switch {
+	case limit <= 0 && own <= 0:
+		return otherwise
+	case limit <= 0:
+		return own
+	case own <= 0:
+		return limit
+	}
+	return min(limit, own)
+}

@@ -1,0 +1,230 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+const whole = `
+enabled    = true
+jobs       = ["plan", "apply"]
+components = ["terraform_module"]
+debug      = true
+
+[window]
+days  = ["mon", "fri"]
+hours = "22:00-06:00"
+zone  = "Europe/Berlin"
+
+[limits]
+memory   = "512 MiB"
+timeout  = "45m"
+capacity = 3
+`
+
+func parsed(t *testing.T, text string) File {
+	t.Helper()
+	file, err := Parse("runner.toml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestParse(t *testing.T) {
+	friday := time.Date(2025, 11, 21, 23, 0, 0, 0, time.UTC) // midnight in Berlin
+	got := parsed(t, whole).At(friday).RunnerPolicy
+	want := api.RunnerPolicy{
+		Jobs: &[]string{"plan", "apply"}, Components: &[]string{"terraform_module"}, Debug: true,
+		Window: "mon, fri 22:00-06:00 Europe/Berlin",
+		Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 2700, Capacity: 3},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(api.RunnerPolicy{}, parsed(t, "# nothing\n").At(friday).RunnerPolicy); diff != "" {
+		t.Errorf("an empty file forbids something: %s", diff)
+	}
+}
+
+func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"enabeld = true\n[limits]\nram = \"1GiB\"": "runner.toml:1:1: there is no enabeld in a runner file",
+		"\n[limits]\nram = \"1GiB\"":               "runner.toml:3:1: there is no limits.ram in a runner file",
+		"enabled = 1":                              "runner.toml:1:11: ",
+		"enabled = tru":                            "runner.toml:1:11: ",
+		`jobs = ["plan", "deploy"]`:                `runner.toml:1:17: "deploy" is no kind of job; there are build, plan, apply, action`,
+		`components = ["helm"]`:                    `runner.toml:1:15: "helm" is no kind of component`,
+		"[window]\nzone = \"Europe/Paris2\"":       `runner.toml:2:8: "Europe/Paris2" is no time zone`,
+		"[window]\nzone = \"Local\"":               `"Local" is no time zone`,
+		"[window]\nhours = \"8-18\"":               `runner.toml:2:9: "8-18" are no hours`,
+		"[window]\nhours = \"08:00-25:00\"":        `are no hours`,
+		"[window]\ndays = [\"monday\"]":            `"monday" is no day`,
+		"[window]\nhours = \"08:00-18:00\"":        `[window] has no zone`,
+		"[limits]\nmemory = \"1 GB\"":              `"1 GB" is no amount of memory`,
+		"[limits]\nmemory = \"1 MiB\"":             `64 MiB at least`,
+		"[limits]\nmemory = \"9999999999999GiB\"":  `is no amount of memory`,
+		"[limits]\ntimeout = \"45\"":               `"45" is no time limit`,
+		"[limits]\ncapacity = 0":                   `the capacity 0; write a number`,
+		"[limits]\ncapacity = -1":                  `the capacity -1`,
+	} {
+		_, err := Parse("runner.toml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestAFileThatIsTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runner.toml")
+	if err := os.WriteFile(path, []byte(strings.Repeat("# much\n", maxFile/7+1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "more than 64 KiB") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	inside := time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC) // a Friday
+	outside := inside.Add(24 * time.Hour)
+	const office = "[window]\ndays=[\"fri\"]\nhours=\"08:00-18:00\"\nzone=\"UTC\"\n"
+	for name, test := range map[string]struct {
+		file            string
+		at              time.Time
+		kind, component string
+		want            string // in the refusal; empty for allowed
+	}{
+		"no file says no":         {"", inside, "apply", "sandbox", ""},
+		"off":                     {"enabled = false", inside, "plan", "sandbox", "enabled = false"},
+		"kind":                    {`jobs = ["plan"]`, inside, "apply", "sandbox", "does not allow jobs of kind apply"},
+		"no kinds":                {`jobs = []`, inside, "plan", "sandbox", "does not allow jobs of kind plan"},
+		"component":               {`components = ["sandbox"]`, inside, "plan", "terraform_module", "does not allow components of kind terraform_module"},
+		"a component unnamed":     {`components = ["sandbox"]`, inside, "plan", "", "components of kind unknown"},
+		"an action has none":      {`components = ["sandbox"]`, inside, "action", "", ""},
+		"inside":                  {office, inside, "apply", "sandbox", ""},
+		"outside":                 {office, outside, "apply", "sandbox", "applies and actions wait until Fri 28 Nov 08:00"},
+		"outside, an action":      {office, outside, "action", "", "outside its window"},
+		"outside, a plan":         {office, outside, "plan", "sandbox", ""},
+		"outside, but forbidden":  {`jobs = ["apply"]` + "\n" + office, outside, "plan", "sandbox", "does not allow jobs of kind plan"},
+		"outside, still forbids":  {`components = ["sandbox"]` + "\n" + office, outside, "plan", "terraform_module", "does not allow components"},
+		"a kind nobody knows yet": {"", inside, "debug", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := parsed(t, test.file).At(test.at).Check(test.kind, test.component)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestABrokenFileMeansOff(t *testing.T) {
+	_, err := Parse("runner.toml", []byte("enabled = maybe"))
+	rule := Broken(parsed(t, whole), err, time.Now())
+	if !rule.Off || rule.Limits.Capacity != 3 || !strings.Contains(rule.Reason, "runner.toml:1:11") {
+		t.Errorf("got %+v", rule)
+	}
+	if rule.Check("plan", "terraform_module") == nil {
+		t.Error("it takes a plan")
+	}
+}
+
+func TestASpecIsWhatWasOffered(t *testing.T) {
+	rule := parsed(t, `components = ["sandbox"]`).At(time.Now())
+	plan := func(component string) api.JobSpec {
+		return api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Module: api.ModuleSpec{ComponentKind: component}}}
+	}
+	if err := rule.CheckSpec("plan", plan("sandbox")); err != nil {
+		t.Error(err)
+	}
+	if err := rule.CheckSpec("plan", plan("terraform_module")); err == nil {
+		t.Error("a component that is not allowed goes through")
+	}
+	if err := rule.CheckSpec("action", plan("sandbox")); err == nil || !strings.Contains(err.Error(), "offered as action") {
+		t.Errorf("another kind goes through: %v", err)
+	}
+}
+
+func TestTheWindowOnDaysOnWhichTheClockIsSet(t *testing.T) {
+	night := parsed(t, "[window]\ndays=[\"sat\"]\nhours=\"22:00-06:00\"\nzone=\"Europe/Berlin\"").Window
+	for at, has := range map[string]bool{
+		"2025-10-25T19:59:00Z": false, // Saturday 21:59
+		"2025-10-25T20:00:00Z": true,
+		"2025-10-26T04:59:00Z": true, // Sunday 05:59, after the hour that came twice
+		"2025-10-26T05:00:00Z": false,
+		"2025-03-29T21:00:00Z": true,  // Saturday 22:00
+		"2025-03-30T03:59:00Z": true,  // Sunday 05:59, an hour was left out
+		"2025-03-30T04:00:00Z": false, // Sunday 06:00
+		"2025-10-24T21:00:00Z": false, // Friday 23:00
+	} {
+		moment, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if night.Has(moment) != has {
+			t.Errorf("%s: %v", at, !has)
+		}
+	}
+}
+
+// Opens is the first moment at which a closed window is open, whatever the window, the zone and the moment.
+func TestOpensIsWhenItOpens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := Window{Hours: Hours{rapid.IntRange(0, 1439).Draw(t, "from"), rapid.IntRange(0, 1439).Draw(t, "until")}}
+		for _, day := range rapid.SliceOfDistinct(rapid.IntRange(0, 6), func(d int) int { return d }).Draw(t, "days") {
+			w.Days = append(w.Days, Day(day))
+		}
+		// Without summer time: an hour that is left out, or comes twice, moves the edge.
+		if err := w.Zone.UnmarshalText([]byte(rapid.SampledFrom([]string{"UTC", "Asia/Kolkata", "America/Phoenix"}).Draw(t, "zone"))); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(rapid.Int64Range(1_700_000_000, 1_900_000_000).Draw(t, "at"), 0).Truncate(time.Minute)
+		if w.Has(at) {
+			return
+		}
+		opens := w.Opens(at)
+		if !w.Has(opens) {
+			t.Fatalf("closed when it opens, %v", opens)
+		}
+		if before := opens.Add(-time.Minute); before.After(at) && w.Has(before) {
+			t.Fatalf("open before it opens, %v", opens)
+		}
+		if opens.Sub(at) > 8*24*time.Hour {
+			t.Fatalf("it opens in %v", opens.Sub(at))
+		}
+	})
+}
+
+func TestTimeoutOf(t *testing.T) {
+	for _, test := range []struct{ spec, own, want time.Duration }{
+		{0, 0, time.Hour}, {0, time.Minute, time.Minute}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {time.Second, time.Minute, time.Second},
+	} {
+		if got := (Limits{Timeout: Span(test.own)}).TimeoutOf(test.spec, time.Hour); got != test.want {
+			t.Errorf("%+v: got %v", test, got)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole))
+	f.Add([]byte("[window]\nzone=\"UTC\"\ndays=[]"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		file, err := Parse("runner.toml", content)
+		if err != nil {
+			return
+		}
+		rule := file.At(time.Unix(1_763_000_000, 0))
+		if rule.Off && rule.Check("plan", "sandbox") == nil {
+			t.Error("off, and takes a plan")
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// Rule is what a runner allows at a moment, as it is told to the control plane.
+type Rule struct{ api.RunnerPolicy }
+
+// At gives what the file comes to at a moment.
+func (f File) At(now time.Time) Rule {
+	rule := Rule{api.RunnerPolicy{Debug: f.Debug, Limits: api.RunnerLimits{
+		MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
+	}}}
+	if f.Limits.Capacity != nil {
+		rule.Limits.Capacity = *f.Limits.Capacity
+	}
+	if f.Components != nil {
+		rule.Components = plain(f.Components)
+	}
+	if f.Jobs != nil {
+		rule.Jobs = plain(f.Jobs)
+	}
+	if f.Window != nil {
+		rule.Window = f.Window.String()
+	}
+	switch {
+	case !f.Enabled:
+		return rule.off("it is switched off in its own runner file (enabled = false)")
+	case f.Window != nil && !f.Window.Has(now):
+		allowed := jobs
+		if rule.Jobs != nil {
+			allowed = *rule.Jobs
+		}
+		allowed = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return slices.Contains(changing, kind) })
+		rule.Jobs = &allowed
+		rule.Reason = fmt.Sprintf("outside its window (%s): applies and actions wait until %s", f.Window, f.Window.Opens(now).Format("Mon 2 Jan 15:04"))
+	}
+	return rule
+}
+
+// Broken gives the rule of a runner whose file cannot be used: nothing is taken. last is what held before, and is still shown.
+func Broken(last File, reason error, now time.Time) Rule {
+	last.Enabled, last.Window = true, nil
+	return last.At(now).off("its runner file cannot be used, so it takes no jobs: " + reason.Error())
+}
+
+func (r Rule) off(reason string) Rule {
+	r.Off, r.Reason = true, reason
+	r.Jobs = &[]string{}
+	return r
+}
+
+// Check says whether a job of a kind on a component of a kind (empty for an action, which is on none) is allowed; the error says
+// in words what forbids it.
+func (r Rule) Check(kind, component string) error {
+	if r.Off {
+		return fmt.Errorf("this runner takes no jobs: %s", r.Reason)
+	}
+	if r.Jobs != nil && !slices.Contains(*r.Jobs, kind) {
+		if r.Reason != "" && slices.Contains(changing, kind) {
+			return fmt.Errorf("this runner takes no %s now: %s", kind, r.Reason)
+		}
+		return fmt.Errorf("the runner's own file does not allow jobs of kind %s; its owner decides that, with jobs in the runner file", kind)
+	}
+	if r.Components != nil && kind != string(api.JobSpecKindAction) && !slices.Contains(*r.Components, component) {
+		if component == "" {
+			component = "unknown"
+		}
+		return fmt.Errorf("the runner's own file does not allow components of kind %s; its owner decides that, with components in the runner file", component)
+	}
+	return nil
+}
+
+// CheckSpec says whether a spec is of the kind that was offered, and one that the rule allows: what was taken is all that is done.
+func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
+	if string(spec.Kind) != offered {
+		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a fault of the control plane, report it", offered, spec.Kind)
+	}
+	return r.Check(string(spec.Kind), componentKind(spec))
+}
+
+// componentKind gives the kind of component that a spec is about.
+func componentKind(spec api.JobSpec) string {
+	switch spec.Kind {
+	case api.JobSpecKindBuild:
+		return spec.Build.ComponentKind
+	case api.JobSpecKindPlan:
+		return spec.Plan.Module.ComponentKind
+	case api.JobSpecKindApply:
+		return spec.Apply.Module.ComponentKind
+	}
+	return ""
+}
+
+// Lines says what the rule is, for a person: a line for each part, its name and what it is.
+func (r Rule) Lines() [][2]string {
+	takes := "jobs"
+	switch {
+	case r.Off:
+		takes = "nothing: " + r.Reason
+	case r.Reason != "":
+		takes = "some jobs: " + r.Reason
+	}
+	limit := func(set bool, format string, value any) string {
+		if !set {
+			return "no limit of its own"
+		}
+		return fmt.Sprintf(format, value)
+	}
+	window, debug := r.Window, "no"
+	if window == "" {
+		window = "always"
+	}
+	if r.Debug {
+		debug = "yes"
+	}
+	return [][2]string{
+		{"takes", takes},
+		{"jobs", listed(r.Jobs, "all kinds")},
+		{"components", listed(r.Components, "all kinds")},
+		{"window", window},
+		{"debug", debug},
+		{"memory", limit(r.Limits.MemoryBytes > 0, "%v for each job, held by watching its processes", Size(r.Limits.MemoryBytes))},
+		{"timeout", limit(r.Limits.TimeoutSeconds > 0, "%v for each job", time.Duration(r.Limits.TimeoutSeconds)*time.Second)},
+		{"capacity", limit(r.Limits.Capacity > 0, "%d at once", r.Limits.Capacity)},
+	}
+}
+
+func listed(allowed *[]string, all string) string {
+	switch {
+	case allowed == nil:
+		return all
+	case len(*allowed) == 0:
+		return "none"
+	}
+	return strings.Join(*allowed, ", ")
+}
+
+func plain[T fmt.Stringer](all []T) *[]string {
+	made := make([]string, len(all))
+	for i, one := range all {
+		made[i] = one.String()
+	}
+	return &made
+}

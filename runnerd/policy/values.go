@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// Job is a kind of job. (No plain string: the decoder would take any.)
+type Job struct{ name string }
+
+var (
+	jobs = []string{string(api.JobSpecKindBuild), string(api.JobSpecKindPlan), string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
+	// changing are the kinds of job that change something, and are bound to the window.
+	changing = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
+)
+
+// UnmarshalText takes the kinds that there are.
+func (j *Job) UnmarshalText(text []byte) error {
+	if !slices.Contains(jobs, string(text)) {
+		return fmt.Errorf("%q is no kind of job; there are %s", text, strings.Join(jobs, ", "))
+	}
+	j.name = string(text)
+	return nil
+}
+
+// String gives the word for it.
+func (j Job) String() string { return j.name }
+
+// Component is a kind of component.
+type Component struct{ name string }
+
+// components are all that a runner can work on.
+var components = []string{appconfig.KindSandbox, appconfig.KindTerraformModule}
+
+// UnmarshalText takes the kinds that there are.
+func (c *Component) UnmarshalText(text []byte) error {
+	if !slices.Contains(components, string(text)) {
+		return fmt.Errorf("%q is no kind of component; there are %s", text, strings.Join(components, ", "))
+	}
+	c.name = string(text)
+	return nil
+}
+
+// String gives the word for it.
+func (c Component) String() string { return c.name }
+
+// Size is a number of bytes, written as "512 MiB" or "2GiB".
+type Size int64
+
+// leastMemory is less than any job can do with.
+const leastMemory = 64 << 20
+
+// UnmarshalText reads a whole number of MiB or GiB.
+func (s *Size) UnmarshalText(text []byte) error {
+	for unit, bytes := range map[string]int64{"MiB": 1 << 20, "GiB": 1 << 30} {
+		digits, found := strings.CutSuffix(string(text), unit)
+		if !found {
+			continue
+		}
+		number, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || number > math.MaxInt64/bytes || number*bytes < leastMemory {
+			break
+		}
+		*s = Size(number * bytes)
+		return nil
+	}
+	return fmt.Errorf("%q is no amount of memory for a job; write it as \"512 MiB\" or \"2 GiB\", 64 MiB at least", text)
+}
+
+// String gives it as it is written.
+func (s Size) String() string {
+	if s%(1<<30) == 0 {
+		return fmt.Sprintf("%d GiB", s>>30)
+	}
+	return fmt.Sprintf("%d MiB", s>>20)
+}
+
+// Span is a length of time, written as "45m" or "1h30m".
+type Span time.Duration
+
+// UnmarshalText reads a length of time of a second at least.
+func (s *Span) UnmarshalText(text []byte) error {
+	length, err := time.ParseDuration(string(text))
+	if err != nil || length < time.Second || length > 7*24*time.Hour {
+		return fmt.Errorf("%q is no time limit; write it as \"45m\" or \"1h30m\", between 1s and a week", text)
+	}
+	*s = Span(length)
+	return nil
+}
+
+// String gives it as it is written.
+func (s Span) String() string { return time.Duration(s).String() }
+
+// maxCapacity is more jobs than a machine has any use for.
+const maxCapacity = 256

@@ -1,0 +1,58 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Adopt does nothing here; production runners are Linux.
+func Adopt() error { return nil }
+
+// Interrupt sends SIGINT to the job process and to what it started in its own process group. It is called only while the job
+// process holds its lock.
+func (j Job) Interrupt() error { return j.signal(syscall.SIGINT) }
+
+// Kill kills the process group of the job. Without /proc what moved to a group of its own is not found; production runners are
+// Linux.
+func (j Job) Kill() (int, error) {
+	err := j.signal(syscall.SIGKILL)
+	if errors.Is(err, ErrNone) {
+		return 0, nil
+	}
+	return 1, err
+}
+
+// InterruptRest finds nothing without /proc.
+func (j Job) InterruptRest() (int, error) { return 0, nil }
+
+// Living finds nothing without /proc.
+func (j Job) Living() (int, error) { return 0, nil }
+
+// KillBelow finds nothing without /proc.
+func KillBelow() (int, error) { return 0, nil }
+
+// Children finds none without /proc.
+func Children() (map[int]bool, error) { return map[int]bool{}, nil }
+
+// KillStrays finds none without /proc.
+func KillStrays(map[int]bool, []Job) (int, error) { return 0, nil }
+
+// Memory is not known without /proc.
+func (j Job) Memory() (int64, error) { return 0, nil }
+
+func (j Job) signal(signal syscall.Signal) error {
+	if j.Leader.PID <= 1 {
+		return ErrNone
+	}
+	err := syscall.Kill(-j.Leader.PID, signal)
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {
+		return ErrNone // a group of only zombies gives EPERM on Darwin
+	}
+	if err != nil {
+		return fmt.Errorf("signal process group %d: %w", j.Leader.PID, err)
+	}
+	return nil
+}

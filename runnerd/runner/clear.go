@@ -1,0 +1,38 @@
+package runner
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/tool"
+)
+
+// clearLoop removes what nobody needs any more from the runner's directory, at the start and now and then. It waits for the next
+// time. Nothing in it may fail a job, so errors are only logged.
+func (r *runner) clearLoop(ctx context.Context) {
+	for {
+		r.clear(time.Now().Add(-r.Timing.Keep))
+		if !contact.Pause(ctx, r.Timing.Clear) {
+			return
+		}
+	}
+}
+
+func (r *runner) clear(before time.Time) {
+	removed, kept, err := r.spool.ClearRefused(before)
+	if err != nil {
+		r.log.Warn("cannot clear what was set aside", "error", err)
+	}
+	if kept > 0 {
+		r.log.Warn("the directory refused/ holds Terraform states that the control plane has not got; look at them, and remove them by hand when they are not needed", "at", filepath.Join(r.Dir, "refused"), "count", kept)
+	}
+	locks, err := tool.ClearLocks(filepath.Join(r.Dir, "work"), before)
+	if err != nil {
+		r.log.Warn("cannot clear lock files", "error", err)
+	}
+	if removed+locks > 0 {
+		r.log.Info("cleared what is old", "refused", removed, "locks", locks)
+	}
+}

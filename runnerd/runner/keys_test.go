@@ -1,0 +1,222 @@
+package runner_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+)
+
+type keysOnDisk struct {
+	RunnerKey string    `json:"runner_key"`
+	NextKey   string    `json:"next_key,omitempty"`
+	KeySince  time.Time `json:"key_since"`
+	RunnerID  string    `json:"runner_id"`
+	Name      string    `json:"name"`
+	Kind      string    `json:"kind"`
+}
+
+func keysIn(t *testing.T, dir string) (keys keysOnDisk) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "runner.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &keys)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func putKeys(t *testing.T, dir string, keys keysOnDisk) {
+	t.Helper()
+	content, err := json.Marshal(keys)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "runner.json"), content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// registered makes a directory with a runner in it that has stopped.
+func registered(t *testing.T, s *server) string {
+	t.Helper()
+	dir := t.TempDir()
+	w := work(t, s, dir)
+	s.until("it has asked for work", func() bool { return len(s.calls) > 1 })
+	w.end(t)
+	return dir
+}
+
+func TestAnOldKeyIsChanged(t *testing.T) {
+	for name, trouble := range map[string]func() func(*http.Request, bool) int{
+		"on a good line": func() func(*http.Request, bool) int { return nil },
+		// The answer with the key is lost: the old one stays good, and another is asked for.
+		"the first answer is lost": func() func(*http.Request, bool) int {
+			var once sync.Once
+			return func(r *http.Request, after bool) (status int) {
+				if after && r.URL.Path == "/runner/v1/key" {
+					once.Do(func() { status = noAnswer })
+				}
+				return status
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			dir := registered(t, s)
+			keys := keysIn(t, dir)
+			if keys.KeySince.IsZero() {
+				t.Error("the age of the first key is not kept")
+			}
+			keys.KeySince = time.Now().Add(-48 * time.Hour)
+			putKeys(t, dir, keys)
+			s.setTrouble(trouble())
+			work(t, s, dir, func(o *runner.Options) { o.Timing.KeyLife = 12 * time.Second })
+			s.until("the new key is in use", func() bool { return s.key != "key-of-the-runner" && s.nextKey == "" })
+			eventually(t, "only the new key is on disk", func() bool {
+				keys := keysIn(t, dir)
+				return keys.NextKey == "" && strings.HasPrefix(keys.RunnerKey, "key-") && time.Since(keys.KeySince) < time.Hour
+			})
+			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+			s.until("it works with it", job.ended)
+			if info, err := os.Stat(filepath.Join(dir, "runner.json")); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("runner.json: %v %v", info.Mode(), err)
+			}
+		})
+	}
+}
+
+// What a runnerd leaves that is killed while its key changes, at each step.
+func TestAKeyThatWasChangedHalfway(t *testing.T) {
+	for name, test := range map[string]struct{ server, serverNext, disk, diskNext string }{
+		"the new one was never used":             {"old", "new", "old", "new"},
+		"it was used, and that was not noted":    {"new", "", "old", "new"},
+		"the server has forgotten the new one":   {"old", "", "old", "new"},
+		"the server gave another one since then": {"old", "newer", "old", "new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			dir := registered(t, s)
+			keys := keysIn(t, dir)
+			keys.RunnerKey, keys.NextKey = test.disk, test.diskNext
+			putKeys(t, dir, keys)
+			s.with(func() { s.key, s.nextKey = test.server, test.serverNext })
+			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+			work(t, s, dir)
+			s.until("it works", job.ended)
+			eventually(t, "one key is left", func() bool { return keysIn(t, dir).NextKey == "" })
+			var good string
+			s.with(func() { good = s.key })
+			if got := keysIn(t, dir).RunnerKey; got != good {
+				t.Errorf("%q is on disk, %q is good", got, good)
+			}
+		})
+	}
+}
+
+// noisy is a log that the test can read.
+type noisy struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (n *noisy) Write(text []byte) (int, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.text.Write(text)
+}
+
+func (n *noisy) says(what string) bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return strings.Contains(n.text.String(), what)
+}
+
+// A machine that was thought dead delivers all that it did, with the attempts' own tokens.
+func TestAReplacedRunnerDelivers(t *testing.T) {
+	s, dir, log := newServer(t), t.TempDir(), &noisy{}
+	job := s.enqueue("job_1", "states", map[string]string{"file": "go"})
+	waiting := s.enqueue("job_2", "log", nil)
+	s.with(func() { s.queue, job.spec.Action.InstallID = s.queue[:1], "ins_1" })
+	work(t, s, dir, func(o *runner.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	s.with(func() { s.key, s.queue = "", append(s.queue, waiting) })
+	touch(t, dir, "go")
+	s.until("the result is there", job.ended)
+	spoolIsEmpty(t, dir)
+	s.with(func() {
+		if len(job.states) != 3 || job.result.Status != "succeeded" || job.locked {
+			t.Errorf("%d states, %+v, locked %v", len(job.states), job.result, job.locked)
+		}
+		if waiting.accepted {
+			t.Error("it took a job")
+		}
+	})
+	if !log.says("install=ins_1") || !log.says("job=job_1") || !log.says("runner=run_1") {
+		t.Error("the log does not say what it is about")
+	}
+	eventually(t, "it says that it was replaced", func() bool { return log.says("it was replaced") })
+}
+
+func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
+	start := func(t *testing.T, prepare func(s *server)) (*server, string, *working) {
+		s := newServer(t)
+		dir := registered(t, s)
+		s.with(func() { prepare(s) })
+		return s, dir, work(t, s, dir)
+	}
+	t.Run("the same runner, replaced", func(t *testing.T) {
+		s, dir, _ := start(t, func(s *server) { s.key, s.token = "", "register-once"; s.newKey = "second-key" })
+		key, err := seal.LoadIdentity(runner.KeyFile(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+		s.until("it works", job.ended)
+		if s.recipient != key.Recipient().String() || keysIn(t, dir).RunnerKey != "second-key" {
+			t.Error("registered with another install key, or the new runner key is not kept")
+		}
+	})
+	t.Run("another runner", func(t *testing.T) {
+		_, dir, w := start(t, func(s *server) { s.key, s.token, s.runnerID = "", "register-once", "run_2" })
+		err := <-w.ended
+		w.ended = nil
+		if err == nil || !strings.Contains(err.Error(), "is of the runner local (run_2)") {
+			t.Errorf("got %v", err)
+		}
+		if got := keysIn(t, dir); got.RunnerID != "run_1" || got.RunnerKey != "key-of-the-runner" {
+			t.Errorf("the directory is another runner's now: %+v", got)
+		}
+	})
+	t.Run("a token that is not needed", func(t *testing.T) {
+		s, _, _ := start(t, func(s *server) { s.token = "register-once" })
+		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+		s.until("it works", job.ended)
+		s.with(func() {
+			if s.token == "" {
+				t.Error("the token was used up")
+			}
+		})
+	})
+	t.Run("a token that is refused", func(t *testing.T) {
+		s := newServer(t)
+		dir, log := registered(t, s), &noisy{}
+		s.with(func() { s.key = "" })
+		work(t, s, dir, func(o *runner.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
+		eventually(t, "it says what to do", func() bool { return log.says("cannot register again") && log.says("nuon runners replace") })
+		s.with(func() { s.key = "key-of-the-runner" })
+		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+		s.until("it goes on when its key is known again", job.ended)
+	})
+}

@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+)
+
+// rest lets what a dead job process ran come to an end, before sweep kills what is left: Terraform, interrupted, ends what it is at
+// and puts its state into a file, which is worth more than a quick end. A job process that ended by itself has seen to that, and
+// what was to die at once is not waited for.
+func (a *attempt) rest(ctx context.Context) error {
+	job, found, err := a.processes()
+	if err != nil || !found {
+		return err
+	}
+	_, finished, err := a.dir.Result()
+	ending, ends, endingErr := a.dir.Ending()
+	if finished || err != nil || endingErr != nil || ending.Killed {
+		return nil //nolint:nilerr // a result that cannot be read is a result
+	}
+	begun, found, err := a.dir.Rest()
+	if err != nil {
+		return err
+	}
+	if !found {
+		left, err := job.Living()
+		if err != nil || left == 0 {
+			return err
+		}
+		a.log.Warn("the job process is gone, and what it ran is not; interrupting that", "processes", left, "grace", a.runner.Timing.ToolGrace.String())
+		begun = time.Now()
+		if err := a.dir.MarkRest(begun); err != nil {
+			return err
+		}
+		// When the job was to end anyhow, the job process has passed the interrupt on, and a second one does harm.
+		if !ends {
+			if _, err := job.InterruptRest(); err != nil {
+				return err
+			}
+		}
+	}
+	for graceEnds := steady(begun).Add(a.runner.Timing.ToolGrace); time.Now().Before(graceEnds); {
+		if left, err := job.Living(); err != nil || left == 0 {
+			return err
+		}
+		if !contact.Pause(ctx, a.runner.Timing.Look) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}

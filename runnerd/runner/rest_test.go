@@ -1,0 +1,65 @@
+package runner_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+)
+
+// program runs what takes its time after an interrupt, as Terraform does (until the test lets it go), and notes each that it gets.
+func program(env *job.Env) error {
+	const script = `trap 'echo interrupted >>heard' INT; echo $$ >pid.new; mv pid.new program.pid; until test -e heard -a -e go; do sleep 0.05; done; echo saved >>heard`
+	command := exec.Command("sh", "-c", script)
+	command.Dir = env.Root
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	env.Log.Info("running")
+	return command.Wait()
+}
+
+// What a killed job process ran is interrupted, once, also when runnerd is started again in between, and comes to its end before
+// the job counts as ended.
+func TestRestOfAKilledJobEndsByItself(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		s, dir := newServer(t), t.TempDir()
+		job := s.enqueue("job_1", "run a program", nil)
+		patient := func(o *runner.Options) { o.Timing.ToolGrace = time.Minute }
+		w := work(t, s, dir, patient)
+		s.until("it runs", func() bool {
+			_, err := os.Stat(filepath.Join(dir, "program.pid"))
+			return err == nil && len(job.lines) > 0
+		})
+		if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		s.until("it is interrupted", func() bool { _, err := os.Stat(filepath.Join(dir, "heard")); return err == nil })
+		if restarted {
+			w.end(t)
+			beats := 0
+			s.until("nothing", func() bool { beats = job.beats; return true })
+			work(t, s, dir, patient)
+			s.until("it is looked after again", func() bool { return job.beats > beats+2 })
+		}
+		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.until("the result is there", job.ended)
+		heard, err := os.ReadFile(filepath.Join(dir, "heard"))
+		if err != nil || string(heard) != "interrupted\nsaved\n" {
+			t.Fatalf("restarted %v: %q, %v", restarted, heard, err)
+		}
+		if job.result.Status != "lost" || !strings.Contains(job.result.Error, "nothing more runs here") {
+			t.Errorf("got %+v", job.result)
+		}
+		isGone(t, dir, "program.pid")
+	}
+}

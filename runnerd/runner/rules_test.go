@@ -1,0 +1,206 @@
+package runner_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+)
+
+func writeRules(t *testing.T, dir, text string) {
+	t.Helper()
+	beside := runner.PolicyFile(dir) + ".new"
+	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(beside, runner.PolicyFile(dir)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The control plane of these tests offers whatever there is: the runner holds to its file by itself.
+func TestTheRunnerFileIsHeldByTheRunner(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	writeRules(t, dir, "jobs = [\"plan\"]\n")
+	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+	work(t, s, dir)
+	s.until("it was offered", func() bool { return job.offered })
+	s.until("the rule was told", func() bool { return s.policy.Jobs != nil && slices.Equal(*s.policy.Jobs, []string{"plan"}) })
+	s.until("it is offered again, as nobody accepts", func() bool { return job.offers > 1 })
+	s.with(func() {
+		if job.accepted {
+			t.Error("a forbidden job was accepted")
+		}
+	})
+	writeRules(t, dir, "jobs = [\"action\"]\n")
+	s.until("the result is there", job.ended)
+}
+
+func TestAChangedFileIsToldAtOnce(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	s.hold = time.Hour // a poll that only the runner ends
+	running := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	work(t, s, dir)
+	s.until("a job runs", func() bool { return len(running.lines) > 0 })
+	for _, step := range []struct {
+		text string
+		told func(api.RunnerPolicy) bool
+	}{
+		{"enabled = false\n", func(p api.RunnerPolicy) bool { return p.Off && strings.Contains(p.Reason, "enabled = false") }},
+		{"[limits]\ncapacity = 1\n", func(p api.RunnerPolicy) bool { return !p.Off && p.Limits.Capacity == 1 }}, // without room for more, it is told nevertheless
+		{"enabled = perhaps\n", func(p api.RunnerPolicy) bool {
+			return p.Off && strings.Contains(p.Reason, "runner.toml:1:11") && p.Limits.Capacity == 1
+		}},
+		{"debug = true\n", func(p api.RunnerPolicy) bool { return !p.Off && p.Debug }},
+	} {
+		writeRules(t, dir, step.text)
+		s.until("told: "+step.text, func() bool { return step.told(s.policy) })
+	}
+	if err := os.Remove(runner.PolicyFile(dir)); err != nil {
+		t.Fatal(err)
+	}
+	s.until("a file that is gone means off", func() bool { return s.policy.Off && strings.Contains(s.policy.Reason, "is not there") })
+	touch(t, dir, "go")
+	s.until("what runs goes on", running.ended)
+	if running.result.Status != "succeeded" {
+		t.Errorf("got %+v", running.result)
+	}
+}
+
+func TestANamedFileHasToBeThere(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+	work(t, s, dir, func(o *runner.Options) { o.Policy = dir + "/own.toml" })
+	s.until("it is off", func() bool { return s.policy.Off })
+	s.with(func() {
+		if job.accepted {
+			t.Error("it works without its file")
+		}
+	})
+}
+
+// A signal looks at the file without waiting.
+func TestReload(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	reload := make(chan struct{})
+	work(t, s, dir, func(o *runner.Options) { o.Reload, o.Timing.Rules = reload, time.Hour })
+	s.until("it asks", func() bool { return len(s.calls) > 1 })
+	writeRules(t, dir, "debug = true\n")
+	reload <- struct{}{}
+	s.until("it is told", func() bool { return s.policy.Debug })
+}
+
+// What is fetched has to be what was offered: a control plane that says one thing and means another gets nothing done.
+func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
+	for name, test := range map[string]struct {
+		file, offered string
+		change        func(*api.JobSpec)
+		want          string
+	}{
+		"another kind": {"jobs = [\"plan\"]\n", "plan", func(*api.JobSpec) {}, "offered as plan and its spec is of kind action"},
+		"another component": {"components = [\"sandbox\"]\n", "plan", func(spec *api.JobSpec) {
+			spec.Kind, spec.Plan.Module.ComponentKind = "plan", "terraform_module"
+		}, "does not allow components of kind terraform_module"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			writeRules(t, dir, test.file)
+			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
+			s.with(func() {
+				test.change(&job.spec)
+				job.offeredKind, job.componentKind = test.offered, "sandbox"
+			})
+			work(t, s, dir)
+			s.until("the result is there", job.ended)
+			if job.result.Status != "failed" || !strings.Contains(job.result.Error, test.want) {
+				t.Errorf("got %+v", job.result)
+			}
+		})
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	s, dir := newServer(t), t.TempDir()
+	writeRules(t, dir, "[limits]\nmemory = \"64 MiB\"\n")
+	job := s.enqueue("job_1", "eat", nil)
+	work(t, s, dir)
+	s.until("the result is there", job.ended)
+	if job.result.Status != "failed" || !strings.Contains(job.result.Error, "used more than its limit of 64 MiB") {
+		t.Errorf("got %+v", job.result)
+	}
+	spoolIsEmpty(t, dir)
+}
+
+func TestTheOwnersTimeLimit(t *testing.T) {
+	for name, timeout := range map[string]int{"smaller than the spec's": 600, "the spec has none": 0} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			writeRules(t, dir, "[limits]\ntimeout = \"1s\"\n")
+			job := s.enqueue("job_1", "wait", map[string]string{"file": "never"})
+			s.with(func() { job.spec.TimeoutSeconds = timeout })
+			work(t, s, dir)
+			s.until("the result is there", job.ended)
+			if job.result.Status != "failed" || !strings.Contains(job.result.Error, "longer than its limit of 1s") {
+				t.Errorf("got %+v", job.result)
+			}
+		})
+	}
+	t.Run("nobody says one", func(t *testing.T) {
+		s, dir := newServer(t), t.TempDir()
+		job := s.enqueue("job_1", "wait", map[string]string{"file": "never"})
+		s.with(func() { job.spec.TimeoutSeconds = 0 })
+		work(t, s, dir, func(o *runner.Options) { o.Timing.JobLimit = time.Second })
+		s.until("the result is there", job.ended)
+		if job.result.Status != "failed" || !strings.Contains(job.result.Error, "longer than its limit of 1s") {
+			t.Errorf("got %+v", job.result)
+		}
+	})
+}
+
+// A process that forked twice into a session of its own dies with its job: when that ends by itself, and when it is killed.
+func TestNothingEscapes(t *testing.T) {
+	for name, test := range map[string]struct {
+		mark, kill string
+		status     api.JobResultStatus
+	}{
+		"the job ends, and nothing tells whose it is": {"", "", "succeeded"},
+		"the job is killed alone":                     {"marked", "job", "lost"},
+		"it is killed, and nothing tells whose it is": {"", "job", "lost"},
+		"the job is killed with its runnerd":          {"marked", "both", "lost"},
+		"the job is cancelled":                        {"", "cancel", "cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newServer(t), t.TempDir()
+			job := s.enqueue("job_1", "escape", map[string]string{"mark": test.mark})
+			program := startProgram(t, s, dir)
+			s.until("it has escaped", func() bool { return len(job.lines) > 0 })
+			switch test.kill {
+			case "":
+				touch(t, dir, "go")
+			case "cancel":
+				s.with(func() { job.cancel = true })
+			case "both":
+				_ = program.Process.Kill()
+				_ = program.Wait()
+				fallthrough
+			case "job":
+				if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.kill == "both" {
+				startProgram(t, s, dir)
+			}
+			s.until("the result is there", job.ended)
+			isGone(t, dir, "escaped.pid")
+			if job.result.Status != test.status {
+				t.Errorf("got %+v", job.result)
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// StatusOptions say whose status.
+type StatusOptions struct {
+	// Dir is the runner's own directory.
+	Dir string
+	// Policy is its file, as in Options.
+	Policy string
+}
+
+// Status is what a runner's directory shows.
+type Status struct {
+	// Runner is its id, Name and Kind as it was registered; empty for one that is not.
+	Runner string `json:"runner"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	// KeySince is since when its runner key is good.
+	KeySince time.Time `json:"key_since,omitzero"`
+	// Working: a runnerd works in the directory.
+	Working bool `json:"working"`
+	// Policy is what the runner file allows now.
+	Policy api.RunnerPolicy `json:"policy"`
+	// Attempts are those in the spool.
+	Attempts []AttemptStatus `json:"attempts"`
+	// Refused is how many things were set aside because the control plane did not take them.
+	Refused int `json:"refused"`
+}
+
+// AttemptStatus is one attempt in the spool.
+type AttemptStatus struct {
+	Job     string `json:"job"`
+	Attempt int    `json:"attempt"`
+	Kind    string `json:"kind"`
+	Install string `json:"install,omitempty"`
+	// Status is what it needs next, in words.
+	Status string `json:"status"`
+	// Started is when its process was; zero when it was not.
+	Started time.Time `json:"started,omitzero"`
+	// States counts the state versions that wait to be delivered.
+	States int `json:"states"`
+}
+
+// Allows says what the runner file allows, a line for each part.
+func (s Status) Allows() [][2]string { return policy.Rule{RunnerPolicy: s.Policy}.Lines() }
+
+// waits says what an attempt is at, by what it needs next.
+var waits = map[verb]string{
+	accept: "offered", start: "accepted", watch: "running", conclude: "ended", deliver: "delivering its result",
+}
+
+// ReadStatus reads a runner's directory and changes nothing in it.
+func ReadStatus(options StatusOptions) (Status, error) {
+	status := Status{Attempts: []AttemptStatus{}}
+	if _, err := os.Stat(options.Dir); err != nil {
+		return status, fmt.Errorf("%w; name the directory that runnerd run was given with --dir", err)
+	}
+	known, err := loadIdentity(options.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return status, err
+	}
+	status.Runner, status.Name, status.Kind, status.KeySince = known.RunnerID, known.Name, known.Kind, known.KeySince
+	lock, err := spool.TakeLock(lockFile(options.Dir))
+	if status.Working = errors.Is(err, spool.ErrHeld); err == nil {
+		_ = lock.Close()
+	} else if !status.Working {
+		return status, err
+	}
+	watched := policy.Watched{Path: options.Policy, Required: options.Policy != ""}
+	if options.Policy == "" {
+		watched.Path = PolicyFile(options.Dir)
+	}
+	status.Policy = watched.Look(time.Now()).RunnerPolicy
+	refused, err := os.ReadDir(filepath.Join(options.Dir, "refused"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return status, fmt.Errorf("read what was set aside: %w", err)
+	}
+	status.Refused = len(refused)
+	found, err := spool.Spool{Root: options.Dir}.Look()
+	if err != nil {
+		return status, err
+	}
+	for _, dir := range found {
+		if seen, err := statusOf(dir); err == nil { // else it has just been delivered
+			status.Attempts = append(status.Attempts, seen)
+		}
+	}
+	return status, nil
+}
+
+func statusOf(dir spool.Attempt) (AttemptStatus, error) {
+	record, err := dir.Record()
+	if err != nil {
+		return AttemptStatus{}, err
+	}
+	seen, err := observe(dir, record.Accepted())
+	if err != nil {
+		return AttemptStatus{}, err
+	}
+	status := AttemptStatus{Job: record.Job, Attempt: record.Attempt, Kind: record.Kind, Status: waits[seen.next()]}
+	if ending, ends, err := dir.Ending(); err == nil && ends && seen.Alive {
+		status.Status = "being ended (" + ending.Reason + ")"
+	}
+	if spec, found, err := dir.Spec(); err == nil && found {
+		status.Install = installOf(spec)
+	}
+	if status.Started, _, err = dir.Started(); err != nil {
+		return status, err
+	}
+	states, err := dir.States()
+	status.States = len(states)
+	return status, err
+}

@@ -1,0 +1,53 @@
+package spool
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// KeepState remembers, sealed as it is, the newest state of the attempt's component that this runner has handed in. It is the only
+// other copy of it: a control plane that is brought back from an older backup is given it again. An attempt without a component
+// has none.
+func (a Attempt) KeepState(state api.State) error {
+	spec, found, err := a.Spec()
+	component := spec.Plan.Module.InstallComponent
+	if spec.Kind == api.JobSpecKindApply {
+		component = spec.Apply.Module.InstallComponent
+	}
+	if err != nil || !found || component == "" {
+		return err
+	}
+	root := Spool{Root: filepath.Dir(filepath.Dir(a.Dir))}
+	file, err := root.keptFile(component)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("remember the newest state: %w", err)
+	}
+	encoded, err := json.Marshal(state)
+	if err != nil {
+		return fmt.Errorf("remember the newest state: %w", err)
+	}
+	return WriteFile(file, encoded)
+}
+
+// KeptState gives the newest state of an install component that this runner has handed in; false when it never did.
+func (s Spool) KeptState(component string) (state api.State, found bool, err error) {
+	file, err := s.keptFile(component)
+	if err != nil {
+		return state, false, err
+	}
+	return LoadState(file)
+}
+
+func (s Spool) keptFile(component string) (string, error) {
+	if !jobName.MatchString(component) {
+		return "", fmt.Errorf("%q is not the id of an install component; this is a fault of the control plane, report it", component)
+	}
+	return filepath.Join(s.Root, "states", component+".json"), nil
+}

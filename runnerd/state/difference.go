@@ -1,0 +1,183 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// Difference describes what Terraform would know anew, and what it would forget, if to took the place of now: by addresses alone,
+// because what lies behind them may be secret. Nothing that exists is touched by that. The zero Version for now is no state.
+func Difference(now, to Version) (*diff.Report, error) {
+	before, err := now.holdings()
+	if err != nil {
+		return nil, err
+	}
+	after, err := to.holdings()
+	if err != nil {
+		return nil, err
+	}
+	made := &diff.Report{Kind: diff.KindState}
+	var same int
+	made.Changes, same = changes(before.instances, after.instances, words{
+		gain: diff.Import, lose: diff.Forget,
+		gained: "this version knows it, and the newest does not", lost: "this version does not know it: Terraform forgets it, though it may exist",
+		other: "this version knows other attributes of it",
+	})
+	fold(made, diff.FoldResources, same)
+	made.Outputs, same = changes(before.outputs, after.outputs, words{
+		gain: diff.Create, lose: diff.Destroy,
+		gained: "this version has it", lost: "this version does not have it", other: "this version has another value",
+	})
+	fold(made, diff.FoldOutputs, same)
+	made.Applyable = before.rest != after.rest || len(made.Changes)+len(made.Outputs) > 0
+	if made.Applyable && len(made.Changes)+len(made.Outputs) == 0 {
+		made.Notes = append(made.Notes, "The versions differ only in what Terraform notes for itself.")
+	}
+	if made.Applyable {
+		made.Notes = append(made.Notes, "Only the state changes, nothing that exists. What follows from it is planned afterwards.")
+	}
+	made.Sort()
+	made.Totals = made.Count()
+	return made, nil
+}
+
+func fold(report *diff.Report, what string, count int) {
+	if count > 0 {
+		report.Folded = append(report.Folded, diff.Fold{Rule: diff.FoldUnchanged, What: what, Count: count})
+	}
+}
+
+// words say what a change is called, and why it is in the list.
+type words struct {
+	gain, lose          diff.Action
+	gained, lost, other string
+}
+
+// changes compares things by their address, and counts those that are the same.
+func changes(before, after map[string]holding, say words) (made []diff.Change, same int) {
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		to := after[key]
+		was, there := before[key]
+		switch {
+		case !there:
+			made = append(made, to.change(say.gain, say.gained))
+		case was.content != to.content:
+			made = append(made, to.change(diff.Update, say.other))
+		default:
+			same++
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if _, there := after[key]; !there {
+			made = append(made, before[key].change(say.lose, say.lost))
+		}
+	}
+	return made, same
+}
+
+// outputKind is the kind of an output in a report.
+const outputKind = "output"
+
+// holding is one thing that a state holds. content stays here: it may hold secrets.
+type holding struct {
+	address, module, kind, name, deposed string
+	content                              string
+}
+
+func (h holding) change(action diff.Action, why string) diff.Change {
+	risk := action.Risk()
+	if h.kind == outputKind { // a value that others read: no object is touched when it goes
+		risk = min(risk, diff.RiskInPlace)
+	}
+	return diff.Change{
+		Address: h.address, Module: h.module, ResourceKind: h.kind, Name: h.name, Deposed: h.deposed,
+		Imported: action == diff.Import, Action: action, Risk: risk, Why: why,
+	}
+}
+
+// holdings are what a state holds: managed instances and outputs by address, and everything as one text, without the head.
+type holdings struct {
+	instances, outputs map[string]holding
+	rest               string
+}
+
+func (v Version) holdings() (holdings, error) {
+	made := holdings{instances: map[string]holding{}, outputs: map[string]holding{}}
+	if v.Plain.IsZero() {
+		return made, nil
+	}
+	var read struct {
+		Outputs   map[string]json.RawMessage `json:"outputs"`
+		Resources []struct {
+			Module    string `json:"module"`
+			Mode      string `json:"mode"`
+			Type      string `json:"type"`
+			Name      string `json:"name"`
+			Instances []struct {
+				Key        any             `json:"index_key"`
+				Deposed    string          `json:"deposed"`
+				Status     string          `json:"status"`
+				Attributes json.RawMessage `json:"attributes"`
+				Flat       json.RawMessage `json:"attributes_flat"`
+			} `json:"instances"`
+		} `json:"resources"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(v.Plain.Reveal()))
+	decoder.UseNumber()
+	if err := decoder.Decode(&read); err != nil {
+		return holdings{}, fmt.Errorf("the resources of the state (serial %d) cannot be read", v.Serial) // the decoder's words could quote it
+	}
+	for _, resource := range read.Resources {
+		if resource.Mode != "managed" {
+			continue // what is only looked at is looked at anew
+		}
+		for _, instance := range resource.Instances {
+			address := resource.Type + "." + resource.Name
+			if resource.Module != "" {
+				address = resource.Module + "." + address
+			}
+			switch key := instance.Key.(type) {
+			case json.Number:
+				address += "[" + key.String() + "]"
+			case string:
+				address += fmt.Sprintf("[%q]", key)
+			}
+			made.instances[address+" "+instance.Deposed] = holding{
+				address: address, module: resource.Module, kind: resource.Type, name: resource.Name, deposed: instance.Deposed,
+				content: instance.Status + canonical(instance.Attributes) + canonical(instance.Flat),
+			}
+		}
+	}
+	for name, output := range read.Outputs {
+		made.outputs[name] = holding{address: "output." + name, kind: outputKind, name: name, content: canonical(output)}
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(v.Plain.Reveal(), &fields); err != nil {
+		return holdings{}, fmt.Errorf("the state (serial %d) is not JSON", v.Serial)
+	}
+	without(fields, "serial", "lineage", "terraform_version")
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		made.rest += name + canonical(fields[name])
+	}
+	return made, nil
+}
+
+// canonical gives one text for all spellings of a JSON value; of what is none, the text itself.
+func canonical(raw json.RawMessage) string {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		return string(raw)
+	}
+	made, err := json.Marshal(value)
+	if err != nil {
+		return string(raw)
+	}
+	return string(made)
+}

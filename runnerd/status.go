@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/runnerd/runner"
+)
+
+func newStatus() *cobra.Command {
+	var options runner.StatusOptions
+	var output string
+	command := &cobra.Command{
+		Use:   "status",
+		Short: "Say what runs here and what waits to be delivered, without the network",
+		Long: `Read a runner's directory and say who the runner is, whether it works, what its
+file allows, and what it has in hand. Nothing is asked of the control plane, so this
+works while the network is down.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			status, err := runner.ReadStatus(options)
+			if err != nil {
+				return err
+			}
+			switch output {
+			case "json":
+				encoder := json.NewEncoder(command.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(status)
+			case "table":
+				return printStatus(command.OutOrStdout(), status)
+			}
+			return fmt.Errorf("-o %s is not known; use table or json", output)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&options.Dir, "dir", "", "the runner's own directory (required)")
+	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
+	flags.StringVarP(&output, "output", "o", "table", "table or json")
+	command.MarkFlagsOneRequired("dir")
+	return command
+}
+
+func printStatus(out io.Writer, status runner.Status) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	works := "no runnerd works here"
+	if status.Working {
+		works = "works"
+	}
+	if status.Runner == "" {
+		fmt.Fprintf(table, "runner\tnot registered\n")
+	} else {
+		fmt.Fprintf(table, "runner\t%s (%s, %s)\n", status.Name, status.Runner, status.Kind)
+	}
+	fmt.Fprintf(table, "process\t%s\n", works)
+	for _, line := range status.Allows() {
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	if status.Refused > 0 {
+		fmt.Fprintf(table, "refused\t%d kept in refused/: the control plane did not take them\n", status.Refused)
+	}
+	fmt.Fprintf(table, "in hand\t%d\n", len(status.Attempts))
+	if len(status.Attempts) > 0 {
+		fmt.Fprintf(table, "\nJOB\tATTEMPT\tKIND\tINSTALL\tSTATUS\tSINCE\tUNDELIVERED\n")
+	}
+	for _, a := range status.Attempts {
+		since, install := "-", "-"
+		if !a.Started.IsZero() {
+			since = a.Started.Local().Format("2 Jan 15:04:05")
+		}
+		if a.Install != "" {
+			install = a.Install
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%d states\n", a.Job, a.Attempt, a.Kind, install, a.Status, since, a.States)
+	}
+	return table.Flush()
+}
