@@ -48,7 +48,7 @@ soak: build ## Break everything for a while during real deploys, and count what 
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./examples/... ./diff/...
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./reconciler/dispatch
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style

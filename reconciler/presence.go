@@ -23,6 +23,8 @@ import (
 const (
 	beatEvery = 2 * time.Second
 	goneAfter = 4 * beatEvery
+	// unheardAfter is when work that this replica was given and is not at was lost on the way: later than its end can be unnoted.
+	unheardAfter = 8 * beatEvery
 )
 
 // claimDataDir makes sure that no other process works in the data directory, and reads the name that the replica has there: one that
@@ -75,7 +77,7 @@ func (r *replica) present(ctx context.Context) error {
 	if err := r.store.Gone(ctx, r.id); err != nil { // its former life
 		return fmt.Errorf("write to the table of replicas: %w", err)
 	}
-	if _, err := r.store.Rescue(ctx, goneAfter); err != nil {
+	if _, err := r.store.Rescue(ctx, r.lost()); err != nil {
 		return err
 	}
 	if err := r.say(ctx); err != nil || !r.embedded() {
@@ -128,11 +130,16 @@ func (r *replica) beat(ctx context.Context) {
 	}
 }
 
-// rescue takes over what a replica had in hand that was killed.
+// lost is what nobody has in hand any more, as far as this replica can tell.
+func (r *replica) lost() store.Lost {
+	return store.Lost{Gone: goneAfter, Replica: r.id, Unheard: unheardAfter, InHand: r.hand.list()}
+}
+
+// rescue takes over what a replica had in hand that was killed, and what this one was given without learning of it.
 func (r *replica) rescue(ctx context.Context) error {
-	n, err := r.store.Rescue(ctx, goneAfter)
+	n, err := r.store.Rescue(ctx, r.lost())
 	if n > 0 {
-		slog.InfoContext(ctx, "took over the work of a replica that is gone", "pieces", n)
+		slog.InfoContext(ctx, "took over work that was lost with a replica or a connection", "pieces", n)
 	}
 	return err
 }

@@ -68,8 +68,8 @@ func (r *replica) rooms() *rooms {
 const mostWork = 16
 
 // workers lets the rooms take what is asked of them through the queue.
-func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics) (*river.Client[pgx.Tx], error) {
-	w := roster{river.NewWorkers(), m}
+func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *hand) (*river.Client[pgx.Tx], error) {
+	w := roster{river.NewWorkers(), m, h}
 	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
 	addWorker(w, func(ctx context.Context, q queue.Catalog) error { return o.catalog.Reconcile(ctx, q.Org, q.App) })
 	addWorker(w, func(ctx context.Context, q queue.Build) error { return o.build.Reconcile(ctx, q.Org, q.App) })

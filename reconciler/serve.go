@@ -61,6 +61,7 @@ type replica struct {
 	registry vendorRegistry
 	board    *status.Board
 	metrics  *insight.Metrics
+	hand     hand
 	health   *health.Health
 	servers  []*server
 	tls      *certificate // nil for plain HTTP
@@ -170,7 +171,7 @@ const (
 
 // run serves and works until ctx ends or a part fails. Everything outlives ctx until what is in flight has ended.
 func (r *replica) run(ctx context.Context, rooms *rooms) error {
-	workers, err := rooms.workers(r.id, r.store, r.metrics)
+	workers, err := rooms.workers(r.id, r.store, r.metrics, &r.hand)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -20,11 +23,14 @@ import (
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	metrics *insight.Metrics
+	hand    *hand
 	run     func(context.Context, T) error
 }
 
 // Work looks once. An error is the room's word that it wants to look again.
 func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
+	w.hand.take(job.ID)
+	defer w.hand.drop(job.ID)
 	ctx = telemetry.With(ctx, aboutWork(job.Args)...)
 	task := status.Enter(ctx, "work")
 	defer task.Leave()
@@ -68,15 +74,44 @@ func (w worker[T]) NextRetry(job *river.Job[T]) time.Time {
 	return time.Now().Add(min(longestPause, time.Second<<min(job.Attempt, 10)))
 }
 
+// hand is the work that a replica is at, by River's ids. What the database says that it has and that is not here was lost on the
+// way.
+type hand struct {
+	mu  sync.Mutex
+	ids map[int64]struct{}
+}
+
+func (h *hand) take(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ids == nil {
+		h.ids = map[int64]struct{}{}
+	}
+	h.ids[id] = struct{}{}
+}
+
+func (h *hand) drop(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.ids, id)
+}
+
+func (h *hand) list() []int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.ids))
+}
+
 // roster is the workers of a replica, and what counts their work.
 type roster struct {
 	workers *river.Workers
 	metrics *insight.Metrics
+	hand    *hand
 }
 
 // addWorker gives the queue a worker.
 func addWorker[T river.JobArgs](to roster, run func(context.Context, T) error) {
-	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, run: run})
+	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, hand: to.hand, run: run})
 }
 
 // How often the replica looks for what is due, how much it takes at once, and when something that nobody put to another time is

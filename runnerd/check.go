@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,9 @@ the file can be used.`,
 				return errors.New("name the file with --policy, or the runner's directory with --dir")
 			}
 			read, err := policy.Read(path)
+			if file == "" && errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%w\na runner that is started without this file allows everything; one that had it takes no jobs until it is back", err)
+			}
 			if err != nil {
 				return fmt.Errorf("%w\na runner with this file takes no jobs; correct it, and it counts at once", err)
 			}

@@ -83,6 +83,8 @@ func TestCheckAndStatus(t *testing.T) {
 		"of a directory":       {[]string{"check", "--dir", filepath.Dir(good)}, "jobs        plan\n", ""},
 		"a bad file":           {[]string{"check", "--policy", bad}, "", "runner.toml:1:9: \"plans\" is no kind of job"},
 		"no file":              {[]string{"check"}, "", "--policy"},
+		"a directory without":  {[]string{"check", "--dir", t.TempDir()}, "", "without this file allows everything"},
+		"a file that is gone":  {[]string{"check", "--policy", good + ".gone"}, "", "takes no jobs"},
 		"status":               {[]string{"status", "--dir", filepath.Dir(good)}, "no runnerd works here", ""},
 		"status for a program": {[]string{"status", "--dir", filepath.Dir(good), "-o", "json"}, `"jobs": [`, ""},
 		"status, as what":      {[]string{"status", "--dir", filepath.Dir(good), "-o", "xml"}, "", "use table or json"},
@@ -101,5 +103,8 @@ func TestCheckAndStatus(t *testing.T) {
 				t.Errorf("got %q", out.String())
 			}
 		})
+	}
+	if left, err := os.ReadDir(filepath.Dir(good)); err != nil || len(left) != 1 {
+		t.Errorf("who looks leaves something: %v %v", left, err)
 	}
 }

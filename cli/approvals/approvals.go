@@ -79,8 +79,11 @@ func show(w io.Writer, c *console.Console, all []api.Approval) error {
 
 func showOne(w io.Writer, c *console.Console, a api.Approval) error {
 	verb := "deploy"
-	if a.Destroy {
+	switch {
+	case a.Destroy:
 		verb = "DESTROY"
+	case a.Restore > 0:
+		verb = fmt.Sprintf("restore state version %d of", a.Restore)
 	}
 	fmt.Fprintf(w, "%s %s on %s/%s   (%s)\n", verb, a.Component, a.App, a.Install, a.ID)
 	if a.Because != "" {
@@ -163,7 +166,7 @@ func NewReject(e *env.Env) *cobra.Command {
 func (a *answer) flags(c *cobra.Command) {
 	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
 	c.Flags().StringVar(&a.install, "install", "", "with --all: only this install's plans")
-	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys or replaces")
+	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces or restores")
 	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what `nuon review -o json` gave)")
 }
 
@@ -242,7 +245,7 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s", name, found[0].App, name, found[1].App, name)
 }
 
-// targets are the approvals to answer. --all leaves out what destroys: that is said yes to one by one.
+// targets are the approvals to answer. --all leaves out what destroys, or takes a state back: that is said yes to one by one.
 func (a *answer) targets(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
 	if !a.all {
 		var out []api.Approval
@@ -264,6 +267,10 @@ func (a *answer) targets(ctx context.Context, client *remote.Client, args []stri
 	}
 	var safe []api.Approval
 	for _, t := range all {
+		if t.Restore > 0 {
+			a.env.Console.Say("left out: %s on %s/%s takes its state back to version %d; approve it by name: nuon approve %s", t.Component, t.App, t.Install, t.Restore, t.ID)
+			continue
+		}
 		if t.Destructive {
 			a.env.Console.Say("left out: %s on %s/%s destroys or replaces; approve it by name: nuon approve %s", t.Component, t.App, t.Install, t.ID)
 			continue

@@ -252,6 +252,21 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestARestoreIsNoDeploy: it is shown as what it is, and no blanket yes lets it through.
+func TestARestoreIsNoDeploy(t *testing.T) {
+	p := four(t)
+	p.approvals = p.approvals[:1]
+	p.approvals[0].Restore = 3
+	out, _, err := p.run(t, "table", "review")
+	if err != nil || !strings.HasPrefix(out, "restore state version 3 of web on hello/acme   (apr_1)\n") {
+		t.Errorf("shows\n%s%v", out, err)
+	}
+	_, remarks, err := p.run(t, "table", "approve", "--all")
+	if err != nil || len(p.answers) != 0 || !strings.Contains(remarks, "left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
+		t.Errorf("answered %v, remarked %q, %v", p.answers, remarks, err)
+	}
+}
+
 // TestAReportThatDoesNotAddUpIsNotShown: its totals are what a person trusts.
 func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
 	for name, c := range map[string]struct{ report, says string }{

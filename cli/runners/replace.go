@@ -67,5 +67,5 @@ func replaced(w io.Writer, done api.ReplacedRunner) error {
 	if done.Runner.Kind == api.RunnerKindInstall && done.Runner.KeyID != "" {
 		fmt.Fprintf(w, "Put the file install.key (key %s) of the machine before into the new one's directory. ", done.Runner.KeyID)
 	}
-	return howToStart(w, done.Runner.Name, done.RegistrationToken)
+	return howToStart(w, done.Runner, done.RegistrationToken)
 }

@@ -56,10 +56,13 @@ func status(r api.Runner) string {
 }
 
 func seen(r api.Runner) string {
-	if r.LastSeen.IsZero() {
-		return "never"
+	switch {
+	case !r.LastSeen.IsZero():
+		return ago(r.LastSeen)
+	case !r.RegisteredAt.IsZero():
+		return "-" // it was replaced, and the next machine has not come yet
 	}
-	return ago(r.LastSeen)
+	return "never"
 }
 
 func ago(at time.Time) string { return time.Since(at).Round(time.Second).String() + " ago" }
@@ -184,7 +187,7 @@ func newToken(e *env.Env) *cobra.Command {
 				if _, err := fmt.Fprintf(w, "the registration tokens before this one are void. "); err != nil {
 					return err
 				}
-				return howToStart(w, made.Runner.Name, made.RegistrationToken)
+				return howToStart(w, made.Runner, made.RegistrationToken)
 			})
 		}),
 	}
@@ -195,14 +198,21 @@ func HowToStart(w io.Writer, made api.CreatedRunner) error {
 	if _, err := fmt.Fprintf(w, "runner %s made. ", made.Runner.Name); err != nil {
 		return err
 	}
-	return howToStart(w, made.Runner.Name, made.RegistrationToken)
+	return howToStart(w, made.Runner, made.RegistrationToken)
 }
 
-func howToStart(w io.Writer, name, token string) error {
+func howToStart(w io.Writer, made api.Runner, token string) error {
+	whose := "customer"
+	if made.Kind == api.RunnerKindBuild {
+		whose = "vendor"
+	}
 	_, err := fmt.Fprintf(w, `Start it where it is to work, within the hour:
 
   NUON_REGISTRATION_TOKEN=%s \
+  NUON_REGISTRY=<host/path of the %s's registry> \
   runnerd run --url <the runner API's address> --dir /var/lib/nuon --name %s
-`, token, name)
+
+`+"`runnerd run --help`"+` says what else it may need, such as the registry's password.
+`, token, whose, made.Name)
 	return err
 }

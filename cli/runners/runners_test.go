@@ -90,7 +90,7 @@ func TestReplaceIsNotDoneByAccident(t *testing.T) {
 	if err != nil || asked != `POST /v1/runners/acme/replace {"new_key":true,"reason":"burnt"}` {
 		t.Errorf("%v, asked %q", err, asked)
 	}
-	for _, want := range []string{"attempt 2 of job job_1", "install.key (key key-1)", "NUON_REGISTRATION_TOKEN=nuong_once"} {
+	for _, want := range []string{"attempt 2 of job job_1", "install.key (key key-1)", "NUON_REGISTRATION_TOKEN=nuong_once", "NUON_REGISTRY=<host"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the screen has no %q:\n%s", want, screen)
 		}

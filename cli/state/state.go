@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,14 +63,17 @@ func lock(l api.HeldLock) string {
 }
 
 func contested(versions []api.StateVersion) string {
-	if len(versions) == 0 {
-		return "-"
-	}
-	numbers := ""
+	numbers := make([]string, 0, len(versions))
 	for _, v := range slices.Backward(versions) {
-		numbers += ", " + strconv.Itoa(v.Version)
+		numbers = append(numbers, strconv.Itoa(v.Version))
 	}
-	return "versions" + numbers[1:]
+	switch len(numbers) {
+	case 0:
+		return "-"
+	case 1:
+		return "version " + numbers[0]
+	}
+	return "versions " + strings.Join(numbers, ", ")
 }
 
 func newShow(e *env.Env) *cobra.Command {

@@ -82,10 +82,11 @@ func TestListShowsStatesAndLocks(t *testing.T) {
 	p := &plane{answers: map[string]any{"GET /v1/installs/acme/states": api.ComponentStateList{Items: []api.ComponentState{
 		{Component: "network", Newest: version(3, api.Kept, ""), Contested: []api.StateVersion{version(5, api.Contested, ""), version(4, api.Contested, "")}},
 		{Component: "web", Newest: version(1, api.Kept, ""), Lock: api.HeldLock{ID: "l", Job: "job_9", Attempt: 1, Runner: "berlin", Live: true}},
+		{Component: "db", Contested: []api.StateVersion{version(2, api.Contested, "")}},
 		{Component: "late", Lock: api.HeldLock{ID: "l", Job: "job_8", Attempt: 1, Runner: "berlin"}},
 	}}}}
 	out, err := p.run(t, "list", "acme")
-	has(t, out, err, "network    3        13      2026-03-01 12:00:00  -", "versions 4, 5",
+	has(t, out, err, "network    3        13      2026-03-01 12:00:00  -", "versions 4, 5", "  version 2",
 		"attempt 1 of job job_9 on berlin", "late       -        -       -", "left by attempt 1 of job job_8")
 }
 

@@ -27,7 +27,7 @@ const (
 // make Postgres do. Each holds a connection and polls for 30 s at a time.
 func BenchmarkIdleRunners(b *testing.B) {
 	p := startPlane(b)
-	rest := resident(b, p.reconciler.Process.Pid)
+	rest := resident(b, p.Replicas[0].PID())
 	f := p.register(idleFleet)
 	ctx, stop := context.WithCancel(b.Context())
 	defer f.polls.Wait()
@@ -38,10 +38,10 @@ func BenchmarkIdleRunners(b *testing.B) {
 	before := p.written()
 	for b.Loop() {
 		began := time.Now()
-		ours, theirs := processorTime(b, p.reconciler.Process.Pid), processorTime(b, children(b, p.postmaster())...)
+		ours, theirs := processorTime(b, p.Replicas[0].PID()), processorTime(b, children(b, p.postmaster())...)
 		settle(ctx, window)
 		took += time.Since(began)
-		busy += processorTime(b, p.reconciler.Process.Pid) - ours
+		busy += processorTime(b, p.Replicas[0].PID()) - ours
 		database += processorTime(b, children(b, p.postmaster())...) - theirs
 	}
 	after, seconds := p.written(), took.Seconds()
@@ -52,19 +52,18 @@ func BenchmarkIdleRunners(b *testing.B) {
 	b.ReportMetric(100*database.Seconds()/seconds, "%core-postgres")
 	b.ReportMetric((after.transactions-before.transactions)/seconds, "transactions/s")
 	b.ReportMetric((after.rows-before.rows)/seconds, "rows-written/s")
-	b.ReportMetric((resident(b, p.reconciler.Process.Pid)-rest)/idleFleet/1024, "KiB/runner")
+	b.ReportMetric((resident(b, p.Replicas[0].PID())-rest)/idleFleet/1024, "KiB/runner")
 	b.ReportMetric(rest/(1<<20), "MiB-at-rest")
 }
 
 // BenchmarkAtRest measures the memory of a reconciler and of an install runner that have nothing to do, after a minute: what a machine
 // has to keep free for them. The peer is a program in Go that does nothing: what the language takes for itself.
 func BenchmarkAtRest(b *testing.B) {
-	p := startPlane(b)
-	runner := p.startRunner()
+	p := startPlane(b, "acme")
 	settle(b.Context(), time.Minute)
 	var control, install float64
 	for b.Loop() {
-		control, install = resident(b, p.reconciler.Process.Pid), resident(b, runner)
+		control, install = resident(b, p.Replicas[0].PID()), resident(b, p.Installers["acme"].PID())
 	}
 	nothing := p.startNothing()
 	b.ReportMetric(0, "ns/op")
@@ -101,7 +100,7 @@ func BenchmarkOfferToRunning(b *testing.B) {
 }
 
 // one queues a build job for some runner, as package dispatch does, and accepts it there.
-func (f *fleet) one(ctx context.Context, mark string) time.Duration {
+func (f *crowd) one(ctx context.Context, mark string) time.Duration {
 	b, runner := f.plane.b, f.ids[rand.IntN(len(f.ids))]
 	tx, err := f.plane.admin.Begin(ctx)
 	must(b, err)
@@ -146,8 +145,8 @@ type written struct{ transactions, rows float64 }
 
 func (p *plane) written() written {
 	return written{
-		transactions: p.number("select xact_commit from pg_stat_database where datname = 'nuon'"),
-		rows:         p.number("select tup_inserted + tup_updated + tup_deleted from pg_stat_database where datname = 'nuon'"),
+		transactions: p.number("select xact_commit from pg_stat_database where datname = current_database()"),
+		rows:         p.number("select tup_inserted + tup_updated + tup_deleted from pg_stat_database where datname = current_database()"),
 	}
 }
 

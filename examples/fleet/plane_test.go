@@ -1,8 +1,8 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,111 +17,39 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
-	"github.com/nuon-toolkit/nuon/pkg/startup"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// plane is one real reconciler with a Postgres of its own.
+// plane is one real reconciler with a Postgres of its own, and what a benchmark knows of both.
 type plane struct {
-	b          testing.TB
-	database   *pgcluster.Cluster
-	dsn        string
-	admin      *pgx.Conn
-	reconciler *exec.Cmd
-	ready      startup.Ready
-	org        string
+	*Fleet
+	b     testing.TB
+	admin *pgx.Conn
+	org   string
 }
 
-// program finds one of ours: in NUON_BIN, as `make bench` has it, or in bin/ of the repository.
-func program(b testing.TB, name string) string {
-	dir := os.Getenv("NUON_BIN")
-	if dir == "" {
-		dir = "../../bin"
-	}
-	file, err := filepath.Abs(filepath.Join(dir, name))
-	if err == nil {
-		_, err = os.Stat(file)
-	}
-	if err != nil {
-		b.Fatalf("%v; run `make build`, or name the directory of the programs in NUON_BIN", err)
-	}
-	return file
-}
-
-// startPlane brings up Postgres and the reconciler, and ends them with the benchmark.
-func startPlane(b testing.TB) *plane {
+// startPlane brings up Postgres, a registry, one reconciler, a build runner and the named install runners, and ends them with the
+// benchmark.
+func startPlane(b testing.TB, installers ...string) *plane {
+	bin, err := filepath.Abs(cmp.Or(os.Getenv("NUON_BIN"), "../../bin"))
+	must(b, err)
 	dir, err := os.MkdirTemp("/var/tmp", "nuon-fleet-")
 	must(b, err)
 	must(b, os.Chmod(dir, 0o755)) // the user that runs Postgres passes through
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := &plane{b: b}
-	p.database, err = pgcluster.Start(b.Context(), pgcluster.Options{Dir: filepath.Join(dir, "postgres")})
+	f, err := Start(b.Context(), Options{Bin: bin, Dir: dir, Poll: time.Minute, Installers: installers})
+	b.Cleanup(func() {
+		if err := f.Stop(); err != nil {
+			b.Error(err)
+		}
+	})
 	must(b, err)
-	b.Cleanup(func() { _ = p.database.Stop() })
-	p.admin, err = pgx.Connect(b.Context(), p.database.DSN("postgres"))
+	p := &plane{Fleet: f, b: b}
+	p.admin, err = pgx.Connect(b.Context(), f.Database.DSN())
 	must(b, err)
 	b.Cleanup(func() { _ = p.admin.Close(context.WithoutCancel(b.Context())) })
-	p.exec("create database nuon")
-	p.dsn = p.database.DSN("nuon")
-	p.serve(dir)
-	must(b, p.admin.Close(b.Context()))
-	p.admin, err = pgx.Connect(b.Context(), p.dsn)
-	must(b, err)
-	p.org = "org_fleet"
-	p.exec("insert into orgs (id, name) values ($1, 'fleet')", p.org)
+	must(b, p.admin.QueryRow(b.Context(), "select id from orgs").Scan(&p.org))
 	return p
-}
-
-func (p *plane) serve(dir string) {
-	log, err := os.Create(filepath.Join(dir, "reconciler.log"))
-	must(p.b, err)
-	p.b.Cleanup(func() { _ = log.Close() })
-	ready := filepath.Join(dir, "ready.json")
-	p.reconciler = exec.Command(program(p.b, "reconciler"), "serve", "--database-url", p.dsn, "--data-dir", filepath.Join(dir, "data"),
-		"--key-file", filepath.Join(dir, "key"), "--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0", "--ready-file", ready)
-	if at := os.Getenv("FLEET_INSIGHT"); at != "" {
-		p.reconciler.Args = append(p.reconciler.Args, "--insight-listen", at, "--insight-pprof")
-	}
-	p.reconciler.Stdout, p.reconciler.Stderr = log, log
-	must(p.b, p.reconciler.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- p.reconciler.Wait() }()
-	p.b.Cleanup(func() { _ = p.reconciler.Process.Kill(); _ = <-ended })
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if raw, err := os.ReadFile(ready); err == nil {
-			must(p.b, json.Unmarshal(raw, &p.ready))
-			return
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			said, _ := os.ReadFile(log.Name())
-			p.b.Fatalf("the reconciler ended: %v\n%s", err, said)
-		default:
-		}
-		if time.Now().After(deadline) {
-			p.b.Fatal("the reconciler is not ready after a minute")
-		}
-	}
-}
-
-// startRunner registers a real install runner, which asks for work until the benchmark ends, and gives its process id.
-func (p *plane) startRunner() int {
-	plain, hash := token.Mint(token.Registration, p.org)
-	p.exec("insert into runners (org_id, id, name, kind) values ($1, 'run_real', 'real', 'install')", p.org)
-	p.exec("insert into registrations (org_id, id, runner_id, hash, expires_at) values ($1, 'reg', 'run_real', $2, now() + interval '1 hour')", p.org, hash)
-	runner := exec.Command(program(p.b, "runnerd"), "run", "--url", p.ready.RunnerURL, "--dir", filepath.Join(p.b.TempDir(), "runner"))
-	runner.Env = append(os.Environ(), "NUON_REGISTRATION_TOKEN="+plain)
-	must(p.b, runner.Start())
-	p.b.Cleanup(func() { _ = runner.Process.Kill(); _ = runner.Wait() })
-	for deadline := time.Now().Add(time.Minute); p.number("select count(*) from runners where id = 'run_real' and last_seen is not null and policy is not null") == 0; {
-		if time.Now().After(deadline) {
-			p.b.Fatal("the runner has not asked for work after a minute")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return runner.Process.Pid
 }
 
 // startNothing starts a program that waits for nothing, and gives its memory.
@@ -132,7 +60,7 @@ func (p *plane) startNothing() float64 {
 	if err != nil {
 		p.b.Fatalf("build a program that does nothing: %v\n%s", err, built)
 	}
-	nothing := exec.Command(filepath.Join(dir, "nothing"))
+	nothing := exec.CommandContext(p.b.Context(), filepath.Join(dir, "nothing"))
 	line, err := nothing.StdinPipe()
 	must(p.b, err)
 	must(p.b, nothing.Start())
@@ -154,8 +82,8 @@ func (p *plane) number(sql string, args ...any) float64 {
 	return n
 }
 
-// fleet are registered runners that poll.
-type fleet struct {
+// crowd are registered runners that poll, and do nothing else.
+type crowd struct {
 	plane   *plane
 	clients []*api.ClientWithResponses
 	ids     []string
@@ -170,15 +98,15 @@ type offer struct {
 }
 
 // register makes that many runners, as if each had registered.
-func (p *plane) register(count int) *fleet {
-	f := &fleet{plane: p, offered: make(chan offer, count)}
+func (p *plane) register(count int) *crowd {
+	f := &crowd{plane: p, offered: make(chan offer, count)}
 	line := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count, MaxIdleConns: count}}
 	var rows [][]any
 	for n := range count {
 		id := fmt.Sprintf("run_%05d", n)
 		key, hash := token.Mint(token.Runner, p.org, id)
 		rows = append(rows, []any{p.org, id, fmt.Sprint("runner-", n), "install", hash, "0.1.0", 2})
-		client, err := api.NewClientWithResponses(p.ready.RunnerURL, api.WithHTTPClient(line), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		client, err := api.NewClientWithResponses(p.ready[0].RunnerURL, api.WithHTTPClient(line), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 			r.Header.Set("Authorization", "Bearer "+key)
 			return nil
 		}))
@@ -193,7 +121,7 @@ func (p *plane) register(count int) *fleet {
 
 // poll lets every runner ask for work over and over, as a real one does, their polls spread over one poll's time. It returns when
 // all have asked once.
-func (f *fleet) poll(ctx context.Context) {
+func (f *crowd) poll(ctx context.Context) {
 	const spread = 25 * time.Second
 	var first sync.WaitGroup
 	for n, client := range f.clients {

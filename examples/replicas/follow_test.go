@@ -20,7 +20,7 @@ const linesEach = 10
 func followed(t *testing.T, w *world, _ *crowd) {
 	goOn := filepath.Join(w.fleet.Dir, "go-on")
 	w.pushed++
-	w.write("modules/web/main.tf", fmt.Sprintf(talkative, linesEach, goOn, linesEach+1, 2*linesEach))
+	w.write("modules/web/main.tf", fmt.Sprintf(talkative, w.pushed, linesEach, goOn, linesEach+1, 2*linesEach))
 	w.publish()
 	job := ""
 	w.until("the apply of web has begun", func() (bool, error) {
@@ -88,9 +88,13 @@ func followed(t *testing.T, w *world, _ *crowd) {
 // spoken is what stands in a line that the apply says.
 func spoken(n int) string { return fmt.Sprintf("said-%d-end", n) }
 
-// talkative says some lines when it is applied, waits for a file, and says some more.
+// talkative is web with something beside it that says some lines when it is made, waits for a file, and says some more.
 const talkative = `variable "region" {
   type = string
+}
+
+resource "terraform_data" "web" {
+  input = "${var.region} %d"
 }
 
 resource "terraform_data" "talk" {

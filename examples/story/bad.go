@@ -170,6 +170,20 @@ func (s *teller) post(ts *testscript.TestScript, status, path string, header htt
 	}
 }
 
+// page reads a page of the system's own insight, and keeps it with what the commands printed: page /metrics 'regexp'.
+func (s *teller) page(ts *testscript.TestScript, _ bool, args []string) {
+	address := ts.Getenv("INSIGHT_URL") + args[0]
+	answer, err := http.Get(address) //nolint:noctx // a story has no context, and its system is on this machine
+	ts.Check(err)
+	defer answer.Body.Close() //nolint:errcheck // only read
+	said, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
+	ts.Check(err)
+	s.said.Write(said)
+	if answer.StatusCode != http.StatusOK || !regexp.MustCompile(args[1]).Match(said) {
+		ts.Fatalf("GET %s: %s, and no %q in it: %s", address, answer.Status, args[1], said)
+	}
+}
+
 // terminal runs nuon on a terminal that answers no questions, and requires the exit code, that it shows something, and that the
 // terminal is left as it was: terminal 0 'regexp' nuon …. With the exit code 130 it presses Ctrl-C as soon as nuon has shown
 // that.

@@ -827,8 +827,11 @@ type Approval struct {
 	// Report a diff.Report
 	Report   json.RawMessage `json:"report"`
 	Response GivenResponse   `json:"response,omitempty,omitzero"`
-	Status   ApprovalStatus  `json:"status"`
-	Workflow string          `json:"workflow"`
+
+	// Restore the version of its state that becomes the newest; 0 when that is not what it is about
+	Restore  int            `json:"restore,omitempty,omitzero"`
+	Status   ApprovalStatus `json:"status"`
+	Workflow string         `json:"workflow"`
 }
 
 // ApprovalStatus defines model for Approval.Status.

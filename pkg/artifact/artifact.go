@@ -160,6 +160,9 @@ func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 	if err := CheckDigest(layer.Digest.String()); err != nil {
 		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: layer: %w", ErrDamaged, err)
 	}
+	if layer.Size < 0 {
+		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: the layer has a size of %d bytes", ErrDamaged, layer.Size)
+	}
 	delete(manifest.Annotations, ocispec.AnnotationCreated)
 	return Artifact{Type: Media(manifest.ArtifactType), Form: Form(form), Annotations: manifest.Annotations}, layer, nil
 }

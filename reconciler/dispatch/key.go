@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, error) {
 	plain, hash := token.Mint(token.Runner, caller.Org, caller.Runner)
 	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		if good, err := stillGood(ctx, tx, caller); err != nil || !good {
+			return cmp.Or(err, ErrUnknownToken)
+		}
 		runner, err := tx.AskRunnerKey(ctx, hash, tx.Org, caller.Runner)
 		if err != nil {
 			return unlessFound(err, ErrUnknownToken)
@@ -43,12 +47,13 @@ func (d *Dispatch) promote(ctx context.Context, caller Caller, hash []byte) erro
 	})
 }
 
-// stillGood says whether the key with which a runner began to wait is still in force. A caller that showed none is a test's.
+// stillGood says whether the key with which a runner came is still in force, and keeps it so until the transaction ends: what is
+// given out to it is seen by whoever voids it. A caller that showed none is a test's.
 func stillGood(ctx context.Context, tx *store.Tx, caller Caller) (bool, error) {
 	if caller.key == "" {
 		return true, nil
 	}
-	_, err := tx.RunnerOfKey(ctx, []byte(caller.key), tx.Org, caller.Runner)
+	_, err := tx.HoldRunnerKey(ctx, tx.Org, caller.Runner, []byte(caller.key))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -388,6 +388,20 @@ func (q *Queries) ExtendLeases(ctx context.Context, arg ExtendLeasesParams) ([]E
 	return items, nil
 }
 
+const holdRunnerKey = `-- name: HoldRunnerKey :one
+select id from runners
+where org_id = $1 and id = $2 and (key_hash = $3::bytea or next_key_hash = $3::bytea) for share
+`
+
+// HoldRunnerKey is RunnerOfKey for who gives something out to the key: a replacement that voids it waits until that is done, or is
+// waited for.
+func (q *Queries) HoldRunnerKey(ctx context.Context, orgID string, iD string, keyHash []byte) (string, error) {
+	row := q.db.QueryRow(ctx, holdRunnerKey, orgID, iD, keyHash)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
 const insertJob = `-- name: InsertJob :exec
 insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, reason)
 values ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10, $11, $12)

@@ -39,9 +39,21 @@ func (s *Store) EmbeddedElsewhere(ctx context.Context, replica string, alive tim
 	return row.ID, time.Duration(row.Seconds * float64(time.Second)), err == nil, err
 }
 
-// Rescue gives others the work that replicas had in hand of which nobody has heard for so long.
-func (s *Store) Rescue(ctx context.Context, gone time.Duration) (int64, error) {
-	n, err := New(s.pool).RescueWork(ctx, gone.Seconds())
+// Lost says what work has no hand any more.
+type Lost struct {
+	// Gone: work of a replica of which nobody has heard for so long.
+	Gone time.Duration
+	// Replica asks; what it was given longer than Unheard ago and is not among InHand (River's ids) it never learnt of.
+	Replica string
+	Unheard time.Duration
+	InHand  []int64
+}
+
+// Rescue makes work that is lost available again, and says how much it was.
+func (s *Store) Rescue(ctx context.Context, lost Lost) (int64, error) {
+	n, err := New(s.pool).RescueWork(ctx, RescueWorkParams{
+		GoneSeconds: lost.Gone.Seconds(), Replica: lost.Replica, UnheardSeconds: lost.Unheard.Seconds(), InHand: append([]int64{}, lost.InHand...),
+	})
 	if err != nil {
 		return 0, fmt.Errorf("rescue the work of replicas that are gone: %w", err)
 	}

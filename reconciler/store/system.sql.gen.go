@@ -168,15 +168,31 @@ func (q *Queries) OpenJobs(ctx context.Context, orgID string) ([]OpenJobsRow, er
 
 const rescueWork = `-- name: RescueWork :execrows
 update river.river_job j set state = 'available', scheduled_at = now()
-where j.state = 'running' and not exists (
-    select from replicas r
-    where r.id = j.attempted_by[array_upper(j.attempted_by, 1)] and r.seen_at > now() - make_interval(secs => $1::float8))
+where j.state = 'running' and (
+    not exists (
+        select from replicas r
+        where r.id = j.attempted_by[array_upper(j.attempted_by, 1)] and r.seen_at > now() - make_interval(secs => $1::float8))
+    or j.attempted_by[array_upper(j.attempted_by, 1)] = $2::text
+        and j.attempted_at < now() - make_interval(secs => $3::float8) and not (j.id = any($4::bigint[])))
 `
 
-// RescueWork gives others what a replica had in hand that is not there any more. Work may run twice, so a replica that only seemed
-// to be gone does no harm.
-func (q *Queries) RescueWork(ctx context.Context, goneSeconds float64) (int64, error) {
-	result, err := q.db.Exec(ctx, rescueWork, goneSeconds)
+type RescueWorkParams struct {
+	GoneSeconds    float64
+	Replica        string
+	UnheardSeconds float64
+	InHand         []int64
+}
+
+// RescueWork gives others what a replica had in hand that is not there any more, and what this one was given without ever learning of
+// it: when Postgres goes away between a commit and its answer. Work may run twice, so a replica that only seemed to be gone, and an
+// end that was not noted yet, do no harm.
+func (q *Queries) RescueWork(ctx context.Context, arg RescueWorkParams) (int64, error) {
+	result, err := q.db.Exec(ctx, rescueWork,
+		arg.GoneSeconds,
+		arg.Replica,
+		arg.UnheardSeconds,
+		arg.InHand,
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -20,7 +20,12 @@ type rollouts struct {
 	do func(context.Context) error
 }
 
-func (r *rollouts) Work(ctx context.Context, _ *river.Job[queue.Rollout]) error { return r.do(ctx) }
+// idKey is where a look finds River's id of what asked for it.
+type idKey struct{}
+
+func (r *rollouts) Work(ctx context.Context, job *river.Job[queue.Rollout]) error {
+	return r.do(context.WithValue(ctx, idKey{}, job.ID))
+}
 
 // NextRetry waits longer than the test.
 func (*rollouts) NextRetry(*river.Job[queue.Rollout]) time.Time { return time.Now().Add(time.Hour) }
@@ -86,16 +91,50 @@ func TestRescue(t *testing.T) {
 	})
 	ask(t, s, org.ID)
 	await(t, "a replica has it in hand", func() bool { return begun.Load() == 1 })
-	if n, err := s.Rescue(t.Context(), time.Minute); n != 0 || err != nil {
+	if n, err := s.Rescue(t.Context(), store.Lost{Gone: time.Minute}); n != 0 || err != nil {
 		t.Fatalf("rescued %d from a replica that lives: %v", n, err)
 	}
 	if err := s.Gone(t.Context(), "rep_a"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Rescue(t.Context(), time.Minute); n != 1 || err != nil {
+	if n, err := s.Rescue(t.Context(), store.Lost{Gone: time.Minute}); n != 1 || err != nil {
 		t.Fatalf("rescued %d from a replica that is gone: %v", n, err)
 	}
 	await(t, "it was done", func() bool { return done.Load() == 1 })
+}
+
+// A replica that was given work without learning of it (the answer was lost with the connection) gives it back.
+func TestRescueOfWhatWasNeverHeardOf(t *testing.T) {
+	s, org := storetest.New(t)
+	beat(t, s, "rep_a", false)
+	beat(t, s, "rep_b", false)
+	begun, hold := make(chan int64, 10), make(chan struct{})
+	defer close(hold)
+	work(t, s, "rep_a", func(ctx context.Context) error {
+		begun <- ctx.Value(idKey{}).(int64)
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	ask(t, s, org.ID)
+	id := <-begun
+	for _, c := range []struct {
+		name string
+		lost store.Lost
+		want int64
+	}{
+		{"it has it in hand", store.Lost{Gone: time.Minute, Replica: "rep_a", InHand: []int64{id}}, 0},
+		{"it may just have been given it", store.Lost{Gone: time.Minute, Replica: "rep_a", Unheard: time.Minute}, 0},
+		{"it is another's", store.Lost{Gone: time.Minute, Replica: "rep_b"}, 0},
+		{"it never heard of it", store.Lost{Gone: time.Minute, Replica: "rep_a", InHand: []int64{id + 1}}, 1},
+	} {
+		if n, err := s.Rescue(t.Context(), c.lost); n != c.want || err != nil {
+			t.Errorf("%s: rescued %d, want %d: %v", c.name, n, c.want, err)
+		}
+	}
+	<-begun // it runs again
 }
 
 // TestFailing: work that goes wrong is seen, once, with its words.

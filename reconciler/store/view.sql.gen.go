@@ -409,9 +409,11 @@ func (q *Queries) ViewAppVersions(ctx context.Context, arg ViewAppVersionsParams
 }
 
 const viewApproval = `-- name: ViewApproval :one
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at, i.name as install, a.name as app, coalesce(ic.desired_reason, '') as because
+select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at, i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
@@ -423,6 +425,7 @@ type ViewApprovalRow struct {
 	Plan     Plan
 	Install  string
 	App      string
+	Restore  int32
 	Because  string
 }
 
@@ -463,15 +466,18 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 		&i.Plan.CreatedAt,
 		&i.Install,
 		&i.App,
+		&i.Restore,
 		&i.Because,
 	)
 	return i, err
 }
 
 const viewApprovals = `-- name: ViewApprovals :many
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at, i.name as install, a.name as app, coalesce(ic.desired_reason, '') as because
+select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at, i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
@@ -493,6 +499,7 @@ type ViewApprovalsRow struct {
 	Plan     Plan
 	Install  string
 	App      string
+	Restore  int32
 	Because  string
 }
 
@@ -545,6 +552,7 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 			&i.Plan.CreatedAt,
 			&i.Install,
 			&i.App,
+			&i.Restore,
 			&i.Because,
 		); err != nil {
 			return nil, err

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -27,7 +29,7 @@ func NewClient(base string, token func() seal.Secret, limit time.Duration) (*api
 	}
 	doer := &http.Client{
 		Timeout:   limit,
-		Transport: boundedTransport{&packingTransport{below: http.DefaultTransport}},
+		Transport: boundedTransport{&packingTransport{below: transport()}},
 		// A token is for one host; the runner API never redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -40,6 +42,22 @@ func NewClient(base string, token func() seal.Secret, limit time.Duration) (*api
 		return nil, fmt.Errorf("prepare calls to %s: %w", base, err)
 	}
 	return client, nil
+}
+
+// silence is after how long without a byte a connection is asked whether it is still there, and how long it may take to answer.
+const silence = 10 * time.Second
+
+// transport is shared by all clients, so that they share connections.
+var transport = sync.OnceValue(func() *http.Transport { return newTransport(silence) })
+
+// newTransport gives up a connection that says nothing any more. Over HTTP/2 all calls go through one, and after a network has
+// swallowed it they would fail until the kernel gives it up, which takes a quarter of an hour.
+func newTransport(silence time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: silence, IdleConnTimeout: 9 * silence,
+		DialContext: (&net.Dialer{Timeout: 3 * silence}).DialContext,
+		HTTP2:       &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence},
+	}
 }
 
 // As sends one call with another token than its client's.

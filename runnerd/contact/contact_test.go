@@ -20,6 +20,7 @@ func refusal(status int, contentType, body string) error {
 }
 
 func TestRefusal(t *testing.T) {
+	const stranger = "; this is no answer of a runner API: look at what is between here and it, and at --url"
 	for name, test := range map[string]struct {
 		err     error
 		text    string
@@ -29,10 +30,14 @@ func TestRefusal(t *testing.T) {
 			refusal(409, "application/problem+json", `{"title":"the offer is gone.","code":"offer_gone","detail":"ask for another","status":409,"type":""}`),
 			"take the job: the offer is gone (HTTP 409, offer_gone); ask for another", false,
 		},
-		"no problem":  {refusal(502, "text/html", "<html>"), "take the job: Bad Gateway (HTTP 502)", true},
-		"broken json": {refusal(500, "application/json", "{"), "take the job: Internal Server Error (HTTP 500)", true},
-		"too many":    {refusal(429, "", ""), "take the job: Too Many Requests (HTTP 429)", true},
-		"unknown key": {refusal(401, "", ""), "take the job: Unauthorized (HTTP 401)", false},
+		"no problem":  {refusal(502, "text/html", "<html>"), "take the job: Bad Gateway (HTTP 502)" + stranger, true},
+		"broken json": {refusal(500, "application/json", "{"), "take the job: Internal Server Error (HTTP 500)" + stranger, true},
+		"too many":    {refusal(429, "", ""), "take the job: Too Many Requests (HTTP 429)" + stranger, true},
+		"unknown key": {refusal(401, "application/problem+json", `{"code":"unknown_token"}`), "take the job: Unauthorized (HTTP 401, unknown_token)", false},
+		"of a proxy":  {refusal(404, "text/html", "<html>"), "take the job: Not Found (HTTP 404)" + stranger, true},
+		"a page":      {refusal(200, "text/html", "<html>"), "take the job: OK (HTTP 200)" + stranger, true},
+		"a redirect":  {refusal(302, "", ""), "take the job: Found (HTTP 302)" + stranger, true},
+		"too much":    {refusal(413, "text/html", "<html>"), "take the job: Request Entity Too Large (HTTP 413)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.err == nil || test.err.Error() != test.text {
@@ -43,8 +48,15 @@ func TestRefusal(t *testing.T) {
 			}
 		})
 	}
-	if err := refusal(204, "", ""); err != nil {
-		t.Errorf("204: %v", err)
+	for _, err := range []error{refusal(204, "", ""), refusal(202, "", ""), refusal(200, "application/json", "{}")} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for status, final := range map[int]bool{200: true, 404: true, 429: false, 502: false} {
+		if got := contact.ByStatus(contact.AsRefusal(refusal(status, "text/html", ""))); got != final {
+			t.Errorf("%d: final %v", status, got)
+		}
 	}
 	if !contact.HasStatus(refusal(423, "", ""), 423) || contact.HasStatus(errors.New("x"), 423) {
 		t.Error("HasStatus is wrong")
@@ -77,7 +89,7 @@ func TestPersistEndsWithARefusal(t *testing.T) {
 	tries := 0
 	err := contact.Persist(t.Context(), pace(&log), func(context.Context) error {
 		tries++
-		return refusal(409, "", "")
+		return refusal(409, "application/problem+json", `{"code":"offer_gone"}`)
 	})
 	if !contact.HasStatus(err, 409) || tries != 1 {
 		t.Errorf("%d tries, %v", tries, err)
@@ -86,9 +98,9 @@ func TestPersistEndsWithARefusal(t *testing.T) {
 	custom.Final = func(r *contact.Refusal) bool { return r.Status == 404 }
 	err = contact.Persist(t.Context(), custom, func(context.Context) error {
 		if tries++; tries < 5 {
-			return refusal(409, "", "")
+			return refusal(409, "application/problem+json", `{"code":"offer_gone"}`)
 		}
-		return refusal(404, "", "")
+		return refusal(404, "application/problem+json", `{"code":"not_found"}`)
 	})
 	if !contact.HasStatus(err, 404) || tries != 5 {
 		t.Errorf("%d tries, %v", tries, err)

@@ -24,6 +24,9 @@ type Refusal struct {
 	Title, Detail string
 	// Body is the answer's body, for answers that carry more than a problem.
 	Body []byte
+	// Stranger: it was not the runner API that answered, but something on the way, such as the page of a proxy. What it says, also
+	// yes, says nothing of the call.
+	Stranger bool
 	// RetryAfter is how long the server asks to be left alone, at most longestAsked; 0 when it asks for nothing.
 	RetryAfter time.Duration
 }
@@ -45,18 +48,26 @@ func (r *Refusal) Error() string {
 	if r.Detail != "" {
 		text += "; " + r.Detail
 	}
+	if r.Stranger {
+		text += "; this is no answer of a runner API: look at what is between here and it, and at --url"
+	}
 	return text
 }
 
 // Passing tells whether the same call may succeed later: the server is overloaded, restarting or behind a proxy that cannot reach
 // it. A key that the server does not know (401, 403) counts as passing too where work would be lost otherwise; the caller decides
 // that with Final.
-func (r *Refusal) Passing() bool {
-	switch r.Status {
+func (r *Refusal) Passing() bool { return r.Stranger || mayPass(r.Status) }
+
+// ByStatus is a Pace's Final for a call that a person waits for: what a stranger says counts by its status.
+func ByStatus(r *Refusal) bool { return !mayPass(r.Status) }
+
+func mayPass(status int) bool {
+	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	}
-	return r.Status >= 500
+	return status >= 500
 }
 
 // AsRefusal gives the Refusal in err, nil when there was no answer at all.
@@ -68,15 +79,17 @@ func AsRefusal(err error) *Refusal {
 	return nil
 }
 
-// HasStatus tells whether err is an answer with that HTTP status.
+// HasStatus tells whether err is an answer with that HTTP status, whoever gave it.
 func HasStatus(err error, status int) bool {
 	refusal := AsRefusal(err)
 	return refusal != nil && refusal.Status == status
 }
 
-// Check gives nil for a 2xx answer, else a *Refusal. body is the answer's body.
+// Check gives nil when the runner API says yes, else a *Refusal. body is the answer's body. A yes is 202 or 204, or JSON; every no
+// of the runner API is a problem with a code. The exception is 413: who does not let so much through now never will.
 func Check(doing string, answer *http.Response, body []byte) error {
-	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
+	yes := answer.StatusCode >= 200 && answer.StatusCode < 300 && strings.Contains(answer.Header.Get("Content-Type"), "json")
+	if yes || answer.StatusCode == http.StatusAccepted || answer.StatusCode == http.StatusNoContent {
 		return nil
 	}
 	refusal := &Refusal{Doing: doing, Status: answer.StatusCode, Body: body}
@@ -87,5 +100,6 @@ func Check(doing string, answer *http.Response, body []byte) error {
 	if strings.Contains(answer.Header.Get("Content-Type"), "json") && json.Unmarshal(body, &problem) == nil {
 		refusal.Code, refusal.Title, refusal.Detail = problem.Code, problem.Title, problem.Detail
 	}
+	refusal.Stranger = refusal.Code == "" && refusal.Status != http.StatusRequestEntityTooLarge
 	return refusal
 }

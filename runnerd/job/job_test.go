@@ -196,9 +196,39 @@ func TestGetStateTriesAgain(t *testing.T) {
 }
 
 func TestNoStateYet(t *testing.T) {
-	remote, _ := remoteOf(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	code := "no_state"
+	remote, _ := remoteOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"code":%q}`, code)
+	})
 	if _, found, err := remote.GetState(t.Context()); found || err != nil {
 		t.Errorf("got %v %v", found, err)
+	}
+	// Only that says so: an attempt that is not known there may well have a state.
+	code = "not_found"
+	if _, _, err := remote.GetState(t.Context()); err == nil {
+		t.Error("what is not found counts as no state")
+	}
+}
+
+// What a proxy says in place of the control plane, yes or no, is no answer.
+func TestAStrangersAnswer(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusFound, http.StatusNotFound} {
+		var calls atomic.Int64
+		remote, _ := remoteOf(t, func(w http.ResponseWriter, _ *http.Request) {
+			if calls.Add(1) == 1 {
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(status)
+				fmt.Fprint(w, "<html>back soon</html>")
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"serial":4,"lineage":"l","digest":"d","sealed":{"key_id":"k","ciphertext":"eA=="}}`)
+		})
+		if state, found, err := remote.GetState(t.Context()); err != nil || !found || state.Serial != 4 {
+			t.Errorf("%d: got %+v %v %v", status, state, found, err)
+		}
 	}
 }
 

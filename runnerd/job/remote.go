@@ -88,17 +88,22 @@ func (r *Remote) GetStateVersion(ctx context.Context, version int) (state api.St
 	return r.getState(ctx, &api.GetStateParams{Version: version})
 }
 
+// codeNoState is how the runner API says that there is no state. Any other 404 says nothing of it, and a plan that took it for that
+// would make anew what is there.
+const codeNoState = "no_state"
+
 func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state api.State, found bool, err error) {
 	err = r.persist(ctx, func(ctx context.Context) error {
 		answer, err := r.heavy.GetStateWithResponse(ctx, r.job, r.attempt, which)
 		if err != nil {
 			return err
 		}
-		if answer.StatusCode() == http.StatusNotFound {
+		err = contact.Check("read the state", answer.HTTPResponse, answer.Body)
+		if refusal := contact.AsRefusal(err); refusal != nil && refusal.Code == codeNoState {
 			found = false
 			return nil
 		}
-		if err := contact.Check("read the state", answer.HTTPResponse, answer.Body); err != nil {
+		if err != nil {
 			return err
 		}
 		if answer.JSON200 == nil {

@@ -118,7 +118,9 @@ func (r *rig) getState(w http.ResponseWriter, request *http.Request) {
 		version = len(r.states)
 	}
 	if version == 0 || version > len(r.states) {
-		http.Error(w, `{"code":"no_state"}`, http.StatusNotFound)
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"code":"no_state"}`))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -79,13 +79,17 @@ func (f File) check(name string) error {
 	if most := f.Limits.Capacity; most != nil && (*most < 1 || *most > maxCapacity) {
 		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name, *most, maxCapacity)
 	}
+	if f.Window != nil && f.Window.Days != nil && len(f.Window.Days) == 0 {
+		return fmt.Errorf("%s: [window] has no days in its days; name some, leave them out for every day, or forbid applies and actions with jobs", name)
+	}
 	if f.Window != nil && f.Window.Zone.location == nil {
 		return fmt.Errorf("%s: [window] has no zone; name one, such as zone = \"Europe/Berlin\" or \"UTC\"", name)
 	}
 	return nil
 }
 
-// Read reads the runner file at a path. The error wraps fs.ErrNotExist when there is none.
+// Read reads the runner file at a path. The error wraps fs.ErrNotExist when there is none. A file of no bytes is an error: an editor
+// or a shell that writes a file in place empties it first, and what is to forbid something must not allow all for that moment.
 func Read(path string) (File, error) {
 	opened, err := os.Open(path)
 	if err != nil {
@@ -98,6 +102,9 @@ func Read(path string) (File, error) {
 	}
 	if len(content) > maxFile {
 		return File{}, fmt.Errorf("%s: it has more than %d KiB; a runner file has a few lines", path, maxFile>>10)
+	}
+	if len(content) == 0 {
+		return File{}, fmt.Errorf("%s: there is nothing in it; write enabled = true to allow everything", path)
 	}
 	return Parse(path, content)
 }

@@ -67,6 +67,8 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"[window]\nzone = \"Local\"":               `"Local" is no time zone`,
 		"[window]\nhours = \"8-18\"":               `runner.toml:2:9: "8-18" are no hours`,
 		"[window]\nhours = \"08:00-25:00\"":        `are no hours`,
+		"[window]\nhours = \"24:00-06:00\"":        `are no hours`,
+		"[window]\ndays = []\nzone = \"UTC\"":       `no days in its days`,
 		"[window]\ndays = [\"monday\"]":            `"monday" is no day`,
 		"[window]\nhours = \"08:00-18:00\"":        `[window] has no zone`,
 		"[limits]\nmemory = \"1 GB\"":              `"1 GB" is no amount of memory`,
@@ -83,13 +85,19 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsTooLarge(t *testing.T) {
+// A file that is being written may be empty for a moment, and that must not allow what it forbids.
+func TestAFileOfTheWrongSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runner.toml")
-	if err := os.WriteFile(path, []byte(strings.Repeat("# much\n", maxFile/7+1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "more than 64 KiB") {
-		t.Errorf("got %v", err)
+	for content, want := range map[string]string{strings.Repeat("# much\n", maxFile/7+1): "more than 64 KiB", "": "there is nothing in it"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v", err)
+		}
+		if rule := (&Watched{Path: path}).Look(time.Now()); !rule.Off {
+			t.Errorf("got %+v", rule)
+		}
 	}
 }
 
@@ -216,7 +224,7 @@ func TestTimeoutOf(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
-	f.Add([]byte("[window]\nzone=\"UTC\"\ndays=[]"))
+	f.Add([]byte("[window]\nzone=\"UTC\"\ndays=[\"mon\"]"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		file, err := Parse("runner.toml", content)
 		if err != nil {

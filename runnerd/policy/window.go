@@ -10,7 +10,7 @@ import (
 
 // Window is when applies and actions may begin.
 type Window struct {
-	// Days are those on which the window opens; none for every day.
+	// Days are those on which the window opens; nil for every day.
 	Days []Day `toml:"days"`
 	// Hours are from when until when; empty for the whole day.
 	Hours Hours `toml:"hours"`
@@ -46,7 +46,7 @@ func (h *Hours) UnmarshalText(text []byte) error {
 			h.Until, err = minutes(until)
 		}
 	}
-	if !found || err != nil {
+	if !found || err != nil || h.From == 24*60 {
 		return fmt.Errorf("%q are no hours; write them as \"08:00-18:00\"", text)
 	}
 	h.Until %= 24 * 60

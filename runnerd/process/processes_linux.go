@@ -56,8 +56,8 @@ func (j Job) InterruptRest() (int, error) {
 		if member.Group != member.PID && member.Group != j.Leader.PID {
 			continue
 		}
-		if err := syscall.Kill(member.PID, syscall.SIGINT); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return len(members), fmt.Errorf("interrupt process %d: %w", member.PID, err)
+		if err := signalOne(member, os.Interrupt); err != nil {
+			return len(members), err
 		}
 	}
 	return len(members), nil
@@ -162,17 +162,25 @@ func (j Job) members(marked bool) ([]spool.Stat, error) {
 	if err != nil {
 		return nil, err
 	}
-	// When the number is given out again, its session was empty before.
-	now, there := all[leader.PID]
-	reused := there && now.Start != leader.Start
-	chosen := map[int]bool{}
+	chosen, session := map[int]bool{}, []int{}
+	// The number is given out again only when the session is empty. So while the leader is there, or somebody in the session who has
+	// the mark, all of the session is the job's; else it may be one that has come since, and whose leader has gone as well.
+	ours := all[leader.PID].Start == leader.Start
 	for _, stat := range all {
-		switch {
-		case stat.Start < leader.Start || stat.PID == os.Getpid():
-		case !reused && stat.Session == leader.PID:
+		if stat.Start < leader.Start || stat.PID == os.Getpid() {
+			continue
+		}
+		mine := marked && j.Mark != "" && hasMark(stat.PID, j.Mark)
+		if stat.Session == leader.PID {
+			session, ours = append(session, stat.PID), ours || mine
+		}
+		if mine {
 			chosen[stat.PID] = true
-		case marked && j.Mark != "" && hasMark(stat.PID, j.Mark):
-			chosen[stat.PID] = true
+		}
+	}
+	for _, pid := range session {
+		if ours {
+			chosen[pid] = true
 		}
 	}
 	return living(all, below(all, chosen)), nil
@@ -209,27 +217,27 @@ func hasMark(pid int, mark string) bool {
 
 func killEach(members []spool.Stat) error {
 	for _, member := range members {
-		if err := killOne(member); err != nil {
+		if err := signalOne(member, os.Kill); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// killOne kills that very process: os.FindProcess holds on to it where the kernel can, and then it is compared, so that a number
-// that was given out again in between hits nobody else.
-func killOne(stat spool.Stat) error {
+// signalOne sends a signal to that very process, and is content when it is gone: os.FindProcess holds on to it where the kernel can,
+// and then it is compared, so that a number that was given out again in between hits nobody else.
+func signalOne(stat spool.Stat, signal os.Signal) error {
 	process, gone := os.FindProcess(stat.PID)
 	if gone != nil {
-		return nil // there is nothing left to kill
+		return nil
 	}
 	defer func() { _ = process.Release() }()
 	now, gone := spool.ReadStat(stat.PID)
 	if gone != nil || now.Start != stat.Start {
-		return nil // there is nothing left to kill
+		return nil
 	}
-	if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill process %d: %w", stat.PID, err)
+	if err := process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("send %v to process %d: %w", signal, stat.PID, err)
 	}
 	return nil
 }

@@ -41,8 +41,8 @@ func (a *attempt) accept(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case unheard:
-		a.log.Warn("cannot tell whether the offer was accepted in time; giving it back", "error", err)
-		return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "the runner could not take the job in time; nothing of it ran, so it can be started again"})
+		a.log.Info("cannot tell whether the offer was accepted in time", "error", err)
+		return a.giveBack("the runner could not take it in time")
 	}
 	a.log.Info("the offer is gone", "error", err)
 	return errors.Join(errWithdrawn, a.dir.Remove())

@@ -37,6 +37,8 @@ type attempt struct {
 	began     time.Time
 	specSeen  bool
 	specLimit time.Duration
+	// unwritten is why the job is being ended, where that could not be written down; only for superviseLoop.
+	unwritten *spool.Ending
 	// concluded is closed when the process is gone and the result is known.
 	concluded chan struct{}
 	// gone is closed when nothing is left to do here.
@@ -220,6 +222,13 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 }
 
 func (a *attempt) do(ctx context.Context, next verb) error {
+	if a.adopted && (next == accept || next == start) {
+		// A machine that was off for a night must not begin what its owner allows by day.
+		rule, _ := a.runner.rules.now()
+		if err := rule.Check(a.record.Kind, a.record.ComponentKind); err != nil {
+			return a.giveBack(err.Error())
+		}
+	}
 	switch next {
 	case accept:
 		return a.accept(ctx)
@@ -230,6 +239,12 @@ func (a *attempt) do(ctx context.Context, next verb) error {
 	default:
 		return a.conclude(ctx)
 	}
+}
+
+// giveBack ends an attempt that has not begun, so that it can be offered again.
+func (a *attempt) giveBack(reason string) error {
+	a.log.Warn("giving a job back that has not begun", "reason", reason)
+	return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "nothing of this job ran, so it can be started again: " + reason})
 }
 
 // fail concludes an attempt whose process could not be started.

@@ -39,7 +39,7 @@ func (a *attempt) conclude(ctx context.Context) error {
 		// Every job ends, also one that leaves nonsense.
 		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
 	}
-	if seen.ending, seen.ended, err = a.dir.Ending(); err != nil {
+	if seen.ending, seen.ended, err = a.begunEnding(); err != nil {
 		return err
 	}
 	final := seen.final()

@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +108,31 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 				t.Errorf("after the clock was set: %v %v", over, err)
 			}
 		})
+	}
+}
+
+// A job that has filled the disk can be ended nevertheless.
+func TestAJobIsEndedWithoutADisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "not there")
+	a := &attempt{dir: spool.Attempt{Dir: dir}, log: slog.New(slog.DiscardHandler), cancel: make(chan struct{})}
+	close(a.cancel)
+	for range 2 {
+		if ending, ends, err := a.ending(); !ends || err != nil || ending.Reason != spool.ReasonCancel {
+			t.Fatalf("got %+v, %v, %v", ending, ends, err)
+		}
+	}
+	ending, _, _ := a.ending()
+	if err := a.kill(ending); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil { // there is room again
+		t.Fatal(err)
+	}
+	if again, ends, err := a.ending(); !ends || err != nil || !again.Killed || !again.Since.Equal(ending.Since) {
+		t.Errorf("got %+v, %v, %v", again, ends, err)
+	}
+	if kept, found, err := a.dir.Ending(); !found || err != nil || !kept.Killed {
+		t.Errorf("on disk is %+v, %v, %v", kept, found, err)
 	}
 }
 

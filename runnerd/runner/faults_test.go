@@ -46,6 +46,7 @@ var steps = []step{
 
 // Whatever is killed, and when: there is one result, each state and line arrives, once, and no process is left.
 func TestEveryPlug(t *testing.T) {
+	t.Parallel()
 	for _, at := range steps {
 		for _, plug := range []string{"runnerd", "runnerd and all its children", "the job process"} {
 			if at.name == "offered" && plug == "the job process" {
@@ -57,6 +58,7 @@ func TestEveryPlug(t *testing.T) {
 }
 
 func pull(t *testing.T, at step, plug string) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	s.acceptWithin = 600 // whether an offer runs out is not what this is about
 	came, pulled := make(chan struct{}), make(chan struct{})
@@ -187,6 +189,7 @@ func check(t *testing.T, s *server, dir string, job *served) {
 
 // A network that breaks in every way loses nothing, and nothing counts twice.
 func TestEveryWeather(t *testing.T) {
+	t.Parallel()
 	for name, weather := range map[string]fault.Weather{
 		"a black hole":    {Hole: true},
 		"resets":          {Reset: 0.4},
@@ -196,6 +199,7 @@ func TestEveryWeather(t *testing.T) {
 		"all of it":       {Reset: 0.2, Cut: 0.2, Slow: 30 * time.Millisecond, Twice: 0.3, Late: 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			s.again, s.acceptWithin = true, 600
 			proxy, err := fault.NewProxy(7, s.http.URL)

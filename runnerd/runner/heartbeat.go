@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -68,6 +69,9 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		return api.HeartbeatAnswer{}, err
 	}
 	if err := contact.Check("heartbeat", answer.HTTPResponse, answer.Body); err != nil {
+		if contact.HasStatus(err, http.StatusUnauthorized) {
+			r.keys.refused(key) // the next beat is made with the other one; while all places are taken nobody else tries
+		}
 		return api.HeartbeatAnswer{}, err
 	}
 	if answer.JSON200 == nil {

@@ -90,7 +90,7 @@ func (r *runner) register(ctx context.Context, recipient seal.Recipient) (identi
 		return identity{}, err
 	}
 	var registered *api.Registered
-	pace := contact.Pace{First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line}
+	pace := contact.Pace{First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line, Final: contact.ByStatus}
 	err = contact.Persist(ctx, pace, func(ctx context.Context) error {
 		answer, err := client.RegisterWithResponse(ctx, api.Registration{Version: r.Version, Capacity: r.Capacity, Recipient: recipient.String()})
 		if err != nil {

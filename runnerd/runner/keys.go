@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -43,11 +44,15 @@ func (k *keys) now() seal.Secret {
 	return seal.NewSecret([]byte(k.current))
 }
 
-// age gives how old the key is, and whether one that follows is waiting for its first use.
+// age gives how old the key is, and whether one that follows is waiting for its first use. A key that was got in the future, by a
+// clock that has been put back since, is as old as can be.
 func (k *keys) age() (age time.Duration, follows bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return time.Since(k.identity.KeySince), k.identity.NextKey != ""
+	if age = time.Since(k.identity.KeySince); age < 0 {
+		age = math.MaxInt64
+	}
+	return age, k.identity.NextKey != ""
 }
 
 // offer keeps a new key and uses it from now on.

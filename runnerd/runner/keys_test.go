@@ -59,6 +59,7 @@ func registered(t *testing.T, s *server) string {
 }
 
 func TestAnOldKeyIsChanged(t *testing.T) {
+	t.Parallel()
 	for name, trouble := range map[string]func() func(*http.Request, bool) int{
 		"on a good line": func() func(*http.Request, bool) int { return nil },
 		// The answer with the key is lost: the old one stays good, and another is asked for.
@@ -73,6 +74,7 @@ func TestAnOldKeyIsChanged(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newServer(t)
 			dir := registered(t, s)
 			keys := keysIn(t, dir)
@@ -99,6 +101,7 @@ func TestAnOldKeyIsChanged(t *testing.T) {
 
 // What a runnerd leaves that is killed while its key changes, at each step.
 func TestAKeyThatWasChangedHalfway(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ server, serverNext, disk, diskNext string }{
 		"the new one was never used":             {"old", "new", "old", "new"},
 		"it was used, and that was not noted":    {"new", "", "old", "new"},
@@ -106,6 +109,7 @@ func TestAKeyThatWasChangedHalfway(t *testing.T) {
 		"the server gave another one since then": {"old", "newer", "old", "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newServer(t)
 			dir := registered(t, s)
 			keys := keysIn(t, dir)
@@ -123,6 +127,38 @@ func TestAKeyThatWasChangedHalfway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While all places are taken nobody asks for work, and the heartbeat alone finds out which key is good.
+func TestAKeyThatWasChangedHalfwayUnderAJob(t *testing.T) {
+	t.Parallel()
+	s, dir := newServer(t), t.TempDir()
+	one := func(o *runner.Options) { o.Capacity = 1 }
+	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
+	w := work(t, s, dir, one)
+	s.until("it runs", func() bool { return len(job.lines) > 0 })
+	w.end(t)
+	keys := keysIn(t, dir)
+	keys.NextKey = "never-known"
+	putKeys(t, dir, keys)
+	beats := 0
+	s.with(func() { beats = job.beats })
+	work(t, s, dir, one)
+	s.until("the job's lease is kept", func() bool { return job.beats > beats })
+	touch(t, dir, "go")
+	s.until("the result is there", job.ended)
+}
+
+// A machine whose clock was ahead when it got its key changes it in time nevertheless.
+func TestAKeyOfTheFuture(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	dir := registered(t, s)
+	keys := keysIn(t, dir)
+	keys.KeySince = time.Now().Add(1000 * time.Hour)
+	putKeys(t, dir, keys)
+	work(t, s, dir, func(o *runner.Options) { o.Timing.KeyLife = time.Second })
+	s.until("the new key is in use", func() bool { return s.key != "key-of-the-runner" && s.nextKey == "" })
 }
 
 // noisy is a log that the test can read.
@@ -145,6 +181,7 @@ func (n *noisy) says(what string) bool {
 
 // A machine that was thought dead delivers all that it did, with the attempts' own tokens.
 func TestAReplacedRunnerDelivers(t *testing.T) {
+	t.Parallel()
 	s, dir, log := newServer(t), t.TempDir(), &noisy{}
 	job := s.enqueue("job_1", "states", map[string]string{"file": "go"})
 	waiting := s.enqueue("job_2", "log", nil)
@@ -170,6 +207,7 @@ func TestAReplacedRunnerDelivers(t *testing.T) {
 }
 
 func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
+	t.Parallel()
 	start := func(t *testing.T, prepare func(s *server)) (*server, string, *working) {
 		s := newServer(t)
 		dir := registered(t, s)
@@ -177,6 +215,7 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		return s, dir, work(t, s, dir)
 	}
 	t.Run("the same runner, replaced", func(t *testing.T) {
+		t.Parallel()
 		s, dir, _ := start(t, func(s *server) { s.key, s.token = "", "register-once"; s.newKey = "second-key" })
 		key, err := seal.LoadIdentity(runner.KeyFile(dir))
 		if err != nil {
@@ -189,6 +228,7 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		}
 	})
 	t.Run("another runner", func(t *testing.T) {
+		t.Parallel()
 		_, dir, w := start(t, func(s *server) { s.key, s.token, s.runnerID = "", "register-once", "run_2" })
 		err := <-w.ended
 		w.ended = nil
@@ -200,6 +240,7 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		}
 	})
 	t.Run("a token that is not needed", func(t *testing.T) {
+		t.Parallel()
 		s, _, _ := start(t, func(s *server) { s.token = "register-once" })
 		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 		s.until("it works", job.ended)
@@ -210,6 +251,7 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		})
 	})
 	t.Run("a token that is refused", func(t *testing.T) {
+		t.Parallel()
 		s := newServer(t)
 		dir, log := registered(t, s), &noisy{}
 		s.with(func() { s.key = "" })

@@ -125,7 +125,10 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 		r.log.Warn("a job was offered that this runner does not take", "job", offer.Job, "attempt", offer.Attempt, "kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
 		return false
 	}
-	record := spool.Record{Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, Policy: rule.RunnerPolicy, AcceptBy: time.Now().Add(within)}
+	record := spool.Record{
+		Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, ComponentKind: offer.ComponentKind,
+		Policy: rule.RunnerPolicy, AcceptBy: time.Now().Add(within),
+	}
 	dir, err := r.spool.Create(record)
 	if errors.Is(err, fs.ErrExist) {
 		return false // offered twice; the first is being accepted

@@ -16,7 +16,7 @@ func (a *attempt) rest(ctx context.Context) error {
 		return err
 	}
 	_, finished, err := a.dir.Result()
-	ending, ends, endingErr := a.dir.Ending()
+	ending, ends, endingErr := a.begunEnding()
 	if finished || err != nil || endingErr != nil || ending.Killed {
 		return nil //nolint:nilerr // a result that cannot be read is a result
 	}

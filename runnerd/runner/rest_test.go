@@ -29,6 +29,7 @@ func program(env *job.Env) error {
 // What a killed job process ran is interrupted, once, also when runnerd is started again in between, and comes to its end before
 // the job counts as ended.
 func TestRestOfAKilledJobEndsByItself(t *testing.T) {
+	t.Parallel()
 	for _, restarted := range []bool{false, true} {
 		s, dir := newServer(t), t.TempDir()
 		job := s.enqueue("job_1", "run a program", nil)

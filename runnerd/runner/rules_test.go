@@ -25,6 +25,7 @@ func writeRules(t *testing.T, dir, text string) {
 
 // The control plane of these tests offers whatever there is: the runner holds to its file by itself.
 func TestTheRunnerFileIsHeldByTheRunner(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	writeRules(t, dir, "jobs = [\"plan\"]\n")
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
@@ -42,6 +43,7 @@ func TestTheRunnerFileIsHeldByTheRunner(t *testing.T) {
 }
 
 func TestAChangedFileIsToldAtOnce(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	s.hold = time.Hour // a poll that only the runner ends
 	running := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
@@ -73,6 +75,7 @@ func TestAChangedFileIsToldAtOnce(t *testing.T) {
 }
 
 func TestANamedFileHasToBeThere(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 	work(t, s, dir, func(o *runner.Options) { o.Policy = dir + "/own.toml" })
@@ -86,6 +89,7 @@ func TestANamedFileHasToBeThere(t *testing.T) {
 
 // A signal looks at the file without waiting.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	reload := make(chan struct{})
 	work(t, s, dir, func(o *runner.Options) { o.Reload, o.Timing.Rules = reload, time.Hour })
@@ -97,6 +101,7 @@ func TestReload(t *testing.T) {
 
 // What is fetched has to be what was offered: a control plane that says one thing and means another gets nothing done.
 func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		file, offered string
 		change        func(*api.JobSpec)
@@ -108,6 +113,7 @@ func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
 		}, "does not allow components of kind terraform_module"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			writeRules(t, dir, test.file)
 			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
@@ -125,6 +131,7 @@ func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
 }
 
 func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	writeRules(t, dir, "[limits]\nmemory = \"64 MiB\"\n")
 	job := s.enqueue("job_1", "eat", nil)
@@ -137,8 +144,10 @@ func TestMemoryLimit(t *testing.T) {
 }
 
 func TestTheOwnersTimeLimit(t *testing.T) {
+	t.Parallel()
 	for name, timeout := range map[string]int{"smaller than the spec's": 600, "the spec has none": 0} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			writeRules(t, dir, "[limits]\ntimeout = \"1s\"\n")
 			job := s.enqueue("job_1", "wait", map[string]string{"file": "never"})
@@ -151,6 +160,7 @@ func TestTheOwnersTimeLimit(t *testing.T) {
 		})
 	}
 	t.Run("nobody says one", func(t *testing.T) {
+		t.Parallel()
 		s, dir := newServer(t), t.TempDir()
 		job := s.enqueue("job_1", "wait", map[string]string{"file": "never"})
 		s.with(func() { job.spec.TimeoutSeconds = 0 })
@@ -164,6 +174,7 @@ func TestTheOwnersTimeLimit(t *testing.T) {
 
 // A process that forked twice into a session of its own dies with its job: when that ends by itself, and when it is killed.
 func TestNothingEscapes(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		mark, kill string
 		status     api.JobResultStatus
@@ -175,6 +186,7 @@ func TestNothingEscapes(t *testing.T) {
 		"the job is cancelled":                        {"", "cancel", "cancelled"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", "escape", map[string]string{"mark": test.mark})
 			program := startProgram(t, s, dir)

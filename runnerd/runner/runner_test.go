@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -96,6 +97,7 @@ func touch(t *testing.T, dir, name string) {
 func (j *served) ended() bool { return j.result != nil }
 
 func TestRegisterLeaseAcceptRunResult(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1200"})
 	w := work(t, s, dir)
@@ -130,12 +132,14 @@ func TestRegisterLeaseAcceptRunResult(t *testing.T) {
 }
 
 func TestRegistrationIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	for name, test := range map[string]struct{ token, want string }{
 		"wrong token": {"wrong", "make a new one"},
 		"no token":    {"", "NUON_REGISTRATION_TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			options := testOptions(s.http.URL, t.TempDir())
 			options.Token = seal.NewSecret([]byte(test.token))
 			err := runner.Run(t.Context(), options)
@@ -145,6 +149,7 @@ func TestRegistrationIsRefused(t *testing.T) {
 		})
 	}
 	t.Run("used token", func(t *testing.T) {
+		t.Parallel()
 		work(t, s, t.TempDir())
 		s.until("the token is used", func() bool { return s.token == "" })
 		err := runner.Run(t.Context(), testOptions(s.http.URL, t.TempDir()))
@@ -155,6 +160,7 @@ func TestRegistrationIsRefused(t *testing.T) {
 }
 
 func TestALostInstallKeyIsNotReplaced(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	w := work(t, s, dir)
 	eventually(t, "it is registered", func() bool { _, err := os.Stat(filepath.Join(dir, "runner.json")); return err == nil })
@@ -169,6 +175,7 @@ func TestALostInstallKeyIsNotReplaced(t *testing.T) {
 }
 
 func TestTwoRunnersInOneDirectory(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	work(t, s, dir)
 	s.until("the first has registered", func() bool { return s.token == "" })
@@ -179,6 +186,7 @@ func TestTwoRunnersInOneDirectory(t *testing.T) {
 }
 
 func TestCapacity(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	var jobs []*served
 	for i := range 5 {
@@ -206,6 +214,7 @@ func TestCapacity(t *testing.T) {
 
 // Every second call fails before or after the server has done what was asked.
 func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	var n atomic.Int64
 	s.setTrouble(func(r *http.Request, after bool) int {
@@ -249,6 +258,7 @@ func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
 }
 
 func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "states", nil)
 	work(t, s, dir)
@@ -271,6 +281,7 @@ func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
 
 // A job in flight finishes while the control plane is away, and all arrives later.
 func TestOutageDuringAJob(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "states", map[string]string{"file": "go"})
 	work(t, s, dir)
@@ -298,12 +309,14 @@ func TestOutageDuringAJob(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ do, status, text string }{
 		"graceful":    {"wait", "cancelled", "wait for never"},
 		"done before": {"finish in spite of the interrupt", "succeeded", ""},
 		"hard":        {"deaf", "cancelled", "all its processes were killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", test.do, map[string]string{"file": "never"})
 			work(t, s, dir)
@@ -322,8 +335,10 @@ func TestCancel(t *testing.T) {
 }
 
 func TestTimeLimit(t *testing.T) {
+	t.Parallel()
 	for do, text := range map[string]string{"wait": "was interrupted: wait for never", "deaf": "all its processes were killed"} {
 		t.Run(do, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", do, map[string]string{"file": "never"})
 			s.with(func() { job.spec.TimeoutSeconds = 1 })
@@ -354,6 +369,7 @@ func isGone(t *testing.T, dir, file string) {
 }
 
 func TestNothingOfAJobOutlivesIt(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "leave a process behind", nil)
 	work(t, s, dir)
@@ -375,6 +391,7 @@ func startProgram(t *testing.T, s *server, dir string) *exec.Cmd {
 }
 
 func TestKilledRunnerdIsFollowedByOneThatAdopts(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	first := startProgram(t, s, dir)
@@ -413,6 +430,7 @@ func pidOfJob(t *testing.T, dir string) (pid int) {
 
 // The job ends while no runnerd is there, and the log is shipped in part twice.
 func TestResultWaitsForTheNextRunnerd(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	first := startProgram(t, s, dir)
@@ -432,6 +450,7 @@ func TestResultWaitsForTheNextRunnerd(t *testing.T) {
 }
 
 func TestAStoppedRunnerLeavesItsJobs(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	w := work(t, s, dir)
@@ -449,6 +468,7 @@ func TestAStoppedRunnerLeavesItsJobs(t *testing.T) {
 }
 
 func TestAStoppedRunnerWaitsForWhatEndsSoon(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	w := work(t, s, dir, func(o *runner.Options) { o.Timing.StopWait = time.Hour })
@@ -464,6 +484,7 @@ func TestAStoppedRunnerWaitsForWhatEndsSoon(t *testing.T) {
 }
 
 func TestTheSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait", map[string]string{"file": "go"})
 	w := work(t, s, dir, func(o *runner.Options) { o.Timing.StopWait = time.Hour })
@@ -476,6 +497,7 @@ func TestTheSecondSignalEndsAtOnce(t *testing.T) {
 }
 
 func TestKilledJobIsLost(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "deaf", nil)
 	work(t, s, dir)
@@ -494,6 +516,7 @@ func TestKilledJobIsLost(t *testing.T) {
 
 // Nothing of a killed job lies about, not even while its result is on the way.
 func TestAfterAKilledJob(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "rendered secrets", nil)
 	settled := make(chan api.JobSpec, 1)
@@ -523,6 +546,7 @@ func TestAfterAKilledJob(t *testing.T) {
 }
 
 func TestASupersededAttemptDelivers(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	work(t, s, dir)
@@ -539,12 +563,14 @@ func TestASupersededAttemptDelivers(t *testing.T) {
 }
 
 func TestSecretsStayInTheJob(t *testing.T) {
+	t.Parallel()
 	for do, want := range map[string]string{
 		"secrets": "cannot log in with (sensitive); change it",
 		"panic":   "crashed",
 		"crash":   "ended without a result",
 	} {
 		t.Run(do, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", do, nil)
 			work(t, s, dir)
@@ -609,6 +635,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 }
 
 func TestOffersThatAreNone(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	s.with(func() {
 		bad := &served{spec: api.JobSpec{Job: "../../etc", Attempt: 1}}
@@ -623,6 +650,7 @@ func TestOffersThatAreNone(t *testing.T) {
 }
 
 func TestAnOfferThatIsGone(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	gone := s.enqueue("job_gone", "log", nil)
 	s.setTrouble(func(r *http.Request, after bool) int {
@@ -643,6 +671,7 @@ func TestAnOfferThatIsGone(t *testing.T) {
 
 // The answer to accept is lost, and the next one says that the offer is gone.
 func TestAnAcceptThatWasNotHeardIsGivenBack(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "log", nil)
 	var tries atomic.Int64
@@ -659,7 +688,7 @@ func TestAnAcceptThatWasNotHeardIsGivenBack(t *testing.T) {
 	})
 	work(t, s, dir)
 	s.until("the result is there", job.ended)
-	if job.result.Status != "lost" || !strings.Contains(job.result.Error, "nothing of it ran") {
+	if job.result.Status != "lost" || !strings.Contains(job.result.Error, "nothing of this job ran") {
 		t.Errorf("got %+v", job.result)
 	}
 	spoolIsEmpty(t, dir)
@@ -667,6 +696,7 @@ func TestAnAcceptThatWasNotHeardIsGivenBack(t *testing.T) {
 
 // What the server refuses for good is kept, and a refused state is no success.
 func TestARefusedStateIsKept(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "states", nil)
 	s.setTrouble(func(r *http.Request, after bool) int {
@@ -688,6 +718,7 @@ func TestARefusedStateIsKept(t *testing.T) {
 }
 
 func TestALockedStateNamesItsHolder(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	holder := s.enqueue("job_holder", "states", map[string]string{"file": "go"})
 	work(t, s, dir)
@@ -716,9 +747,11 @@ func alreadyRegistered(t *testing.T, s *server, dir string) spool.Spool {
 
 // What a runnerd that was killed at some point leaves, and what the next makes of it.
 func TestAdopt(t *testing.T) {
+	t.Parallel()
 	soon := time.Now().Add(time.Minute)
 	for name, test := range map[string]struct {
 		record   spool.Record
+		file     string // the runner file, as it is now
 		prepare  func(spool.Attempt) error
 		accepted bool
 		status   api.JobResultStatus
@@ -728,10 +761,22 @@ func TestAdopt(t *testing.T) {
 			record: spool.Record{AcceptBy: soon}, status: "succeeded",
 		},
 		"while it accepted, too late": {
-			record: spool.Record{}, accepted: true, status: "lost", text: "nothing of it ran",
+			record: spool.Record{}, accepted: true, status: "lost", text: "nothing of this job ran",
 		},
 		"before it started the process": {
 			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "succeeded",
+		},
+		"before it accepted, and its owner forbids it since": {
+			record: spool.Record{AcceptBy: soon}, file: "enabled = false\n", status: "lost", text: "nothing of this job ran",
+		},
+		"before it started the process, and its owner forbids it since": {
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, file: "jobs = [\"plan\"]\n", status: "lost", text: "does not allow jobs of kind action",
+		},
+		"as it started the process, and its owner forbids it since": {
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, file: "enabled = false\n", status: "stale", text: "moved",
+			prepare: func(a spool.Attempt) error {
+				return errors.Join(a.MarkStarted(time.Now()), a.SaveResult(api.JobResult{Status: "stale", Error: "moved"}))
+			},
 		},
 		"as it started the process": {
 			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "lost", text: "nothing more runs here",
@@ -757,6 +802,7 @@ func TestAdopt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 			s.with(func() { s.queue, job.offered, job.offeredAt, job.accepted = nil, true, time.Now(), test.accepted })
@@ -768,8 +814,14 @@ func TestAdopt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if test.file != "" {
+				writeRules(t, dir, test.file)
+			}
 			work(t, s, dir)
 			s.until("the result is there", job.ended)
+			if job.accepted != (test.accepted || test.status == "succeeded") {
+				t.Error("it was accepted")
+			}
 			if job.result.Status != test.status || !strings.Contains(job.result.Error, test.text) {
 				t.Errorf("got %+v", job.result)
 			}
@@ -778,8 +830,35 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
+// A proxy that says yes to everything while the control plane is away takes nothing.
+func TestAPageOfAProxyDeliversNothing(t *testing.T) {
+	t.Parallel()
+	s, dir := newServer(t), t.TempDir()
+	var mutex sync.Mutex
+	had := map[string]bool{}
+	s.setTrouble(func(r *http.Request, after bool) int {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if call := r.Method + r.URL.Path; !after && !had[call] {
+			had[call] = true
+			return aPage
+		}
+		return 0
+	})
+	s.with(func() { s.acceptWithin = 600 })
+	dirs := alreadyRegistered(t, s, dir)
+	job := s.enqueue("job_1", "states", nil)
+	work(t, s, dirs.Root)
+	s.until("the result is there", job.ended)
+	spoolIsEmpty(t, dir)
+	if len(job.states) != 3 || job.locked || len(job.messages()) != 1 || job.result.Status != "succeeded" {
+		t.Errorf("%d states, locked %v, log %q, %+v", len(job.states), job.locked, job.messages(), job.result)
+	}
+}
+
 // A result that the server cannot take does not leave the job without an end.
 func TestAnUnusableResultIsReplaced(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 	var tries atomic.Int64
@@ -801,6 +880,7 @@ func TestAnUnusableResultIsReplaced(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	if _, err := runner.ReadStatus(runner.StatusOptions{Dir: filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "--dir") {
 		t.Errorf("got %v", err)

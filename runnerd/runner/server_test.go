@@ -114,8 +114,11 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// noAnswer is the status for which the connection is cut.
-const noAnswer = -1
+// The statuses for which the connection is cut, and for which a proxy on the way answers with a page of its own.
+const (
+	noAnswer = -1
+	aPage    = -2
+)
 
 func (s *server) inTrouble(w http.ResponseWriter, r *http.Request, after bool) bool {
 	s.mutex.Lock()
@@ -132,6 +135,10 @@ func (s *server) inTrouble(w http.ResponseWriter, r *http.Request, after bool) b
 		return false
 	case noAnswer:
 		panic(http.ErrAbortHandler)
+	case aPage:
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<html>back soon</html>"))
+		return true
 	default:
 		problem(w, status, "trouble")
 		return true

@@ -72,10 +72,7 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		return status, err
 	}
 	status.Runner, status.Name, status.Kind, status.KeySince = known.RunnerID, known.Name, known.Kind, known.KeySince
-	lock, err := spool.TakeLock(lockFile(options.Dir))
-	if status.Working = errors.Is(err, spool.ErrHeld); err == nil {
-		_ = lock.Close()
-	} else if !status.Working {
+	if status.Working, err = isHeld(lockFile(options.Dir)); err != nil {
 		return status, err
 	}
 	watched := policy.Watched{Path: options.Policy, Required: options.Policy != ""}
@@ -98,6 +95,21 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		}
 	}
 	return status, nil
+}
+
+// isHeld tells whether somebody holds a lock. A file that is not there is held by nobody, and is not made.
+func isHeld(file string) (bool, error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	lock, err := spool.TakeLock(file)
+	if err != nil {
+		if errors.Is(err, spool.ErrHeld) {
+			return true, nil
+		}
+		return false, err
+	}
+	return false, lock.Close()
 }
 
 func statusOf(dir spool.Attempt) (AttemptStatus, error) {

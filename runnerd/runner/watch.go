@@ -67,7 +67,7 @@ func (a *attempt) reap() {
 
 // ending gives why the job is to end, and begins that if there is a new reason.
 func (a *attempt) ending() (spool.Ending, bool, error) {
-	ending, found, err := a.dir.Ending()
+	ending, found, err := a.begunEnding()
 	if err != nil || found {
 		return ending, found, err
 	}
@@ -92,7 +92,33 @@ func (a *attempt) ending() (spool.Ending, bool, error) {
 		return ending, false, nil
 	}
 	ending = spool.Ending{Reason: reason, Since: time.Now()}
-	return ending, true, a.dir.SaveEnding(ending)
+	a.writeEnding(ending)
+	return ending, true, nil
+}
+
+// begunEnding gives why the job is being ended; false when nobody ends it.
+func (a *attempt) begunEnding() (spool.Ending, bool, error) {
+	if a.unwritten != nil {
+		a.writeEnding(*a.unwritten)
+	}
+	if a.unwritten != nil {
+		return *a.unwritten, true, nil
+	}
+	return a.dir.Ending()
+}
+
+// writeEnding keeps on disk why the job is being ended. Where the disk takes nothing it is kept here: it may be this job that has
+// filled it.
+func (a *attempt) writeEnding(ending spool.Ending) {
+	err := a.dir.SaveEnding(ending)
+	if err == nil {
+		a.unwritten = nil
+		return
+	}
+	if a.unwritten == nil {
+		a.log.Warn("cannot write down that the job is being ended; it is ended all the same", "error", err)
+	}
+	a.unwritten = &ending
 }
 
 // timeIsOver looks at how long the job has run.
@@ -165,9 +191,7 @@ func (a *attempt) kill(ending spool.Ending) error {
 	if !ending.Killed {
 		a.log.Warn("killing all processes of the job", "reason", ending.Reason)
 		ending.Killed = true
-		if err := a.dir.SaveEnding(ending); err != nil {
-			return err
-		}
+		a.writeEnding(ending)
 	}
 	job, found, err := a.processes()
 	if err != nil || !found {

@@ -90,7 +90,7 @@ func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) a
 	out := api.Approval{
 		ID: ap.ID, Status: api.ApprovalStatus(ap.Status), Install: row.Install, InstallID: ap.InstallID, App: row.App,
 		Component: p.Component, Workflow: p.WorkflowID, Plan: p.ID, ContentDigest: ap.ContentDigest, Report: p.Report,
-		Destructive: p.Destructive, Destroy: p.Destroy, Reason: ap.Reason, Because: row.Because, CreatedAt: ap.CreatedAt,
+		Destructive: p.Destructive, Destroy: p.Destroy, Restore: int(row.Restore), Reason: ap.Reason, Because: row.Because, CreatedAt: ap.CreatedAt,
 	}
 	for _, r := range responses {
 		if r.ApprovalID == ap.ID {

@@ -123,3 +123,16 @@ func TestARestoreIsAWorkflowThatWaitsForAPerson(t *testing.T) {
 		t.Errorf("%s workflows", n)
 	}
 }
+
+// TestAReviewSaysThatAPlanRestores: what a person answers to is the restore, not why the component was deployed last.
+func TestAReviewSaysThatAPlanRestores(t *testing.T) {
+	w, _, _ := seededState(t)
+	w.exec("update workflows set kind = 'restore', reason = 'ann wants version 2 back' where id = $1", w.one.ids["workflow"])
+	w.exec(`update plans set target = target || '{"restore": {"version": 2, "digest": "d"}}' where id = $1`, w.one.ids["plan"])
+	for _, path := range []string{"/v1/approvals/" + w.one.ids["approval"], "/v1/approvals"} {
+		got := w.call(w.one.token["viewer"], "GET", path, nil)
+		if got.Status != http.StatusOK || !strings.Contains(got.Body, `"restore":2`) || !strings.Contains(got.Body, `"because":"ann wants version 2 back"`) {
+			t.Errorf("%s shows %s", path, got.Body)
+		}
+	}
+}

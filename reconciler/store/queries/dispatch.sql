@@ -36,6 +36,12 @@ returning *;
 select name, kind, (next_key_hash is not distinct from @key_hash::bytea)::bool as next from runners
 where org_id = @org_id and id = @id and (key_hash = @key_hash::bytea or next_key_hash = @key_hash::bytea);
 
+-- HoldRunnerKey is RunnerOfKey for who gives something out to the key: a replacement that voids it waits until that is done, or is
+-- waited for.
+-- name: HoldRunnerKey :one
+select id from runners
+where org_id = @org_id and id = @id and (key_hash = @key_hash::bytea or next_key_hash = @key_hash::bytea) for share;
+
 -- AskRunnerKey keeps a key that is to follow the one in force. One that was asked for before and never used is void.
 -- name: AskRunnerKey :one
 update runners set next_key_hash = @key_hash::bytea where org_id = @org_id and id = @id and key_hash is not null returning *;

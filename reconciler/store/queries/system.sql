@@ -51,10 +51,14 @@ select * from orgs order by id;
 -- name: TraceOfRevision :one
 select trace from revisions where org_id = @org_id and id = @id;
 
--- RescueWork gives others what a replica had in hand that is not there any more. Work may run twice, so a replica that only seemed
--- to be gone does no harm.
+-- RescueWork gives others what a replica had in hand that is not there any more, and what this one was given without ever learning of
+-- it: when Postgres goes away between a commit and its answer. Work may run twice, so a replica that only seemed to be gone, and an
+-- end that was not noted yet, do no harm.
 -- name: RescueWork :execrows
 update river.river_job j set state = 'available', scheduled_at = now()
-where j.state = 'running' and not exists (
-    select from replicas r
-    where r.id = j.attempted_by[array_upper(j.attempted_by, 1)] and r.seen_at > now() - make_interval(secs => @gone_seconds::float8));
+where j.state = 'running' and (
+    not exists (
+        select from replicas r
+        where r.id = j.attempted_by[array_upper(j.attempted_by, 1)] and r.seen_at > now() - make_interval(secs => @gone_seconds::float8))
+    or j.attempted_by[array_upper(j.attempted_by, 1)] = @replica::text
+        and j.attempted_at < now() - make_interval(secs => @unheard_seconds::float8) and not (j.id = any(@in_hand::bigint[])));

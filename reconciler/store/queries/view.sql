@@ -110,9 +110,11 @@ left join approvals ap on ap.org_id = s.org_id and ap.plan_id = s.plan_id
 where s.org_id = @org_id and s.workflow_id = any(@workflow_ids::text[]) order by s.workflow_id, s.position;
 
 -- name: ViewApprovals :many
-select sqlc.embed(ap), sqlc.embed(p), i.name as install, a.name as app, coalesce(ic.desired_reason, '') as because
+select sqlc.embed(ap), sqlc.embed(p), i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
@@ -121,9 +123,11 @@ where ap.org_id = @org_id and ap.status = @status
 order by ap.id limit @most;
 
 -- name: ViewApproval :one
-select sqlc.embed(ap), sqlc.embed(p), i.name as install, a.name as app, coalesce(ic.desired_reason, '') as because
+select sqlc.embed(ap), sqlc.embed(p), i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id

@@ -1,0 +1,67 @@
+package contact
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+)
+
+// swallowing is a connection that can be made to swallow what is sent, as a network does that has forgotten it.
+type swallowing struct {
+	net.Conn
+	mutex sync.Mutex
+	on    bool
+}
+
+func (s *swallowing) Write(what []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.on {
+		return len(what), nil
+	}
+	return s.Conn.Write(what)
+}
+
+func TestASwallowedConnectionIsGivenUp(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	made := newTransport(100 * time.Millisecond)
+	defer made.CloseIdleConnections()
+	made.TLSHandshakeTimeout = time.Minute // of a slow machine
+	made.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
+	var line *swallowing // the newest
+	dial := made.DialContext
+	made.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialled, err := dial(ctx, network, address)
+		line = &swallowing{Conn: dialled}
+		return line, err
+	}
+	client := &http.Client{Transport: made, Timeout: time.Minute}
+	get := func() (string, error) {
+		answer, err := client.Get(server.URL)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		return string(text), err
+	}
+	if text, err := get(); err != nil || text != "HTTP/2.0" {
+		t.Fatalf("got %q, %v", text, err)
+	}
+	line.mutex.Lock()
+	line.on = true
+	line.mutex.Unlock()
+	begun := time.Now()
+	_, first := get() // finds out, or is sent once more by the transport
+	if text, err := get(); err != nil || text != "HTTP/2.0" || time.Since(begun) > 50*time.Second {
+		t.Errorf("after %s: got %q, %v; before that %v", time.Since(begun), text, err, first)
+	}
+}
