@@ -65,6 +65,7 @@ generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated code anew: API types, cl
 .PHONY: verify
 verify: generate lint ## Check that generated code and go.mod are up to date, and the style
 	$(GO) mod tidy -diff
+	cd examples/provider && $(GO) vet ./... && $(GO) mod tidy -diff
 	git diff --exit-code
 
 .PHONY: clean

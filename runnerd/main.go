@@ -61,7 +61,8 @@ the same install key.
 
 SIGTERM or SIGINT: no more jobs are taken, and those that end within a few
 seconds are waited for. The others go on by themselves; the next "runnerd run" in
-the same directory adopts them. A second signal does not wait.
+the same directory adopts them. A second signal does not wait. Under systemd that
+takes KillMode=process in the unit; without it a stop interrupts the jobs as well.
 
 Variables:
   ` + varToken + `   the registration token, the first time

@@ -74,6 +74,11 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("the screen has no %q:\n%s", want, screen)
 		}
 	}
+	for line := range strings.Lines(screen) {
+		if strings.HasPrefix(line, "burnt") && strings.Contains(line, "never") {
+			t.Errorf("a machine that was here is said never to have been seen: %s", line)
+		}
+	}
 }
 
 func TestReplaceIsNotDoneByAccident(t *testing.T) {

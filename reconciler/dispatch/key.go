@@ -17,12 +17,13 @@ import (
 func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, error) {
 	plain, hash := token.Mint(token.Runner, caller.Org, caller.Runner)
 	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
-		if good, err := stillGood(ctx, tx, caller); err != nil || !good {
-			return cmp.Or(err, ErrUnknownToken)
-		}
 		runner, err := tx.AskRunnerKey(ctx, hash, tx.Org, caller.Runner)
 		if err != nil {
 			return unlessFound(err, ErrUnknownToken)
+		}
+		// Looked at with the row locked: another key may have been put in force since this caller was let in.
+		if good, err := stillGood(ctx, tx, caller); err != nil || !good {
+			return cmp.Or(err, ErrUnknownToken)
 		}
 		return tx.Audit(ctx, "runner "+runner.Name, "runner.ask_key", runner.ID, nil)
 	})

@@ -42,12 +42,15 @@ func TestARunnerKeyIsGoodUntilTheNextOneIsUsed(t *testing.T) {
 	if got := w.Text(t, "select string_agg(action, ', ' order by id) from audit_events where subject = $1", runner.Runner); got != "runner.register, runner.ask_key, runner.ask_key, runner.rotate_key" {
 		t.Errorf("the audit says %s", got)
 	}
+	var err error
+	runner.Caller, err = w.Dispatch.Authenticate(t.Context(), next)
+	must(t, err)
 	after := ask()
 	replace(t, w, runner, false)
 	for _, key := range []string{next, after} {
 		wantIs(t, enter(key), dispatch.ErrUnknownToken)
 	}
-	_, err := w.Dispatch.RotateKey(t.Context(), runner.Caller)
+	_, err = w.Dispatch.RotateKey(t.Context(), runner.Caller)
 	wantIs(t, err, dispatch.ErrUnknownToken)
 }
 
@@ -72,4 +75,7 @@ func TestAPollWithAKeyThatWasRotatedAwayEndsWithNothing(t *testing.T) {
 			t.Errorf("offered %v, want %d", offers.Offers, poll.want)
 		}
 	}
+	_, err = w.Dispatch.RotateKey(t.Context(), before)
+	wantIs(t, err, dispatch.ErrUnknownToken)
+	must(t, func() error { _, err := w.Dispatch.Authenticate(t.Context(), key.RunnerKey); return err }())
 }

@@ -118,6 +118,45 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	}
 }
 
+// What is claimed while the word that a machine is gone is being written down is not the machine's: the claim waits, and finds the
+// key void. Else an offer would be left that nobody has taken back.
+func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	old, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
+	must(t, err)
+	poll := api.LeaseRequest{Free: 1, WaitSeconds: -1}
+	_, err = w.Dispatch.Lease(t.Context(), old, poll) // what it says of itself is written down: the next one only looks
+	must(t, err)
+	job := w.Job(t, runner, "apply", "")
+	claimed := make(chan api.Offers, 4)
+	w.In(t, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := w.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: runner.Runner, Reason: "gone"}); err != nil {
+			return err
+		}
+		go func() {
+			offers, err := w.Dispatch.Lease(t.Context(), old, poll)
+			if err != nil {
+				t.Error(err)
+			}
+			claimed <- offers
+		}()
+		waits := "select count(*)::text from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+		for len(claimed) == 0 && w.Text(t, waits) == "0" {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if offers := <-claimed; len(offers.Offers) != 0 {
+		t.Errorf("a machine that was replaced is offered %v", offers.Offers)
+	}
+	if got := w.JobStatus(t, job); got != "queued" {
+		t.Errorf("the job is %s", got)
+	}
+}
+
 // A machine that was wrongly taken for dead delivers with its attempts' own tokens, and can do nothing else.
 func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 	w := dispatchtest.New(t)

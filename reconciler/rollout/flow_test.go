@@ -544,7 +544,7 @@ func TestWhatWaitsForABuildOrAKeySaysSo(t *testing.T) {
 	w.look()
 	w.approveAll()
 	status, reason := w.component("web")
-	w.want(status+": "+reason, "waiting: waits: input api_token: it was sealed to a key that is gone; enter it again")
+	w.want(status+": "+reason, "waiting: waits: input api_token: it was sealed to a key that is gone; enter it again (nuon installs update acme --secret api_token)")
 	w.secret("api_token", plantedInput)
 	w.look()
 	w.approveAll()

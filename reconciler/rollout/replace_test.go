@@ -55,3 +55,54 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	w.want(status, "current")
 	w.want(w.list("select status from plans where component = 'metrics' order by created_at"), "[applied failed applied empty]")
 }
+
+// TestTheActionAfterADeployIsNotLostWithItsMachine: the next plan finds that all is there and has nothing to do. What follows a
+// deploy has not run yet.
+func TestTheActionAfterADeployIsNotLostWithItsMachine(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("web", workflow.Approve, ""))
+	spec, ok := w.accept(w.offers()["apply web"])
+	if !ok {
+		t.Fatal("not accepted")
+	}
+	w.work(spec) // all of it, and nobody hears of it
+	w.replaceRunner()
+	w.want(w.runJobs(), "[plan web action smoke]")
+	w.want(w.list("select status from plans where component = 'web' order by created_at"), "[applied failed empty]")
+	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
+}
+
+// TestAStaleApplyDoesNotBringBackWhatALateStateTookAway: what was said to be there before the apply is not known any more.
+func TestAStaleApplyDoesNotBringBackWhatALateStateTookAway(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("metrics", workflow.Approve, ""))
+	if _, ok := w.accept(w.offers()["apply metrics"]); !ok {
+		t.Fatal("not accepted")
+	}
+	lost := w.replaceRunner()
+	w.runJobs()
+	w.approveAll()
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("metrics", workflow.Approve, ""))
+	apply := w.offers()["apply metrics"]
+	if _, ok := w.accept(apply); !ok {
+		t.Fatal("not accepted")
+	}
+	sealed, err := w.key.Recipient().Seal([]byte("state"))
+	must(t, err)
+	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0], api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
+	must(t, err)
+	stale := api.JobResult{Status: api.JobResultStatusStale, Error: "the state moved"}
+	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: apply.Job, Attempt: apply.Attempt}, stale))
+	w.want(w.one("select applied_digest from install_components where name = 'metrics'"), "")
+}

@@ -232,6 +232,31 @@ func (q *Queries) BeginStep(ctx context.Context, arg BeginStepParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
+const begunBefore = `-- name: BegunBefore :many
+select distinct component from plans where org_id = $1 and workflow_id = $2 and status = 'failed'
+`
+
+// BegunBefore gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
+func (q *Queries) BegunBefore(ctx context.Context, orgID string, workflowID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, begunBefore, orgID, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var component string
+		if err := rows.Scan(&component); err != nil {
+			return nil, err
+		}
+		items = append(items, component)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const cancelWorkflow = `-- name: CancelWorkflow :execrows
 update workflows set cancelled = true, request = request || $1::jsonb, revision = revision + 1
 where org_id = $2 and id = $3 and status = 'running' and not cancelled

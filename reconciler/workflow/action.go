@@ -21,7 +21,7 @@ func (g *Graph) act(s *Step) []Command {
 			return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("action %s, which comes first, did not succeed: %s", need.Action, need.Reason)}}
 		case !g.done(need):
 			return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s was not %s: %s", need.Component, verb(need.Destroy), need.Reason)}}
-		case need.Component == s.Component && need.Status == StepSkipped:
+		case need.Component == s.Component && need.Status == StepSkipped && !need.Begun:
 			return []Command{Set{s.ID, StepSkipped, "nothing was deployed: " + need.Reason}}
 		}
 	}

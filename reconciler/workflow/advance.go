@@ -9,7 +9,7 @@ const mostRuns = 5
 // Advance says what is to be done now, in order; nothing when the workflow waits for a job, a person or another workflow. The
 // caller applies the commands and asks again until nothing comes. It is pure: equal graphs give equal commands.
 //
-// The laws that it keeps (held by properties in advance_test.go): one apply of a component at a time; no apply without its own
+// The laws that it keeps (held by properties in laws_test.go): one apply of a component at a time; no apply without its own
 // plan that a person or the install's rule approved; no plan applied twice; every history ends; what needs a component that was
 // not deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew.
 func Advance(g *Graph) []Command {

@@ -110,6 +110,7 @@ func (g *Graph) begin(s *Step, reason string) {
 
 func (g *Graph) again(c Again) {
 	in := g.group(c.Component)
+	in.apply.Begun = in.apply.Begun || in.plan.Plan != nil && in.plan.Plan.Status == PlanFailed
 	for _, s := range []*Step{in.plan, in.approve, in.apply} {
 		s.Status, s.Reason, s.Job, s.Plan = StepPending, c.Reason, nil, nil
 	}

@@ -100,18 +100,26 @@ func (e jobEnd) noPlan(ctx context.Context, target Target) error {
 // overtaken says why a plan that finds no changes proves nothing: a state came in while it was made, of an attempt that was thought
 // to be over. One with changes is looked at again by its own apply.
 func (e jobEnd) overtaken(ctx context.Context, target Target) (string, error) {
-	basis := e.result.Plan.Basis
 	if e.result.Plan.Applyable || target.restores() {
 		return "", nil
 	}
-	now, err := e.tx.StateNow(ctx, e.tx.Org, *e.step.InstallComponentID)
+	moved, err := e.stateMoved(ctx, *e.step.InstallComponentID, e.result.Plan.Basis)
+	if err != nil || moved == "" {
+		return "", err
+	}
+	return moved + " while it was planned", nil
+}
+
+// stateMoved says how the state is another than the one that a plan was made on; nothing when it is that one.
+func (e jobEnd) stateMoved(ctx context.Context, installComponent string, basis api.Basis) (string, error) {
+	now, err := e.tx.StateNow(ctx, e.tx.Org, installComponent)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err
 	}
 	if now.Serial == basis.StateSerial && now.Lineage == basis.StateLineage {
 		return "", nil
 	}
-	return fmt.Sprintf("the state moved from serial %d to %d while it was planned", basis.StateSerial, now.Serial), nil
+	return fmt.Sprintf("the state moved from serial %d to %d", basis.StateSerial, now.Serial), nil
 }
 
 func (e jobEnd) keepPlan(ctx context.Context, target Target) error {
@@ -161,10 +169,7 @@ func (e jobEnd) apply(ctx context.Context) error {
 	}
 	switch aftermathOf(observed{consumed: true, job: jobStatus(e.job.Status, string(e.result.Status))}).there {
 	case claimSame:
-		if target.Before == nil {
-			return nil
-		}
-		return setApplied(ctx, e.tx, plan.InstallComponentID, *target.Before)
+		return e.asBefore(ctx, plan, target)
 	case claimUnknown:
 		return nil // since its accept what is there is not known
 	}
@@ -184,6 +189,27 @@ func (e jobEnd) apply(ctx context.Context) error {
 		return e.restored(ctx, plan.InstallComponentID, target, outputs)
 	}
 	return e.landed(ctx, plan.InstallComponentID, false, target, outputs)
+}
+
+// asBefore records that an apply which was taken did nothing: what was there before is there, unless a state came in meanwhile, of an
+// attempt that was thought to be over.
+func (e jobEnd) asBefore(ctx context.Context, plan store.FindPlanRow, target Target) error {
+	if target.Before == nil {
+		return nil
+	}
+	basis, err := decodeBasis(plan.Basis)
+	if err != nil {
+		return err
+	}
+	before := *target.Before
+	moved, err := e.stateMoved(ctx, plan.InstallComponentID, basis)
+	if err != nil {
+		return err
+	}
+	if moved != "" {
+		before.Digest = ""
+	}
+	return setApplied(ctx, e.tx, plan.InstallComponentID, before)
 }
 
 // landed records that what a target says is what is there.

@@ -33,6 +33,7 @@ type Step struct {
 	Tries     int   // of a plan step: how often its component's group was begun for what is wanted now
 	Job       *Job  // the step's newest job, if it had one
 	Plan      *Plan // of a plan step: the plan that its newest job made
+	Begun     bool  // of an apply step: an apply before this one began and did not end well, so something may have been deployed
 }
 
 // JobStatus is how a step's job is or ended, as far as a workflow cares.

@@ -102,7 +102,13 @@ func (f *flow) loadPlans(ctx context.Context) error {
 			apply.Job.Status, apply.Job.Error = JobFailed, r.Problem
 		}
 	}
-	return nil
+	begun, err := f.tx.BegunBefore(ctx, f.tx.Org, f.row.ID)
+	for _, component := range begun {
+		if apply := f.graph.group(component).apply; apply != nil {
+			apply.Begun = true
+		}
+	}
+	return err
 }
 
 func (f *flow) loadJobs(ctx context.Context) error {

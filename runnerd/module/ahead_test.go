@@ -33,6 +33,7 @@ func (r *restored) DeliverState(_ context.Context, s api.State) error {
 }
 
 func TestAheadOfAControlPlane(t *testing.T) {
+	t.Parallel()
 	version := func(serial int64, lineage string) *api.State { return &api.State{Serial: serial, Lineage: lineage} }
 	for name, test := range map[string]struct {
 		has, kept *api.State

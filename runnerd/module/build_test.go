@@ -24,6 +24,7 @@ var tree = []string{
 }
 
 func TestBuild(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	built := r.mustBuild("modules/web", tree...)
 	opened, err := artifact.Open(r.plainHost().Below("vendor/web"), artifact.Credential{})
@@ -55,6 +56,7 @@ func TestBuild(t *testing.T) {
 
 // Two clones in different directories, on different days, by different runners.
 func TestBuildIsReproducible(t *testing.T) {
+	t.Parallel()
 	clone := func(day time.Time, reversed bool) []artifact.File {
 		dir := filepath.Join(t.TempDir(), "a-clone")
 		order := append([]string{}, tree...)
@@ -98,6 +100,7 @@ func TestBuildIsReproducible(t *testing.T) {
 }
 
 func TestBuildRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	tests := map[string]struct {
 		dir   string
@@ -126,6 +129,7 @@ func TestBuildRefuses(t *testing.T) {
 }
 
 func TestBuildSaysWhatRegistryRefused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	env := r.env(api.JobSpecKindBuild)
 	env.Spec.Build = api.BuildSpec{Source: api.ArtifactRef{Repository: "vendor/source", Digest: "sha256:" + strings.Repeat("0", 64)}, Directory: "m", Repository: "vendor/web", TerraformVersion: terraformVersion}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestBundleComesBack(t *testing.T) {
+	t.Parallel()
 	key, err := seal.NewIdentity()
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +65,7 @@ func TestBundleComesBack(t *testing.T) {
 }
 
 func TestDirectoryOf(t *testing.T) {
+	t.Parallel()
 	good := map[string]string{artifact.AnnotationFormat: "1", annotationDirectory: "m"}
 	tests := map[string]struct {
 		media artifact.Media
@@ -86,6 +88,7 @@ func TestDirectoryOf(t *testing.T) {
 }
 
 func TestScreen(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	env := r.env(api.JobSpecKindPlan)
 	env.Redact.Add([]byte("planted-secret"))
@@ -115,6 +118,7 @@ func TestScreen(t *testing.T) {
 
 // Of a line that is too long nothing is shown: it may be a state in JSON.
 func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	shown := &screen{log: r.env(api.JobSpecKindApply).Log}
 	long := strings.Repeat("never-shown ", 1<<20)
@@ -138,6 +142,7 @@ func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 }
 
 func TestBounded(t *testing.T) {
+	t.Parallel()
 	kept := &bounded{most: 4}
 	for text, fits := range map[string]bool{"12": true, "345": false} {
 		kept.kept.Reset()

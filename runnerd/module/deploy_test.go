@@ -79,6 +79,7 @@ func find(outputs []api.Output, name string) api.Output {
 
 // The whole life of a component: created, nothing to do, changed, destroyed; with secrets that must never be seen on the way.
 func TestLifeOfAComponent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	const secret, nested = "planted-s3cret/token+1", "nested\"planted\nsecret-value"
 	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
@@ -161,6 +162,7 @@ func TestLifeOfAComponent(t *testing.T) {
 
 // Terraform would apply a plan again if the state has not moved; here it has.
 func TestAppliedOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
 	spec.Vars = map[string]string{"greeting": "hello"}
@@ -234,6 +236,7 @@ func TestStale(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	local := func(command string) string {
 		return "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"
@@ -292,6 +295,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestLockHeldByAnother(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))
 	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2", Info: json.RawMessage(`{"ID":"theirs","Operation":"OperationTypeApply"}`)}
@@ -309,6 +313,7 @@ func TestLockHeldByAnother(t *testing.T) {
 
 // A job that is cancelled in the middle of an apply ends soon, leaves what it did in the state, and leaves no lock.
 func TestCancelInMidApply(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	mark := filepath.Join(t.TempDir(), "running")
 	module := "resource \"terraform_data\" \"first\" {}\n\nresource \"terraform_data\" \"slow\" {\n  depends_on = [terraform_data.first]\n  provisioner \"local-exec\" {\n    command = \"touch '" + mark + "'; sleep 300\"\n  }\n}\n"
@@ -391,6 +396,7 @@ func TestDeafToolIsKilled(t *testing.T) {
 }
 
 func TestForeignBackendIsToldAndReplaced(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "terraform {\n  backend \"s3\" {}\n}\noutput \"a\" {\n  value = 1\n}\n"))
 	r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
@@ -401,6 +407,7 @@ func TestForeignBackendIsToldAndReplaced(t *testing.T) {
 
 // A state that the endpoint did not take is found before the workplace goes.
 func TestStrayStateIsKept(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	env := r.env(api.JobSpecKindApply)
 	session, err := open(t.Context(), env, r.spec(api.ArtifactRef{}))
@@ -490,6 +497,7 @@ for last in "$@"; do :; done
 
 // Another runner of the same install, whose directory is elsewhere, must not apply: paths may be in the plan.
 func TestPlanOfAnotherPlaceIsStale(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))
 	planned := r.mustPlan(spec, false)

@@ -19,6 +19,7 @@ provider "registry.example.com/hashicorp/time" {
 
 // Hashes of another machine do not make another artifact; another choice does.
 func TestLockFileThatIsPacked(t *testing.T) {
+	t.Parallel()
 	moreHashes := locked[:len(locked)-4] + "    \"h1:of-this-machine\",\n  ]\n}\n"
 	newer := `provider "registry.example.com/hashicorp/time" {` + "\n  version = \"0.15.0\"\n}\n"
 	second := locked + `provider "registry.example.com/hashicorp/random" {` + "\n  version = \"3.0.0\"\n}\n"
@@ -53,6 +54,7 @@ func TestLockFileThatIsPacked(t *testing.T) {
 }
 
 func TestNeedsProviders(t *testing.T) {
+	t.Parallel()
 	for provider, want := range map[string]bool{"terraform": false, "random": true} {
 		module := &tfmodule.Module{Providers: []tfmodule.Provider{{Name: provider}}}
 		if got := needsProviders(module); got != want {

@@ -68,6 +68,7 @@ func restoreSpec(spec api.ModuleSpec, planned api.PlanResult, restore api.Restor
 }
 
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	r, spec := restorable(t)
 	planned, err := r.planRestore(spec, 1)
 	if err != nil {
@@ -106,6 +107,7 @@ func TestRestore(t *testing.T) {
 
 // The newest restored is no change.
 func TestRestoreOfTheSame(t *testing.T) {
+	t.Parallel()
 	r, spec := restorable(t)
 	planned, err := r.planRestore(spec, 2)
 	if err != nil || planned.Applyable || string(find(planned.Outputs, "names").Value) != `"b"` {
@@ -114,6 +116,7 @@ func TestRestoreOfTheSame(t *testing.T) {
 }
 
 func TestRestoreIsStale(t *testing.T) {
+	t.Parallel()
 	r, spec := restorable(t)
 	planned, err := r.planRestore(spec, 1)
 	if err != nil {
@@ -140,6 +143,7 @@ func TestRestoreIsStale(t *testing.T) {
 }
 
 func TestRestoreIsRefused(t *testing.T) {
+	t.Parallel()
 	r, spec := restorable(t)
 	if _, err := r.planRestore(spec, 7); err == nil || !strings.Contains(err.Error(), "there is no version 7") {
 		t.Fatal(err)
@@ -168,6 +172,7 @@ func TestRestoreIsRefused(t *testing.T) {
 
 // The machine is gone, and its key with it: the words name the key, and what can still be read can be restored.
 func TestKeyIsLost(t *testing.T) {
+	t.Parallel()
 	r, spec := restorable(t)
 	lost := r.key
 	key, err := seal.NewIdentity()
@@ -205,6 +210,7 @@ func TestKeyIsLost(t *testing.T) {
 
 // A version that the control plane keeps as contested is kept: Terraform is told so, and the log what a person has to decide.
 func TestContestedIsKept(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.contests = true
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))

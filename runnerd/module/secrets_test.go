@@ -9,6 +9,7 @@ import (
 
 // TestSensitiveIn: what is marked is learned, wherever it is, and nothing else.
 func TestSensitiveIn(t *testing.T) {
+	t.Parallel()
 	for plan, want := range map[string][]string{
 		`{"resource_changes":[{"change":{"before":{"a":"was","b":"plain"},"after":{"a":"is","b":"plain","c":["x","hidden",{"d":7}]},
 			"before_sensitive":{"a":true},"after_sensitive":{"a":true,"c":[false,true,{"d":true}]}}}]}`: {"7", "hidden", "is", "was"},

@@ -57,6 +57,7 @@ func keyFile(t *testing.T, r *rig) string {
 }
 
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	const whole = `{"version":4,"serial":9,"lineage":"l","outputs":{"x":{"value":"planted-in-state"}}}`
 	for name, test := range map[string]struct {
 		last, said string
@@ -98,6 +99,7 @@ func TestSettle(t *testing.T) {
 
 // What another attempt works on, or has left for its own settling, stays.
 func TestSettleLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	key := keyFile(t, r)
 	early, earlySpec := killed(t, r, "")
@@ -127,6 +129,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 
 // A job of no module has no workplace.
 func TestSettleOfOtherKinds(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindAction, api.JobSpecKindPlan} {
 		said, err := Settle(t.TempDir(), "/nowhere", spool.Attempt{Dir: t.TempDir()}, api.JobSpec{Job: "job_1", Attempt: 1, Kind: kind})
 		if err != nil || len(said) != 0 {

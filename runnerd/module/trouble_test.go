@@ -174,6 +174,7 @@ func (r *trouble) left() string {
 // Whatever a provider does when a job is cancelled, the job ends in time, nothing of it runs on, the lock is free, the state has
 // what can be known, and a plan shows what is left.
 func TestCancelInTrouble(t *testing.T) {
+	providertest.Use(t)
 	for name, test := range map[string]struct {
 		second      string
 		grace       time.Duration
@@ -203,6 +204,7 @@ func TestCancelInTrouble(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newTrouble(t, test.second)
 			planned := r.mustPlan(r.spec, false)
 			env := r.env(api.JobSpecKindApply)
@@ -235,6 +237,7 @@ func TestCancelInTrouble(t *testing.T) {
 
 // A provider that fails or crashes by itself ends the job as failed, in words, and what was done before is in the state.
 func TestFailInTrouble(t *testing.T) {
+	providertest.Use(t)
 	for name, test := range map[string]struct {
 		second, want, state, left string
 	}{
@@ -242,6 +245,7 @@ func TestFailInTrouble(t *testing.T) {
 		"crashes": {second: `crash = { create = -1 }`, want: "Plugin did not respond", state: "first", left: "create second, create third"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newTrouble(t, test.second)
 			_, err := r.apply(t.Context(), applySpec(r.spec, r.mustPlan(r.spec, false), false))
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "terraform apply: ") {
@@ -317,11 +321,13 @@ func TestTerraformIsKilled(t *testing.T) {
 // The job's own process is killed in mid-apply. Terraform outlives it until the runner interrupts it, and leaves its state in a
 // file; Settle finds it.
 func TestJobProcessIsKilled(t *testing.T) {
+	providertest.Use(t)
 	for name, test := range map[string]struct{ second, journal, state, left string }{
 		"heeds the interrupt": {`slow = { create = "20s" }`, "create second is interrupted", "first", "create second, create third"},
 		"is deaf":             {`slow = { create = "3s" }; deaf = true`, "create second ends", "first second", "update second, create third"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newTrouble(t, test.second)
 			key := keyFile(t, r.rig)
 			env := r.env(api.JobSpecKindApply)

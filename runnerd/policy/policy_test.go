@@ -68,7 +68,7 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"[window]\nhours = \"8-18\"":               `runner.toml:2:9: "8-18" are no hours`,
 		"[window]\nhours = \"08:00-25:00\"":        `are no hours`,
 		"[window]\nhours = \"24:00-06:00\"":        `are no hours`,
-		"[window]\ndays = []\nzone = \"UTC\"":       `no days in its days`,
+		"[window]\ndays = []\nzone = \"UTC\"":      `no days in its days`,
 		"[window]\ndays = [\"monday\"]":            `"monday" is no day`,
 		"[window]\nhours = \"08:00-18:00\"":        `[window] has no zone`,
 		"[limits]\nmemory = \"1 GB\"":              `"1 GB" is no amount of memory`,

@@ -48,7 +48,7 @@ func (s Spool) Create(record Record) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
-	if err := os.MkdirAll(s.dir(), 0o700); err != nil {
+	if err := s.make(); err != nil {
 		return Attempt{}, fmt.Errorf("make the spool: %w", err)
 	}
 	if err := os.Mkdir(attempt.Dir, 0o700); err != nil {
@@ -57,7 +57,21 @@ func (s Spool) Create(record Record) (Attempt, error) {
 	if err := os.Mkdir(attempt.StateDir(), 0o700); err != nil {
 		return Attempt{}, fmt.Errorf("make the spool of %s/%d: %w", record.Job, record.Attempt, err)
 	}
+	if err := syncDir(s.dir()); err != nil {
+		return Attempt{}, fmt.Errorf("make the spool of %s/%d: %w", record.Job, record.Attempt, err)
+	}
 	return attempt, attempt.SaveRecord(record)
+}
+
+// make makes the directory of the attempts if need be; it survives a power failure.
+func (s Spool) make() error {
+	if info, err := os.Stat(s.dir()); err == nil && info.IsDir() {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir(), 0o700); err != nil {
+		return err
+	}
+	return syncDir(s.Root)
 }
 
 // List gives the attempts that are in the spool, by name. What a removal that was cut short has left, and a directory without a

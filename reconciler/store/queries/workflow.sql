@@ -30,6 +30,10 @@ left join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
 where s.org_id = @org_id and s.workflow_id = @workflow_id and s.kind = 'plan'
 for update of p;
 
+-- BegunBefore gives the components of a workflow of which an apply began that did not end well: something may have been deployed.
+-- name: BegunBefore :many
+select distinct component from plans where org_id = @org_id and workflow_id = @workflow_id and status = 'failed';
+
 -- name: JobsUnderWay :many
 select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
        coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,

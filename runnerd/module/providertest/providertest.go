@@ -38,14 +38,16 @@ terraform {
 `
 
 // Use leads the Terraform of this test to the provider, as the owner of a runner does, and gives the directory that its objects
-// and its journal are in.
+// and its journal are in. In tests that run side by side it does so when the test above them has called it too.
 func Use(t *testing.T) (directory string) {
 	t.Helper()
 	config, err := Config(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(tool.EnvConfig, config)
+	if os.Getenv(tool.EnvConfig) != config {
+		t.Setenv(tool.EnvConfig, config)
+	}
 	return t.TempDir()
 }
 
