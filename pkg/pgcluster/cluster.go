@@ -74,7 +74,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	if err := cluster.start(ctx, options); err != nil {
-		return nil, errors.Join(fmt.Errorf("start PostgreSQL in %s: %w", cluster.dir, err), cluster.lock.Close())
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL in %s: %w", cluster.dir, err), cluster.unlock())
 	}
 	return cluster, nil
 }
@@ -122,6 +122,11 @@ func (c *Cluster) takeLock() error {
 	}
 	c.lock = lock
 	return nil
+}
+
+// unlock frees the directory. Closing the file alone would not, for as long as a child that is just being forked has a copy of it.
+func (c *Cluster) unlock() error {
+	return errors.Join(syscall.Flock(int(c.lock.Fd()), syscall.LOCK_UN), c.lock.Close())
 }
 
 func (c *Cluster) start(ctx context.Context, options Options) error {
@@ -335,7 +340,7 @@ func (c *Cluster) Err() error {
 func (c *Cluster) Stop() error {
 	var err error
 	c.stop.Do(func() {
-		err = errors.Join(c.end(), c.lock.Close())
+		err = errors.Join(c.end(), c.unlock())
 	})
 	return err
 }

@@ -137,6 +137,21 @@ func TestNewThenExisting(t *testing.T) {
 	mustKeep(t, start(t, dir))
 }
 
+// A child that is being forked at the moment of a stop has a copy of the lock's file until it has started its program.
+func TestAForkDoesNotKeepTheDirectory(t *testing.T) {
+	dir := filepath.Join(place(t), "pg")
+	first := start(t, dir)
+	forked, err := syscall.Dup(int(first.lock.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(forked) //nolint:errcheck // it is a number
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir)
+}
+
 func TestSecondSupervisorIsRefused(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)

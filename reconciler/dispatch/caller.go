@@ -45,7 +45,7 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 			}
 			caller.Job, caller.Attempt = parts[1], int(number)
 			caller.Runner, err = tx.RunnerOfAttemptToken(ctx, store.RunnerOfAttemptTokenParams{
-				OrgID: caller.Org, JobID: caller.Job, Number: int32(number), TokenHash: hash,
+				OrgID: caller.Org, JobID: caller.Job, Number: int32(number), TokenHash: hash, LateSeconds: lateDelivery.Seconds(),
 			})
 			return err
 		}

@@ -23,6 +23,9 @@ const (
 	Online = Lease
 	// registrationLife is how long a registration token can be used.
 	registrationLife = 60 * Lease
+	// lateDelivery is for how long after its end an attempt's token still delivers: longer than a machine may be away that comes back
+	// with what it did, and not for ever.
+	lateDelivery = 30 * 24 * 60 * Lease
 	// streamBeat is how often a quiet stream sends a comment, so that nobody between takes it for dead.
 	streamBeat = Lease / 4
 	// streamWrite is how long a follower may take to read what it was sent before it is let go.

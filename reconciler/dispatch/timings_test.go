@@ -19,6 +19,7 @@ func TestTimingsKeepTheirOrder(t *testing.T) {
 		{Heartbeat + touchEvery, Online, "a runner that only beats counts as online"},
 		{2 * touchEvery, Online, "last_seen is fresh enough"},
 		{streamBeat, streamWrite, "a follower that reads is not let go between two beats"},
+		{7 * 24 * time.Hour, lateDelivery, "a machine that was away over a holiday delivers what it did"},
 		{Lease, registrationLife, "a registration token lives long enough to be carried to a machine"},
 	} {
 		if rule.shorter >= rule.longer {

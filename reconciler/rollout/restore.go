@@ -25,7 +25,7 @@ func (s *snapshot) contested(p *place) string {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	at := fmt.Sprintf("%s %s %d", s.install.Name, name, first.Version)
-	return fmt.Sprintf("state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s) or say that it is not needed (nuon state dismiss %[5]s)",
+	return fmt.Sprintf("state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
 		first.Version, name, more, orElse(first.Reason, "two attempts wrote at the same time"), at)
 }
 

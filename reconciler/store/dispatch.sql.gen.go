@@ -793,21 +793,25 @@ func (q *Queries) PromoteRunnerKey(ctx context.Context, orgID string, iD string,
 const runnerOfAttemptToken = `-- name: RunnerOfAttemptToken :one
 select runner_id from attempts
 where org_id = $1 and job_id = $2 and number = $3 and token_hash = $4::bytea
+  and (ended_at is null or ended_at > now() - make_interval(secs => $5::float8))
 `
 
 type RunnerOfAttemptTokenParams struct {
-	OrgID     string
-	JobID     string
-	Number    int32
-	TokenHash []byte
+	OrgID       string
+	JobID       string
+	Number      int32
+	TokenHash   []byte
+	LateSeconds float64
 }
 
+// RunnerOfAttemptToken: the token of an attempt that has ended opens what is left to deliver, for a while.
 func (q *Queries) RunnerOfAttemptToken(ctx context.Context, arg RunnerOfAttemptTokenParams) (string, error) {
 	row := q.db.QueryRow(ctx, runnerOfAttemptToken,
 		arg.OrgID,
 		arg.JobID,
 		arg.Number,
 		arg.TokenHash,
+		arg.LateSeconds,
 	)
 	var runner_id string
 	err := row.Scan(&runner_id)

@@ -258,6 +258,22 @@ func TestLeaseAndHeartbeatAreTheCallersOwn(t *testing.T) {
 	}
 }
 
+// TestAnEndedAttemptsTokenEnds: what is delivered late is taken for a while, not for ever.
+func TestAnEndedAttemptsTokenEnds(t *testing.T) {
+	s := serve(t, nil)
+	a := s.atWork(t, s.Org.ID)
+	logs := "POST /runner/v1/jobs/{job}/attempts/{attempt}/logs"
+	s.replace(t, a.Runner)
+	for _, c := range []struct {
+		days, want int
+	}{{29, 204}, {31, 401}} {
+		s.Exec(t, "update attempts set ended_at = now() - make_interval(days => $1) where job_id = $2", c.days, a.ref.Job)
+		if came := s.ask(t, logs, a.ref, a.token); came.status != c.want {
+			t.Errorf("%d days after the end: %d %s, want %d", c.days, came.status, came.body, c.want)
+		}
+	}
+}
+
 // TestReplacedRunnerOnlyDelivers: what a machine that was wrongly thought dead has done arrives; what it might do next is closed.
 func TestReplacedRunnerOnlyDelivers(t *testing.T) {
 	v := newVendor(t)

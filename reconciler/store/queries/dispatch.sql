@@ -80,9 +80,11 @@ select j.id from jobs j where j.org_id = @org_id and j.id in (
     where a.org_id = @org_id and a.runner_id = @runner_id and a.status in ('offered', 'running', 'expired'))
 order by j.id for no key update;
 
+-- RunnerOfAttemptToken: the token of an attempt that has ended opens what is left to deliver, for a while.
 -- name: RunnerOfAttemptToken :one
 select runner_id from attempts
-where org_id = @org_id and job_id = @job_id and number = @number and token_hash = @token_hash::bytea;
+where org_id = @org_id and job_id = @job_id and number = @number and token_hash = @token_hash::bytea
+  and (ended_at is null or ended_at > now() - make_interval(secs => @late_seconds::float8));
 
 -- TouchRunner notes that a runner was heard of, at most every so many seconds unless what it says of itself has changed.
 -- name: TouchRunner :exec
