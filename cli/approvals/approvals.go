@@ -167,7 +167,7 @@ func (a *answer) flags(c *cobra.Command) {
 	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
 	c.Flags().StringVar(&a.install, "install", "", "with --all: only this install's plans")
 	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces or restores")
-	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what `nuon review -o json` gave)")
+	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what nuon review -o json gave)")
 }
 
 func (a *answer) run(ctx context.Context, args []string) error {
