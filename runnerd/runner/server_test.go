@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -241,6 +242,11 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 	for {
 		s.mutex.Lock()
 		offers := []api.Offer{}
+		if shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); shown != s.key && shown != s.nextKey {
+			s.mutex.Unlock() // the key was taken away while it waited: as a real claim, it finds nothing
+			answer(w, api.Offers{Offers: offers})
+			return
+		}
 		s.offerAgain()
 		for len(s.queue) > 0 && len(offers) < request.Free {
 			job := s.queue[0]
