@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
 // What the figures are held against: the aims of the design's authors, which `make bench` prints beside what it sees.
@@ -33,13 +34,13 @@ func BenchmarkIdleRunners(b *testing.B) {
 	defer f.polls.Wait()
 	defer stop()
 	f.poll(ctx)
-	settle(ctx, window) // every runner has polled once more: what is remembered of them is
+	contact.Pause(ctx, window) // every runner has polled once more: what is remembered of them is
 	var busy, database, took time.Duration
 	before := p.written()
 	for b.Loop() {
 		began := time.Now()
 		ours, theirs := processorTime(b, p.Replicas[0].PID()), processorTime(b, children(b, p.postmaster())...)
-		settle(ctx, window)
+		contact.Pause(ctx, window)
 		took += time.Since(began)
 		busy += processorTime(b, p.Replicas[0].PID()) - ours
 		database += processorTime(b, children(b, p.postmaster())...) - theirs
@@ -60,7 +61,7 @@ func BenchmarkIdleRunners(b *testing.B) {
 // has to keep free for them. The peer is a program in Go that does nothing: what the language takes for itself.
 func BenchmarkAtRest(b *testing.B) {
 	p := startPlane(b, "acme")
-	settle(b.Context(), time.Minute)
+	contact.Pause(b.Context(), time.Minute)
 	var control, install float64
 	for b.Loop() {
 		control, install = resident(b, p.Replicas[0].PID()), resident(b, p.Installers["acme"].PID())
@@ -152,14 +153,4 @@ func (p *plane) written() written {
 
 func (p *plane) postmaster() int {
 	return int(p.number("select pg_backend_pid() * 0 + (regexp_match(pg_read_file('postmaster.pid'), '^[0-9]+'))[1]::int"))
-}
-
-// settle lets time pass: what is measured is what happens in it.
-func settle(ctx context.Context, d time.Duration) {
-	wait := time.NewTimer(d)
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-ctx.Done():
-	}
 }

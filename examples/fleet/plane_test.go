@@ -18,6 +18,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
 // plane is one real reconciler with a Postgres of its own, and what a benchmark knows of both.
@@ -65,7 +66,7 @@ func (p *plane) startNothing() float64 {
 	must(p.b, err)
 	must(p.b, nothing.Start())
 	defer func() { _ = line.Close(); _ = nothing.Wait() }()
-	settle(p.b.Context(), time.Second)
+	contact.Pause(p.b.Context(), time.Second)
 	return resident(p.b, nothing.Process.Pid)
 }
 

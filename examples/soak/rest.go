@@ -13,6 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/examples/fleet"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
 // rest mends what an operator mends, and waits until nothing moves any more and every install is as it is wanted. People go on
@@ -52,7 +53,7 @@ func (s *soak) rest(ctx context.Context) error {
 			s.figures.Unfinished = moving
 			return nil
 		}
-		if !wait(ctx, 500*time.Millisecond) {
+		if !contact.Pause(ctx, 500*time.Millisecond) {
 			return ctx.Err()
 		}
 	}

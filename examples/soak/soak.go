@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/examples/fleet"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
 // Options say how long to break what.
@@ -116,7 +117,7 @@ func (s *soak) storm(ctx context.Context) error {
 // watchDeploys ends the storm when there were enough deploys.
 func (s *soak) watchDeploys(enough context.CancelFunc) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for s.Deploys > 0 && wait(ctx, time.Second) {
+		for s.Deploys > 0 && contact.Pause(ctx, time.Second) {
 			if n, err := s.deploys(ctx); err == nil && n >= s.Deploys { // the database may be down just now
 				enough()
 			}
@@ -144,18 +145,6 @@ func (s *soak) note(in map[string]int, what string) {
 
 func (s *soak) path(parts ...string) string {
 	return filepath.Join(append([]string{s.Dir}, parts...)...)
-}
-
-// wait lets time pass; false when ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // upTo draws a time between zero and most.
