@@ -34,6 +34,10 @@ build: ## Build bin/nuon, bin/reconciler and bin/runnerd
 	CGO_ENABLED=0 $(GO) build $(GOFLAGS_BUILD) -o bin/reconciler ./reconciler
 	CGO_ENABLED=0 $(GO) build $(GOFLAGS_BUILD) -o bin/runnerd ./runnerd
 
+.PHONY: man
+man: build ## Write the manual pages to bin/man (MANPATH=bin/man: man nuon)
+	bin/nuon reference --format man --directory bin/man/man1
+
 .PHONY: demo
 demo: build ## Run the whole story on this machine: two installs, a push, approve, reject, kill -9, teardown (KEEP=1 leaves it running)
 	@$(RUN) ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
@@ -48,19 +52,20 @@ soak: build ## Break everything for a while during real deploys, and count what 
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./reconciler/dispatch
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./cli/review ./reconciler/dispatch
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style
 	$(GOLANGCI) run ./...
 
 .PHONY: generate
-generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated code anew: API types, client and servers, queries
+generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, client and servers, queries, docs/cli.md
 	cd pkg/api && $(OAPI_CODEGEN) -config client.cfg.yaml openapi.yaml
 	cd reconciler/api/control && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
 	cd reconciler/api/runner && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
 	cd reconciler/store && $(SQLC) generate
 	gofmt -w pkg/api reconciler/api reconciler/store
+	$(RUN) ./cli reference > docs/cli.md.new && mv docs/cli.md.new docs/cli.md
 
 .PHONY: verify
 verify: generate lint ## Check that generated code and go.mod are up to date, and the style

@@ -7,17 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/actions"
 	"github.com/nuon-toolkit/nuon/cli/approvals"
 	"github.com/nuon-toolkit/nuon/cli/apps"
 	"github.com/nuon-toolkit/nuon/cli/audit"
 	"github.com/nuon-toolkit/nuon/cli/builds"
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/components"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	contextcmd "github.com/nuon-toolkit/nuon/cli/context"
 	"github.com/nuon-toolkit/nuon/cli/dev"
@@ -25,8 +26,12 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/explain"
+	"github.com/nuon-toolkit/nuon/cli/initialize"
 	"github.com/nuon-toolkit/nuon/cli/installs"
 	"github.com/nuon-toolkit/nuon/cli/logs"
+	"github.com/nuon-toolkit/nuon/cli/orgs"
+	"github.com/nuon-toolkit/nuon/cli/reference"
+	"github.com/nuon-toolkit/nuon/cli/repos"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/cli/silence"
 	"github.com/nuon-toolkit/nuon/cli/state"
@@ -41,7 +46,7 @@ import (
 
 func main() {
 	silence.Over()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	err := run(ctx)
 	stop()
 	os.Exit(exit.CodeOf(err))
@@ -51,7 +56,7 @@ func run(ctx context.Context) error {
 	e := &env.Env{Console: console.System()}
 	root := newRoot(e)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
+	if err = ended(ctx, err); err == nil {
 		return nil
 	}
 	if text := err.Error(); text != "" {
@@ -76,7 +81,7 @@ func label(err error) string {
 
 // misused says that an error is cobra's own about arguments and flags; cobra has no type for it.
 func misused(err error) bool {
-	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag", "invalid argument", "flag needs an argument", "if any flags in the group"} {
+	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag", "invalid argument", "flag needs an argument", "if any flags in the group", "at least one of the flags in the group"} {
 		if strings.HasPrefix(err.Error(), p) {
 			return true
 		}
@@ -92,12 +97,15 @@ func newRoot(e *env.Env) *cobra.Command {
 		Version:       version.Number,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if noColor {
-				e.Console.Color = false
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			e.Console.Color = e.Console.Color && !noColor
+			e.Debug = e.Debug || env.Debugging()
+			asked := "-o "
+			if format, set := env.Output(); set && !c.Flags().Changed("output") {
+				e.Console.Output, asked = format, "NUON_OUTPUT="
 			}
 			if !slices.Contains(console.Formats, e.Console.Output) {
-				return exit.Usagef("-o %s: use one of %s", e.Console.Output, strings.Join(console.Formats, ", "))
+				return exit.Usagef("%s%s: use one of %s", asked, e.Console.Output, strings.Join(console.Formats, ", "))
 			}
 			return nil
 		},
@@ -107,18 +115,22 @@ func newRoot(e *env.Env) *cobra.Command {
 	root.SetVersionTemplate(fmt.Sprintf("nuon %s\n", version.Number))
 	root.PersistentFlags().StringVarP(&e.Console.Output, "output", "o", "table", "output format: table, json, yaml or name")
 	root.PersistentFlags().StringVar(&e.Context, "context", "", "control plane to talk to, by its name in the contexts")
+	root.PersistentFlags().BoolVar(&e.Debug, "debug", false, "show each exchange with the control plane on stderr, secrets masked (NUON_DEBUG=1 does the same)")
 	root.PersistentFlags().BoolVar(&noColor, "no-color", false, "no colours (NO_COLOR does the same)")
+	complete.FlagWords(root, "output", console.Formats...)
+	_ = root.RegisterFlagCompletionFunc("context", complete.Contexts) // fails only for a flag that is not there
 
 	root.AddGroup(
 		&cobra.Group{ID: "journeys", Title: "Journeys:"},
 		&cobra.Group{ID: "nouns", Title: "Things:"},
 		&cobra.Group{ID: "machine", Title: "This machine:"},
 	)
-	add(root, "journeys", validate.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
-		installs.NewDeploy(e), installs.NewRun(e), logs.New(e), explain.New(e), status.New(e))
-	add(root, "nouns", apps.New(e), builds.New(e), installs.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
-		tokens.New(e), audit.New(e))
-	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e))
+	root.SetCompletionCommandGroupID("machine")
+	add(root, "journeys", initialize.New(e), validate.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
+		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e), status.New(e))
+	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), installs.New(e), actions.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
+		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
+	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)
 	return root
 }
@@ -168,4 +180,6 @@ func verbsOnly(c *cobra.Command) {
 		return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), like)
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	// Cobra has a usage line for a command that runs, and another for one that has commands; this one runs only to say so.
+	c.SetUsageTemplate(strings.Replace(c.UsageTemplate(), "{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", 1))
 }

@@ -19,6 +19,7 @@ func TestMisuse(t *testing.T) {
 		"apps create":              "accepts 1 arg(s), received 0",
 		"installs list --nonsense": "unknown flag: --nonsense",
 		"builds list":              `required flag(s) "app" not set`,
+		"actions list":             "at least one of the flags in the group [app install] is required",
 	} {
 		t.Run(line, func(t *testing.T) {
 			root := newRoot(&env.Env{Console: &console.Console{Output: "table"}})

@@ -35,12 +35,7 @@ func TestAsNuon(t *testing.T) {
 // nuon runs the program in a process of its own against a control plane, and gives both its outputs and its exit code.
 func nuon(t *testing.T, url string, args ...string) (out, remarks string, code int) {
 	t.Helper()
-	text, err := json.Marshal(args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAsNuon$")
-	c.Env = append(os.Environ(), asNuon+"="+string(text), "NUON_URL="+url, "NUON_TOKEN=tok", "NUON_CONTEXT=", "NUON_CONFIG="+t.TempDir()+"/none.toml")
+	c := command(t, url, args...)
 	var o, e bytes.Buffer
 	c.Stdout, c.Stderr = &o, &e
 	var failed *exec.ExitError

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -37,6 +40,9 @@ func every(t *testing.T, do func(t *testing.T, c *cobra.Command)) {
 	walk(root)
 }
 
+// named finds an argument in how a command is used, of which a shell by itself knows nothing; flags and what they take come after it.
+var named = regexp.MustCompile(`^ \[?([A-CE-Z]|D[A-HJ-Z])`)
+
 // TestEveryCommandIsDescribed in a line without a full stop, as are its flags; and has a rule for its arguments, so that one too
 // many is refused and not ignored.
 func TestEveryCommandIsDescribed(t *testing.T) {
@@ -52,12 +58,18 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 		if c.HasParent() && c.Args == nil {
 			t.Error("has no rule for its arguments")
 		}
-		if c.Parent() == c.Root() && c.GroupID == "" {
+		if !c.HasSubCommands() && named.MatchString(strings.TrimPrefix(c.Use, c.Name())) && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
+			t.Errorf("takes names (%s) and completes none", c.Use)
+		}
+		if c.Parent() == c.Root() && c.GroupID == "" && !c.Hidden {
 			t.Error("is in no group of the help")
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Usage == "" || strings.HasSuffix(f.Usage, ".") {
 				t.Errorf("--%s has the help %q", f.Name, f.Usage)
+			}
+			if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, " ") {
+				t.Errorf("--%s seems to take %q: cobra takes what is in backquotes for the name of the value", f.Name, value)
 			}
 		})
 		for _, other := range c.Commands() {
@@ -88,6 +100,9 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		if !strings.Contains(byFlag, "Usage:\n  "+c.CommandPath()) || !strings.Contains(byFlag, strings.TrimSpace(c.Short)) && c.Long == "" {
 			t.Errorf("--help says\n%s", byFlag)
 		}
+		if strings.Contains(byFlag, " COMMAND\n") && strings.Contains(byFlag, " [command]\n") {
+			t.Errorf("two lines of usage say the same:\n%s", byFlag)
+		}
 		if byCommand := help(append([]string{"help"}, path...)...); byCommand != byFlag {
 			t.Errorf("nuon help %v says otherwise:\n%s", path, byCommand)
 		}
@@ -110,26 +125,38 @@ func TestWrongUse(t *testing.T) {
 	t.Setenv("NUON_TOKEN", "")
 	t.Setenv("NUON_CONTEXT", "")
 	for line, says := range map[string]string{
-		"validate -o xml":                       "-o xml: use one of table, json, yaml, name",
-		"validate a b":                          "accepts at most 1 arg(s)",
-		"--nonsense":                            "unknown flag: --nonsense",
-		"-z":                                    "unknown shorthand flag",
-		"installs list -o":                      "flag needs an argument",
-		"sync --wait --no-wait":                 "if any flags in the group",
-		"sync --timeout soon":                   "invalid argument",
-		"deploy":                                "requires at least 1 arg(s)",
-		"deploy --":                             "requires at least 1 arg(s)",
-		"help nonsense":                         `unknown command "nonsense" for "nuon"`,
-		"help apps nonsense":                    `unknown command "nonsense" for "nuon apps"`,
-		"completion tcsh":                       `unknown command "tcsh" for "nuon completion"`,
-		"apps create a b":                       "accepts 1 arg(s)",
-		"installs create acme":                  `required flag(s) "app" not set`,
-		"approve":                               "or say --all",
-		"reject apr_1":                          "--reason",
-		"context use nowhere":                   `no context "nowhere"`,
-		"context add ci --url x":                "no terminal",
-		"context add ci --url x --token-from y": "env:NAME or @FILE",
-		"apps list --context nowhere":           `no context "nowhere"`,
+		"validate -o xml":               "-o xml: use one of table, json, yaml, name",
+		"validate a b":                  "accepts at most 1 arg(s)",
+		"--nonsense":                    "unknown flag: --nonsense",
+		"-z":                            "unknown shorthand flag",
+		"installs list -o":              "flag needs an argument",
+		"sync --wait --no-wait":         "if any flags in the group",
+		"sync --timeout soon":           "invalid argument",
+		"deploy":                        "requires at least 1 arg(s)",
+		"deploy --":                     "requires at least 1 arg(s)",
+		"help nonsense":                 `unknown command "nonsense" for "nuon"`,
+		"help apps nonsense":            `unknown command "nonsense" for "nuon apps"`,
+		"completion tcsh":               `unknown command "tcsh" for "nuon completion"`,
+		"apps create a b":               "accepts 1 arg(s)",
+		"installs create acme":          `required flag(s) "app" not set`,
+		"approve":                       "or say --all",
+		"reject apr_1":                  "--reason",
+		"context use nowhere":           `no context "nowhere"`,
+		"context add ci --url x":        "--url x: give the control API's address",
+		"context add ci --url http://x": "no terminal",
+		"context add ci --url http://x --token-from y": "env:NAME or @FILE",
+		"context remove nowhere":                       `no context "nowhere"`,
+		"apps delete hello":                            "this drops app hello with all its versions and builds; say --yes",
+		"runners delete r":                             "say --yes",
+		"credentials delete c":                         "say --yes",
+		"webhooks delete w":                            "say --yes",
+		"apps list --limit -1":                         "--limit -1: use a number from 1 up, or 0 for all",
+		"builds list --app x --status odd":             "--status odd: use one of queued, running",
+		"runners list --status odd":                    "--status odd: use one of online",
+		"runners list --kind odd":                      "--kind odd: use install or build",
+		"builds list":                                  `required flag(s) "app" not set`,
+		"reference --format man":                       "--directory",
+		"apps list --context nowhere":                  `no context "nowhere"`,
 	} {
 		t.Run(line, func(t *testing.T) {
 			root, out, _ := tree()
@@ -155,8 +182,11 @@ func TestWithoutAControlPlane(t *testing.T) {
 	t.Setenv("NUON_TOKEN", "")
 	t.Setenv("NUON_CONTEXT", "")
 	for _, line := range []string{
-		"apps list", "apps get hello", "apps create hello", "apps components hello", "builds list --app hello", "builds get bld_1", "builds retry bld_1",
-		"installs list", "installs get acme", "installs create acme --app hello", "installs update acme", "installs forget acme", "installs deprovision acme --yes",
+		"apps list", "apps get hello", "apps create hello", "apps delete hello --yes", "apps versions hello", "apps config hello",
+		"components list hello", "components get hello web", "builds list --app hello", "builds get bld_1", "builds retry bld_1", "builds create hello",
+		"repos list", "repos get rep_1", "repos look https://x/y", "orgs get", "runners get r", "runners delete r --yes", "runners register r",
+		"runners replace r --reason x --yes", "credentials delete c --yes", "webhooks list", "webhooks delete w --yes",
+		"installs list", "installs get acme", "installs create acme --app hello", "installs update acme --approval prompt", "installs forget acme", "installs deprovision acme --yes",
 		"workflows list", "workflows get wfl_1", "workflows watch wfl_1", "workflows cancel wfl_1", "runners list", "runners create r", "credentials list",
 		"tokens list", "tokens create ci --role viewer", "tokens revoke ci", "audit",
 		"webhooks create", "review", "approve --all", "reject --all --reason x", "deploy acme", "run acme migrate", "logs job_1", "explain install acme", "status", "sync --app hello",
@@ -215,6 +245,41 @@ func TestLabel(t *testing.T) {
 	for code, want := range map[int]string{exit.Failed: "error: ", exit.Usage: "error: ", exit.Unreachable: "error: ", exit.Waiting: "", exit.Rejected: ""} {
 		if got := label(exit.With(code, nil)); got != want {
 			t.Errorf("code %d has the label %q", code, got)
+		}
+	}
+}
+
+// TestReferenceIsUpToDate: docs/cli.md says what the commands say.
+func TestReferenceIsUpToDate(t *testing.T) {
+	root, out, _ := tree()
+	root.SetArgs([]string{"reference"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile("../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(kept), out.String()); d != "" {
+		t.Errorf("docs/cli.md is out of date: run `make generate`\n%s", d)
+	}
+}
+
+// TestOutputFromTheEnvironment: NUON_OUTPUT is what -o is where it is not given.
+func TestOutputFromTheEnvironment(t *testing.T) {
+	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
+	for _, c := range []struct{ set, line, prints, says string }{
+		{"json", "context list", "[]\n", ""},
+		{"json", "context list -o name", "", ""},
+		{"", "context list -o json", "[]\n", ""},
+		{"xml", "context list", "", "NUON_OUTPUT=xml: use one of table"},
+	} {
+		t.Setenv("NUON_OUTPUT", c.set)
+		root, out, _ := tree()
+		root.SetArgs(strings.Fields(c.line))
+		err := root.ExecuteContext(t.Context())
+		if (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) || out.String() != c.prints {
+			t.Errorf("NUON_OUTPUT=%s nuon %s: printed %q, %v", c.set, c.line, out, err)
 		}
 	}
 }

@@ -57,11 +57,11 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, erro
 // admit makes an admin token. It takes the place of the one with its name: whoever may run this may do anything to the org already,
 // and a token that was lost must not stay good.
 func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) error {
-	old, err := tx.ViewToken(ctx, tx.Org, o.actor)
+	known, err := tx.ViewToken(ctx, tx.Org, o.actor)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	if err == nil && old.RevokedAt == nil {
+	if old := known.Token; err == nil && old.RevokedAt == nil {
 		if _, err := tx.RevokeToken(ctx, tx.Org, old.ID); err != nil {
 			return fmt.Errorf("revoke the token %s that was there: %w", o.actor, err)
 		}

@@ -46,7 +46,7 @@ func TestBootstrap(t *testing.T) {
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
-			good = append(good, err == nil && row.Role == "admin")
+			good = append(good, err == nil && row.Token.Role == "admin")
 		}
 		all, err := tx.ViewAudit(ctx, store.ViewAuditParams{OrgID: tx.Org, Before: 1 << 40, Most: 10})
 		for _, e := range all {

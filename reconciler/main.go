@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
@@ -23,12 +25,26 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newRoot().ExecuteContext(ctx)
+	err := execute(ctx, newRoot())
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "reconciler:", err)
 		os.Exit(1)
 	}
+}
+
+// execute runs the command line. What is wrong with that itself is said with where the help is.
+func execute(ctx context.Context, root *cobra.Command) error {
+	began, before := false, root.PersistentPreRunE
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
+		began = true
+		return before(c, args)
+	}
+	command, err := root.ExecuteContextC(ctx)
+	if err != nil && !began {
+		err = fmt.Errorf("%s\nRun `%s --help` for what there is.", strings.TrimSpace(err.Error()), command.CommandPath()) //nolint:staticcheck // a sentence for a person
+	}
+	return err
 }
 
 func newRoot() *cobra.Command {
@@ -47,6 +63,13 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringVar(&log.Level, "log-level", "info", "what to log: debug, info, warn or error, and all above it")
 	root.AddCommand(newServe(), newMigrate(), newBootstrap(), newRetain())
 	return root
+}
+
+// databaseFlag takes the database's address from --database-url, else from DATABASE_URL. It may hold a password, which the help must
+// not show as a default.
+func databaseFlag(f *pflag.FlagSet, url *string, usage string) {
+	f.StringVar(url, "database-url", os.Getenv("DATABASE_URL"), usage+" (default: DATABASE_URL)")
+	f.Lookup("database-url").DefValue = ""
 }
 
 func newServe() *cobra.Command {
@@ -68,7 +91,7 @@ docs/operations.md tells how to run several replicas.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "Postgres to remember in")
+	databaseFlag(f, &o.databaseURL, "Postgres to remember in")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:7110", "address of the control API")
 	f.StringVar(&o.runnerListen, "runner-listen", "127.0.0.1:7111", "address of the runner API")
 	f.StringVar(&o.registryListen, "registry-listen", "127.0.0.1:7112", "address of the embedded registry")
@@ -99,7 +122,7 @@ func newMigrate() *cobra.Command {
 		Use: "migrate", Short: "Bring the database to this program's schema (serve does it, too)", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return store.Migrate(c.Context(), url) },
 	}
-	c.Flags().StringVar(&url, "database-url", os.Getenv("DATABASE_URL"), "Postgres to migrate")
+	databaseFlag(c.Flags(), &url, "Postgres to migrate")
 	return c
 }
 
@@ -124,7 +147,7 @@ func newBootstrap() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "the control plane's Postgres, migrated")
+	databaseFlag(f, &o.databaseURL, "the control plane's Postgres, migrated")
 	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key")
 	f.StringVar(&o.org, "org", "", "name of the org")
 	f.StringVar(&o.actor, "name", "bootstrap", "name of the token, which stands beside what is done with it; it takes the place of one of that name")

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -65,7 +65,7 @@ docs/retention.md tells what is kept for how long, and what is never removed.`,
 		RunE: func(c *cobra.Command, _ []string) error { return retainNow(c.Context(), c.OutOrStdout(), o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "the control plane's Postgres, migrated")
+	databaseFlag(f, &o.databaseURL, "the control plane's Postgres, migrated")
 	f.StringVar(&o.org, "org", "", "name of the one org to look at (default all)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only print what would go")
 	f.StringVarP(&o.output, "output", "o", "table", "what to print: table or json")
@@ -119,6 +119,9 @@ func orgsNamed(ctx context.Context, s *store.Store, name string) ([]store.Org, e
 	var orgs []store.Org
 	for _, id := range ids {
 		org, err := s.FindOrg(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, fmt.Errorf("there is no org %s in this database; without --org all are looked at", id)
+		}
 		if err != nil {
 			return nil, err
 		}

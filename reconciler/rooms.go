@@ -25,6 +25,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/insight"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/retain"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
@@ -41,6 +42,7 @@ type rooms struct {
 	workflow *workflow.Engine
 	dispatch *dispatch.Dispatch
 	retain   *retain.Retain
+	preview  *preview.Preview
 }
 
 // rooms makes the parts and tells each of the others that it speaks to.
@@ -52,6 +54,7 @@ func (r *replica) rooms() *rooms {
 	})
 	o.build = build.New(r.store, o.observe, r.registry)
 	o.catalog = catalog.New(r.store, o.observe, o.build)
+	o.preview = preview.New(r.store, o.catalog)
 	o.retain = retain.New(r.store, r.options.keep)
 	o.rollout = rollout.New(r.store)
 	o.workflow = workflow.New(r.store, o.rollout)
@@ -91,22 +94,18 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 		Store: r.store, Bell: r.bell, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
 		Quota: r.options.quota,
 		Rooms: control.Rooms{
-			Watch:   o.watch,
-			SyncNow: o.syncNow,
-			Upload:  o.upload,
+			Watch:      o.watch,
+			Look:       o.observe.Poll,
+			SyncNow:    o.syncNow,
+			Upload:     o.upload,
+			PreviewApp: o.preview.App,
 			RetryBuild: func(ctx context.Context, tx *store.Tx, b string) (string, error) {
 				return refused(o.build.Retry(ctx, tx, b))
 			},
 			AdvanceNow: o.workflow.Reconcile,
 			RolloutNow: o.rollout.Reconcile,
-			Standings:  standings,
-			AskDeploy: func(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error {
-				_, err := refused("", o.rollout.Ask(ctx, tx, install, components, actor))
-				return err
-			},
-			AskAction: func(ctx context.Context, tx *store.Tx, install store.Install, action string, env map[string]string, actor string) (string, error) {
-				return refused(o.rollout.AskAction(ctx, tx, install, action, env, actor))
-			},
+			Ask:        o.rollout.Ask, Sketch: o.rollout.Sketch, AskAction: o.rollout.AskAction, SketchAction: o.rollout.SketchAction,
+			RetryStep: o.retryStep, SkipStep: o.workflow.SkipStep,
 			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
 				_, err := refused("", workflow.Respond(ctx, tx, workflow.Response{
 					Approval: approval, Answer: workflow.Answer(a.Answer), ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
@@ -118,13 +117,19 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 				return err
 			},
 			AddRunner:     o.addRunner,
+			MoveBuilds:    o.build.BuildRunnerAdded,
 			ReplaceRunner: o.dispatch.Replace,
 			AskRestore: func(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (string, error) {
 				return refused(o.rollout.AskRestore(ctx, tx, install, component, version, reason, actor))
 			},
-			FollowLogs: o.dispatch.StreamLogs,
-			Logs:       o.dispatch.Logs,
-			Health:     r.systemHealth,
+			AbandonState: func(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error {
+				_, err := refused("", o.rollout.Abandon(ctx, tx, install, component, reason, actor))
+				return err
+			},
+			FollowLogs:      o.dispatch.StreamLogs,
+			Logs:            o.dispatch.Logs,
+			FollowRunnerLog: o.dispatch.StreamRunnerLog, RunnerLog: o.dispatch.RunnerLog,
+			Health: r.systemHealth,
 		},
 	})
 }
@@ -182,24 +187,18 @@ func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (s
 	return row, registration, err
 }
 
-// standings are rollout's views of installs in the control API's words.
-func standings(ctx context.Context, tx *store.Tx, installs []store.Install) ([]control.Standing, error) {
-	views, err := rollout.LoadViews(ctx, tx, installs)
-	all := make([]control.Standing, 0, len(views))
-	for _, v := range views {
-		all = append(all, standing(v))
+// retryStep begins again what failed at a step: in its workflow while that runs, else in a new one.
+func (o *rooms) retryStep(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
+	err := o.workflow.RetryStep(ctx, tx, workflowID, step, actor)
+	var conflict *workflow.Conflict
+	if !errors.As(err, &conflict) || conflict.Code != workflow.CodeWorkflowEnded {
+		return workflowID, err
 	}
-	return all, err
-}
-
-func standing(v rollout.View) control.Standing {
-	st := control.Standing{Version: int(v.Applied()), Components: map[string]control.ComponentStanding{}}
-	st.Status, st.Reason = v.Status()
-	for _, c := range v.Components {
-		status, reason := v.Component(c)
-		st.Components[c.ID] = control.ComponentStanding{Status: status, Reason: reason}
+	failure, err := o.workflow.FailureAt(ctx, tx, workflowID, step)
+	if err != nil {
+		return "", err
 	}
-	return st
+	return o.rollout.Retry(ctx, tx, failure, actor)
 }
 
 // refused turns a room's word that something cannot be done now into a 409.

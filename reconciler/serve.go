@@ -275,7 +275,13 @@ const registryTime = 15 * time.Minute
 
 // listen opens a listener; nothing is accepted before run.
 func (r *replica) listen(ctx context.Context, name, address string, handler http.Handler) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	open := func(ctx context.Context, address string) (net.Listener, error) {
+		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	}
+	if name == runnerListener { // runners wait there for long
+		open = edge.Listen
+	}
+	l, err := open(ctx, address)
 	if err != nil {
 		return fmt.Errorf("listen for the %s: %w", name, err)
 	}

@@ -114,12 +114,13 @@ func addWorker[T river.JobArgs](to roster, run func(context.Context, T) error) {
 	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, hand: to.hand, run: run})
 }
 
-// How often the replica looks for what is due, how much it takes at once, and when something that nobody put to another time is
-// due again.
+// How often the replica looks for what is due, how much it takes at once, when something that nobody put to another time is due
+// again, and how often a trouble that lasts is told of.
 const (
 	sweepEvery = 250 * time.Millisecond
 	sweepMost  = 500
 	dueAgain   = 30 * time.Second
+	sayAgain   = 30 * time.Second
 )
 
 // sweep turns what is due into work until ctx ends. Replicas do not get in each other's way.
@@ -128,6 +129,7 @@ func sweep(ctx context.Context, s *store.Store) {
 	defer task.Leave()
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	var said time.Time // when a trouble was last told of
 	for {
 		task.Waits("for the next sweep")
 		select {
@@ -138,8 +140,12 @@ func sweep(ctx context.Context, s *store.Store) {
 		task.Works("taking what is due")
 		_, err := s.TakeDue(ctx, dueAgain, sweepMost, workFor)
 		task.Came(err)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			said = time.Time{}
+		case ctx.Err() == nil && time.Since(said) > sayAgain:
 			slog.WarnContext(ctx, "look for what is due", "error", err)
+			said = time.Now()
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,10 +26,21 @@ import (
 )
 
 func main() {
-	if err := newRoot().Execute(); err != nil {
+	if err := execute(newRoot()); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)
 		os.Exit(1)
 	}
+}
+
+// execute runs the command line. What is wrong with that itself is said with where the help is.
+func execute(root *cobra.Command) error {
+	began := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	command, err := root.ExecuteC()
+	if err != nil && !began {
+		err = fmt.Errorf("%s\nRun `%s --help` for what there is.", strings.TrimSpace(err.Error()), command.CommandPath()) //nolint:staticcheck // a sentence for a person
+	}
+	return err
 }
 
 func newRoot() *cobra.Command {
@@ -83,7 +95,9 @@ an install runner they also see its identity in a cloud or cluster: AWS_*,
 AZURE_*, ARM_*, GOOGLE_*, CLOUDSDK_*, KUBE_*, KUBERNETES_SERVICE_*, KUBECONFIG,
 GCE_METADATA_HOST, IDENTITY_* and MSI_*. Any other has to be named with
 --pass-env. Credentials among them, and all that --pass-env names, are masked in
-logs. A plan goes stale when the account, project, region or cluster that these
+logs. Actions see what leads to a cluster (KUBECONFIG, KUBE_*, KUBERNETES_SERVICE_*)
+only with enable_kube_config = true; --kubeconfig then says which file they get.
+A plan goes stale when the account, project, region or cluster that these
 variables choose is another one at its apply.`
 
 func newRun() *cobra.Command {
@@ -135,6 +149,7 @@ func newRun() *cobra.Command {
 	flags.StringVar(&options.Name, "name", "", "what to call this runner in its own log")
 	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once, where the runner file does not say")
 	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
+	flags.StringVar(&options.KubeConfig, "kubeconfig", "", "the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")
 	flags.StringArrayVar(&options.PassEnv, "pass-env", nil, "one more `variable` that jobs see, by its name (may be given again)")
 	command.MarkFlagsRequiredTogether("url", "dir")
 	command.MarkFlagsOneRequired("url", "dir")

@@ -4,53 +4,164 @@ package approvals
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/remote"
-	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // NewReview is `nuon review`.
 func NewReview(e *env.Env) *cobra.Command {
-	var install string
+	install, print := "", false
 	c := &cobra.Command{
-		Use: "review [APPROVAL]", Short: "Show the plans that wait for a yes or a no", Args: cobra.MaximumNArgs(1),
+		Use: "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…", Short: "Read the plans that wait for a yes or a no, and answer them", Args: cobra.ArbitraryArgs,
+		Long: "On a terminal it opens a screen with the plans that wait and the diff of each; ? shows its keys. In a pipe, with -o json, yaml or\n" +
+			"name, and with --print it prints them one below the other. An approval that is named by its id is printed whatever became of it.",
+		Example:           "  nuon review\n  nuon review acme globex\n  nuon review acme/web --print",
+		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			waiting, err := wanted(ctx, client, install, args)
-			if err != nil {
-				return err
+			if install != "" {
+				args = append(args, install)
 			}
-			if e.Console.Output == "name" {
-				return e.Console.List(waiting, nil, ids(waiting))
+			spoiled := e.Debug && e.Console.ErrIsTerminal // what --debug writes would go across the screen
+			if print || spoiled || e.Console.Output != "table" || !review.Possible(e.Console) {
+				return printAll(ctx, e.Console, client, args)
 			}
-			return e.Console.Result(waiting, func(w io.Writer) error { return show(w, e.Console, waiting) })
+			return onScreen(ctx, e.Console, client, args)
 		}),
 	}
-	c.Flags().StringVar(&install, "install", "", "only this install")
+	c.Flags().StringVar(&install, "install", "", "only this install; the same as naming it")
+	c.Flags().BoolVar(&print, "print", false, "print the plans instead of opening the screen")
+	complete.Flag(e, c, "install", complete.Installs)
 	return c
 }
 
-// wanted are the approvals that were asked for: one by id, or all that wait.
-func wanted(ctx context.Context, client *remote.Client, install string, args []string) ([]api.Approval, error) {
-	if len(args) == 1 {
-		a, err := remote.Get[api.Approval](client.GetApproval(ctx, args[0]))
-		return []api.Approval{a}, err
+// onScreen opens the screen. What is named and does not wait is printed instead, if that is all.
+func onScreen(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
+	if len(args) > 0 {
+		found, err := chosen(ctx, client, args)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 && !slices.ContainsFunc(found, func(a api.Approval) bool { return a.Status == api.ApprovalStatusWaiting }) {
+			return printAll(ctx, c, client, args)
+		}
 	}
+	given, err := review.Open(ctx, c, client, func(a api.Approval) bool { return len(args) == 0 || named(a, args...) })
+	return errors.Join(sayAnswers(c.Out, given), err) // what was answered before an error is answered
+}
+
+// printAll prints the plans one below the other.
+func printAll(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
+	found, err := chosen(ctx, client, args)
+	if err != nil {
+		return err
+	}
+	if c.Output == "name" {
+		return c.List(found, nil, ids(found))
+	}
+	for i, a := range found {
+		if len(a.Report) > 0 {
+			continue
+		}
+		if found[i], err = remote.Get[api.Approval](client.GetApproval(ctx, a.ID)); err != nil {
+			return err
+		}
+	}
+	return c.Result(found, func(w io.Writer) error {
+		if len(found) == 0 {
+			return nothing(ctx, w, c, client, args)
+		}
+		return show(w, c, found)
+	})
+}
+
+// waiting is what waits, with or without the reports.
+func waiting(ctx context.Context, client *remote.Client, install string, brief bool) ([]api.Approval, error) {
 	return remote.All(func(cursor string) ([]api.Approval, string, error) {
-		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Install: install, Cursor: cursor}))
+		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Install: install, Brief: brief, Cursor: cursor}))
 		return l.Items, l.Next, err
 	})
+}
+
+// chosen are the approvals that are meant: all that wait; or those by id, whatever became of them, and those that wait at an
+// install or for one of its components, perhaps without their reports. An install that is not there is an error.
+func chosen(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
+	if len(args) == 0 {
+		return waiting(ctx, client, "", false)
+	}
+	out := []api.Approval{}
+	var all []api.Approval
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "apr_") {
+			a, err := remote.Get[api.Approval](client.GetApproval(ctx, arg))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, a)
+			continue
+		}
+		if all == nil {
+			var err error
+			if all, err = waiting(ctx, client, "", true); err != nil {
+				return nil, err
+			}
+		}
+		here := slices.DeleteFunc(slices.Clone(all), func(a api.Approval) bool { return !named(a, arg) })
+		if len(here) == 0 {
+			if err := known(ctx, client, arg); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, here...)
+	}
+	return out, nil
+}
+
+// known says whether there is an install that can be called so, or the install of a component that can.
+func known(ctx context.Context, client *remote.Client, arg string) error {
+	_, err := remote.Get[api.Install](client.GetInstall(ctx, arg))
+	install, both := above(arg)
+	if err == nil || !both || !remote.CodeIs(err, "not_found") {
+		return err
+	}
+	if _, second := remote.Get[api.Install](client.GetInstall(ctx, install)); second == nil {
+		return nil
+	}
+	return err
+}
+
+// above is what is before the last slash: the install of a component.
+func above(s string) (install string, found bool) {
+	i := strings.LastIndexByte(s, '/')
+	return s[:max(i, 0)], i > 0
+}
+
+// named says that a person may mean this plan by one of the words: its id, its install, or its component there.
+func named(a api.Approval, words ...string) bool {
+	for _, w := range words {
+		for _, install := range []string{a.Install, a.App + "/" + a.Install, a.InstallID} {
+			if w == install || w == install+"/"+a.Component {
+				return true
+			}
+		}
+		if w == a.ID {
+			return true
+		}
+	}
+	return false
 }
 
 func ids(all []api.Approval) [][]string {
@@ -61,11 +172,48 @@ func ids(all []api.Approval) [][]string {
 	return rows
 }
 
-func show(w io.Writer, c *console.Console, all []api.Approval) error {
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "nothing waits for an approval")
+// nothing says that no plan waits, and what is under way that may yet end in one.
+func nothing(ctx context.Context, w io.Writer, c *console.Console, client *remote.Client, args []string) error {
+	all, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Cursor: cursor}))
+		return l.Items, l.Next, err
+	})
+	if err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintln(w, "nothing waits for an approval"); err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(i api.InstallSummary) bool { return !review.UnderWay(i) || len(args) > 0 && !at(i, args) })
+	for n, i := range all {
+		if n == mostUnderWay {
+			_, err := fmt.Fprintf(w, "  and %d more: `nuon installs list`\n", len(all)-n)
+			return err
+		}
+		if _, err := fmt.Fprintln(w, c.Wrap(fmt.Sprintf("  %s/%s: %s", i.App, i.Name, console.Line(i.Reason)), 4)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostUnderWay is how many installs are named of those at which something is under way.
+const mostUnderWay = 10
+
+// at says that an install is meant, by itself or by one of its components.
+func at(i api.InstallSummary, words []string) bool {
+	for _, w := range words {
+		install, both := above(w)
+		for _, name := range []string{i.ID, i.Name, i.App + "/" + i.Name} {
+			if w == name || both && install == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func show(w io.Writer, c *console.Console, all []api.Approval) error {
 	for i, a := range all {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -78,51 +226,29 @@ func show(w io.Writer, c *console.Console, all []api.Approval) error {
 }
 
 func showOne(w io.Writer, c *console.Console, a api.Approval) error {
-	verb := "deploy"
-	switch {
-	case a.Destroy:
-		verb = "DESTROY"
-	case a.Restore > 0:
-		verb = fmt.Sprintf("restore state version %d of", a.Restore)
-	}
-	fmt.Fprintf(w, "%s %s on %s/%s   (%s)\n", verb, a.Component, a.App, a.Install, a.ID)
+	fmt.Fprintf(w, "%s %s on %s/%s   (%s)\n", review.Verb(a), a.Component, a.App, a.Install, a.ID)
 	if a.Because != "" {
-		fmt.Fprintf(w, "because %s\n", console.Line(a.Because))
+		fmt.Fprintln(w, c.Wrap("because "+console.Line(a.Because), 0))
 	}
 	fmt.Fprintln(w)
-	var report diff.Report
-	if err := json.Unmarshal(a.Report, &report); err != nil {
-		return fmt.Errorf("read the report of %s: %w", a.ID, err)
-	}
-	if err := report.Validate(); err != nil {
-		return fmt.Errorf("the report of %s does not add up, do not approve it: %w", a.ID, err)
+	report, err := review.ReportOf(a)
+	if err != nil {
+		return err
 	}
 	width := 0
 	if c.OutIsTerminal {
 		width = c.Width
 	}
-	if err := terminal.Render(w, &report, terminal.Options{Color: c.Color, Width: width}); err != nil {
+	if err := terminal.Render(w, report, terminal.Options{Color: c.Color, Width: width}); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
 	if a.Status != api.ApprovalStatusWaiting {
-		_, err := fmt.Fprintf(w, "%s: %s\n", a.Status, console.Line(verdict(a)))
+		_, err := fmt.Fprintf(w, "%s: %s\n", a.Status, console.Line(review.Verdict(a)))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "nuon approve %[1]s/%[2]s\nnuon reject %[1]s/%[2]s --reason \"…\"\n", a.Install, a.Component)
+	_, err = fmt.Fprintf(w, "nuon approve %[1]s/%[2]s\nnuon reject %[1]s/%[2]s --reason \"…\"\n", a.Install, a.Component)
 	return err
-}
-
-// verdict is how an approval ended.
-func verdict(a api.Approval) string {
-	if a.Response.Actor == "" {
-		return a.Reason
-	}
-	s := "by " + a.Response.Actor
-	if a.Response.Reason != "" {
-		s += ": " + a.Response.Reason
-	}
-	return s
 }
 
 // answer is what approve and reject have in common.
@@ -142,6 +268,8 @@ func NewApprove(e *env.Env) *cobra.Command {
 		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Say yes to plans: exactly what was shown is applied", Args: cobra.ArbitraryArgs,
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve --install acme --all",
 		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
+
+		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 	}
 	a.flags(c)
 	return c
@@ -152,6 +280,7 @@ func NewReject(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
 		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Say no to plans; the same is not asked again until something changes", Args: cobra.ArbitraryArgs,
+		Example: "  nuon reject acme/web --reason 'not during the sale'", ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: func(c *cobra.Command, args []string) error {
 			if strings.TrimSpace(a.reason) == "" {
 				return exit.Usagef("say why with --reason: those who look at the install are shown it")
@@ -166,6 +295,7 @@ func NewReject(e *env.Env) *cobra.Command {
 func (a *answer) flags(c *cobra.Command) {
 	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
 	c.Flags().StringVar(&a.install, "install", "", "with --all: only this install's plans")
+	complete.Flag(a.env, c, "install", complete.Installs)
 	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces or restores")
 	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what nuon review -o json gave)")
 }
@@ -211,14 +341,17 @@ func (a *answer) show(done []api.Approval) error {
 	if a.env.Console.Output == "name" {
 		return a.env.Console.List(done, nil, ids(done))
 	}
-	return a.env.Console.Result(done, func(w io.Writer) error {
-		for _, d := range done {
-			if _, err := fmt.Fprintf(w, "%s: %s on %s/%s\n", d.Status, d.Component, d.App, d.Install); err != nil {
-				return err
-			}
+	return a.env.Console.Result(done, func(w io.Writer) error { return sayAnswers(w, done) })
+}
+
+// sayAnswers says what was answered, one plan a line.
+func sayAnswers(w io.Writer, done []api.Approval) error {
+	for _, d := range done {
+		if _, err := fmt.Fprintf(w, "%s: %s on %s/%s\n", d.Status, d.Component, d.App, d.Install); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // find gives an approval by its id, or the one that waits for install/component (or app/install/component).
@@ -226,12 +359,12 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 	if !strings.Contains(name, "/") {
 		return remote.Get[api.Approval](client.GetApproval(ctx, name))
 	}
-	waiting, err := wanted(ctx, client, "", nil)
+	all, err := waiting(ctx, client, "", true)
 	if err != nil {
 		return api.Approval{}, err
 	}
 	var found []api.Approval
-	for _, a := range waiting {
+	for _, a := range all {
 		if short := a.Install + "/" + a.Component; name == short || name == a.App+"/"+short {
 			found = append(found, a)
 		}
@@ -258,7 +391,7 @@ func (a *answer) targets(ctx context.Context, client *remote.Client, args []stri
 		}
 		return out, nil
 	}
-	all, err := wanted(ctx, client, a.install, nil)
+	all, err := waiting(ctx, client, a.install, true)
 	if err == nil && len(all) == 0 {
 		a.env.Console.Say("nothing waits for an approval")
 	}

@@ -24,6 +24,7 @@ type plane struct {
 	approvals []api.Approval
 	answers   []string
 	withdrawn string // the id of one that can no longer be answered
+	installs  []api.InstallSummary
 }
 
 // four wait: two apps have an install acme, and one of the plans destroys.
@@ -53,6 +54,18 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	mux.HandleFunc("POST /v1/approvals/{id}/response", p.respond)
+	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(api.InstallList{Items: p.installs})
+	})
+	mux.HandleFunc("GET /v1/installs/{install}", func(w http.ResponseWriter, r *http.Request) {
+		for _, i := range p.installs {
+			if key := r.PathValue("install"); key == i.ID || key == i.Name || key == i.App+"/"+i.Name {
+				_ = json.NewEncoder(w).Encode(api.Install{ID: i.ID, App: i.App, Name: i.Name})
+				return
+			}
+		}
+		problem(w, http.StatusNotFound, "not_found", "there is no install "+r.PathValue("install"))
+	})
 	mux.ServeHTTP(w, r)
 }
 
@@ -192,6 +205,25 @@ func TestNothingToAnswer(t *testing.T) {
 	if out, _, err := (&plane{}).run(t, "table", "review"); err != nil || out != "nothing waits for an approval\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
+	busy := &plane{installs: []api.InstallSummary{
+		{App: "hello", Name: "acme", ID: "ins_1", Status: api.InstallSummaryStatusDeploying, Reason: "working on web\x1b[2J"},
+		{App: "hello", Name: "globex", Status: api.InstallSummaryStatusCurrent, Reason: "all is as it is wanted"},
+		{App: "shop", Name: "acme", Status: api.InstallSummaryStatusStalled, Reason: "web: its build failed"},
+	}}
+	if out, _, err := busy.run(t, "table", "review"); err != nil || out != "nothing waits for an approval\n  hello/acme: working on web [2J\n  shop/acme: web: its build failed\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	for _, install := range []string{"ins_1", "hello/acme"} {
+		if out, _, err := busy.run(t, "table", "review", "--install", install); err != nil || out != "nothing waits for an approval\n  hello/acme: working on web [2J\n" {
+			t.Errorf("of %s it printed %q, %v", install, out, err)
+		}
+	}
+	for range mostUnderWay {
+		busy.installs = append(busy.installs, busy.installs[2])
+	}
+	if out, _, err := busy.run(t, "table", "review"); err != nil || !strings.HasSuffix(out, "  and 2 more: `nuon installs list`\n") {
+		t.Errorf("of many it printed %q, %v", out, err)
+	}
 	if out, _, err := (&plane{}).run(t, "json", "review"); err != nil || out != "[]\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
@@ -286,5 +318,38 @@ func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
 				t.Errorf("offers to approve it:\n%s", out)
 			}
 		})
+	}
+}
+
+// TestReviewOfSome: installs, components of them and ids name what is shown; a name that nothing has is an error, one at which
+// nothing waits is not.
+func TestReviewOfSome(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                       "apr_1 apr_2 apr_3 apr_4",
+		"acme":                   "apr_1 apr_2 apr_4",
+		"hello/acme globex":      "apr_1 apr_2 apr_3",
+		"acme/web":               "apr_1 apr_4",
+		"hello/acme/web":         "apr_1",
+		"apr_3 acme/db":          "apr_3 apr_2",
+		"idle":                   "",
+		"hello/idle/web":         "",
+		"--install globex":       "apr_3",
+		"acme/db --install=idle": "apr_2",
+	} {
+		p := four(t)
+		p.installs = []api.InstallSummary{{ID: "ins_9", App: "hello", Name: "idle"}}
+		out, _, err := p.run(t, "name", append([]string{"review"}, strings.Fields(line)...)...)
+		if got := strings.Join(strings.Fields(out), " "); err != nil || got != want {
+			t.Errorf("review %s: %q, %v; want %q", line, got, err, want)
+		}
+	}
+	for _, line := range []string{"nowhere", "nowhere/web", "apr_9", "acme nowhere"} {
+		if out, _, err := four(t).run(t, "name", append([]string{"review"}, strings.Fields(line)...)...); exit.CodeOf(err) != exit.Failed || out != "" {
+			t.Errorf("review %s: %q, %v", line, out, err)
+		}
+	}
+	out, _, err := four(t).run(t, "table", "review", "globex", "--print")
+	if err != nil || !strings.HasPrefix(out, "deploy web on hello/globex   (apr_3)\n") || strings.Contains(out, "acme") {
+		t.Errorf("printed %q, %v", out, err)
 	}
 }

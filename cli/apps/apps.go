@@ -1,4 +1,4 @@
-// Package apps is `nuon apps`: the apps of the org.
+// Package apps is `nuon apps`: the apps of the org, their versions and what these declare.
 package apps
 
 import (
@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -22,7 +24,7 @@ import (
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "apps", Short: "The apps of this org"}
-	c.AddCommand(newCreate(e), newList(e), newGet(e), newComponents(e))
+	c.AddCommand(newCreate(e), newList(e), newGet(e), newVersions(e), newConfig(e), newDelete(e))
 	return c
 }
 
@@ -45,7 +47,9 @@ func newCreate(e *env.Env) *cobra.Command {
 	c.Flags().StringVar(&n.Repository, "repo", "", "https:// or file:// URL of the repository")
 	c.Flags().StringVar(&n.Ref, "branch", "main", "branch, tag or commit to follow")
 	c.Flags().StringVar(&n.Directory, "directory", ".", "directory of the app's config in the repository")
-	c.Flags().StringVar(&n.Credential, "credential", "", "credential for the repository (see `nuon credentials create`)")
+	c.Flags().StringVar(&n.Credential, "credential", "", "name of the credential for the repository, of those that nuon credentials list shows")
+	c.ValidArgsFunction = complete.Nothing
+	complete.Flag(e, c, "credential", complete.Credentials)
 	return c
 }
 
@@ -68,31 +72,27 @@ func create(ctx context.Context, e *env.Env, n api.NewApp) error {
 }
 
 func newList(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the apps", Args: cobra.NoArgs,
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
-			items, err := remote.All(func(cursor string) ([]api.App, string, error) {
-				l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor}))
-				return l.Items, l.Next, err
-			})
-			if err != nil {
-				return err
-			}
-			return e.Console.List(items, []string{"NAME", "VERSION", "COMMIT", "REPOSITORY", "PROBLEM"}, rows(items))
-		}),
+	l := &listing.List[api.App]{
+		Header: []string{"NAME", "VERSION", "COMMIT", "REPOSITORY", "PROBLEM"},
+		Row:    row,
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.App, string, error) {
+			l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: at.Cursor, Limit: at.Limit}))
+			return l.Items, l.Next, err
+		},
 	}
+	return l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the apps", Args: cobra.NoArgs,
+		Example: `  nuon apps list
+  nuon apps list -o name`,
+	})
 }
 
-func rows(apps []api.App) [][]string {
-	out := make([][]string, 0, len(apps))
-	for _, a := range apps {
-		version := "-"
-		if a.Version.Number > 0 {
-			version = fmt.Sprint(a.Version.Number)
-		}
-		out = append(out, []string{a.Name, version, console.Short(a.Version.Commit), a.Repository, problem(a)})
+func row(a api.App) []string {
+	version := "-"
+	if a.Version.Number > 0 {
+		version = fmt.Sprint(a.Version.Number)
 	}
-	return out
+	return []string{a.Name, version, console.Short(a.Version.Commit), a.Repository, problem(a)}
 }
 
 // problem is why an app is not at its newest revision, in a few words.
@@ -137,7 +137,7 @@ func Outcome(a api.App) string {
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get APP", Short: "Show one app and what is wrong with its config", Args: cobra.ExactArgs(1),
+		Use: "get APP", Short: "Show one app and what is wrong with its config", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			app, err := remote.Get[api.App](client.GetApp(ctx, args[0]))
 			if err != nil {
@@ -180,25 +180,4 @@ func show(w io.Writer, a api.App, components []api.Component) error {
 		fmt.Fprintf(w, "  %s\n", console.Line(remote.Diagnosis(d)))
 	}
 	return nil
-}
-
-func newComponents(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "components APP", Short: "List an app's components with their newest builds", Args: cobra.ExactArgs(1),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, args[0]))
-			if err != nil {
-				return err
-			}
-			var rows [][]string
-			for _, k := range l.Items {
-				build := "-"
-				if k.Build.ID != "" {
-					build = fmt.Sprintf("%d %s", k.Build.Number, k.Build.Status)
-				}
-				rows = append(rows, []string{k.Name, k.Kind, build, strings.Join(k.DependsOn, " "), k.Problem})
-			}
-			return e.Console.List(l.Items, []string{"NAME", "KIND", "BUILD", "NEEDS", "PROBLEM"}, rows)
-		}),
-	}
 }

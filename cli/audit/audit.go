@@ -2,73 +2,49 @@
 package audit
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// mostInPage is how many events the control plane gives at once.
-const mostInPage = 500
-
 // New is the command.
 func New(e *env.Env) *cobra.Command {
 	var p api.ListAuditParams
-	c := &cobra.Command{
+	l := &listing.List[api.AuditEvent]{
+		Limit:  50,
+		Header: []string{"AT", "ACTOR", "ACTION", "SUBJECT", "DETAIL"},
+		Row: func(v api.AuditEvent) []string {
+			return []string{v.At.Local().Format(time.DateTime), v.Actor, v.Action, v.Subject, detail(v.Detail)}
+		},
+		Name: func(v api.AuditEvent) string { return strconv.FormatInt(v.ID, 10) },
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.AuditEvent, string, error) {
+			p.Cursor, p.Limit = at.Cursor, at.Limit
+			l, err := remote.Get[api.AuditEventList](client.ListAudit(ctx, &p))
+			return l.Items, l.Next, err
+		},
+	}
+	c := l.Command(e, &cobra.Command{
 		Use: "audit", Short: "Show who changed what, the newest first", Args: cobra.NoArgs,
 		Example: `  nuon audit --action state
   nuon audit --actor alice --limit 1000 -o json`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if p.Limit < 1 {
-				return exit.Usagef("--limit %d: use a number from 1 up", p.Limit)
-			}
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			events, err := read(p, func(p api.ListAuditParams) (api.AuditEventList, error) {
-				return remote.Get[api.AuditEventList](client.ListAudit(c.Context(), &p))
-			})
-			if err != nil {
-				return err
-			}
-			var rows [][]string
-			for _, v := range events {
-				rows = append(rows, []string{v.At.Local().Format("2006-01-02 15:04:05"), v.Actor, v.Action, v.Subject, detail(v.Detail)})
-			}
-			return e.Console.List(events, []string{"AT", "ACTOR", "ACTION", "SUBJECT", "DETAIL"}, rows)
-		},
-	}
+	})
 	c.Flags().StringVar(&p.Subject, "subject", "", "only what was done to the thing with this id")
 	c.Flags().StringVar(&p.Actor, "actor", "", "only what was done with the token of this name, or by this part of the system")
 	c.Flags().StringVar(&p.Action, "action", "", "only this action (state.unlock), or all of its first part (state)")
-	c.Flags().IntVar(&p.Limit, "limit", 50, "most events to show")
+	complete.Flag(e, c, "actor", complete.Tokens)
 	return c
-}
-
-// read takes pages until there are as many events as p asks for, or no more.
-func read(p api.ListAuditParams, page func(api.ListAuditParams) (api.AuditEventList, error)) ([]api.AuditEvent, error) {
-	events := []api.AuditEvent{}
-	for most := p.Limit; len(events) < most; {
-		p.Limit = min(most-len(events), mostInPage)
-		l, err := page(p)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, l.Items...)
-		if l.Next == "" {
-			break
-		}
-		p.Cursor = l.Next
-	}
-	return events, nil
 }
 
 // detail shows what an event says more as name=value, by name.

@@ -63,10 +63,11 @@ func TestAudit(t *testing.T) {
 		want   int
 		asked  int
 	}{
-		"the newest":     {events: 80, want: 50, asked: 1},
-		"all there are":  {events: 7, want: 7, asked: 1},
-		"over two pages": {events: 2000, args: "--limit 700", want: 700, asked: 2},
-		"none":           {want: 0, asked: 1},
+		"the newest":       {events: 80, want: 50, asked: 1},
+		"all there are":    {events: 7, want: 7, asked: 1},
+		"over three pages": {events: 2000, args: "--limit 700", want: 700, asked: 3},
+		"all of them":      {events: 130, args: "--limit 0", want: 130, asked: 2},
+		"none":             {want: 0, asked: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plane{events: test.events}
@@ -86,6 +87,9 @@ func TestAuditShowsWhatWasDone(t *testing.T) {
 	out := p.run(t, "table", "--actor", "alice", "--action", "token", "--subject", "tok_1")
 	if !strings.Contains(out, "\talice\ttoken.create\ttok_1\tlist=[\"a\"] name=ci [31m role=viewer\n") {
 		t.Errorf("printed %q", out)
+	}
+	if out := p.run(t, "name"); out != "1\n" {
+		t.Errorf("by name it printed %q", out)
 	}
 	for _, want := range []string{"actor=alice", "action=token", "subject=tok_1"} {
 		if !strings.Contains(p.asked[0], want) {

@@ -5,12 +5,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -18,37 +22,49 @@ import (
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "builds", Short: "The builds of an app's components"}
-	c.AddCommand(newList(e), newGet(e), newRetry(e))
+	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e))
 	return c
 }
 
+// statuses are how a build can stand.
+var statuses = []string{string(api.BuildStatusQueued), string(api.BuildStatusRunning), string(api.BuildStatusSucceeded), string(api.BuildStatusFailed)}
+
 func newList(e *env.Env) *cobra.Command {
 	var p api.ListBuildsParams
-	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List builds, the newest first", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if p.Limit < 1 {
-				return exit.Usagef("--limit %d: use a number from 1 up", p.Limit)
-			}
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			l, err := remote.Get[api.BuildList](client.ListBuilds(c.Context(), &p))
-			if err != nil {
-				return err
-			}
-			var rows [][]string
-			for _, b := range l.Items {
-				rows = append(rows, []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status), console.Short(b.ArtifactDigest), why(b)})
-			}
-			return e.Console.List(l.Items, []string{"ID", "COMPONENT", "BUILD", "STATUS", "ARTIFACT", "WHY"}, rows)
+	var status string
+	l := &listing.List[api.Build]{
+		Limit:  20,
+		Header: []string{"ID", "COMPONENT", "BUILD", "STATUS", "ARTIFACT", "WHY"},
+		Row: func(b api.Build) []string {
+			return []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status), console.Short(b.ArtifactDigest), why(b)}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Build, string, error) {
+			p.Cursor, p.Limit = at.Cursor, at.Limit
+			l, err := remote.Get[api.BuildList](client.ListBuilds(ctx, &p))
+			fit := slices.DeleteFunc(l.Items, func(b api.Build) bool { return status != "" && string(b.Status) != status })
+			return fit, l.Next, err
 		},
 	}
+	c := l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List builds, the newest first", Args: cobra.NoArgs,
+		Example: `  nuon builds list --app hello
+  nuon builds list --app hello --status failed -o name`,
+		PreRunE: func(*cobra.Command, []string) error {
+			if status != "" && !slices.Contains(statuses, status) {
+				return exit.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
+			}
+			return nil
+		},
+	})
 	c.Flags().StringVar(&p.App, "app", "", "app whose builds to list")
 	c.Flags().StringVar(&p.Component, "component", "", "only this component")
-	c.Flags().IntVar(&p.Limit, "limit", 20, "most builds to list")
+	c.Flags().StringVar(&status, "status", "", "only those that are "+strings.Join(statuses, ", "))
 	_ = c.MarkFlagRequired("app") // fails only for a flag that is not there
+	complete.Flag(e, c, "app", complete.Apps)
+	complete.FlagWords(c, "status", statuses...)
+	complete.Flag(e, c, "component", func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+		return complete.ComponentsOf(ctx, client, p.App)
+	})
 	return c
 }
 
@@ -64,7 +80,7 @@ func why(b api.Build) string {
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get BUILD", Short: "Show one build", Args: cobra.ExactArgs(1),
+		Use: "get BUILD", Short: "Show one build", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Args(e, complete.Builds),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			b, err := remote.Get[api.Build](client.GetBuild(ctx, args[0]))
 			if err != nil {
@@ -82,17 +98,4 @@ func show(w io.Writer, b api.Build) error {
 		_, err = fmt.Fprintf(w, "  log       nuon logs %s\n", b.ID)
 	}
 	return err
-}
-
-func newRetry(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "retry BUILD", Short: "Build the same input again after a failure", Args: cobra.ExactArgs(1),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			b, err := remote.Get[api.Build](client.RetryBuild(ctx, args[0]))
-			if err != nil {
-				return err
-			}
-			return e.Console.Result(b, func(w io.Writer) error { return show(w, b) })
-		}),
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/lipgloss"
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 
@@ -24,6 +23,7 @@ type Console struct {
 	Out io.Writer
 	Err io.Writer
 
+	InIsTerminal  bool
 	OutIsTerminal bool
 	ErrIsTerminal bool
 	Color         bool   // on Out
@@ -37,13 +37,21 @@ const defaultWidth = 80
 // System is the process's own terminal. NO_COLOR (no-color.org) and TERM=dumb are heeded.
 func System() *Console {
 	c := &Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Width: defaultWidth, Output: "table"}
+	c.InIsTerminal = term.IsTerminal(int(os.Stdin.Fd()))
 	c.OutIsTerminal = term.IsTerminal(int(os.Stdout.Fd()))
 	c.ErrIsTerminal = term.IsTerminal(int(os.Stderr.Fd()))
 	c.Color = c.OutIsTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
-		c.Width = w
-	}
+	c.Measure()
 	return c
+}
+
+// Measure takes the terminal's width anew, which a person may change.
+func (c *Console) Measure() {
+	if out, is := c.Out.(*os.File); is {
+		if w, _, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
+			c.Width = w
+		}
+	}
 }
 
 // Formats are the values of -o.
@@ -102,67 +110,6 @@ func nameOf(data any) string {
 		}
 	}
 	return ""
-}
-
-// List prints rows of a list: a table on a terminal, tab-separated cells in a pipe, one name a line with -o name.
-func (c *Console) List(data any, header []string, rows [][]string) error {
-	if c.Output == "name" {
-		for _, r := range rows {
-			if _, err := fmt.Fprintln(c.Out, Line(r[0])); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return c.Result(data, func(w io.Writer) error { return c.Table(w, header, rows) })
-}
-
-// Table prints aligned columns on a terminal, and in a pipe the cells divided by tabs, without a header.
-func (c *Console) Table(w io.Writer, header []string, rows [][]string) error {
-	if !c.OutIsTerminal {
-		for _, r := range rows {
-			if _, err := fmt.Fprintln(w, strings.Join(clean(r), "\t")); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	lines := [][]string{header}
-	for _, r := range rows {
-		lines = append(lines, clean(r))
-	}
-	return align(w, lines)
-}
-
-// align prints columns two blanks apart. Widths are those of a terminal, where some characters take two columns and some none.
-func align(w io.Writer, lines [][]string) error {
-	var widths []int
-	for _, cells := range lines {
-		for i, cell := range cells {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], lipgloss.Width(cell))
-		}
-	}
-	for _, cells := range lines {
-		var b strings.Builder
-		for i, cell := range cells {
-			b.WriteString(cell + strings.Repeat(" ", widths[i]-lipgloss.Width(cell)+2))
-		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func clean(cells []string) []string {
-	out := make([]string, len(cells))
-	for i, c := range cells {
-		out[i] = Line(c)
-	}
-	return out
 }
 
 // Line makes text from elsewhere safe to print on one line: what a terminal would obey (control characters) and what shows

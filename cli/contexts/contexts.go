@@ -98,35 +98,48 @@ func replace(p string, b []byte) error {
 	return os.Rename(tmp.Name(), p)
 }
 
+// Choice is a context to work with, and what chose it.
+type Choice struct {
+	Context
+	Name string // empty where the environment says all
+	From string // in words, for people
+}
+
 // Chosen is the context to work with: the environment's, else the one named (empty: the current one).
 func Chosen(name string) (Context, error) {
-	env := Context{URL: os.Getenv("NUON_URL"), Token: os.Getenv("NUON_TOKEN")}
+	c, err := Choose(name)
+	return c.Context, err
+}
+
+// Choose is Chosen with the reason.
+func Choose(name string) (Choice, error) {
+	env, from := Context{URL: os.Getenv("NUON_URL"), Token: os.Getenv("NUON_TOKEN")}, "--context"
 	if name == "" {
-		name = os.Getenv("NUON_CONTEXT")
+		name, from = os.Getenv("NUON_CONTEXT"), "NUON_CONTEXT"
 	}
 	if name == "" && env.URL != "" && env.Token != "" {
-		return env, nil
+		return Choice{Context: env, From: "NUON_URL and NUON_TOKEN"}, nil
 	}
 	f, err := Load()
 	if err != nil {
-		return Context{}, err
+		return Choice{}, err
 	}
 	if name == "" {
-		name = f.Current
+		name, from = f.Current, "the current context"
 	}
 	c, ok := f.Contexts[name]
 	switch {
 	case ok:
 	case name == "":
-		return Context{}, exit.With(exit.Unreachable, errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with `nuon context add`"))
+		return Choice{}, exit.With(exit.Unreachable, errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with `nuon context add`"))
 	default:
-		return Context{}, exit.With(exit.Usage, fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))
+		return Choice{}, exit.With(exit.Usage, fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))
 	}
 	if env.URL != "" {
-		c.URL = env.URL
+		c.URL, from = env.URL, from+", its address from NUON_URL"
 	}
 	if env.Token != "" {
-		c.Token = env.Token
+		c.Token, from = env.Token, from+", its token from NUON_TOKEN"
 	}
-	return c, nil
+	return Choice{Context: c, Name: name, From: from}, nil
 }

@@ -3,12 +3,14 @@ package dev
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
 
-// writeBanner tells where everything is and what to try first.
-func writeBanner(to io.Writer, made Ready, saved Saved, database string, took time.Duration) error {
+// writeBanner tells where everything is and what to try first in the directory that it was started in.
+func writeBanner(to io.Writer, made Ready, saved Saved, database string, took time.Duration, directory string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "\nnuon dev is ready (%s)\n\n", took.Round(100*time.Millisecond))
 	rows := [][2]string{
@@ -28,14 +30,30 @@ func writeBanner(to io.Writer, made Ready, saved Saved, database string, took ti
 	if !saved.Current {
 		fmt.Fprintf(&text, "  nuon context use %-12s another context is the current one\n", made.Context)
 	}
-	text.WriteString(`  nuon apps create hello --repo file://$PWD --directory examples/hello
-  nuon sync examples/hello
-  nuon installs create --app hello --file examples/hello/installs/acme.toml
-  nuon review
-
-Ctrl-C stops everything; the data stays.
-
-`)
+	for _, line := range next(directory) {
+		fmt.Fprintf(&text, "  %s\n", line)
+	}
+	text.WriteString("\nCtrl-C stops everything; the data stays.\n\n")
 	_, err := io.WriteString(to, text.String())
 	return err
+}
+
+// next is what a newcomer types then: the example where it is at hand, else an app of one's own.
+func next(directory string) []string {
+	if _, err := os.Stat(filepath.Join(directory, "examples", "hello", "metadata.toml")); err == nil {
+		return []string{
+			"nuon apps create hello --repo file://$PWD --directory examples/hello",
+			"nuon sync examples/hello",
+			"nuon installs create --app hello --file examples/hello/installs/acme.toml",
+			"nuon review",
+		}
+	}
+	if _, err := os.Stat(filepath.Join(directory, "metadata.toml")); err == nil {
+		return []string{
+			"nuon apps create NAME --repo file://$PWD    NAME is the app's, once",
+			"nuon sync                                   after each commit",
+			"nuon status                                 what waits for you, and what to type",
+		}
+	}
+	return []string{"nuon init      writes a small app here, and says what comes next"}
 }

@@ -378,5 +378,5 @@ func (s *system) announce(with startup.Admission, saved Saved, took time.Duratio
 			return fmt.Errorf("--ready-file: %w", err)
 		}
 	}
-	return writeBanner(s.options.Console.Out, made, saved, s.databaseText(), took)
+	return writeBanner(s.options.Console.Out, made, saved, s.databaseText(), took, ".")
 }

@@ -3,6 +3,7 @@ package env
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 type Env struct {
 	Console *console.Console
 	Context string // --context; empty for the current one
+	Debug   bool   // --debug: show each exchange with the control plane on Err
 }
 
 // Call makes a command of what talks to the control plane: it opens the way there first.
@@ -34,5 +36,9 @@ func (e *Env) Client() (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remote.New(c)
+	var around []func(http.RoundTripper) http.RoundTripper
+	if e.Debug {
+		around = append(around, remote.Debug(e.Console.Err, c.Token))
+	}
+	return remote.New(c, around...)
 }

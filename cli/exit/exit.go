@@ -9,16 +9,36 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// The exit codes, as the README lists them.
+// The exit codes.
 const (
-	Done         = 0
-	Failed       = 1 // what was asked for failed
-	Usage        = 2 // wrong usage, or a config with errors
-	Waiting      = 3 // waits for an approval
-	Rejected     = 4 // somebody said no
-	Unreachable  = 5 // cannot reach the control plane, or not authorised there
-	interruptedN = 130
+	Done        = 0
+	Failed      = 1
+	Usage       = 2
+	Waiting     = 3
+	Rejected    = 4
+	Unreachable = 5
+
+	// What a shell makes of a program that a signal has ended: 128 and the signal's number.
+	interruptedN = 128 + 2
+	closedPipeN  = 128 + 13
+	terminatedN  = 128 + 15
 )
+
+// Codes say what each code means, for the reference.
+var Codes = []struct {
+	Code  int
+	Means string
+}{
+	{Done, "done"},
+	{Failed, "what was asked for failed: a build, a deploy, a change that the control plane refused"},
+	{Usage, "wrong usage, errors in the config, or a commit that was not pushed"},
+	{Waiting, "waits for an approval"},
+	{Rejected, "somebody said no, or you did when asked"},
+	{Unreachable, "cannot reach the control plane, not authorised there, or it is of another version"},
+	{interruptedN, "Ctrl-C"},
+	{closedPipeN, "whoever read the output has gone (`nuon … | head`)"},
+	{terminatedN, "SIGTERM"},
+}
 
 // Error is an error that ends the program with a code of its own.
 type Error struct {
@@ -53,8 +73,14 @@ func BadTOML(file string, err error) error {
 	return With(Usage, fmt.Errorf("%s: %w", file, err))
 }
 
-// Interrupted is Ctrl-C: the shell's own code for it.
+// Interrupted is Ctrl-C, or any other end of a command's context. It has no words: who did it knows.
 var Interrupted = &Error{Code: interruptedN}
+
+// Terminated is SIGTERM.
+var Terminated = &Error{Code: terminatedN}
+
+// ClosedPipe is an output that nobody reads any more.
+var ClosedPipe = &Error{Code: closedPipeN}
 
 // CodeOf is the exit code for an error.
 func CodeOf(err error) int {

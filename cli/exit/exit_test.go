@@ -40,8 +40,16 @@ func TestCodeOf(t *testing.T) {
 
 // TestCodesAreWhatScriptsKnow: the numbers are public and do not move.
 func TestCodesAreWhatScriptsKnow(t *testing.T) {
-	got := [...]int{Done, Failed, Usage, Waiting, Rejected, Unreachable, Interrupted.Code}
-	if want := [...]int{0, 1, 2, 3, 4, 5, 130}; got != want {
+	got := [...]int{Done, Failed, Usage, Waiting, Rejected, Unreachable, Interrupted.Code, ClosedPipe.Code, Terminated.Code}
+	if want := [...]int{0, 1, 2, 3, 4, 5, 130, 141, 143}; got != want {
 		t.Errorf("%v, want %v", got, want)
+	}
+	for i, c := range Codes {
+		if i >= len(got) || c.Code != got[i] || c.Means == "" {
+			t.Errorf("the reference has %+v in place %d", c, i)
+		}
+	}
+	if len(Codes) != len(got) {
+		t.Errorf("the reference has %d codes, want %d", len(Codes), len(got))
 	}
 }

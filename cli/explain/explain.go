@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
@@ -20,12 +21,17 @@ var kinds = []string{"app", "build", "install", "plan", "revision", "workflow"}
 // New is the command.
 func New(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use:       "explain KIND NAME-OR-ID",
-		Short:     "Why something is as it is: the chain of causes, the first one first",
-		Long:      "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, install, plan, revision, workflow.",
-		Example:   "  nuon explain install acme\n  nuon explain build bld_…",
-		Args:      cobra.ExactArgs(2),
-		ValidArgs: kinds,
+		Use:     "explain KIND NAME-OR-ID",
+		Short:   "Why something is as it is: the chain of causes, the first one first",
+		Long:    "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, install, plan, revision, workflow.",
+		Example: "  nuon explain install acme\n  nuon explain build bld_…",
+		Args:    cobra.ExactArgs(2),
+		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return kinds, cobra.ShellCompDirectiveNoFileComp
+			}
+			return complete.Args(e, nil, things)(c, args, word)
+		},
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			kind, err := known(args[0])
 			if err != nil {
@@ -38,6 +44,21 @@ func New(e *env.Env) *cobra.Command {
 			return e.Console.Result(x, func(w io.Writer) error { return show(w, x.Chain) })
 		}),
 	}
+}
+
+// things completes the names of what is of the kind that stands first.
+func things(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
+	switch api.ExplainParamsKind(args[0]) {
+	case api.ExplainParamsKindApp:
+		return complete.Apps(ctx, client, nil)
+	case api.ExplainParamsKindBuild:
+		return complete.Builds(ctx, client, nil)
+	case api.ExplainParamsKindInstall:
+		return complete.Installs(ctx, client, nil)
+	case api.ExplainParamsKindWorkflow:
+		return complete.Workflows(ctx, client, nil)
+	}
+	return nil, nil
 }
 
 func known(kind string) (api.ExplainParamsKind, error) {

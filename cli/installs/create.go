@@ -4,195 +4,214 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
+	"regexp"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/form"
+	"github.com/nuon-toolkit/nuon/cli/given"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/runners"
-	"github.com/nuon-toolkit/nuon/cli/vault"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// values are inputs as they are given on the command line.
-type values struct {
-	plain   []string // NAME=VALUE
-	secrets []string // NAME, NAME=env:VAR or NAME=@FILE
-}
-
-func (v *values) flags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&v.plain, "input", nil, "value of an input, NAME=VALUE (repeatable)")
-	c.Flags().StringArrayVar(&v.secrets, "secret", nil, "value of a sensitive input: NAME asks for it, NAME=env:VAR and NAME=@FILE read it (repeatable)")
-}
-
-// read gives the inputs; the sensitive ones sealed to the install's key (or, install empty, to the control plane's).
-func (v *values) read(ctx context.Context, e *env.Env, client *remote.Client, install string, more map[string]string) ([]api.InputValue, error) {
-	plain, err := splitPairs("--input", v.plain)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range more {
-		if _, given := plain[name]; !given {
-			plain[name] = value
-		}
-	}
-	var out []api.InputValue
-	for _, name := range slices.Sorted(maps.Keys(plain)) {
-		out = append(out, api.InputValue{Name: name, Value: plain[name]})
-	}
-	for _, s := range v.secrets {
-		name, from, _ := strings.Cut(s, "=")
-		secret, err := vault.Read(e.Console, name, from)
-		if err != nil {
-			return nil, err
-		}
-		sealed, err := vault.Seal(ctx, client, install, secret)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, api.InputValue{Name: name, Sensitive: true, Sealed: sealed})
-	}
-	return out, nil
+// creating is one run of `nuon installs create`.
+type creating struct {
+	env      *env.Env
+	new      api.NewInstall
+	file     string
+	approval string
+	labels   []string
+	on, off  []string
+	yes      bool
+	values   values
+	settling settling
 }
 
 func newCreate(e *env.Env) *cobra.Command {
-	var n api.NewInstall
-	var file, approval string
-	var v values
+	o := &creating{env: e}
 	c := &cobra.Command{
 		Use: "create [NAME] --app APP", Short: "Make an install and provision it", Args: cobra.MaximumNArgs(1),
-		Example: `  nuon installs create acme --app hello --input greeting=hi --secret api_token=env:TOKEN
-  nuon installs create --app hello --file installs/acme.toml`,
-		RunE: func(c *cobra.Command, args []string) error {
-			n.Approval = api.NewInstallApproval(approval)
-			fromFile, err := readFile(e.Console, file, &n)
-			if err != nil {
-				return err
-			}
-			if len(args) == 1 {
-				n.Name = args[0]
-			}
-			if n.Name == "" {
-				return exit.Usagef("name the install, or give --file")
-			}
-			return create(c.Context(), e, n, v, fromFile)
-		},
+		Long: `Makes an install and provisions it: the sandbox first, then the components.
+
+Its inputs come from flags, from an installs/*.toml file of the app (--file), and on a terminal from a form of the inputs
+that were not given, with the app's own words and defaults. --yes leaves the form out. Values of sensitive inputs are
+sealed before they leave this machine; from then on only the install's runner can read them.`,
+		Example: `  nuon installs create acme --app hello
+  nuon installs create acme --app hello --input greeting=hi --secret api_token=env:TOKEN
+  nuon installs create --app hello --file installs/acme.toml --wait`,
+		ValidArgsFunction: complete.Nothing,
+		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
-	c.Flags().StringVar(&n.App, "app", "", "app to install")
-	c.Flags().StringVar(&file, "file", "", "an installs/*.toml file of the app")
-	c.Flags().StringVar(&n.Runner, "runner", "", "runner that works for it (default: the shared one, else a new one)")
-	c.Flags().StringVar(&approval, "approval", "", "prompt (the default) or approve-all")
-	c.Flags().BoolVar(&n.AllowDestroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too")
-	v.flags(c)
+	c.Flags().StringVar(&o.new.App, "app", "", "app to install")
+	c.Flags().StringVar(&o.file, "file", "", "an installs/*.toml file of the app")
+	c.Flags().StringVar(&o.new.Runner, "runner", "", "runner that works for it (default: the shared one, else a new one)")
+	c.Flags().StringVar(&o.approval, "approval", "", "prompt (the default) or approve-all")
+	c.Flags().BoolVar(&o.new.AllowDestroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too")
+	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&o.on, "enable", nil, "component to switch on that is off by default (repeatable)")
+	c.Flags().StringArrayVar(&o.off, "disable", nil, "component to switch off that is on by default (repeatable)")
+	c.Flags().BoolVar(&o.yes, "yes", false, "ask nothing: inputs that are not given have their defaults")
+	o.values.flags(c)
+	o.settling.flags(c)
 	_ = c.MarkFlagRequired("app") // fails only for a flag that is not there
+	complete.Flag(e, c, "app", complete.Apps)
+	complete.Flag(e, c, "runner", complete.Runners)
+	complete.FlagWords(c, "approval", "prompt", "approve-all")
 	return c
 }
 
-// readFile reads an install file as part of the app that it belongs to, so that every rule of the format is checked. What the
-// format warns of in the file is said: an input that is sensitive is not read from it.
-func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]string, error) {
-	if file == "" {
+func (o *creating) run(ctx context.Context, args []string) error {
+	o.new.Approval = api.NewInstallApproval(o.approval)
+	fromFile, err := readFile(o.env.Console, o.file, &o.new)
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		o.new.Name = args[0]
+	}
+	if o.new.Name == "" && !o.asks() {
+		return exit.Usagef("name the install, or give --file")
+	}
+	labels, err := given.Pairs("--label", o.labels)
+	if err != nil {
+		return err
+	}
+	o.new.Labels = merged(o.new.Labels, labels)
+	if o.new.Toggles, err = switched(o.new.Toggles, o.on, o.off); err != nil {
+		return err
+	}
+	entered, err := o.values.read(ctx, o.env, fromFile)
+	if err != nil {
+		return err
+	}
+	client, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	if err := o.ask(ctx, client, entered); err != nil {
+		return err
+	}
+	if o.new.Inputs, err = entered.seal(ctx, client, ""); err != nil {
+		return err
+	}
+	made, err := remote.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, o.new))
+	if err != nil {
+		return err
+	}
+	return o.end(ctx, client, made)
+}
+
+// asks says that a person fills in what is missing: there is one, and neither a file nor --yes says otherwise.
+func (o *creating) asks() bool { return o.file == "" && !o.yes && o.env.Console.Asks() }
+
+// ask refuses what must not leave in clear, and has a person fill in what was not given.
+func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) error {
+	if len(e.plain) == 0 && !o.asks() {
+		return nil
+	}
+	config, err := declared(ctx, client, o.new.App, 0)
+	if err != nil {
+		return err
+	}
+	if err := e.check(config); err != nil || !o.asks() {
+		return err
+	}
+	pages := form.Inputs(config, e.names(), nil, nil)
+	if o.new.Name == "" {
+		first := form.Page{Title: "A new install of " + o.new.App, Fields: []form.Field{{
+			Name: nameField, Title: "Name", Description: "Lower-case letters, digits, - and _.", Required: true, Check: badName,
+		}}}
+		pages = append([]form.Page{first}, pages...)
+	}
+	answers, err := form.Ask(ctx, o.env.Console, pages)
+	if err != nil {
+		return err
+	}
+	if name, asked := answers.Plain[nameField]; asked {
+		o.new.Name = name
+		delete(answers.Plain, nameField)
+	}
+	e.add(answers)
+	return nil
+}
+
+// nameField is the form's field for the name; no input can be called so.
+const nameField = "the install's name"
+
+// goodName is what an install may be called, as the control plane has it.
+var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+func badName(name string) string {
+	if goodName.MatchString(name) {
+		return ""
+	}
+	return "is no name: use lower-case letters, digits, - and _, at most 63, the first a letter or digit"
+}
+
+// end prints what was made, and waits if that is wanted.
+func (o *creating) end(ctx context.Context, client *remote.Client, made api.CreatedInstall) error {
+	c := o.env.Console
+	if o.settling.wait && made.Runner.RegistrationToken == "" {
+		return o.settling.end(ctx, c, client, made.Install, func(i api.Install) error {
+			made.Install = i
+			return c.Result(made, func(w io.Writer) error { return show(w, i) })
+		})
+	}
+	err := c.Result(made, func(w io.Writer) error { return showMade(w, made) })
+	if err == nil && c.Output == "table" && made.Runner.RegistrationToken == "" {
+		c.Say("follow it with `nuon workflows watch latest:%s`, then `nuon review`", made.Install.Name)
+	}
+	return err
+}
+
+// showMade prints a new install for people, and how to start a runner that was made with it.
+func showMade(w io.Writer, made api.CreatedInstall) error {
+	if _, err := fmt.Fprintf(w, "install %s/%s made (%s)\n", made.Install.App, made.Install.Name, made.Install.ID); err != nil {
+		return err
+	}
+	if made.Runner.RegistrationToken == "" {
+		return nil
+	}
+	return runners.HowToStart(w, made.Runner)
+}
+
+// merged are the entries of both; those of the second count.
+func merged(first, second map[string]string) map[string]string {
+	if len(first) == 0 && len(second) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for _, m := range []map[string]string{first, second} {
+		for k, v := range m {
+			all[k] = v
+		}
+	}
+	return all
+}
+
+// switched are toggles with those that were named on the command line.
+func switched(toggles map[string]bool, on, off []string) (map[string]bool, error) {
+	all := map[string]bool{}
+	for name, is := range toggles {
+		all[name] = is
+	}
+	for _, name := range on {
+		all[name] = true
+	}
+	for _, name := range off {
+		for _, other := range on {
+			if other == name {
+				return nil, exit.Usagef("component %s cannot be switched on and off at once", name)
+			}
+		}
+		all[name] = false
+	}
+	if len(all) == 0 {
 		return nil, nil
 	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, exit.With(exit.Usage, err)
-	}
-	var named struct{ Name string }
-	if err := toml.Unmarshal(b, &named); err != nil {
-		return nil, exit.BadTOML(file, err)
-	}
-	full, err := filepath.Abs(file)
-	if err != nil {
-		return nil, err
-	}
-	if filepath.Base(filepath.Dir(full)) != "installs" { // another file may have the name of one that is
-		return nil, exit.Usagef("%s is not in the installs directory of an app: put it there, so that it is checked with the app", file)
-	}
-	dir := filepath.Dir(filepath.Dir(full))
-	app, diagnostics := appconfig.Load(os.DirFS(dir), appconfig.Options{})
-	if err := diagnostics.Err(); err != nil {
-		return nil, exit.With(exit.Usage, err)
-	}
-	for _, d := range diagnostics {
-		if d.File == path.Join("installs", filepath.Base(full)) {
-			c.Say("%s", console.Line(d.String()))
-		}
-	}
-	for _, i := range app.Installs {
-		if i.Name != named.Name {
-			continue
-		}
-		n.Name, n.AllowDestroy = i.Name, n.AllowDestroy || i.AllowDestroy
-		if n.Approval == "" {
-			n.Approval = api.NewInstallApproval(i.ApprovalOption)
-		}
-		return i.Inputs, nil
-	}
-	return nil, exit.Usagef("%s is no install of the app in %s", file, dir)
-}
-
-func create(ctx context.Context, e *env.Env, n api.NewInstall, v values, fromFile map[string]string) error {
-	client, err := e.Client()
-	if err != nil {
-		return err
-	}
-	if n.Inputs, err = v.read(ctx, e, client, "", fromFile); err != nil {
-		return err
-	}
-	made, err := remote.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, n))
-	if err != nil {
-		return err
-	}
-	return e.Console.Result(made, func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "install %s/%s made (%s)\n", made.Install.App, made.Install.Name, made.Install.ID); err != nil {
-			return err
-		}
-		if made.Runner.RegistrationToken == "" {
-			return nil
-		}
-		return runners.HowToStart(w, made.Runner)
-	})
-}
-
-func newUpdate(e *env.Env) *cobra.Command {
-	var change api.InstallChange
-	var approval string
-	var destroy bool
-	var v values
-	c := &cobra.Command{
-		Use: "update INSTALL", Short: "Change inputs or the approval rule; what reads a changed input is planned again", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			if change.Inputs, err = v.read(c.Context(), e, client, args[0], nil); err != nil {
-				return err
-			}
-			change.Approval = api.InstallChangeApproval(approval)
-			if c.Flags().Changed("allow-destroy") {
-				change.AllowDestroy = &destroy
-			}
-			i, err := remote.Get[api.Install](client.UpdateInstall(c.Context(), args[0], change))
-			if err != nil {
-				return err
-			}
-			return e.Console.Result(i, func(w io.Writer) error { return show(w, i) })
-		},
-	}
-	c.Flags().StringVar(&approval, "approval", "", "prompt or approve-all")
-	c.Flags().BoolVar(&destroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too")
-	v.flags(c)
-	return c
+	return all, nil
 }

@@ -24,8 +24,14 @@ import (
 // plane is a control plane with a sealing key of its own and one of the install acme, which keeps all that it is sent.
 type plane struct {
 	own, acme seal.Identity
+	installs  []api.Install // that there are; acme at least
+	config    api.AppConfig
+	effects   []api.PreviewedEffect
+	history   []api.Workflow
 	created   *api.NewInstall
 	changed   *api.InstallChange
+	previewed *api.InstallChange
+	pinned    *api.NewPin
 	asked     *api.NewWorkflow
 	answer    api.Asked
 	all       string // every address and body that came in
@@ -33,11 +39,12 @@ type plane struct {
 
 func start(t *testing.T) (*plane, *env.Env) {
 	t.Helper()
-	p := &plane{own: identity(t), acme: identity(t)}
+	p := &plane{own: identity(t), acme: identity(t), installs: []api.Install{{ID: "ins_acme", App: "hello", Name: "acme", Status: "current", Reason: "as it is wanted"}}}
+	p.config.Inputs = []api.DeclaredInput{{Name: "greeting", Group: "app", Type: "string"}, {Name: "token", Group: "app", Type: "string", Sensitive: true}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/sealing-key", func(w http.ResponseWriter, r *http.Request) {
 		key := p.own
-		if r.URL.Query().Get("install") == "acme" {
+		if r.URL.Query().Get("install") == "ins_acme" {
 			key = p.acme
 		}
 		give(w, api.SealingKey{KeyID: key.KeyID(), Recipient: key.Recipient().String()})
@@ -50,10 +57,33 @@ func start(t *testing.T) (*plane, *env.Env) {
 		}
 		give(w, made)
 	})
+	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, _ *http.Request) {
+		var l api.InstallList
+		for _, i := range p.installs {
+			l.Items = append(l.Items, api.InstallSummary{ID: i.ID, Name: i.Name, App: i.App})
+		}
+		give(w, l)
+	})
+	mux.HandleFunc("GET /v1/installs/{install}", func(w http.ResponseWriter, r *http.Request) { p.giveInstall(w, r) })
 	mux.HandleFunc("PATCH /v1/installs/{install}", func(w http.ResponseWriter, r *http.Request) {
 		p.changed = decode[api.InstallChange](t, r)
-		give(w, api.Install{ID: "ins_1", App: "hello", Name: r.PathValue("install")})
+		p.giveInstall(w, r)
 	})
+	mux.HandleFunc("POST /v1/installs/{install}/preview", func(w http.ResponseWriter, r *http.Request) {
+		p.previewed = decode[api.InstallChange](t, r)
+		give(w, api.InstallPreview{Components: p.effects})
+	})
+	mux.HandleFunc("POST /v1/installs/{install}/pin", func(w http.ResponseWriter, r *http.Request) {
+		p.pinned = decode[api.NewPin](t, r)
+		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "behind", Pinned: p.pinned.Version, Latest: 7, PinReason: p.pinned.Reason, Behind: []string{"web"}})
+	})
+	mux.HandleFunc("DELETE /v1/installs/{install}/pin", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "current", Latest: 7})
+	})
+	mux.HandleFunc("DELETE /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, _ *http.Request) { give(w, api.App{ID: "app_1", Name: "hello"}) })
+	mux.HandleFunc("GET /v1/apps/{app}/config", func(w http.ResponseWriter, _ *http.Request) { give(w, p.config) })
+	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) { give(w, api.WorkflowList{Items: p.history}) })
 	mux.HandleFunc("POST /v1/installs/{install}/workflows", func(w http.ResponseWriter, r *http.Request) {
 		p.asked = decode[api.NewWorkflow](t, r)
 		give(w, p.answer)
@@ -74,6 +104,23 @@ func start(t *testing.T) (*plane, *env.Env) {
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+}
+
+// giveInstall answers with the install that the path names, by its id or name.
+func (p *plane) giveInstall(w http.ResponseWriter, r *http.Request) {
+	for _, i := range p.installs {
+		if key := r.PathValue("install"); key == i.ID || key == i.Name {
+			give(w, i)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotFound)
+	give(w, api.Problem{Code: "not_found", Title: "there is no such install", Status: http.StatusNotFound})
+}
+
+// atATerminal makes the console one at which somebody types.
+func atATerminal(e *env.Env, typed string) {
+	e.Console.In, e.Console.InIsTerminal, e.Console.ErrIsTerminal = strings.NewReader(typed), true, true
 }
 
 func identity(t *testing.T) seal.Identity {
@@ -306,7 +353,6 @@ func TestCreateFromAFile(t *testing.T) {
 func TestUpdateLeavesWhatIsNotNamed(t *testing.T) {
 	yes, no := true, false
 	for line, want := range map[string]*api.InstallChange{
-		"update acme": {},
 		"update acme --allow-destroy --approval prompt": {AllowDestroy: &yes, Approval: "prompt"},
 		"update acme --allow-destroy=false":             {AllowDestroy: &no},
 	} {
@@ -320,7 +366,7 @@ func TestUpdateLeavesWhatIsNotNamed(t *testing.T) {
 	}
 }
 
-// TestAsking: deploy, run and deprovision ask for a workflow, and with --wait end as it stands.
+// TestAsking: deploy, teardown and deprovision ask for a workflow, and with --wait end as it stands.
 func TestAsking(t *testing.T) {
 	running := api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", Kind: "deploy", Number: 2, Status: "running"}}
 	for name, c := range map[string]struct {
@@ -331,12 +377,15 @@ func TestAsking(t *testing.T) {
 		code    int
 		prints  string
 	}{
-		"deploy":     {NewDeploy, []string{"acme", "web", "db"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web", "db"}}, 0, "deploy 2 of hello/acme (wfl_1): running"},
-		"nothing to": {NewDeploy, []string{"acme"}, api.Asked{Outcome: "nothing is\x1b[2J behind"}, &api.NewWorkflow{Kind: "deploy"}, 0, "nothing is [2J behind\n"},
-		"and wait":   {NewDeploy, []string{"acme", "--wait"}, running, &api.NewWorkflow{Kind: "deploy"}, exit.Waiting, "? approve  web"},
-		"an action":  {NewRun, []string{"acme", "migrate", "--env", "A=1=2", "--env", "B="}, running, &api.NewWorkflow{Kind: "action", Action: "migrate", Env: map[string]string{"A": "1=2", "B": ""}}, 0, "wfl_1"},
-		"the end":    {New, []string{"deprovision", "acme", "--yes"}, running, &api.NewWorkflow{Kind: "deprovision"}, 0, "wfl_1"},
-		"no pair":    {NewRun, []string{"acme", "migrate", "--env", "A"}, running, nil, exit.Usage, ""},
+		"deploy":      {NewDeploy, []string{"acme", "web", "db"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web", "db"}}, 0, "deploy 2 of hello/acme (wfl_1): running"},
+		"nothing to":  {NewDeploy, []string{"acme"}, api.Asked{Outcome: "nothing is\x1b[2J behind"}, &api.NewWorkflow{Kind: "deploy"}, 0, "nothing is [2J behind\n"},
+		"and wait":    {NewDeploy, []string{"acme", "--wait"}, running, &api.NewWorkflow{Kind: "deploy"}, exit.Waiting, "? approve  web"},
+		"once more":   {NewDeploy, []string{"acme", "web", "--redeploy", "--dependents"}, running, &api.NewWorkflow{Kind: "deploy", Components: []string{"web"}, Redeploy: true, Dependents: true}, 0, "wfl_1"},
+		"of what":     {NewDeploy, []string{"acme", "--redeploy"}, running, nil, exit.Usage, ""},
+		"take away":   {New, []string{"teardown", "acme", "web", "--dependents", "--yes"}, running, &api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, Dependents: true}, 0, "wfl_1"},
+		"not meant":   {New, []string{"teardown", "acme", "web"}, running, nil, exit.Usage, ""},
+		"only to see": {New, []string{"teardown", "acme", "web", "--dry-run"}, api.Asked{Outcome: "nothing of web is there"}, &api.NewWorkflow{Kind: "teardown", Components: []string{"web"}, DryRun: true}, 0, "nothing of web is there"},
+		"the end":     {New, []string{"deprovision", "acme", "--yes"}, running, &api.NewWorkflow{Kind: "deprovision"}, 0, "wfl_1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -361,8 +410,11 @@ func TestAsking(t *testing.T) {
 func TestShowHidesWhatIsSensitive(t *testing.T) {
 	i := api.Install{
 		ID: "ins_1", App: "hello", Name: "acme", Status: "current", Reason: "at\x1b[2J version 3", Approval: "prompt", Runner: "r", RunnerOnline: true,
-		Inputs:     []api.InputValue{{Name: "greeting", Value: "hi\nthere"}, {Name: "token", Sensitive: true, Value: "hush"}},
-		Components: []api.InstallComponent{{Name: "web", Status: "current", Outputs: []api.OutputValue{{Name: "url", Value: json.RawMessage(`"http://x"`)}, {Name: "key", Sensitive: true, Value: json.RawMessage(`"hush"`)}}}},
+		Pinned: 3, Latest: 5, PinnedBy: "vera", PinReason: "freeze", Behind: []string{"web"}, Owner: "file", Labels: map[string]string{"tier": "gold"},
+		Toggles: map[string]bool{"metrics": false}, Account: map[string]map[string]string{"aws_account": {"region": "eu-west-1"}},
+		LastWorkflow: api.WorkflowRef{ID: "wfl_1", Number: 4, Kind: "deploy", Status: "succeeded", Outcome: "all done"},
+		Inputs:       []api.InputValue{{Name: "greeting", Value: "hi\nthere"}, {Name: "token", Sensitive: true, Value: "hush"}},
+		Components:   []api.InstallComponent{{Name: "metrics", Status: "gone", Reason: "nothing is there", Off: "toggle"}, {Name: "web", Status: "current", Outputs: []api.OutputValue{{Name: "url", Value: json.RawMessage(`"http://x"`)}, {Name: "key", Sensitive: true, Value: json.RawMessage(`"hush"`)}}}},
 	}
 	var out strings.Builder
 	if err := show(&out, i); err != nil {
@@ -370,12 +422,20 @@ func TestShowHidesWhatIsSensitive(t *testing.T) {
 	}
 	want := `hello/acme (ins_1): current
   at [2J version 3
+  pinned at version 3 of 5 by vera: freeze
+  behind: web
   approval prompt, runner r (online)
+  belongs to its file: ` + "`nuon installs sync`" + ` changes it
+  last workflow deploy 4 (wfl_1): all done
+  aws_account: region=eu-west-1
+  labels tier=gold
+  switched off: metrics
 inputs
   greeting           hi there
   token              (sensitive)
 components
-  web                current   
+  metrics            gone      nothing is there
+  web                current
     url              "http://x"
     key              (sensitive)
 `

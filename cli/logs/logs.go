@@ -1,123 +1,160 @@
-// Package logs is `nuon logs`: what a runner said while it worked.
+// Package logs is `nuon logs`: what was said during builds, the steps of workflows and the runs of actions, and what runners say of
+// themselves. It asks the control plane which jobs a name stands for, and prints or follows their lines; it never starts anything.
 package logs
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/remote"
-	"github.com/nuon-toolkit/nuon/cli/workflows"
-	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command.
+const long = `Prints what was said: by the id of a build, workflow, step, job or runner alone, or by what it is and its name.
+
+The steps of a workflow are one log, in the order of time; each line begins with its step. -f goes on: until the job has
+ended, until the workflow has ended with all its steps, and for a runner until Ctrl-C. A line that a connection broke
+off is not lost, and none comes twice.
+
+With -o json each line is an object with t (time), l (level), m (message), and of (what it is of) and job where there are
+several.`
+
+const examples = `  nuon logs build hello/web
+  nuon logs latest:acme -f
+  nuon logs workflow latest:acme --step web --level warn
+  nuon logs action acme smoke_test --tail 20
+  nuon logs runner build --since 10m -f`
+
+// New is the command, with a verb for each kind of thing that has a log.
 func New(e *env.Env) *cobra.Command {
-	var follow bool
-	c := &cobra.Command{
-		Use: "logs JOB|BUILD|WORKFLOW|latest:INSTALL", Short: "Print the log of a job, a build, or each step of a workflow", Args: cobra.ExactArgs(1),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			jobs, err := jobsOf(ctx, client, args[0])
-			if err != nil {
-				return err
-			}
-			for _, j := range jobs {
-				if j.of != "" && e.Console.Output == "table" {
-					e.Console.Say("%s:", j.of)
-				}
-				if err := printLog(ctx, e.Console, client, j.id, follow); err != nil {
-					return err
-				}
-			}
-			return nil
+	o := &options{env: e}
+	c := o.command(&cobra.Command{
+		Use: "logs JOB|BUILD|WORKFLOW|STEP|latest:INSTALL", Short: "Print or follow the log of a build, a workflow or step, an action or a runner",
+		Long: long, Example: examples, Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Args(e, complete.Logs),
+	}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+		return named(ctx, client, args[0])
+	})
+	f := c.PersistentFlags()
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
+	f.StringVar(&o.since, "since", "", "only lines since then: for how long, like 10m, or a `time` like 2006-01-02T15:04:05Z")
+	f.StringVar(&o.level, "level", "", "only lines of this level and those above it: "+strings.Join(levels, ", "))
+	f.IntVar(&o.tail, "tail", -1, "only so many of the lines that are there already, the last ones; -1 for all")
+	f.BoolVar(&o.dates, "timestamps", false, "each line's time with its date and zone")
+	complete.FlagWords(c, "level", levels...)
+	var step string
+	workflow := o.command(&cobra.Command{
+		Use: "workflow WORKFLOW|latest:INSTALL", Short: "Print or follow the log of a workflow's steps", Args: cobra.ExactArgs(1),
+		Example: "  nuon logs workflow latest:acme --step web -f", ValidArgsFunction: complete.Args(e, complete.Workflows),
+	}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+		return workflowNamed(ctx, client, args[0], step)
+	})
+	workflow.Flags().StringVar(&step, "step", "", "only this step: its id, or the name of its component or action (also \"apply web\")")
+	complete.Flag(e, workflow, "step", complete.Steps)
+	c.AddCommand(workflow,
+		o.command(&cobra.Command{
+			Use: "build BUILD|APP/COMPONENT", Short: "Print or follow the log of a build, or of a component's newest one", Args: cobra.ExactArgs(1),
+			Example: "  nuon logs build hello/web -f", ValidArgsFunction: complete.Args(e, complete.Builds),
+		}, one(buildNamed)),
+		o.command(&cobra.Command{
+			Use: "step STEP", Short: "Print or follow the log of one step, by its id", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Nothing,
+			Example: "  nuon logs step stp_01h8xqz5m2",
+		}, one(stepNamed)),
+		o.command(&cobra.Command{
+			Use: "action INSTALL ACTION", Short: "Print or follow the log of an action's newest run", Args: cobra.ExactArgs(2),
+			Example: "  nuon logs action acme smoke_test", ValidArgsFunction: complete.Args(e, complete.Installs, complete.Actions),
+		}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+			return newestRun(ctx, client, args[0], args[1])
 		}),
-	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job ends")
+		o.command(&cobra.Command{
+			Use: "runner RUNNER", Short: "Print or follow what a runner says of itself (not its jobs)", Args: cobra.ExactArgs(1),
+			Example: "  nuon logs runner build -f", ValidArgsFunction: complete.Args(e, complete.Runners),
+		}, one(runnerNamed)),
+		o.command(&cobra.Command{
+			Use: "job JOB", Short: "Print or follow the log of a job, by its id", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Nothing,
+			Example: "  nuon logs job job_01h8xqz5m2",
+		}, one(jobNamed)))
 	return c
 }
 
-// job is one job and, where there may be several, what it is a job of.
-type job struct{ id, of string }
-
-// jobsOf are the jobs behind an id, which says by its prefix what it names.
-func jobsOf(ctx context.Context, client *remote.Client, id string) ([]job, error) {
-	switch prefix, _, _ := strings.Cut(id, "_"); {
-	case prefix == "bld":
-		b, err := remote.Get[api.Build](client.GetBuild(ctx, id))
-		switch {
-		case err == nil && b.Job == "" && b.EndedAt.IsZero():
-			err = errors.New("this build has no log: its job has not been made yet")
-		case err == nil && b.Job == "":
-			err = errors.New("the log of this build is no longer kept; `nuon builds get` shows how it ended")
-		}
-		return []job{{id: b.Job}}, err
-	case prefix == "wfl", strings.HasPrefix(id, "latest:"):
-		w, err := workflows.Find(ctx, client, id)
-		var jobs []job
-		for _, s := range w.Steps {
-			if s.Job != "" {
-				jobs = append(jobs, job{s.Job, fmt.Sprintf("%s %s (%s)", s.Kind, cmp.Or(s.Action, s.Component), s.Status)})
-			}
-		}
-		if err == nil && len(jobs) == 0 {
-			err = fmt.Errorf("workflow %s has no log: none of its steps has begun; `nuon workflows get %s` says why", w.ID, w.ID)
-		}
-		return jobs, err
-	}
-	return []job{{id: id}}, nil
+// options are the flags of all these commands.
+type options struct {
+	env    *env.Env
+	follow bool
+	since  string
+	level  string
+	tail   int
+	dates  bool
 }
 
-func printLog(ctx context.Context, c *console.Console, client *remote.Client, job string, follow bool) error {
-	if !follow {
-		l, err := remote.Get[api.LogChunkList](client.GetLogs(ctx, job, &api.GetLogsParams{}))
+// finder finds what the arguments of a command name.
+type finder func(ctx context.Context, client *remote.Client, args []string) (subject, error)
+
+// one is the finder of a command with one argument.
+func one(find func(ctx context.Context, client *remote.Client, name string) (subject, error)) finder {
+	return func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
+		return find(ctx, client, args[0])
+	}
+}
+
+func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if o.env.Console.Output == "name" {
+			return exit.Usagef("the lines of a log have no names: use -o table, json or yaml")
+		}
+		wanted, err := o.wanted()
 		if err != nil {
 			return err
 		}
-		if len(l.Items) == 0 && c.Output == "table" {
-			c.Say("no lines are kept of this log: the job has written none yet, or it is older than the control plane keeps logs")
-		}
-		return c.Result(l, func(io.Writer) error {
-			for _, chunk := range l.Items {
-				if err := printChunk(c, chunk); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	stream := func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Accept", "text/event-stream")
-		return nil
-	}
-	return remote.Follow(ctx, func(last string) (*http.Response, error) {
-		return client.GetLogs(ctx, job, &api.GetLogsParams{LastEventID: last}, stream)
-	}, func(e remote.Event) (bool, error) {
-		if e.Name != "log" {
-			return e.Name == "end", nil
-		}
-		var chunk api.LogChunk
-		if err := json.Unmarshal(e.Data, &chunk); err != nil {
-			return true, fmt.Errorf("read the log of %s: %w", job, err)
-		}
-		return false, c.Result(chunk, func(io.Writer) error { return printChunk(c, chunk) })
-	})
-}
-
-// printChunk prints lines for people. A pipe whose reader has gone ends the command.
-func printChunk(c *console.Console, chunk api.LogChunk) error {
-	for _, l := range chunk.Lines {
-		if _, err := fmt.Fprintf(c.Out, "%s %-5s %s\n", l.T.Local().Format("15:04:05.000"), l.L, console.Line(l.M)); err != nil {
+		client, err := o.env.Client()
+		if err != nil {
 			return err
 		}
+		s, err := find(c.Context(), client, args)
+		if err != nil {
+			return err
+		}
+		p := &printer{console: o.env.Console, wanted: wanted, dates: o.dates, several: s.several}
+		err = o.print(c.Context(), client, s, p)
+		if c.Context().Err() != nil {
+			return exit.Interrupted
+		}
+		return err
+	}
+	return c
+}
+
+// print prints what there is of a log, and with -f what comes.
+func (o *options) print(ctx context.Context, client *remote.Client, s subject, p *printer) error {
+	if len(s.sources) == 0 && !o.follow {
+		return errors.New(s.silent)
+	}
+	lines, ends, err := past(ctx, client, s.sources)
+	if err != nil {
+		return err
+	}
+	there := len(lines)
+	lines = p.wanted.of(lines)
+	if o.tail >= 0 && len(lines) > o.tail {
+		lines = lines[len(lines)-o.tail:]
+	}
+	p.makeRoom(s.sources)
+	if err := p.print(lines...); err != nil {
+		return err
+	}
+	if o.follow {
+		return s.follow(ctx, client, ends, p)
+	}
+	switch {
+	case there == 0:
+		o.env.Console.Say("no lines are kept of this log: %s", cmp.Or(s.silent, "none were written yet, or they are older than the control plane keeps logs"))
+	case len(lines) == 0:
+		o.env.Console.Say("none of its lines fits: leave out --since, --level or --tail to see more")
 	}
 	return nil
 }

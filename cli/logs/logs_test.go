@@ -1,13 +1,19 @@
 package logs
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
@@ -17,120 +23,357 @@ import (
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.Local)
 
-// chunk is a line that a job said.
-func chunk(job, level, text string) api.LogChunk {
-	return api.LogChunk{Lines: []api.LogLine{{T: at, L: api.LogLineL(level), M: job + ": " + text}}}
+// plane is a control plane with builds, workflows and logs.
+type plane struct {
+	t   *testing.T
+	url string
+
+	mutex     sync.Mutex
+	changed   chan struct{} // closed and made anew at every change
+	logs      map[string][]api.LogChunk
+	ended     map[string]bool
+	workflows map[string]api.Workflow
+	breaks    bool // a stream breaks after each event
+	streams   int
 }
 
-// start runs a control plane with a build, a workflow of two jobs, and a log for each job.
-func start(t *testing.T, output string) (*env.Env, *strings.Builder, *strings.Builder) {
+// said adds a chunk of one line to a log.
+func (p *plane) said(log, level, text string, after time.Duration) {
+	p.change(func() {
+		p.logs[log] = append(p.logs[log], api.LogChunk{Attempt: 1, Seq: int64(len(p.logs[log])), Lines: []api.LogLine{{T: at.Add(after), L: api.LogLineL(level), M: text}}})
+	})
+}
+
+func (p *plane) change(do func()) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	do()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+func newPlane(t *testing.T) *plane {
 	t.Helper()
+	p := &plane{t: t, changed: make(chan struct{}), logs: map[string][]api.LogChunk{}, ended: map[string]bool{}, workflows: map[string]api.Workflow{}}
 	mux := http.NewServeMux()
 	give := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
-	mux.HandleFunc("GET /v1/builds/bld_1", func(w http.ResponseWriter, _ *http.Request) { give(w, api.Build{ID: "bld_1", Job: "job_1"}) })
-	mux.HandleFunc("GET /v1/builds/bld_2", func(w http.ResponseWriter, _ *http.Request) { give(w, api.Build{ID: "bld_2"}) })
-	deploy := api.Workflow{ID: "wfl_1", Steps: []api.Step{
-		{Kind: "plan", Component: "web", Status: "succeeded", Job: "job_1"}, {Kind: "approve", Component: "web", Status: "waiting"}, {Kind: "action", Component: "web", Action: "migrate", Status: "failed", Job: "job_2"},
-	}}
-	mux.HandleFunc("GET /v1/workflows/wfl_1", func(w http.ResponseWriter, _ *http.Request) { give(w, deploy) })
-	mux.HandleFunc("GET /v1/workflows/wfl_2", func(w http.ResponseWriter, _ *http.Request) { give(w, api.Workflow{ID: "wfl_2"}) })
-	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) { give(w, api.WorkflowList{Items: []api.Workflow{deploy}}) })
-	mux.HandleFunc("GET /v1/jobs/{job}/logs", func(w http.ResponseWriter, r *http.Request) {
-		job := r.PathValue("job")
-		chunks := []api.LogChunk{chunk(job, "info", "one\x1b[2J"), chunk(job, "error", "two")}
-		if r.Header.Get("Accept") != "text/event-stream" {
-			give(w, api.LogChunkList{Items: chunks})
+	mux.HandleFunc("GET /v1/builds/{build}", func(w http.ResponseWriter, r *http.Request) {
+		give(w, map[string]api.Build{"bld_1": {ID: "bld_1", Job: "job_1"}, "bld_2": {ID: "bld_2"}, "bld_3": {ID: "bld_3", EndedAt: at}}[r.PathValue("build")])
+	})
+	mux.HandleFunc("GET /v1/builds", func(w http.ResponseWriter, r *http.Request) {
+		l := api.BuildList{Items: []api.Build{}}
+		if r.URL.Query().Get("app") == "hello" && r.URL.Query().Get("component") == "web" {
+			l.Items = append(l.Items, api.Build{ID: "bld_1", Job: "job_1"})
+		}
+		give(w, l)
+	})
+	mux.HandleFunc("GET /v1/workflows/{workflow}", func(w http.ResponseWriter, r *http.Request) {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		give(w, p.workflows[r.PathValue("workflow")])
+	})
+	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, r *http.Request) {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		// Two pages, the second with the older half.
+		if r.URL.Query().Get("cursor") == "" {
+			give(w, api.WorkflowList{Items: []api.Workflow{p.workflows["wfl_1"]}, Next: "older"})
 			return
 		}
-		for i, c := range chunks {
-			b, _ := json.Marshal(c)
-			_, _ = fmt.Fprintf(w, "event: log\nid: 1/%d\ndata: %s\n\n", i+1, b)
+		give(w, api.WorkflowList{Items: []api.Workflow{p.workflows["wfl_0"]}})
+	})
+	mux.HandleFunc("GET /v1/workflows/{workflow}/events", func(w http.ResponseWriter, r *http.Request) {
+		p.stream(w, r, func() ([]string, bool) {
+			now := p.workflows[r.PathValue("workflow")]
+			raw, _ := json.Marshal(now)
+			return []string{fmt.Sprintf("event: workflow\nid: x\ndata: %s\n\n", raw)}, now.Status != api.WorkflowStatusRunning
+		})
+	})
+	log := func(w http.ResponseWriter, r *http.Request, name string, id func(api.LogChunk) string) {
+		if r.Header.Get("Accept") != "text/event-stream" {
+			p.mutex.Lock()
+			defer p.mutex.Unlock()
+			give(w, api.LogChunkList{Items: append([]api.LogChunk{}, p.logs[name]...)})
+			return
 		}
-		_, _ = fmt.Fprint(w, "event: end\nid: 1/2\ndata: {}\n\n")
+		next := 0
+		p.stream(w, r, func() (events []string, over bool) {
+			if last := r.Header.Get("Last-Event-ID"); next == 0 && last != "" {
+				next = 1 + slices.IndexFunc(p.logs[name], func(c api.LogChunk) bool { return id(c) == last })
+			}
+			for ; next < len(p.logs[name]); next++ {
+				raw, _ := json.Marshal(p.logs[name][next])
+				events = append(events, fmt.Sprintf("event: log\nid: %s\ndata: %s\n\n", id(p.logs[name][next]), raw))
+				if p.breaks {
+					return events, true
+				}
+			}
+			if p.ended[name] {
+				return append(events, "event: end\ndata: {}\n\n"), true
+			}
+			return events, false
+		})
+	}
+	mux.HandleFunc("GET /v1/jobs/{job}/logs", func(w http.ResponseWriter, r *http.Request) {
+		log(w, r, r.PathValue("job"), func(c api.LogChunk) string { return fmt.Sprintf("%d/%d", c.Attempt, c.Seq) })
+	})
+	mux.HandleFunc("GET /v1/runners/{runner}/logs", func(w http.ResponseWriter, r *http.Request) {
+		log(w, r, r.PathValue("runner"), func(c api.LogChunk) string { return fmt.Sprint(c.Seq) })
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
+	p.url = s.URL
 	t.Setenv("NUON_URL", s.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
-	var out, remarks strings.Builder
-	return &env.Env{Console: &console.Console{Out: &out, Err: &remarks, Output: output}}, &out, &remarks
+	p.workflows["wfl_1"] = api.Workflow{ID: "wfl_1", Status: api.WorkflowStatusFailed, Steps: []api.Step{
+		{ID: "stp_1", Kind: "plan", Component: "web", Status: "succeeded", Job: "job_1"}, {ID: "stp_2", Kind: "approve", Component: "web", Status: "waiting"},
+		{ID: "stp_3", Kind: "action", Component: "web", Action: "migrate", Status: "failed", Job: "job_2"},
+	}}
+	p.workflows["wfl_0"] = api.Workflow{ID: "wfl_0", Status: api.WorkflowStatusSucceeded, Steps: []api.Step{
+		{ID: "stp_0", Kind: "action", Action: "backup", Status: "succeeded", Job: "job_0"}, {ID: "stp_00", Kind: "action", Action: "backup", Status: "skipped"},
+	}}
+	p.workflows["wfl_2"] = api.Workflow{ID: "wfl_2", Status: api.WorkflowStatusRunning, Steps: []api.Step{{ID: "stp_9", Kind: "plan", Component: "web", Status: "pending"}}}
+	for _, job := range []string{"job_0", "job_1", "job_2", "job_7", "build", "run_1"} {
+		p.said(job, "debug", job+": one\x1b[2J", 0)
+		p.said(job, "error", job+": two", time.Minute)
+		p.ended[job] = true
+	}
+	return p
 }
 
-func execute(t *testing.T, e *env.Env, args ...string) error {
+// stream sends what next has, and again after every change, until it says that it is over.
+func (p *plane) stream(w http.ResponseWriter, r *http.Request, next func() ([]string, bool)) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for first := true; ; first = false {
+		p.mutex.Lock()
+		if first {
+			p.streams++
+		}
+		events, over := next()
+		changed := p.changed
+		p.mutex.Unlock()
+		_, _ = w.Write([]byte(strings.Join(events, "")))
+		w.(http.Flusher).Flush()
+		if over {
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// output is a place to print that may be looked at meanwhile.
+type output struct {
+	mutex sync.Mutex
+	text  strings.Builder
+	wrote chan struct{}
+}
+
+func newOutput() *output { return &output{wrote: make(chan struct{}, 1)} }
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	select {
+	case o.wrote <- struct{}{}:
+	default:
+	}
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.text.String()
+}
+
+// waitFor waits until text was printed.
+func (o *output) waitFor(t *testing.T, text string) {
 	t.Helper()
-	c := New(e)
+	deadline := time.After(30 * time.Second)
+	for !strings.Contains(o.String(), text) {
+		select {
+		case <-o.wrote:
+		case <-deadline:
+			t.Fatalf("%q does not come:\n%s", text, o)
+		}
+	}
+}
+
+// run runs a command line over the plane, and gives what it printed and remarked.
+func run(ctx context.Context, t *testing.T, format string, args ...string) (out, remarks *output, end func() error) {
+	t.Helper()
+	out, remarks = newOutput(), newOutput()
+	c := New(&env.Env{Console: &console.Console{Out: out, Err: remarks, Output: format}})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
-	return c.ExecuteContext(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.ExecuteContext(ctx) }()
+	return out, remarks, func() error {
+		t.Helper()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(30 * time.Second):
+			t.Fatalf("nuon logs %v does not end:\n%s", args, out)
+			return nil
+		}
+	}
 }
 
-// TestLogs: the id says whose log it is; each job's lines come with their time and level and cannot move the cursor; and which
-// job they are of is a remark, so that a pipe holds lines alone. Following prints the same and ends with the job.
+// TestLogs: an id alone, or what it is and its name, say whose log it is; a line comes with its time and level and cannot move the
+// cursor; the steps of a workflow are in the order of time, each line with its step. Following prints the same and ends with the job.
 func TestLogs(t *testing.T) {
-	of := func(job string) string {
-		return "03:04:05.678 info  " + job + ": one [2J\n03:04:05.678 error " + job + ": two\n"
+	newPlane(t)
+	of := func(log string) string {
+		return "03:04:05.678 debug " + log + ": one [2J\n03:05:05.678 error " + log + ": two\n"
 	}
-	const steps = "plan web (succeeded):\naction migrate (failed):\n"
-	for name, want := range map[string]struct{ out, remarks string }{
-		"job_7":       {of("job_7"), ""},
-		"bld_1":       {of("job_1"), ""},
-		"wfl_1":       {of("job_1") + of("job_2"), steps},
-		"latest:acme": {of("job_1") + of("job_2"), steps},
+	const both = "plan web       | 03:04:05.678 debug job_1: one [2J\naction migrate | 03:04:05.678 debug job_2: one [2J\n" +
+		"plan web       | 03:05:05.678 error job_1: two\naction migrate | 03:05:05.678 error job_2: two\n"
+	step := func(called, log string) string {
+		return called + " | 03:04:05.678 debug " + log + ": one [2J\n" + called + " | 03:05:05.678 error " + log + ": two\n"
+	}
+	for line, want := range map[string]string{
+		"job_7": of("job_7"), "job job_7": of("job_7"), "bld_1": of("job_1"), "build bld_1": of("job_1"), "build hello/web": of("job_1"),
+		"wfl_1": both, "latest:acme": both, "workflow latest:acme": both, "workflow wfl_1 --step web": both,
+		"workflow wfl_1 --step stp_1": step("plan web", "job_1"), "workflow wfl_1 --step migrate": step("action migrate", "job_2"), "workflow wfl_1 --step plan\u00a0web": step("plan web", "job_1"),
+		"stp_3": of("job_2"), "step stp_1": of("job_1"), "action acme migrate": of("job_2"), "action acme backup": of("job_0"),
+		"job_7 --level warn": "03:05:05.678 error job_7: two\n", "job_7 --tail 1": "03:05:05.678 error job_7: two\n",
+		"job_7 --since " + at.Add(time.Second).Format(time.RFC3339): "03:05:05.678 error job_7: two\n",
+		"wfl_1 --tail 1":              "action migrate | 03:05:05.678 error job_2: two\n",
+		"job_7 --timestamps --tail 1": at.Add(time.Minute).Format("2006-01-02T15:04:05.000Z07:00") + " error job_7: two\n",
 	} {
+		var args []string
+		for _, word := range strings.Fields(strings.ReplaceAll(line, "\u00a0", "_")) {
+			args = append(args, strings.ReplaceAll(word, "plan_web", "plan web"))
+		}
 		for _, more := range [][]string{nil, {"-f"}} {
-			e, out, remarks := start(t, "table")
-			if err := execute(t, e, append(more, name)...); err != nil {
-				t.Fatal(err)
+			out, remarks, end := run(t.Context(), t, "table", append(args, more...)...)
+			if err := end(); err != nil || out.String() != want || remarks.String() != "" {
+				t.Errorf("%v %v: %v, printed\n%swant\n%sand said %q", args, more, err, out, want, remarks)
 			}
-			if out.String() != want.out || remarks.String() != want.remarks {
-				t.Errorf("%s %v printed\n%s\nand said %q", name, more, out, remarks)
-			}
+		}
+	}
+	for _, args := range [][]string{{"runner", "build"}, {"run_1"}} {
+		out, _, end := run(t.Context(), t, "table", args...)
+		if err := end(); err != nil || out.String() != of(args[len(args)-1]) {
+			t.Errorf("%v: %v, printed\n%s", args, err, out)
 		}
 	}
 }
 
-// TestNoLog: what has none yet says so, and what to look at.
+// TestNoLog: what has none says so, and what to look at.
 func TestNoLog(t *testing.T) {
-	for id, says := range map[string]string{"bld_2": "its job has not been made yet", "wfl_2": "`nuon workflows get wfl_2` says why"} {
-		e, _, _ := start(t, "table")
-		if err := execute(t, e, id); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s ended with %v", id, err)
+	p := newPlane(t)
+	p.logs["job_old"] = nil
+	for line, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"bld_2": {exit.Failed, "its job has not been made yet"}, "bld_3": {exit.Failed, "no longer kept"},
+		"wfl_2": {exit.Failed, "`nuon workflows get wfl_2` says why"}, "workflow wfl_1 --step nothing": {exit.Failed, "it has plan web, approve web, action migrate"},
+		"build hello/api": {exit.Failed, "hello/api has no build"}, "step stp_77": {exit.Failed, "none of the newest 1 workflows has a step stp_77"},
+		"step stp_2": {exit.Failed, "has no log: it is waiting"}, "action acme never": {exit.Failed, "has not run on acme yet"},
+		"acme": {exit.Usage, "say what it is"}, "job_7 --level loud": {exit.Usage, "use one of debug, info, warn, error"}, "job_7 --since yesterday": {exit.Usage, "like 10m"},
+		"job_7 --since 1s": {exit.Done, "none of its lines fits"}, "job_old": {exit.Done, "no lines are kept of this log"}, "runner quiet": {exit.Done, "has said nothing"},
+	} {
+		_, remarks, end := run(t.Context(), t, "table", strings.Fields(line)...)
+		err := end()
+		if said := fmt.Sprint(err, remarks); exit.CodeOf(err) != want.code || !strings.Contains(said, want.says) {
+			t.Errorf("%s ended with %v and said %q", line, err, remarks)
 		}
 	}
 }
 
-// TestLogAsData is the chunks of the API: in one list, or one after the other while they come.
+// TestLogAsData is an object for each line, however it comes.
 func TestLogAsData(t *testing.T) {
-	e, out, _ := start(t, "json")
-	if err := execute(t, e, "bld_1"); err != nil {
-		t.Fatal(err)
-	}
-	var got api.LogChunkList
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || len(got.Items) != 2 || got.Items[1].Lines[0].M != "job_1: two" {
-		t.Errorf("printed %s, %v", out, err)
-	}
-	e, out, _ = start(t, "json")
-	if err := execute(t, e, "-f", "bld_1"); err != nil {
-		t.Fatal(err)
-	}
-	var said []string
-	for d := json.NewDecoder(strings.NewReader(out.String())); ; {
-		var c api.LogChunk
-		if err := d.Decode(&c); err != nil {
-			break
+	newPlane(t)
+	for _, args := range [][]string{{"wfl_1"}, {"wfl_1", "-f"}} {
+		out, _, end := run(t.Context(), t, "json", args...)
+		if err := end(); err != nil {
+			t.Fatal(err)
 		}
-		said = append(said, c.Lines[0].M)
+		rows := strings.Split(strings.TrimSpace(out.String()), "\n")
+		var last line
+		if err := json.Unmarshal([]byte(rows[len(rows)-1]), &last); err != nil || len(rows) != 4 || last.M != "job_2: two" || last.L != "error" || last.Of != "action migrate" || last.Job != "job_2" || !last.T.Equal(at.Add(time.Minute)) {
+			t.Errorf("%v printed %s, %v", args, out, err)
+		}
+		out, _, end = run(t.Context(), t, "yaml", args...)
+		var all []line
+		if err := errors.Join(end(), yaml.Unmarshal([]byte(out.String()), &all)); err != nil || len(all) != 4 || all[0].M != "job_1: one\x1b[2J" {
+			t.Errorf("%v printed %s, %v", args, out, err)
+		}
 	}
-	if len(said) != 2 || said[0] != "job_1: one\x1b[2J" || said[1] != "job_1: two" {
-		t.Errorf("printed %s", out)
-	}
-	e, out, _ = start(t, "yaml")
-	if err := execute(t, e, "bld_1"); err != nil || !strings.HasPrefix(out.String(), "items:\n") {
-		t.Errorf("printed %s, %v", out, err)
-	}
-	e, out, _ = start(t, "name")
-	if err := execute(t, e, "bld_1"); exit.CodeOf(err) != exit.Usage || out.Len() > 0 {
+	out, _, end := run(t.Context(), t, "name", "bld_1")
+	if err := end(); exit.CodeOf(err) != exit.Usage || out.String() != "" {
 		t.Errorf("-o name printed %s, %v", out, err)
+	}
+}
+
+// TestFollowAWorkflow: the steps that come while it runs are followed too, over connections that break, nothing missed and nothing
+// twice; and it ends when all have ended.
+func TestFollowAWorkflow(t *testing.T) {
+	p := newPlane(t)
+	p.breaks = true
+	step := func(id, component, job string, status api.StepStatus) api.Step {
+		return api.Step{ID: id, Kind: "apply", Component: component, Status: status, Job: job}
+	}
+	p.change(func() {
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning, Steps: []api.Step{step("a", "net", "job_a", "running"), step("b", "web", "", "pending")}}
+	})
+	p.said("job_a", "info", "before", 0)
+	out, remarks, end := run(t.Context(), t, "table", "-f", "workflow", "wfl_5")
+	out.waitFor(t, "before")
+	p.said("job_a", "info", "first", 0)
+	out.waitFor(t, "first")
+	p.change(func() {
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning, Steps: []api.Step{step("a", "net", "job_a", "succeeded"), {ID: "w", Kind: "approve", Component: "web", Status: "waiting"}, step("b", "web", "", "pending")}}
+	})
+	remarks.waitFor(t, "waits for an approval")
+	p.change(func() {
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning, Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "running")}}
+	})
+	p.said("job_b", "warn", "second", 0)
+	out.waitFor(t, "second")
+	p.change(func() {
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusSucceeded, Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "succeeded")}}
+	})
+	p.said("job_b", "info", "late", 0) // the end of a log may come after the workflow's
+	p.change(func() { p.ended["job_a"], p.ended["job_b"] = true, true })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	want := "apply net | 03:04:05.678 info  before\napply net | 03:04:05.678 info  first\napply web | 03:04:05.678 warn  second\napply web | 03:04:05.678 info  late\n"
+	if out.String() != want || strings.Count(remarks.String(), "\n") != 1 {
+		t.Errorf("printed\n%sand said %q", out, remarks)
+	}
+}
+
+// TestCtrlC ends a follower with the code for that, also between two connections.
+func TestCtrlC(t *testing.T) {
+	for _, args := range [][]string{{"-f", "runner", "build"}, {"-f", "wfl_2"}} {
+		newPlane(t)
+		ctx, stop := context.WithCancel(t.Context())
+		out, _, end := run(ctx, t, "table", args...)
+		if args[1] == "runner" {
+			out.waitFor(t, "two")
+		}
+		stop()
+		if err := end(); !errors.Is(err, exit.Interrupted) {
+			t.Errorf("%v ended with %v", args, err)
+		}
+	}
+}
+
+// TestColour: levels have colours on a terminal, and what was logged has none of its own.
+func TestColour(t *testing.T) {
+	p := &printer{console: &console.Console{Color: true, Output: "table"}, several: true, room: 4}
+	got, err := p.text(line{T: at, L: "error", M: "a\x1b[31mb", Of: "x"})
+	if want := "\x1b[2mx    | 03:04:05.678\x1b[0m \x1b[31merror\x1b[0m \x1b[31ma [31mb\x1b[0m\n"; err != nil || got != want {
+		t.Errorf("%q, %v", got, err)
 	}
 }

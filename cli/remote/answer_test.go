@@ -53,7 +53,7 @@ func TestAnswers(t *testing.T) {
 		"a problem of no words": {409, problem, `{"status":409,"code":"conflict","title":""}`, exit.Failed, "409 Conflict"},
 		"a page instead":        {200, "text/html", "<html>welcome</html>", exit.Unreachable, "is its address right?"},
 		"nothing instead":       {200, "application/json", "", exit.Unreachable, "is its address right?"},
-		"cut off":               {200, "application/json", `{"id":"app`, exit.Unreachable, "is its address right?"},
+		"cut off":               {200, "application/json", `{"id":"app`, exit.Unreachable, "broke off: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := plane(t, func(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strconv"
@@ -11,18 +12,24 @@ import (
 // was done with it; and while it cannot do anything (503), if the request may be made twice.
 type patient struct{ below http.RoundTripper }
 
-// patienceLimit is how long one request is held back in all before its refusal is shown.
+// patienceLimit is how long one request is held back in all, with the time that its refusals take, before the last is shown.
 const patienceLimit = time.Minute
+
+type impatience struct{}
+
+// AtOnce makes requests whose refusal is the answer: of who asks how the control plane is, it is no use to wait until it is well.
+func AtOnce(ctx context.Context) context.Context { return context.WithValue(ctx, impatience{}, true) }
 
 // RoundTrip makes one request, perhaps several times.
 func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
-	for left := patienceLimit; ; {
+	begun, atOnce := time.Now(), r.Context().Value(impatience{}) != nil
+	for {
 		answer, err := p.below.RoundTrip(r)
 		if err != nil {
 			return answer, err
 		}
 		wait, again := comeAgain(r, answer)
-		if left -= wait; !again || left < 0 {
+		if !again || atOnce || time.Since(begun)+wait > patienceLimit {
 			return answer, nil
 		}
 		next := r.Clone(r.Context())

@@ -15,10 +15,12 @@ import (
 type moods struct {
 	statuses []int
 	after    string
+	slow     time.Duration // how long each answer takes
 	came     []string
 }
 
 func (m *moods) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(m.slow)
 	body := ""
 	if r.Body != nil {
 		b, err := io.ReadAll(r.Body)
@@ -78,6 +80,37 @@ func TestPatient(t *testing.T) {
 					if came != c.method+" body" {
 						t.Errorf("sent %q", came)
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestPatienceCountsSlowRefusals: a control plane without its database takes seconds for each.
+func TestPatienceCountsSlowRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		ctx   func(context.Context) context.Context
+		times int
+		took  time.Duration
+	}{
+		"whatever is asked":  {func(ctx context.Context) context.Context { return ctx }, 11, 65 * time.Second},
+		"how it is, at once": {AtOnce, 1, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &moods{statuses: []int{503}, after: "1", slow: 5 * time.Second}
+				r, err := http.NewRequestWithContext(c.ctx(t.Context()), http.MethodGet, "http://plane/", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				answer, err := patient{m}.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				if len(m.came) != c.times || time.Since(begun) != c.took {
+					t.Errorf("%d requests and %s, want %d and %s", len(m.came), time.Since(begun), c.times, c.took)
 				}
 			})
 		})

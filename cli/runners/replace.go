@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -26,10 +26,12 @@ what it wrote: nothing is lost, and where two have written the same state you ar
 
 If install.key is gone with the machine, add --new-key: sensitive inputs have to be entered again, and Terraform states that are
 sealed to that key cannot be read any more.`,
-		Example: `  nuon runners replace acme --reason "the VM was deleted" --yes`,
+		Example:           `  nuon runners replace acme --reason "the VM was deleted" --yes`,
+		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			if !yes {
-				return exit.Usagef("this ends all that runner %s has in hand, and voids its key%s; `nuon runners get %[1]s` shows what it has in hand; say --yes if its machine is really gone", args[0], keyWords(word.NewKey))
+			what := fmt.Sprintf("this ends all that runner %s has in hand (`nuon runners get %[1]s` shows it), and voids its key%s", args[0], keyWords(word.NewKey))
+			if err := e.Console.Confirm(ctx, what, yes); err != nil {
+				return err
 			}
 			done, err := remote.Get[api.ReplacedRunner](client.ReplaceRunner(ctx, args[0], word))
 			if err != nil {

@@ -6,13 +6,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -20,25 +24,47 @@ import (
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "runners", Short: "The runners of this org"}
-	c.AddCommand(newList(e), newGet(e), newCreate(e), newToken(e), newReplace(e))
+	c.AddCommand(newList(e), newGet(e), newCreate(e), newRegister(e), newReplace(e), newDelete(e))
 	return c
 }
 
+// statuses are how a runner can stand.
+var statuses = []string{"online", "off", "offline", "not registered", "replaced"}
+
 func newList(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the runners", Args: cobra.NoArgs,
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
-			l, err := remote.Get[api.RunnerList](client.ListRunners(ctx))
-			if err != nil {
-				return err
-			}
-			var rows [][]string
-			for _, r := range l.Items {
-				rows = append(rows, []string{r.Name, string(r.Kind), status(r), seen(r), r.Version})
-			}
-			return e.Console.List(l.Items, []string{"NAME", "KIND", "STATUS", "LAST SEEN", "VERSION"}, rows)
-		}),
+	var kind, stands string
+	l := &listing.List[api.Runner]{
+		Header: []string{"NAME", "KIND", "STATUS", "LAST SEEN", "VERSION"},
+		Row: func(r api.Runner) []string {
+			return []string{r.Name, string(r.Kind), status(r), seen(r), r.Version}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Runner, string, error) {
+			l, err := remote.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Cursor: at.Cursor, Limit: at.Limit}))
+			fit := slices.DeleteFunc(l.Items, func(r api.Runner) bool {
+				return kind != "" && string(r.Kind) != kind || stands != "" && status(r) != stands
+			})
+			return fit, l.Next, err
+		},
 	}
+	c := l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the runners", Args: cobra.NoArgs,
+		Example: `  nuon runners list
+  nuon runners list --status offline -o name`,
+		PreRunE: func(*cobra.Command, []string) error {
+			switch {
+			case stands != "" && !slices.Contains(statuses, stands):
+				return exit.Usagef("--status %s: use one of %s", stands, strings.Join(statuses, ", "))
+			case kind != "" && !api.RunnerKind(kind).Valid():
+				return exit.Usagef("--kind %s: use install or build", kind)
+			}
+			return nil
+		},
+	})
+	c.Flags().StringVar(&kind, "kind", "", "only those of this kind: install or build")
+	c.Flags().StringVar(&stands, "status", "", "only those that are "+strings.Join(statuses, ", "))
+	complete.FlagWords(c, "kind", "install", "build")
+	complete.FlagWords(c, "status", statuses...)
+	return c
 }
 
 func status(r api.Runner) string {
@@ -70,6 +96,7 @@ func ago(at time.Time) string { return time.Since(at).Round(time.Second).String(
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get RUNNER", Short: "Show a runner, what its own file allows, and what it has in hand", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			r, err := remote.Get[api.Runner](client.GetRunner(ctx, args[0]))
 			if err != nil {
@@ -136,6 +163,9 @@ func allows(p api.RunnerPolicy) []string {
 	if p.Reason != "" {
 		lines = append(lines, p.Reason)
 	}
+	if p.Off {
+		return lines // what it would take, nobody is helped by
+	}
 	if p.Jobs != nil {
 		lines = append(lines, "jobs: "+cmp.Or(strings.Join(*p.Jobs, ", "), "none"))
 	}
@@ -170,14 +200,18 @@ func newCreate(e *env.Env) *cobra.Command {
 			return e.Console.Result(made, func(w io.Writer) error { return HowToStart(w, made) })
 		}),
 	}
+	c.ValidArgsFunction = complete.Nothing
 	c.Flags().StringVar(&kind, "kind", "install", "install (works in a customer's account) or build")
+	complete.FlagWords(c, "kind", "install", "build")
 	c.Flags().BoolVar(&shared, "shared", false, "takes the installs that name no runner")
 	return c
 }
 
-func newToken(e *env.Env) *cobra.Command {
+func newRegister(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "token RUNNER", Short: "Make another registration token for a runner that has not registered", Args: cobra.ExactArgs(1),
+		Use: "register RUNNER", Short: "Make another registration token for a runner that has not registered", Args: cobra.ExactArgs(1),
+		Example:           `  nuon runners register berlin`,
+		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			made, err := remote.Get[api.CreatedRunner](client.CreateRegistration(ctx, args[0]))
 			if err != nil {

@@ -61,6 +61,21 @@ func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
 	}
 }
 
+// TestGetOfARunnerThatIsOff says why, and not what it took before.
+func TestGetOfARunnerThatIsOff(t *testing.T) {
+	screen, _, err := run(t, api.Runner{Name: "acme", Registered: true, Online: true, Policy: api.RunnerPolicy{
+		Off: true, Reason: "its runner file cannot be used", Jobs: &[]string{}, Components: &[]string{"sandbox"}, Debug: true,
+	}}, "get", "acme")
+	if err != nil || !strings.Contains(screen, "runner file  takes no jobs now\n  runner file  its runner file cannot be used\n") {
+		t.Errorf("%v:\n%s", err, screen)
+	}
+	for _, not := range []string{"debug", "sandbox", "jobs:"} {
+		if strings.Contains(screen, not) {
+			t.Errorf("the screen has %q:\n%s", not, screen)
+		}
+	}
+}
+
 func TestStatuses(t *testing.T) {
 	at := time.Now()
 	screen, _, err := run(t, api.RunnerList{Items: []api.Runner{
@@ -102,8 +117,8 @@ func TestReplaceIsNotDoneByAccident(t *testing.T) {
 	}
 }
 
-func TestTokenSaysHowToStart(t *testing.T) {
-	screen, asked, err := run(t, api.CreatedRunner{Runner: api.Runner{Name: "acme"}, RegistrationToken: "nuong_once"}, "token", "acme")
+func TestRegisterSaysHowToStart(t *testing.T) {
+	screen, asked, err := run(t, api.CreatedRunner{Runner: api.Runner{Name: "acme"}, RegistrationToken: "nuong_once"}, "register", "acme")
 	if err != nil || asked != "POST /v1/runners/acme/registration" || !strings.Contains(screen, "NUON_REGISTRATION_TOKEN=nuong_once") || !strings.Contains(screen, "are void") {
 		t.Errorf("%v, asked %q:\n%s", err, asked, screen)
 	}

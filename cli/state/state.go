@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/workflows"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -24,29 +26,30 @@ import (
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "state", Short: "Versions and locks of the Terraform states of installs"}
-	c.AddCommand(newList(e), newShow(e), newUnlock(e), newRestore(e), newDismiss(e))
+	c.AddCommand(newList(e), newShow(e), newUnlock(e), newRestore(e), newDismiss(e), newAbandon(e))
 	return c
 }
 
 func newList(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "list INSTALL", Aliases: []string{"ls"}, Short: "List the components of an install with their states and locks", Args: cobra.ExactArgs(1),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			l, err := remote.Get[api.ComponentStateList](client.ListStates(ctx, args[0]))
-			if err != nil {
-				return err
+	l := &listing.List[api.ComponentState]{
+		Header: []string{"COMPONENT", "VERSION", "SERIAL", "WRITTEN", "LOCK", "CONTESTED"},
+		Row: func(s api.ComponentState) []string {
+			version, serial, at := "-", "-", "-"
+			if s.Newest.Version > 0 {
+				version, serial, at = strconv.Itoa(s.Newest.Version), strconv.FormatInt(s.Newest.Serial, 10), when(s.Newest.CreatedAt)
 			}
-			var rows [][]string
-			for _, s := range l.Items {
-				version, serial, at := "-", "-", "-"
-				if s.Newest.Version > 0 {
-					version, serial, at = strconv.Itoa(s.Newest.Version), strconv.FormatInt(s.Newest.Serial, 10), when(s.Newest.CreatedAt)
-				}
-				rows = append(rows, []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)})
-			}
-			return e.Console.List(l.Items, []string{"COMPONENT", "VERSION", "SERIAL", "WRITTEN", "LOCK", "CONTESTED"}, rows)
-		}),
+			return []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.ComponentState, string, error) {
+			l, err := remote.Get[api.ComponentStateList](client.ListStates(ctx, at.Args[0]))
+			return l.Items, "", err
+		},
 	}
+	return l.Command(e, &cobra.Command{
+		Use: "list INSTALL", Aliases: []string{"ls"}, Short: "List the components of an install with their states and locks", Args: cobra.ExactArgs(1),
+		Example:           "  nuon state list acme",
+		ValidArgsFunction: complete.Args(e, complete.Installs),
+	})
 }
 
 func when(at time.Time) string { return at.Local().Format(time.DateTime) }
@@ -77,29 +80,42 @@ func contested(versions []api.StateVersion) string {
 }
 
 func newShow(e *env.Env) *cobra.Command {
-	var limit int
-	c := &cobra.Command{
-		Use: "show INSTALL COMPONENT [VERSION]", Short: "Show the versions of a state, or one of them", Args: cobra.RangeArgs(2, 3),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			if limit < 1 {
-				return exit.Usagef("--limit %d: use a number from 1 up", limit)
-			}
-			if len(args) == 3 {
-				return showOne(ctx, e, client, args)
-			}
-			l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], &api.ListStateVersionsParams{Limit: limit}))
-			if err != nil {
-				return err
-			}
-			var rows [][]string
-			for _, v := range l.Items {
-				rows = append(rows, []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10), when(v.CreatedAt), v.Workflow, v.Reason})
-			}
-			return e.Console.List(l.Items, []string{"VERSION", "STATUS", "SERIAL", "WRITTEN", "WORKFLOW", "WHY"}, rows)
-		}),
+	l := &listing.List[api.StateVersion]{
+		Header: []string{"VERSION", "STATUS", "SERIAL", "WRITTEN", "WORKFLOW", "WHY"}, Limit: 20,
+		Row: func(v api.StateVersion) []string {
+			return []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10), when(v.CreatedAt), v.Workflow, v.Reason}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.StateVersion, string, error) {
+			p := &api.ListStateVersionsParams{Cursor: at.Cursor, Limit: at.Limit}
+			l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, at.Args[0], at.Args[1], p))
+			return l.Items, l.Next, err
+		},
 	}
-	c.Flags().IntVar(&limit, "limit", 20, "most versions to list, the newest first")
+	c := l.Command(e, &cobra.Command{
+		Use: "show INSTALL COMPONENT [VERSION]", Short: "Show the versions of a state, the newest first, or one of them", Args: cobra.RangeArgs(2, 3),
+		Example:           "  nuon state show acme web\n  nuon state show acme web 4",
+		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
+	})
+	all := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) < 3 {
+			return all(c, args)
+		}
+		return e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			return showOne(ctx, e, client, args)
+		})(c, args)
+	}
 	return c
+}
+
+// versions completes the versions of the state of the install and the component that stand before.
+func versions(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
+	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], &api.ListStateVersionsParams{}))
+	var names []complete.Name
+	for _, v := range l.Items {
+		names = append(names, complete.Name{Name: strconv.Itoa(v.Version), About: string(v.Status) + ", " + when(v.CreatedAt)})
+	}
+	return names, err
 }
 
 func showOne(ctx context.Context, e *env.Env, client *remote.Client, args []string) error {
@@ -155,6 +171,7 @@ func newUnlock(e *env.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use: "unlock INSTALL COMPONENT", Short: "Free the lock that an attempt left behind", Args: cobra.ExactArgs(2),
+		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			if err := remote.Done(client.FreeStateLock(ctx, args[0], args[1], &api.FreeStateLockParams{Reason: reason})); err != nil {
 				return err
@@ -169,6 +186,7 @@ func newRestore(e *env.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use: "restore INSTALL COMPONENT VERSION", Short: "Plan to make a version of a state the newest one", Args: cobra.ExactArgs(3),
+		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			number, err := versionOf(args[2])
 			if err != nil {
@@ -193,6 +211,7 @@ func newDismiss(e *env.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
 		Use: "dismiss INSTALL COMPONENT VERSION", Short: "Say that a contested version of a state is not needed", Args: cobra.ExactArgs(3),
+		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			number, err := versionOf(args[2])
 			if err != nil {

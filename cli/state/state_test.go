@@ -113,7 +113,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestAWordOnAStateNeedsAReason(t *testing.T) {
-	for _, args := range [][]string{{"unlock", "acme", "web"}, {"restore", "acme", "web", "2"}, {"dismiss", "acme", "web", "2"}} {
+	for _, args := range [][]string{{"unlock", "acme", "web"}, {"restore", "acme", "web", "2"}, {"dismiss", "acme", "web", "2"}, {"abandon", "acme", "web", "--yes"}} {
 		p := &plane{}
 		if _, err := p.run(t, args...); err == nil || !strings.Contains(err.Error(), "reason") || len(p.asked) != 0 {
 			t.Errorf("%v without a reason: %v, after %v", args, err, p.asked)
@@ -125,6 +125,7 @@ func TestWordsOnAState(t *testing.T) {
 	p := &plane{answers: map[string]any{
 		"DELETE /v1/installs/acme/components/web/lock?reason=left+behind": nil,
 		"POST /v1/installs/acme/components/web/states/2/dismiss":          version(2, api.Dismissed, "dismissed by vera: no"),
+		"POST /v1/installs/acme/components/web/abandon":                   api.ComponentState{Component: "web"},
 		"POST /v1/installs/acme/components/web/states/2/restore": api.Workflow{
 			ID: "wfl_1", Kind: api.WorkflowKindRestore, App: "hello", Install: "acme", Status: api.WorkflowStatusRunning, Number: 7, Reason: "vera asked",
 		},
@@ -133,6 +134,12 @@ func TestWordsOnAState(t *testing.T) {
 	has(t, out, err, "not locked any more")
 	out, err = p.run(t, "dismiss", "acme", "web", "2", "--reason", "no")
 	has(t, out, err, "version 2 of the state of web is dismissed")
+	before := len(p.asked)
+	if _, err := p.run(t, "abandon", "acme", "web", "--reason", "burnt"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "--yes") || len(p.asked) != before {
+		t.Errorf("abandoned by accident: %v, asked %v", err, p.asked[before:])
+	}
+	out, err = p.run(t, "abandon", "acme", "web", "--reason", "burnt", "--yes")
+	has(t, out, err, "the state of web is abandoned", "nuon review --install acme")
 	out, err = p.run(t, "restore", "acme", "web", "2", "--reason", "yes")
 	has(t, out, err, "restore 7 of hello/acme (wfl_1): running", "nuon workflows watch wfl_1", "nuon review")
 	if last := p.asked[len(p.asked)-1]; !strings.HasSuffix(last, `{"reason":"yes"}`) {

@@ -1,138 +1,147 @@
-// Package status is `nuon status`: how the control plane itself is, a section per topic. It reads one answer of the control API, says
-// what is wrong in words, and ends with 1 when something is.
+// Package status is `nuon status`: what waits for a person and why, then how each app's installs stand, then the control plane
+// itself in a line; with --system that alone, part by part. It reads a handful of lists and works the rest out from them; it changes
+// nothing. What it prints as data is what it prints for people.
 package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/watch"
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
+// options are the command's flags.
+type options struct {
+	app      string
+	system   bool
+	exitCode bool
+	watch    bool
+}
+
 // New is the command.
 func New(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "status", Short: "Show how the control plane itself is", Args: cobra.NoArgs,
-		Long: `Shows how the control plane itself is: its replicas, database and registry, the work that it has in hand, and this
-org's runners. Ends with 0 when all is well, 1 when something is wrong, and 5 when the control plane does not answer.`,
+	var o options
+	c := &cobra.Command{
+		Use: "status", Short: "Show what waits for you and why, and how all installs stand", Args: cobra.NoArgs,
+		Long: `Shows what waits for a person, each with the reason and the command to type next: plans that wait for a yes, what failed, what
+somebody said no to, what does not get on, runners that are away, repositories that cannot be read, builds that failed. Then the
+installs of each app: their version, what is behind, their health and what was done last; equal ones together. Then the control plane
+in a line.
+
+It ends with 0 when all of that could be read, whatever it says. With --exit-code it ends as ` + "`nuon sync --wait`" + ` does: 1 when something
+failed or is broken, 4 when somebody said no, 3 when only plans wait for an approval.
+
+With --system it shows the control plane itself, part by part: its replicas, database and registry, the work that it has in hand, and
+this org's runners. That ends with 1 when something is wrong, and with 5 when the control plane does not answer.`,
+		Example: "  nuon status\n  nuon status --app hello --watch\n  nuon status --exit-code -o json\n  nuon status --system",
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
-			s, err := remote.Get[api.System](client.GetSystem(ctx))
-			if err != nil {
-				return err
+			// Of a control plane that is not well it is no use to wait until it is.
+			ctx = remote.AtOnce(ctx)
+			look := func(ctx context.Context, onto *console.Console) error { return o.look(ctx, onto, client) }
+			if o.watch {
+				return watch.Run(ctx, e.Console, func(ctx context.Context, onto *console.Console) error { return absence(look(ctx, onto)) })
 			}
-			now := time.Now()
-			if err := e.Console.Result(s, func(w io.Writer) error { return e.Console.Table(w, []string{"PART", "STATE", "DETAIL"}, rows(s, now)) }); err != nil {
-				return err
-			}
-			if wrong := troubles(s); len(wrong) > 0 {
-				return exit.With(exit.Failed, fmt.Errorf("%s", strings.Join(wrong, "\n  ")))
-			}
-			return nil
+			return look(ctx, e.Console)
 		}),
 	}
+	c.Flags().StringVar(&o.app, "app", "", "only this app, its installs and what waits at them")
+	c.Flags().BoolVar(&o.system, "system", false, "show the control plane itself, part by part")
+	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with 1, 3 or 4 when something failed, waits, or was refused")
+	watch.Flag(c, &o.watch)
+	c.MarkFlagsMutuallyExclusive("system", "app")
+	c.MarkFlagsMutuallyExclusive("system", "exit-code")
+	c.MarkFlagsMutuallyExclusive("watch", "exit-code")
+	complete.Flag(e, c, "app", complete.Apps)
+	return c
 }
 
-// What counts as late, and from when on a replica that says nothing counts as gone.
-const (
-	lateAfter = time.Minute
-	goneAfter = 15 * time.Second
-)
-
-// rows are the sections, each a few lines.
-func rows(s api.System, now time.Time) [][]string {
-	var all [][]string
-	for _, r := range s.Replicas {
-		all = append(all, replica(r, now))
+// look reads how things stand and prints it, once.
+func (o options) look(ctx context.Context, c *console.Console, client *remote.Client) error {
+	if o.system {
+		err := showSystem(ctx, c, client)
+		if o.watch && exit.CodeOf(err) == exit.Failed && !isProblem(err) {
+			return nil // what is wrong is in the picture, and may mend
+		}
+		return err
 	}
-	all = append(all,
-		part("database", s.Database, "PostgreSQL "+s.Database.Version),
-		part("registry", s.Registry, ""),
-		work(s.Work), jobs(s.Work), runners(s.Runners))
-	return all
+	seen, err := read(ctx, client, o.app)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	s := seen.status(now)
+	if err := c.Result(s, func(w io.Writer) error { return s.print(w, c, now) }); err != nil {
+		return err
+	}
+	if o.exitCode {
+		return s.verdict()
+	}
+	return nil
 }
 
-func replica(r api.Replica, now time.Time) []string {
-	state := "running"
-	if now.Sub(r.SeenAt) > goneAfter {
-		state = "gone"
+// absence makes a control plane that can do nothing now, such as without its database, one that is away: who watches waits for both.
+func absence(err error) error {
+	var p *remote.Problem
+	if errors.As(err, &p) && p.Status == http.StatusServiceUnavailable {
+		return exit.With(exit.Unreachable, errors.New(p.Error()))
 	}
-	detail := fmt.Sprintf("%s, version %s, up for %s", r.ID, r.Version, now.Sub(r.StartedAt).Round(time.Second))
-	if r.This {
-		detail += ", answers this"
-	}
-	if state == "gone" {
-		detail = fmt.Sprintf("%s, last seen %s ago", r.ID, now.Sub(r.SeenAt).Round(time.Second))
-	}
-	return []string{"replica", state, detail}
+	return err
 }
 
-func part(name string, p api.PartHealth, detail string) []string {
-	if !p.Ok {
-		return []string{name, "away", p.Error}
-	}
-	answer := fmt.Sprintf("answers in %.1f ms", p.Milliseconds)
-	if detail != "" {
-		answer = detail + ", " + answer
-	}
-	return []string{name, "ok", answer}
+// isProblem says that the control plane refused.
+func isProblem(err error) bool {
+	var p *remote.Problem
+	return errors.As(err, &p)
 }
 
-func work(w api.WorkHealth) []string {
-	late := time.Duration(w.LateSeconds * float64(time.Second))
-	state := "ok"
+// Status is what the command prints as data.
+type Status struct {
+	Waiting []Matter `json:"waiting"`
+	Apps    []App    `json:"apps"`
+	System  *System  `json:"system,omitempty"` // nil when the token is for one app alone
+}
+
+// System is the control plane in a line.
+type System struct {
+	Version  string           `json:"version"`
+	Replicas int              `json:"replicas"` // that were heard of lately
+	Runners  api.RunnerCounts `json:"runners"`  // of this org
+	Troubles []string         `json:"troubles"` // what is wrong and what to do, as `nuon status --system` says it
+}
+
+// verdict is the exit code for what waits: what failed counts most, then a no, then a question.
+func (s Status) verdict() error {
+	failed, refused, asked := 0, 0, 0
+	for _, m := range s.Waiting {
+		switch m.Kind {
+		case KindApproval:
+			asked++
+		case KindRefused:
+			refused++
+		case KindStalled, KindBuild, KindApp, KindSystem:
+			failed++
+		}
+	}
 	switch {
-	case late > lateAfter:
-		state = "late"
-	case w.Failing > 0:
-		state = "failing"
+	case failed > 0:
+		return exit.With(exit.Failed, errors.New(diff.Plural(failed, "thing failed or is broken", "things failed or are broken")+": `nuon status` shows what and why"))
+	case refused > 0:
+		return exit.With(exit.Rejected, fmt.Errorf("somebody said no to %s", diff.Plural(refused, "update", "updates")))
+	case asked > 0:
+		return exit.With(exit.Waiting, errors.New("waits for an approval: `nuon review` shows it"))
 	}
-	return []string{"work", state, fmt.Sprintf("%s behind, %d tried again", late.Round(time.Second), w.Failing)}
-}
-
-func jobs(w api.WorkHealth) []string {
-	state := "ok"
-	switch {
-	case w.Contested > 0:
-		state = "contested"
-	case w.AttemptsOutOfContact > 0:
-		state = "lost contact"
-	}
-	return []string{"jobs", state, fmt.Sprintf("%d waiting, %d running, %d out of contact, %d contested", w.JobsWaiting, w.JobsRunning, w.AttemptsOutOfContact, w.Contested)}
-}
-
-func runners(r api.RunnerCounts) []string {
-	return []string{"runners", "ok", fmt.Sprintf("%d online, %d of them off; %d offline, %d not registered", r.Online, r.Off, r.Offline, r.Unregistered)}
-}
-
-// troubles says what is wrong, and what to do. A runner that is offline or off is its owner's own affair, and of a replica that is gone
-// the others do the work.
-func troubles(s api.System) []string {
-	var all []string
-	if !s.Database.Ok {
-		all = append(all, "the database: "+s.Database.Error)
-	}
-	if !s.Registry.Ok {
-		all = append(all, "the registry: "+s.Registry.Error)
-	}
-	if late := time.Duration(s.Work.LateSeconds * float64(time.Second)); late > lateAfter {
-		all = append(all, fmt.Sprintf("work is %s behind; start another replica, or look at the database's load", late.Round(time.Second)))
-	}
-	if s.Work.Failing > 0 {
-		all = append(all, fmt.Sprintf("%d pieces of the control plane's work go wrong and are tried again; /debug/status on a replica's --insight-listen says which and why", s.Work.Failing))
-	}
-	if s.Work.AttemptsOutOfContact > 0 {
-		all = append(all, fmt.Sprintf("%d attempts are out of contact; start their runner again, or `nuon runners replace` it", s.Work.AttemptsOutOfContact))
-	}
-	if s.Work.Contested > 0 {
-		all = append(all, fmt.Sprintf("%d components have a contested state version; `nuon state list` shows them", s.Work.Contested))
-	}
-	return all
+	return nil
 }

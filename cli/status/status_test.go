@@ -2,90 +2,345 @@ package status
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// well is a control plane at which nothing is wrong.
-func well() api.System {
-	now := time.Now()
-	return api.System{
-		Version:  "1.0.0",
-		Replicas: []api.Replica{{ID: "rep_1", Version: "1.0.0", StartedAt: now.Add(-time.Hour), SeenAt: now, This: true}},
-		Database: api.PartHealth{Ok: true, Milliseconds: 1, Version: "15.4"}, Registry: api.PartHealth{Ok: true, Milliseconds: 2},
-		Runners: api.RunnerCounts{Online: 2, Offline: 1},
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+func earlier(d time.Duration) time.Time { return noon.Add(-d) }
+
+func install(app, name string, status api.InstallSummaryStatus, change ...func(*api.InstallSummary)) api.InstallSummary {
+	i := api.InstallSummary{
+		ID: "ins_" + name, Name: name, App: app, Status: status, Latest: 7, Health: "good", Runner: "berlin", RunnerOnline: true,
+		LastWorkflow: api.WorkflowRef{ID: "wfl_" + name, Number: 4, Kind: "deploy", Status: "succeeded", CreatedAt: earlier(3 * time.Hour), EndedAt: earlier(2 * time.Hour)},
+	}
+	if status == "current" {
+		i.Version, i.Reason = 7, "everything is as app version 7 wants it"
+	}
+	for _, c := range change {
+		c(&i)
+	}
+	return i
+}
+
+func because(reason string, behind ...string) func(*api.InstallSummary) {
+	return func(i *api.InstallSummary) { i.Reason, i.Behind, i.Health = reason, behind, "attention" }
+}
+
+func question(app, name, component string, since time.Duration) api.Approval {
+	return api.Approval{
+		ID: "apr_" + name + component, App: app, Install: name, Component: component, CreatedAt: earlier(since), Totals: json.RawMessage(`{"create":0,"update":1,"replace":1}`),
+		Because: "artifact changed: build 2 of " + component + `, because commit f13a39b ("Serve the page from another address") changed modules/web/main.tf`,
 	}
 }
 
-func run(t *testing.T, s api.System, output string) (string, error) {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/system" {
-			t.Errorf("asked for %s", r.URL.Path)
+// busy is an org in which every kind of matter waits.
+func busy() seen {
+	return seen{
+		apps: []api.App{
+			{Name: "hello", Version: api.AppVersion{Number: 7}},
+			{Name: "shop", Version: api.AppVersion{Number: 7}, Problem: "https://git.example/shop answers 401: its credential is not good any more"},
+			{Name: "fresh", Version: api.AppVersion{Number: 1}},
+			{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}}, Revision: api.Revision{Commit: "f13a39b000"}},
+		},
+		components: map[string][]api.Component{
+			"hello": {{Name: "web", Build: api.Build{ID: "bld_1", Number: 3, Status: "failed", Error: "terraform init: provider nobody/nothing was not found", EndedAt: earlier(time.Minute)}}},
+			"shop":  {{Name: "net", Problem: "the symbolic link modules/net/leak.tf leads out of the repository"}, {Name: "web", Build: api.Build{Status: "succeeded"}}},
+		},
+		installs: []api.InstallSummary{
+			install("hello", "acme", "waiting_for_approval", because("the plan of web waits for a person", "web")),
+			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for a person", "web")),
+			install("hello", "initech", "refused", because("web: behind, rejected by alice: not during the sale", "web")),
+			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and push, or try again with `nuon deploy umbrella`", "web")),
+			install("hello", "hooli", "current", func(i *api.InstallSummary) { i.Version, i.Pinned = 5, 5 }),
+			install("shop", "acme", "deploying", because("working on web, but runner oslo takes no jobs now (a freeze)", "web"), func(i *api.InstallSummary) {
+				i.Runner, i.RunnerOnline, i.Health = "oslo", false, "unknown"
+				i.LastWorkflow.EndedAt, i.LastWorkflow.Status = time.Time{}, "running"
+			}),
+			install("shop", "vandelay", "waiting", because("web: waits: net has no output \x1b[31mcidr", "web")),
+			install("shop", "pied", "behind", because("web: its input greeting changed", "web")),
+			install("shop", "left", "gone", func(i *api.InstallSummary) { i.RunnerOnline = false }),
+		},
+		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour), question("hello", "acme", "web", 5*time.Minute)},
+		runners: []api.Runner{
+			{Name: "berlin", Kind: "install", Registered: true, Online: true}, {Name: "oslo", Kind: "install", Registered: true, Online: true, Policy: api.RunnerPolicy{Off: true, Reason: "a freeze"}},
+			{Name: "build", Kind: "build", Registered: true, LastSeen: earlier(4 * time.Hour)},
+		},
+		system: &api.System{
+			Version: "1.0.0", Replicas: []api.Replica{{ID: "a", SeenAt: noon}, {ID: "b", SeenAt: earlier(time.Hour)}}, Database: api.PartHealth{Ok: true}, Registry: api.PartHealth{Error: "refused"},
+			Runners: api.RunnerCounts{Online: 1, Off: 1, Offline: 1},
+		},
+	}
+}
+
+// crowd is an org with a thousand installs of which two are not as they are wanted.
+func crowd() seen {
+	s := seen{
+		apps:    []api.App{{Name: "hello", Version: api.AppVersion{Number: 7}}},
+		system:  &api.System{Version: "1.0.0", Replicas: []api.Replica{{SeenAt: noon}}, Database: api.PartHealth{Ok: true}, Registry: api.PartHealth{Ok: true}, Runners: api.RunnerCounts{Online: 2}},
+		runners: []api.Runner{{Name: "build", Kind: "build", Registered: true, Online: true}},
+	}
+	for n := range 1000 {
+		i := install("hello", fmt.Sprintf("customer-%04d", n), "current")
+		if n%500 == 7 {
+			i = install("hello", i.Name, "stalled", because(fmt.Sprintf("web: behind, stalled: no room left; mend it and push, or try again with `nuon deploy %s`", i.Name), "web"))
 		}
-		_ = json.NewEncoder(w).Encode(s)
-	}))
+		s.installs = append(s.installs, i)
+	}
+	return s
+}
+
+func empty() seen { return seen{system: crowd().system} }
+
+// TestFrames shows orgs in full, on terminals of two widths, in a pipe and as data.
+func TestFrames(t *testing.T) {
+	for name, s := range map[string]seen{"busy": busy(), "crowd": crowd(), "empty": empty()} {
+		for _, f := range []struct {
+			name     string
+			terminal bool
+			width    int
+		}{{"80", true, 80}, {"140", true, 140}, {"pipe", false, 0}} {
+			t.Run(name+"-"+f.name, func(t *testing.T) {
+				var out strings.Builder
+				c := &console.Console{Out: &out, OutIsTerminal: f.terminal, Width: f.width}
+				if err := s.status(noon).print(&out, c, noon); err != nil {
+					t.Fatal(err)
+				}
+				for line := range strings.Lines(out.String()) {
+					if strings.ContainsRune(line, '\x1b') || strings.TrimRight(line, " \n")+"\n" != line {
+						t.Errorf("a line that should not be: %q", line)
+					}
+				}
+				golden(t, name+"-"+f.name, out.String())
+			})
+		}
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("otherwise than %s (go test -update):\n%s", file, d)
+	}
+}
+
+// TestMatters: what is under way, or current, or stands still by itself, waits for nobody.
+func TestMatters(t *testing.T) {
+	young := func(i *api.InstallSummary) { i.LastWorkflow.EndedAt = earlier(time.Minute) }
+	never := func(i *api.InstallSummary) { i.LastWorkflow = api.WorkflowRef{} }
+	away := func(i *api.InstallSummary) { i.RunnerOnline = false }
+	built := api.Component{Name: "web", Build: api.Build{Status: "running"}}
+	for name, c := range map[string]struct {
+		install    api.InstallSummary
+		components []api.Component
+		want       string // the kinds
+	}{
+		"current":              {install("hello", "acme", "current"), nil, ""},
+		"gone":                 {install("hello", "acme", "gone", away), nil, ""},
+		"deploying":            {install("hello", "acme", "deploying", young), nil, ""},
+		"new":                  {install("hello", "acme", "new", never), nil, ""},
+		"behind for long":      {install("hello", "acme", "behind"), nil, "stale"},
+		"current but away":     {install("hello", "acme", "current", away), nil, "runner"},
+		"behind and away":      {install("hello", "acme", "behind", away), nil, "runner"},
+		"waits for a build":    {install("hello", "acme", "waiting"), []api.Component{built}, ""},
+		"waits for ever":       {install("hello", "acme", "waiting"), nil, "waiting"},
+		"refused":              {install("hello", "acme", "refused"), nil, "refused"},
+		"waits for a yes":      {install("hello", "acme", "waiting_for_approval"), nil, ""}, // the approval says it
+		"stalled, and is away": {install("hello", "acme", "stalled", away), nil, "stalled runner"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := seen{installs: []api.InstallSummary{c.install}, components: map[string][]api.Component{"hello": c.components}}
+			var got []string
+			for _, m := range s.matters(noon) {
+				got = append(got, string(m.Kind))
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%q waits, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestVerdict is that of --exit-code: what failed counts most, then a no, then a question.
+func TestVerdict(t *testing.T) {
+	for kinds, want := range map[string]int{
+		"": exit.Done, "waiting stale runner": exit.Done, "approval": exit.Waiting, "approval refused": exit.Rejected, "approval refused stalled": exit.Failed,
+		"build": exit.Failed, "app approval": exit.Failed, "system": exit.Failed,
+	} {
+		var s Status
+		for k := range strings.FieldsSeq(kinds) {
+			s.Waiting = append(s.Waiting, Matter{Kind: Kind(k)})
+		}
+		if got := exit.CodeOf(s.verdict()); got != want {
+			t.Errorf("%q ends with %d, want %d", kinds, got, want)
+		}
+	}
+}
+
+// plane answers with what was seen, two things a page, and refuses what belongs to the org if oneApp.
+func plane(t *testing.T, s seen, oneApp bool) {
+	t.Helper()
+	give := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+	mux := http.NewServeMux()
+	page := func(r *http.Request, n int) (from, to int, next string) {
+		_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from)
+		if to = min(from+2, n); to < n {
+			next = fmt.Sprint(to)
+		}
+		return from, to, next
+	}
+	refused := func(w http.ResponseWriter) bool {
+		if oneApp {
+			w.WriteHeader(http.StatusForbidden)
+			give(w, api.Problem{Status: http.StatusForbidden, Code: "forbidden", Title: "token ci is for app hello alone"})
+		}
+		return oneApp
+	}
+	mux.HandleFunc("GET /v1/apps", func(w http.ResponseWriter, r *http.Request) {
+		from, to, next := page(r, len(s.apps))
+		give(w, api.AppList{Items: s.apps[from:to], Next: next})
+	})
+	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, r *http.Request) { give(w, s.apps[0]) })
+	mux.HandleFunc("GET /v1/apps/{app}/components", func(w http.ResponseWriter, r *http.Request) {
+		give(w, api.ComponentList{Items: s.components[r.PathValue("app")]})
+	})
+	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, r *http.Request) {
+		var of []api.InstallSummary
+		for _, i := range s.installs {
+			if app := r.URL.Query().Get("app"); app == "" || i.App == app {
+				of = append(of, i)
+			}
+		}
+		from, to, next := page(r, len(of))
+		give(w, api.InstallList{Items: of[from:to], Next: next})
+	})
+	mux.HandleFunc("GET /v1/approvals", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("brief") != "true" {
+			t.Error("asked for whole reports")
+		}
+		from, to, next := page(r, len(s.approvals))
+		give(w, api.ApprovalList{Items: s.approvals[from:to], Next: next})
+	})
+	mux.HandleFunc("GET /v1/runners", func(w http.ResponseWriter, r *http.Request) {
+		if !refused(w) {
+			from, to, next := page(r, len(s.runners))
+			give(w, api.RunnerList{Items: s.runners[from:to], Next: next})
+		}
+	})
+	mux.HandleFunc("GET /v1/system", func(w http.ResponseWriter, r *http.Request) {
+		if !refused(w) {
+			give(w, s.system)
+		}
+	})
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	t.Setenv("NUON_URL", server.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
+}
+
+func execute(t *testing.T, args ...string) (string, error) {
+	t.Helper()
 	var out strings.Builder
+	output := "table"
+	if len(args) > 1 && args[0] == "-o" {
+		output, args = args[1], args[2:]
+	}
 	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
-	c.SetArgs([]string{})
+	c.SetArgs(append([]string{}, args...)) // nil would be those of this program
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(t.Context())
 	return out.String(), err
 }
 
-func TestAllIsWell(t *testing.T) {
-	out, err := run(t, well(), "table")
-	if err != nil {
-		t.Fatalf("ends with %v", err)
+// TestEveryPageIsRead, and as data there is the same as for people.
+func TestEveryPageIsRead(t *testing.T) {
+	s := busy()
+	for i := range s.apps {
+		s.apps[i].ID = s.apps[i].Name
 	}
-	for _, want := range []string{"replica\trunning\trep_1", "database\tok\tPostgreSQL 15.4", "runners\tok\t2 online"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in\n%s", want, out)
+	plane(t, s, false)
+	out, err := execute(t, "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Status
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	installs := 0
+	for _, a := range got.Apps {
+		for _, g := range a.Groups {
+			installs += len(g.Installs)
 		}
 	}
-	var back api.System
-	if out, err = run(t, well(), "json"); err != nil || json.Unmarshal([]byte(out), &back) != nil || back.Version != "1.0.0" {
-		t.Errorf("JSON is %s, %v", out, err)
+	// One matter less than in the picture of noon: by now the replicas are all gone, which is nobody's matter, and all else is the same.
+	if len(got.Apps) != 4 || installs != len(s.installs) || len(got.Waiting) != len(s.matters(time.Now())) || got.System.Version != "1.0.0" {
+		t.Errorf("%d apps, %d installs, %d matters in\n%s", len(got.Apps), installs, len(got.Waiting), out)
+	}
+	if _, err := execute(t, "--exit-code"); exit.CodeOf(err) != exit.Failed {
+		t.Errorf("--exit-code ended with %v", err)
 	}
 }
 
-// TestWhatIsWrong: each trouble alone makes the command end with 1 and is said.
-func TestWhatIsWrong(t *testing.T) {
-	for name, c := range map[string]struct {
-		spoil func(*api.System)
-		says  string
-	}{
-		"database":  {func(s *api.System) { s.Database = api.PartHealth{Error: "no route"} }, "the database: no route"},
-		"registry":  {func(s *api.System) { s.Registry = api.PartHealth{Error: "refused"} }, "the registry: refused"},
-		"late":      {func(s *api.System) { s.Work.LateSeconds = 300 }, "work is 5m0s behind"},
-		"failing":   {func(s *api.System) { s.Work.Failing = 3 }, "3 pieces"},
-		"silent":    {func(s *api.System) { s.Work.AttemptsOutOfContact = 1 }, "nuon runners replace"},
-		"contested": {func(s *api.System) { s.Work.Contested = 1 }, "nuon state list"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := well()
-			c.spoil(&s)
-			_, err := run(t, s, "table")
-			if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("ends with %d: %v", exit.CodeOf(err), err)
-			}
-		})
+// TestOfOneApp: with --app, and for a token that opens one app alone, the rest is not told of.
+func TestOfOneApp(t *testing.T) {
+	s := busy()
+	for i := range s.apps {
+		s.apps[i].ID = s.apps[i].Name
 	}
-	s := well()
-	s.Replicas = append(s.Replicas, api.Replica{ID: "rep_2", SeenAt: time.Now().Add(-time.Hour)})
-	if out, err := run(t, s, "table"); err != nil || !strings.Contains(out, "replica\tgone\trep_2") {
-		t.Errorf("a replica that is gone: %v\n%s", err, out)
+	plane(t, s, false)
+	out, err := execute(t, "--app", "hello")
+	if err != nil || strings.Contains(out, "shop") || !strings.Contains(out, "control plane\t") {
+		t.Errorf("with --app: %v\n%s", err, out)
+	}
+	s.apps = s.apps[:1]
+	s.installs = s.installs[:5]
+	plane(t, s, true)
+	out, err = execute(t)
+	if err != nil || strings.Contains(out, "control plane") || !strings.Contains(out, "approval\t") {
+		t.Errorf("for a token of one app: %v\n%s", err, out)
+	}
+}
+
+// TestAbsence: who watches waits for a control plane without a database as for one that is not there, and for nothing else.
+func TestAbsence(t *testing.T) {
+	var patience remote.Patience
+	patience.Seen()
+	for status, want := range map[int]bool{http.StatusServiceUnavailable: true, http.StatusForbidden: false, http.StatusInternalServerError: false} {
+		if got := patience.Bears(absence(&remote.Problem{Problem: api.Problem{Status: status, Code: "some", Title: "no"}})); got != want {
+			t.Errorf("%d is waited for: %t, want %t", status, got, want)
+		}
+	}
+	if absence(nil) != nil {
+		t.Error("a look that went well is an absence")
 	}
 }

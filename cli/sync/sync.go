@@ -31,6 +31,9 @@ type options struct {
 	noWait  bool
 	wait    bool
 	timeout time.Duration
+
+	dryRun   bool
+	markdown bool
 }
 
 // New is the command.
@@ -45,16 +48,31 @@ With a DIRECTORY (by default the one you are in) the app is the one of that name
 it is checked first, and what is there must be committed and pushed. With --app alone, what was pushed is taken.
 An app that is not connected to a repository is uploaded from the directory.
 
+With --dry-run nothing is done: it says what a sync would cause if the directory were committed and pushed as it
+is now: which components would be built and why, and what would be behind on which install. With --markdown
+that is text for a comment on a pull request.
+
 Exit codes: 0 done, 1 a build or deploy failed, 2 errors in the config or not pushed, 3 waits for an approval
 (--wait), 4 somebody said no (--wait), 5 cannot reach the control plane or not authorised.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return run(c.Context(), e, o, args) },
+		Example: "  nuon sync\n  nuon sync apps/shop --dry-run\n  nuon sync --app shop --wait --timeout 1h",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case o.dryRun:
+				return preview(c.Context(), e, o, args)
+			case o.markdown:
+				return exit.Usagef("--markdown is for what --dry-run says: add --dry-run")
+			}
+			return run(c.Context(), e, o, args)
+		},
 	}
 	c.Flags().StringVar(&o.app, "app", "", "app to sync (default: the directory's name)")
 	c.Flags().BoolVar(&o.noWait, "no-wait", false, "do not even wait for the builds")
 	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows has it")
 	c.Flags().DurationVar(&o.timeout, "timeout", 30*time.Minute, "stop waiting after this long")
-	c.MarkFlagsMutuallyExclusive("wait", "no-wait")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what a sync of the directory as it is now would cause")
+	c.Flags().BoolVar(&o.markdown, "markdown", false, "with --dry-run: as Markdown, for a comment on a pull request")
+	c.MarkFlagsMutuallyExclusive("wait", "no-wait", "dry-run")
 	return c
 }
 
@@ -115,20 +133,7 @@ func look(ctx context.Context, e *env.Env, client *remote.Client, o options, arg
 }
 
 func lookAt(ctx context.Context, e *env.Env, client *remote.Client, name, dir string) (api.Sync, error) {
-	full, err := filepath.Abs(dir)
-	if err != nil {
-		return api.Sync{}, err
-	}
-	if name == "" {
-		name = filepath.Base(full)
-	}
-	if err := check(e.Console, full); err != nil {
-		return api.Sync{}, err
-	}
-	app, err := remote.Get[api.App](client.GetApp(ctx, name))
-	if remote.CodeIs(err, "not_found") {
-		return api.Sync{}, exit.With(exit.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name))
-	}
+	app, full, err := appOf(ctx, e, client, name, dir)
 	if err != nil {
 		return api.Sync{}, err
 	}
@@ -144,6 +149,24 @@ func lookAt(ctx context.Context, e *env.Env, client *remote.Client, name, dir st
 		return api.Sync{}, err
 	}
 	return remote.Get[api.Sync](client.SyncApp(ctx, app.ID, api.SyncRequest{Commit: commit}))
+}
+
+// appOf is the app that a directory, whose config is right, is the config of; and the directory's full path.
+func appOf(ctx context.Context, e *env.Env, client *remote.Client, name, dir string) (app api.App, full string, err error) {
+	if full, err = filepath.Abs(dir); err != nil {
+		return app, full, err
+	}
+	if name == "" {
+		name = filepath.Base(full)
+	}
+	if err := check(e.Console, full); err != nil {
+		return app, full, err
+	}
+	app, err = remote.Get[api.App](client.GetApp(ctx, name))
+	if remote.CodeIs(err, "not_found") {
+		err = exit.With(exit.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name))
+	}
+	return app, full, err
 }
 
 // check finds what is wrong with the config before anything is sent.
@@ -208,21 +231,11 @@ func again(ctx context.Context, client *remote.Client, app string, patience *rem
 // settled says that no install can go on by itself.
 func settled(s api.Sync) bool {
 	for _, i := range s.Installs {
-		if !settles(i) {
+		if !installs.Settles(string(i.Status)) {
 			return false
 		}
 	}
 	return true
-}
-
-// settles says that an install cannot go on by itself.
-func settles(i api.InstallSummary) bool {
-	switch i.Status {
-	case api.InstallSummaryStatusCurrent, api.InstallSummaryStatusWaitingForApproval, api.InstallSummaryStatusRefused,
-		api.InstallSummaryStatusStalled, api.InstallSummaryStatusGone:
-		return true
-	}
-	return false
 }
 
 // underWay says what a sync still waits for.
@@ -234,7 +247,7 @@ func underWay(s api.Sync) string {
 		}
 	}
 	for _, i := range s.Installs {
-		if !settles(i) && len(all) == 0 {
+		if !installs.Settles(string(i.Status)) && len(all) == 0 {
 			all = append(all, fmt.Sprintf("install %s is %s (%s)", i.Name, i.Status, i.Reason))
 		}
 	}
@@ -295,7 +308,8 @@ func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, 
 	}
 	for _, b := range s.Builds {
 		if !slices.ContainsFunc(blocked, func(c api.Component) bool { return c.Name == b.Component }) {
-			fmt.Fprintf(w, "  %-16s build %-3d %-9s %s\n", b.Component, b.Number, b.Status, console.Line(b.Error))
+			line := fmt.Sprintf("  %-16s build %-3d %-9s %s", b.Component, b.Number, b.Status, console.Line(b.Error))
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
 		}
 	}
 	for _, c := range blocked {

@@ -190,8 +190,10 @@ type plane struct {
 	app   api.App
 	sync  *api.SyncRequest
 	files map[string]string
-	now   api.Sync
-	fault *api.Problem
+	// directory is where the config is in the files that a preview sends.
+	directory string
+	now       api.Sync
+	fault     *api.Problem
 }
 
 func (p *plane) start(t *testing.T) *env.Env {
@@ -224,6 +226,10 @@ func (p *plane) start(t *testing.T) *env.Env {
 			t.Errorf("sent as %s", r.Header.Get("Content-Type"))
 		}
 		give(w, p.now)
+	})
+	mux.HandleFunc("POST /v1/apps/{app}/preview", func(w http.ResponseWriter, r *http.Request) {
+		p.files, p.directory = unpack(t, r.Body), r.URL.Query().Get("directory")
+		give(w, api.AppPreview{Version: 1})
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)

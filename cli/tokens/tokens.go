@@ -2,6 +2,7 @@
 package tokens
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -27,27 +30,25 @@ func New(e *env.Env) *cobra.Command {
 
 func newList(e *env.Env) *cobra.Command {
 	var all bool
-	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the tokens, without their secrets", Args: cobra.NoArgs,
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
-			tokens, err := remote.All(func(cursor string) ([]api.Token, string, error) {
-				l, err := remote.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Cursor: cursor}))
-				return l.Items, l.Next, err
-			})
-			if err != nil {
-				return err
+	l := &listing.List[api.Token]{
+		Header: []string{"NAME", "ROLE", "APP", "STATUS", "LAST USED", "MADE BY", "ID"},
+		Row: func(t api.Token) []string {
+			return []string{t.Name, string(t.Role), cmp.Or(t.App, "all"), status(t, time.Now()), day(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Token, string, error) {
+			l, err := remote.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Cursor: at.Cursor, Limit: at.Limit}))
+			if now := time.Now(); !all {
+				l.Items = slices.DeleteFunc(l.Items, func(t api.Token) bool { return over(t, now) })
 			}
-			now := time.Now()
-			if !all {
-				tokens = slices.DeleteFunc(tokens, func(t api.Token) bool { return over(t, now) })
-			}
-			var rows [][]string
-			for _, t := range tokens {
-				rows = append(rows, []string{t.Name, string(t.Role), status(t, now), day(t.LastUsedAt, "never"), t.CreatedBy, t.ID})
-			}
-			return e.Console.List(tokens, []string{"NAME", "ROLE", "STATUS", "LAST USED", "MADE BY", "ID"}, rows)
-		}),
+			return l.Items, l.Next, err
+		},
 	}
+	c := l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the tokens, without their secrets", Args: cobra.NoArgs,
+		Long: `Lists the tokens that are good, the newest first, without their secrets. A token may be for one app alone.`,
+		Example: `  nuon tokens list
+  nuon tokens list --all -o json`,
+	})
 	c.Flags().BoolVar(&all, "all", false, "also those that open nothing any more")
 	return c
 }
@@ -78,32 +79,39 @@ func day(t time.Time, none string) string {
 }
 
 // roles from the least to the most.
-var roles = []string{"viewer", "operator", "approver", "admin"}
+var roles = []string{"viewer", "ci", "operator", "approver", "admin"}
 
 func newCreate(e *env.Env) *cobra.Command {
+	var n api.NewToken
 	var role string
 	var expires time.Duration
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a token and print its secret, which is shown this once", Args: cobra.ExactArgs(1),
 		Long: `Makes a token and prints its secret on standard output, alone, so that it can go straight to where it is kept. It may do no
-more than the token that makes it. viewer reads; operator syncs, installs and deploys; approver also answers plans; admin does all.`,
-		Example: `  nuon tokens create ci --role operator --expires 24h
+more than the token that makes it.
+
+viewer reads; ci also syncs, previews and retries builds; operator also makes and changes installs and deploys; approver also
+answers plans; admin does all. With --app it sees that app and its installs, and nothing else of the org; a ci token must have
+one.`,
+		Example: `  nuon tokens create shop-ci --role ci --app shop --expires 1h
   nuon tokens create on-call --role approver | pass insert -e nuon/on-call`,
+		ValidArgsFunction: complete.Nothing,
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			if !slices.Contains(roles, role) {
+			switch {
+			case !slices.Contains(roles, role):
 				return exit.Usagef("--role %s: use one of %s", role, strings.Join(roles, ", "))
-			}
-			if expires < time.Minute {
+			case role == string(api.NewTokenRoleCi) && n.App == "":
+				return exit.Usagef("--role ci: a ci token is for one app; say for which with --app APP")
+			case expires < time.Minute:
 				return exit.Usagef("--expires %s: use a minute or more, such as 24h or 720h", expires)
 			}
-			made, err := remote.Get[api.CreatedToken](client.CreateToken(ctx, api.NewToken{
-				Name: args[0], Role: api.NewTokenRole(role), ExpiresInSeconds: int64(expires.Seconds()),
-			}))
+			n.Name, n.Role, n.ExpiresInSeconds = args[0], api.NewTokenRole(role), int64(expires.Seconds())
+			made, err := remote.Get[api.CreatedToken](client.CreateToken(ctx, n))
 			if err != nil {
 				return err
 			}
 			if e.Console.Output == "table" {
-				e.Console.Say("token %s (%s) is %s; its secret is not shown again", made.Token.Name, made.Token.Role, status(made.Token, time.Now()))
+				e.Console.Say("token %s (%s) is %s; its secret is not shown again", made.Token.Name, rights(made.Token), status(made.Token, time.Now()))
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, console.Line(made.Secret))
@@ -112,14 +120,28 @@ more than the token that makes it. viewer reads; operator syncs, installs and de
 		}),
 	}
 	c.Flags().StringVar(&role, "role", "", "what it may do: "+strings.Join(roles, ", "))
+	c.Flags().StringVar(&n.App, "app", "", "the only app that it opens, with its installs; left out for all")
 	c.Flags().DurationVar(&expires, "expires", 30*24*time.Hour, "how long it is good, at most a year (8784h)")
 	_ = c.MarkFlagRequired("role") // fails only for a flag that is not there
+	complete.FlagWords(c, "role", roles...)
+	complete.Flag(e, c, "app", complete.Apps)
 	return c
+}
+
+// rights are what a token may do, in few words.
+func rights(t api.Token) string {
+	if t.App == "" {
+		return string(t.Role)
+	}
+	return string(t.Role) + " for app " + t.App
 }
 
 func newRevoke(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke TOKEN", Short: "Make a token open nothing from now on; what follows something with it ends", Args: cobra.ExactArgs(1),
+		Long:              `Revokes a token, by its name or its id. It cannot be made good again: make another. Whoever holds a token may revoke that one.`,
+		Example:           `  nuon tokens revoke shop-ci`,
+		ValidArgsFunction: complete.Args(e, complete.Tokens),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			t, err := remote.Get[api.Token](client.RevokeToken(ctx, args[0]))
 			if err != nil {

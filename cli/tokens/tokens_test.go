@@ -41,7 +41,7 @@ func TestCreate(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(api.CreatedToken{Secret: secret, Token: api.Token{
-			ID: "tok_1", Name: asked.Name, Role: api.TokenRole(asked.Role), ExpiresAt: time.Now().Add(time.Duration(asked.ExpiresInSeconds) * time.Second),
+			ID: "tok_1", Name: asked.Name, Role: api.TokenRole(asked.Role), App: asked.App, ExpiresAt: time.Now().Add(time.Duration(asked.ExpiresInSeconds) * time.Second),
 		}})
 	}
 	out, remarks, err := run(t, plane, "table", "create", "ci", "--role", "operator", "--expires", "24h")
@@ -57,6 +57,10 @@ func TestCreate(t *testing.T) {
 	if _, _, err := run(t, plane, "table", "create", "ci", "--role", "operator"); err != nil || asked.ExpiresInSeconds != 30*86400 {
 		t.Errorf("by itself it lasts %d s, %v", asked.ExpiresInSeconds, err)
 	}
+	if _, remarks, err := run(t, plane, "table", "create", "ci", "--role", "ci", "--app", "shop"); err != nil || asked.App != "shop" || asked.Role != "ci" ||
+		!strings.Contains(remarks, "token ci (ci for app shop) is good until") {
+		t.Errorf("asked for %+v, said %q, ended with %v", asked, remarks, err)
+	}
 	out, remarks, err = run(t, plane, "json", "create", "ci", "--role", "admin")
 	var made api.CreatedToken
 	if err != nil || json.Unmarshal([]byte(out), &made) != nil || made.Secret != secret || made.Token.Role != "admin" || remarks != "" {
@@ -71,7 +75,8 @@ func TestCreate(t *testing.T) {
 func TestCreateRefuses(t *testing.T) {
 	for line, says := range map[string]string{
 		"create ci":                                 "required flag",
-		"create ci --role boss":                     "--role boss: use one of viewer, operator, approver, admin",
+		"create ci --role boss":                     "--role boss: use one of viewer, ci, operator, approver, admin",
+		"create ci --role ci":                       "say for which with --app",
 		"create ci --role viewer --expires 1s":      "--expires 1s",
 		"create ci --role viewer --expires -1h":     "--expires -1h",
 		"create ci --role viewer --expires forever": "invalid argument",
@@ -88,7 +93,7 @@ func TestCreateRefuses(t *testing.T) {
 func TestList(t *testing.T) {
 	now := time.Now()
 	all := []api.Token{
-		{ID: "tok_4", Name: "ci", Role: "operator", CreatedBy: "alice", ExpiresAt: now.Add(time.Hour), LastUsedAt: now},
+		{ID: "tok_4", Name: "ci", Role: "ci", App: "shop", CreatedBy: "alice", ExpiresAt: now.Add(time.Hour), LastUsedAt: now},
 		{ID: "tok_3", Name: "old", Role: "viewer", ExpiresAt: now.Add(-time.Hour)},
 		{ID: "tok_2", Name: "lost", Role: "admin", RevokedAt: now.Add(-time.Hour)},
 		{ID: "tok_1", Name: "alice", Role: "admin", CreatedBy: "bootstrap"},
@@ -107,7 +112,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	out, _, err := run(t, plane, "table", "list", "--all")
-	for _, want := range []string{"\tgood until ", "\texpired ", "\trevoked ", "\tgood\tnever\tbootstrap\ttok_1"} {
+	for _, want := range []string{"\tgood until ", "\texpired ", "\trevoked ", "ci\tci\tshop\t", "admin\tall\tgood\tnever\tbootstrap\ttok_1"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("lacks %q: %s, %v", want, out, err)
 		}

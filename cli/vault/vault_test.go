@@ -50,7 +50,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			got, err := Read(&console.Console{In: strings.NewReader("from a pipe\n"), Out: &out, Err: &out}, "token", c.from)
+			got, err := Read(t.Context(), &console.Console{In: strings.NewReader("from a pipe\n"), Out: &out, Err: &out}, "token", c.from)
 			if exit.CodeOf(err) != c.code || string(got.Reveal()) != c.want {
 				t.Fatalf("read %q, %v", got.Reveal(), err)
 			}
@@ -72,7 +72,7 @@ func TestReadAPipeIsNoTerminal(t *testing.T) {
 	}
 	defer r.Close() //nolint:errcheck // only read
 	defer w.Close() //nolint:errcheck // nothing was written
-	if _, err := Read(&console.Console{In: r, Err: &strings.Builder{}}, "token", ""); exit.CodeOf(err) != exit.Usage {
+	if _, err := Read(t.Context(), &console.Console{In: r, Err: &strings.Builder{}}, "token", ""); exit.CodeOf(err) != exit.Usage {
 		t.Errorf("ended with %v", err)
 	}
 }

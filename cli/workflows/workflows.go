@@ -1,66 +1,78 @@
-// Package workflows is `nuon workflows`: what is done to installs, step by step, and waiting for it.
+// Package workflows is `nuon workflows`: what is done to installs, step by step. It also holds what every command that asks for a
+// workflow has in common: asking, waiting, and the exit code for how it ended.
 package workflows
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/watch"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "workflows", Short: "What is done to installs, step by step"}
-	c.AddCommand(newList(e), newGet(e), newWatch(e), newCancel(e))
+	c.AddCommand(newList(e), newGet(e), newWatch(e), newRetry(e), newSkip(e), newCancel(e))
 	return c
 }
 
 // statuses are how a workflow can stand.
 var statuses = []string{"running", "succeeded", "failed", "cancelled", "superseded"}
 
+// kinds are what a workflow can be for.
+var kinds = []string{"provision", "deploy", "teardown", "deprovision", "action", "restore"}
+
+// oneOf refuses a flag's value that is none of the words; an empty one says nothing.
+func oneOf(flag, value string, words []string) error {
+	if value != "" && !slices.Contains(words, value) {
+		return exit.Usagef("%s %s: use one of %s", flag, value, strings.Join(words, ", "))
+	}
+	return nil
+}
+
 func newList(e *env.Env) *cobra.Command {
 	var p api.ListWorkflowsParams
-	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List workflows, the newest first", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if p.Status != "" && !slices.Contains(statuses, p.Status) {
-				return exit.Usagef("--status %s: use one of %s", p.Status, strings.Join(statuses, ", "))
-			}
-			if p.Limit < 1 {
-				return exit.Usagef("--limit %d: use a number from 1 up", p.Limit)
-			}
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			l, err := remote.Get[api.WorkflowList](client.ListWorkflows(c.Context(), &p))
-			if err != nil {
-				return err
-			}
-			var rows [][]string
-			for _, w := range l.Items {
-				rows = append(rows, []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), why(w)})
-			}
-			return e.Console.List(l.Items, []string{"ID", "INSTALL", "KIND", "STATUS", "WHY"}, rows)
+	l := &listing.List[api.Workflow]{
+		Header: []string{"ID", "INSTALL", "KIND", "STATUS", "WHY"}, Limit: 20,
+		Row: func(w api.Workflow) []string {
+			return []string{w.ID, w.App + "/" + w.Install, string(w.Kind), string(w.Status), why(w)}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Workflow, string, error) {
+			p.Cursor, p.Limit = at.Cursor, at.Limit
+			l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
+			return l.Items, l.Next, err
 		},
 	}
+	c := l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List workflows, the newest first", Args: cobra.NoArgs,
+		Example: "  nuon workflows list --install acme --status failed\n  nuon workflows list --status running --watch",
+		PreRunE: func(*cobra.Command, []string) error {
+			if err := oneOf("--status", p.Status, statuses); err != nil {
+				return err
+			}
+			return oneOf("--kind", p.Kind, kinds)
+		},
+	})
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
 	c.Flags().StringVar(&p.Status, "status", "", "only those that are "+strings.Join(statuses, ", "))
-	c.Flags().IntVar(&p.Limit, "limit", 20, "most workflows to list")
+	c.Flags().StringVar(&p.Kind, "kind", "", "only those of a kind: "+strings.Join(kinds, ", "))
+	complete.Flag(e, c, "install", complete.Installs)
+	complete.FlagWords(c, "status", statuses...)
+	complete.FlagWords(c, "kind", kinds...)
 	return c
 }
 
@@ -72,16 +84,29 @@ func why(w api.Workflow) string {
 }
 
 func newGet(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "get WORKFLOW|latest:INSTALL", Short: "Show one workflow with its steps", Args: cobra.ExactArgs(1),
+	live := false
+	c := &cobra.Command{
+		Use: "get WORKFLOW|latest:INSTALL", Short: "Show one workflow with its steps, as a tree", Args: cobra.ExactArgs(1),
+		Long: `Shows a workflow as a tree: each component stands below what it waits for, with its steps and how long they took.
+A workflow that was planned only is shown with what its plans would change.`,
+		Example:           "  nuon workflows get latest:acme\n  nuon workflows get wfl_… --watch",
+		ValidArgsFunction: complete.Args(e, complete.Workflows),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			w, err := Find(ctx, client, args[0])
-			if err != nil {
-				return err
+			look := func(ctx context.Context, onto *console.Console) error {
+				w, err := Find(ctx, client, args[0])
+				if err != nil {
+					return err
+				}
+				return printWhole(ctx, onto, client, w)
 			}
-			return e.Console.Result(w, func(out io.Writer) error { return Show(out, w) })
+			if live {
+				return watch.Run(ctx, e.Console, look)
+			}
+			return look(ctx, e.Console)
 		}),
 	}
+	watch.Flag(c, &live)
+	return c
 }
 
 // Find gives a workflow by its id, or the newest of an install as latest:INSTALL.
@@ -103,21 +128,46 @@ func Find(ctx context.Context, client *remote.Client, name string) (api.Workflow
 	return l.Items[0], nil
 }
 
-// Show prints a workflow for people.
+// Show prints a workflow for people: what it is, and its steps as a tree.
 func Show(out io.Writer, w api.Workflow) error {
-	fmt.Fprintf(out, "%s %d of %s/%s (%s): %s\n  %s\n", w.Kind, w.Number, w.App, w.Install, w.ID, w.Status, console.Line(why(w)))
-	said := map[string]bool{}
-	for _, s := range w.Steps {
-		reason := s.Reason
-		if s.Status == api.StepStatusSkipped && said[name(s)+reason] {
-			reason = "" // what a group was skipped for is said once
-		}
-		said[name(s)+reason] = true
-		fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("  %s %-8s %-16s %-10s %s", mark(s.Status), s.Kind, name(s), s.Status, console.Line(reason)), " "))
-	}
-	return nil
+	return show(out, w, time.Now())
 }
 
+func show(out io.Writer, w api.Workflow, now time.Time) error {
+	kind, at := string(w.Kind), ""
+	if w.PlanOnly {
+		kind += " (plan only)"
+	}
+	if w.Version > 0 {
+		at = fmt.Sprintf(" at version %d", w.Version)
+	}
+	lines := []string{
+		fmt.Sprintf("%s %d of %s/%s (%s): %s%s", kind, w.Number, w.App, w.Install, w.ID, w.Status, since(w, now)),
+		"  " + console.Line(why(w)),
+	}
+	if w.RequestedBy != "" {
+		lines = append(lines, fmt.Sprintf("  asked for by %s%s", console.Line(w.RequestedBy), at))
+	}
+	if _, err := fmt.Fprintln(out, strings.Join(lines, "\n")); err != nil {
+		return err
+	}
+	return showTree(out, w.Steps, now)
+}
+
+// since says how long a workflow took, or runs.
+func since(w api.Workflow, now time.Time) string {
+	switch {
+	case w.CreatedAt.IsZero():
+		return ""
+	case !w.EndedAt.IsZero():
+		return " after " + lasted(w.EndedAt.Sub(w.CreatedAt))
+	case w.Status == api.WorkflowStatusRunning:
+		return " for " + lasted(now.Sub(w.CreatedAt))
+	}
+	return ""
+}
+
+// name is what a step is about.
 func name(s api.Step) string {
 	if s.Action != "" {
 		return s.Action
@@ -143,96 +193,52 @@ func mark(s api.StepStatus) string {
 
 func newCancel(e *env.Env) *cobra.Command {
 	var reason string
+	var follow Following
 	c := &cobra.Command{
-		Use: "cancel WORKFLOW", Short: "Stop a workflow as soon as that is safe", Args: cobra.ExactArgs(1),
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			w, err := remote.Get[api.Workflow](client.CancelWorkflow(ctx, args[0], api.Reason{Reason: reason}))
-			if err != nil {
-				return err
-			}
-			return e.Console.Result(w, func(out io.Writer) error { return Show(out, w) })
-		}),
-	}
-	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
-	return c
-}
-
-func newWatch(e *env.Env) *cobra.Command {
-	var timeout time.Duration
-	c := &cobra.Command{
-		Use: "watch WORKFLOW|latest:INSTALL", Short: "Follow a workflow until it ends or waits for a person", Args: cobra.ExactArgs(1),
+		Use: "cancel WORKFLOW|latest:INSTALL", Short: "Stop a workflow as soon as that is safe", Args: cobra.ExactArgs(1),
+		Long: `Stops a workflow: what has not begun does not begin, what runs is asked to end and may save its state first.
+An apply that is at work is never cut off. What is cancelled counts as a no: it is not tried again by itself.`,
+		ValidArgsFunction: complete.Args(e, complete.RunningWorkflows),
+		PreRunE:           func(*cobra.Command, []string) error { return follow.Check() },
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			w, err := Find(ctx, client, args[0])
 			if err != nil {
 				return err
 			}
-			w, err = Wait(ctx, e.Console, client, w.ID, timeout)
-			if err != nil {
+			if w, err = remote.Get[api.Workflow](client.CancelWorkflow(ctx, w.ID, api.Reason{Reason: reason})); err != nil {
 				return err
 			}
-			if err := e.Console.Result(w, func(out io.Writer) error { return Show(out, w) }); err != nil {
-				return err
+			if follow.Wait {
+				if w, err = follow.over(ctx, e.Console, client, w.ID); err != nil {
+					return err
+				}
 			}
-			return Verdict(w)
+			return e.Console.Result(w, func(out io.Writer) error { return Show(out, w) })
 		}),
 	}
-	c.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this long (default: never)")
+	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
+	follow.Flags(c, "wait until it has ended")
 	return c
 }
 
-// Wait follows a workflow until it has ended, or until nothing in it can go on without a person. A terminal shows the steps as
-// they change.
-func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration) (api.Workflow, error) {
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("workflow %s has not ended within %s; it goes on", id, timeout))
-		defer cancel()
-	}
-	view := progress.Start(c)
-	defer view.Stop()
-	var last api.Workflow
-	err := remote.Follow(ctx, func(lastID string) (*http.Response, error) {
-		return client.StreamWorkflow(ctx, id, &api.StreamWorkflowParams{LastEventID: lastID})
-	}, func(ev remote.Event) (bool, error) {
-		if ev.Name != "workflow" {
-			return false, nil
-		}
-		if err := json.Unmarshal(ev.Data, &last); err != nil {
-			return true, fmt.Errorf("read workflow %s: %w", id, err)
-		}
-		view.Show(lines(last))
-		return last.Status != api.WorkflowStatusRunning || NeedsPerson(last), nil
-	})
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return last, exit.With(exit.Failed, context.Cause(ctx))
-	}
-	return last, err
-}
+func newWatch(e *env.Env) *cobra.Command {
+	f := Following{Wait: true}
+	c := &cobra.Command{
+		Use: "watch WORKFLOW|latest:INSTALL", Short: "Follow a workflow until it ends or waits for a person", Args: cobra.ExactArgs(1),
+		Long: `Follows a workflow until it has ended, or until nothing in it can go on without a person.
 
-// lines are the steps as a person who waits sees them.
-func lines(w api.Workflow) []progress.Line {
-	var out []progress.Line
-	for _, s := range w.Steps {
-		out = append(out, progress.Line{
-			Mark: mark(s.Status), Busy: s.Status == api.StepStatusRunning,
-			Text: fmt.Sprintf("%-8s %-16s %-10s %s", s.Kind, name(s), s.Status, s.Reason),
-		})
+Exit codes: 0 it succeeded, 1 it failed, 3 it waits for an approval, 4 somebody said no.`,
+		ValidArgsFunction: complete.Args(e, complete.Workflows),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			w, err := Find(ctx, client, args[0])
+			if err != nil {
+				return err
+			}
+			return f.End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
+		}),
 	}
-	return out
-}
-
-// NeedsPerson says that a step waits for an approval and no other can go on without it.
-func NeedsPerson(w api.Workflow) bool {
-	waiting := false
-	for _, s := range w.Steps {
-		switch s.Status {
-		case api.StepStatusRunning:
-			return false
-		case api.StepStatusWaiting:
-			waiting = true
-		}
-	}
-	return waiting
+	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "stop waiting after this long (default: never)")
+	return c
 }
 
 // Verdict turns how a workflow stands into the exit code that scripts read.

@@ -114,7 +114,7 @@ func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, begun := &streams{bodies: []string{event(t, 1, "running", "running")}}, time.Now()
 		_, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 90*time.Second)
-		if exit.CodeOf(err) != exit.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes on" || time.Since(begun) != 90*time.Second {
+		if exit.CodeOf(err) != exit.Failed || err.Error() != "workflow wfl_1 has not ended within 1m30s; it goes on, and `nuon workflows watch wfl_1` waits again" || time.Since(begun) != 90*time.Second {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -207,12 +207,14 @@ func TestCommands(t *testing.T) {
 		says  string
 		query string
 	}{
-		"get latest:acme":       {0, "deploy 7 of hello/acme (wfl_1): succeeded", "/v1/workflows?install=acme&status=&cursor=&limit=1"},
-		"get latest:fresh":      {exit.Failed, "nuon installs get fresh", "/v1/workflows?install=fresh&status=&cursor=&limit=1"},
+		"get latest:acme":       {0, "deploy 7 of hello/acme (wfl_1): succeeded", "/v1/workflows?install=acme&status=&kind=&cursor=&limit=1"},
+		"get latest:fresh":      {exit.Failed, "nuon installs get fresh", "/v1/workflows?install=fresh&status=&kind=&cursor=&limit=1"},
 		"get latest:":           {exit.Usage, "latest:INSTALL", ""},
-		"list --status running": {0, "wfl_1\thello/acme\tdeploy\tsucceeded\tcame out\n", "/v1/workflows?install=&status=running&cursor=&limit=20"},
+		"list --status running": {0, "wfl_1\thello/acme\tdeploy\tsucceeded\tcame out\n", "/v1/workflows?install=&status=running&kind=&cursor=&limit=20"},
 		"list --status done":    {exit.Usage, "use one of running, succeeded", ""},
-		"list --limit 0":        {exit.Usage, "--limit 0", ""},
+		"list --kind deploy":    {0, "wfl_1\thello/acme", "/v1/workflows?install=&status=&kind=deploy&cursor=&limit=20"},
+		"list --kind deploys":   {exit.Usage, "use one of provision, deploy", ""},
+		"list --limit -1":       {exit.Usage, "--limit -1", ""},
 	} {
 		t.Run(line, func(t *testing.T) {
 			query = ""

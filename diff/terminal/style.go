@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"io"
+	"strings"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
@@ -9,15 +10,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// styles are the colours by meaning. Red is kept for what destroys.
-type styles struct {
-	plain, bold, faint, warn               lipgloss.Style
-	create, update, replace, destroy, move lipgloss.Style
-	before                                 lipgloss.Style
-}
+// palette is the sixteen colours of every terminal, by ink.
+type palette [Inks]lipgloss.Style
 
-// newStyles never asks the terminal anything: the caller has decided.
-func newStyles(w io.Writer, color bool) styles {
+// newPalette never asks the terminal anything: the caller has decided.
+func newPalette(w io.Writer, color bool) *palette {
 	r := lipgloss.NewRenderer(w)
 	r.SetHasDarkBackground(true)
 	r.SetColorProfile(termenv.Ascii)
@@ -27,37 +24,45 @@ func newStyles(w io.Writer, color bool) styles {
 	// Values are laid out already, so no style may touch tabs or widths.
 	base := r.NewStyle().TabWidth(lipgloss.NoTabConversion).Inline(true)
 	ink := func(n string) lipgloss.Style { return base.Foreground(lipgloss.Color(n)) }
-	return styles{
-		plain: base, bold: base.Bold(true), faint: base.Faint(true), warn: ink("3"),
-		create: ink("2"), update: ink("3"), replace: ink("1").Bold(true), destroy: ink("1").Bold(true), move: ink("6"),
-		before: ink("5"),
+	return &palette{
+		Plain: base, Bold: base.Bold(true), Faint: base.Faint(true), Warn: ink("3"),
+		Create: ink("2"), Update: ink("3"), Replace: ink("1").Bold(true), Destroy: ink("1").Bold(true), Move: ink("6"),
+		Before: ink("5"),
 	}
 }
 
-// of is the style of a change by its action.
-func (s styles) of(c diff.Change) lipgloss.Style {
-	switch c.Action {
+// render leaves blanks and empty text alone, so that plain rows carry no codes.
+func (p *palette) render(s Span) string {
+	if strings.TrimSpace(s.Text) == "" {
+		return s.Text
+	}
+	return p[s.Ink].Render(s.Text)
+}
+
+// inkOf is the ink of a change by its action.
+func inkOf(a diff.Action) Ink {
+	switch a {
 	case diff.Create:
-		return s.create
+		return Create
 	case diff.Update:
-		return s.update
+		return Update
 	case diff.Replace:
-		return s.replace
+		return Replace
 	case diff.Destroy:
-		return s.destroy
+		return Destroy
 	case diff.Move, diff.Import, diff.Forget, diff.Read:
-		return s.move
+		return Move
 	}
-	return s.plain
+	return Plain
 }
 
-// after is the style of the later value of a field.
-func (s styles) after(c diff.Change, f diff.FieldChange) lipgloss.Style {
+// inkAfter is the ink of the later value of a field.
+func inkAfter(a diff.Action, f *diff.FieldChange) Ink {
 	switch {
 	case f.After.Masked || f.After.Unknown || f.After.Absent:
-		return s.faint
-	case c.Action == diff.Destroy || c.Action == diff.Forget:
-		return s.before
+		return Faint
+	case a == diff.Destroy || a == diff.Forget:
+		return Before
 	}
-	return s.create
+	return Create
 }

@@ -36,7 +36,7 @@ var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // narrow one.
 func TestWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.StringMatching(`[a-z漢é "]{0,90}`)
+		word := rapid.StringMatching(`([a-z漢é "👋]|❤️|e\x{301}|🇩🇪){0,90}`)
 		r := report(
 			diff.Change{Address: "a" + word.Draw(t, "address"), Action: diff.Update, Why: word.Draw(t, "why"), Fields: []diff.FieldChange{
 				{Path: word.Draw(t, "path"), Before: text(word.Draw(t, "before")), After: text(word.Draw(t, "after"))},
@@ -85,6 +85,56 @@ func TestPlainHasNoEscapes(t *testing.T) {
 	r.Folded = []diff.Fold{{Rule: "\x1b", What: "\x07s", Count: 2}}
 	if out := render(t, r, terminal.Options{All: true}); strings.ContainsAny(out, "\x1b\x07\u009b") {
 		t.Errorf("%q", out)
+	}
+}
+
+// TestPage: the lines of a page are those of the whole rendering, a change stands where the page says, and unfolding every change is
+// the same as asking for all at once.
+func TestPage(t *testing.T) {
+	unknown, absent := diff.Shown{Unknown: true}, diff.Shown{Absent: true}
+	r := report(
+		diff.Change{Address: "a", Action: diff.Create, Fields: []diff.FieldChange{{Path: "id", Before: absent, After: unknown}, {Path: "input", Before: absent, After: text("x")}}},
+		diff.Change{Address: "b", Action: diff.Destroy, Fields: []diff.FieldChange{{Path: "id", Before: text("1"), After: absent}}},
+		diff.Change{Address: "c", Action: diff.Update, Fields: []diff.FieldChange{{Path: "script", Lines: []diff.Line{{Op: diff.LineAdded, Text: "one"}, {Op: diff.LineRemoved, Text: "two"}}}}},
+	)
+	r.Outputs = []diff.Change{{Address: "output.o", Name: "o", Action: diff.Create, Fields: []diff.FieldChange{{Before: absent, After: text("y")}}}}
+	r.Drift = []diff.Change{{Address: "d", Action: diff.Update}}
+	rows := func(p *terminal.Page) string {
+		var b strings.Builder
+		for line := range p.Len() {
+			for _, row := range p.Rows(line, 60) {
+				b.WriteString(row.String() + "\n")
+			}
+		}
+		return b.String()
+	}
+	p := terminal.NewPage(r, false)
+	if d := cmp.Diff(render(t, r, terminal.Options{Width: 60}), rows(p)); d != "" {
+		t.Errorf("folded:\n%s", d)
+	}
+	for change, title := range []string{"a", "b", "c", "output o", "d"} {
+		head := p.Head(change)
+		if got, ok := p.ChangeAt(head); !ok || got != change || !strings.Contains(p.Text(head), " "+title) {
+			t.Errorf("change %d is %d at line %d: %q", change, got, head, p.Text(head))
+		}
+		p.Unfold(change, true)
+	}
+	all := render(t, r, terminal.Options{Width: 60, All: true})
+	if d := cmp.Diff(all, rows(p)); d != "" {
+		t.Errorf("unfolded one by one:\n%s", d)
+	}
+	p.UnfoldAll(false)
+	p.UnfoldAll(true)
+	if d := cmp.Diff(all, rows(p)); d != "" {
+		t.Errorf("unfolded:\n%s", d)
+	}
+	if _, ok := p.ChangeAt(0); ok {
+		t.Error("the counts belong to a change")
+	}
+	for change, want := range []bool{true, true, false, false, false} {
+		if p.Folds(change) != want {
+			t.Errorf("change %d folds: %t", change, !want)
+		}
 	}
 }
 

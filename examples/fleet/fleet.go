@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,12 +97,46 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 			return f, err
 		}
 	}
-	for _, step := range []func(context.Context) error{f.startStores, f.StartReplicas, f.openControl, f.bootstrap, f.startRunners} {
-		if err := step(ctx); err != nil {
+	return f, f.steps(ctx, f.startStores, f.StartReplicas, f.openControl, f.bootstrap, f.startRunners)
+}
+
+// Reopen starts what an earlier fleet left in its directory, on the same data, but for its runners: only where the disk of each
+// installer's newest machine is, it says.
+func Reopen(ctx context.Context, o Options) (*Fleet, error) {
+	f := &Fleet{Options: o, Installers: map[string]*Runner{}}
+	if f.Poll == 0 {
+		f.Poll = time.Second
+	}
+	for _, name := range o.Installers {
+		dir, err := f.newestMachine(name)
+		if err != nil {
 			return f, err
 		}
+		f.Installers[name] = &Runner{Dir: dir}
 	}
-	return f, nil
+	return f, f.steps(ctx, f.startStores, f.StartReplicas, f.openControl, f.bootstrap)
+}
+
+// newestMachine is the disk of the machine that was last put in an installer's place: NUMBER-NAME, or NAME when none ever was.
+func (f *Fleet) newestMachine(name string) (string, error) {
+	found, err := filepath.Glob(f.path("runners", "*-"+name))
+	if err != nil || len(found) == 0 {
+		return f.path("runners", name), err
+	}
+	number := func(dir string) int {
+		n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(dir), "-"+name)) // what is no number was no replacement
+		return n
+	}
+	return slices.MaxFunc(found, func(a, b string) int { return number(a) - number(b) }), nil
+}
+
+func (f *Fleet) steps(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *Fleet) path(parts ...string) string {

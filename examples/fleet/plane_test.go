@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -120,10 +121,10 @@ func (p *plane) register(count int) *crowd {
 	return f
 }
 
-// poll lets every runner ask for work over and over, as a real one does, their polls spread over one poll's time. It returns when
-// all have asked once.
+// poll lets every runner ask for work over and over, as a real one does. Their first polls end over the time of one poll, as those of
+// runners which have been there for long. It returns when all have asked once.
 func (f *crowd) poll(ctx context.Context) {
-	const spread = 25 * time.Second
+	const spread, longest = 25 * time.Second, 270 // seconds that a poll lasts in the mean
 	var first sync.WaitGroup
 	for n, client := range f.clients {
 		first.Add(1)
@@ -137,9 +138,9 @@ func (f *crowd) poll(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-			for ctx.Err() == nil {
+			for hold := 1 + rand.IntN(longest); ctx.Err() == nil; hold = 0 {
 				time.AfterFunc(time.Second, started)
-				answer, err := client.LeaseWithResponse(ctx, api.LeaseRequest{Free: 2, Version: "0.1.0"})
+				answer, err := client.LeaseWithResponse(ctx, api.LeaseRequest{Free: 2, Version: "0.1.0", WaitSeconds: hold})
 				if ctx.Err() != nil {
 					return
 				}
@@ -154,6 +155,28 @@ func (f *crowd) poll(ctx context.Context) {
 		})
 	}
 	first.Wait()
+}
+
+// ring rings for every runner once in a while, a few each second, although there is nothing for them.
+func (f *crowd) ring(ctx context.Context, each time.Duration) {
+	db, err := pgx.Connect(ctx, f.plane.Database.DSN())
+	if err != nil {
+		f.plane.b.Error(err)
+		return
+	}
+	defer db.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is in flight on it
+	rung, began := 0, time.Now()
+	for contact.Pause(ctx, time.Second) {
+		due := int(float64(len(f.ids)) * time.Since(began).Seconds() / each.Seconds())
+		var ids []string
+		for ; rung < due; rung++ {
+			ids = append(ids, f.ids[rung%len(f.ids)])
+		}
+		if _, err := db.Exec(ctx, "select pg_notify('nuon_jobs', $1 || '/' || id) from unnest($2::text[]) as r (id)", f.plane.org, ids); err != nil && ctx.Err() == nil {
+			f.plane.b.Errorf("ring for %d runners: %v", len(ids), err)
+			return
+		}
+	}
 }
 
 func body(answer *api.LeaseResponse) string {

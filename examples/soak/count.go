@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +49,44 @@ const (
 			join attempts a on a.org_id = s.org_id and a.job_id = s.job_id and a.number = s.attempt) g
 		where serial > before + 1 and status = 'succeeded'`
 )
+
+// givenUp are the attempts that ended because a person said that their machine is gone, as the audit has it.
+const givenUp = `
+	select lost ->> 'job' || '/' || (lost ->> 'attempt') from audit_events, jsonb_array_elements(case jsonb_typeof(detail -> 'lost') when 'array' then detail -> 'lost' else '[]' end) lost
+	where action = 'runner.replace'`
+
+// Recount counts what an earlier run left in a directory, where its fleet is started again, but for its runners. It takes the place of
+// the count of a run that came to rest and ended before it was counted; what was broken and decided, only that run knew.
+func Recount(ctx context.Context, o Options) (Figures, error) {
+	s := &soak{Options: o, began: time.Now(), givenUp: map[string]bool{}}
+	var err error
+	if s.fleet, err = fleet.Reopen(ctx, fleet.Options{Bin: o.Bin, Dir: o.Dir, Replicas: 2, Installers: customers}); err == nil {
+		s.returned, err = s.replacedMachines()
+	}
+	if err == nil {
+		var given []string
+		given, err = s.query(ctx, givenUp)
+		for _, attempt := range given {
+			s.givenUp[attempt] = true
+		}
+	}
+	if err == nil {
+		err = s.count(ctx)
+	}
+	return s.figures, errors.Join(err, s.fleet.Stop())
+}
+
+// replacedMachines are those whose disks are still there though others have taken their places.
+func (s *soak) replacedMachines() ([]*fleet.Runner, error) {
+	disks, err := filepath.Glob(s.path("runners", "*"))
+	var replaced []*fleet.Runner
+	for _, dir := range disks {
+		if !slices.ContainsFunc(customers, func(c string) bool { return s.fleet.Installers[c].Dir == dir }) {
+			replaced = append(replaced, &fleet.Runner{Dir: dir})
+		}
+	}
+	return replaced, err
+}
 
 // deploys is how many applies succeeded so far.
 func (s *soak) deploys(ctx context.Context) (int, error) {
@@ -109,7 +149,7 @@ func (s *soak) lostEnds(ctx context.Context, all []deed) ([]string, error) {
 		seen[k] = true
 	}
 	for _, d := range all {
-		if !seen[d.attempt()] {
+		if d.Job != "" && !seen[d.attempt()] {
 			seen[d.attempt()] = true
 			lost = append(lost, fmt.Sprintf("%s worked on %s, and how it ended is nowhere", d.attempt(), d.place()))
 		}
@@ -201,7 +241,7 @@ func (s *soak) lostLines(ctx context.Context, all []deed) ([]string, error) {
 	}
 	seen, read := map[string][]int{}, map[string]bool{}
 	for _, d := range all {
-		if read[d.Job] {
+		if d.Job == "" || read[d.Job] {
 			continue
 		}
 		read[d.Job] = true
@@ -227,6 +267,9 @@ func gapsInLogs(all []deed, ended map[string]string, seen map[string][]int) []st
 	var lost []string
 	for _, d := range all {
 		got, attempt := seen[d.Tag], d.attempt()
+		if d.Job == "" {
+			continue // its job was killed under it
+		}
 		at := 0
 		for at < len(got) && got[at] == at+1 {
 			at++

@@ -21,7 +21,8 @@ type deed struct {
 	Planned string
 	// Terraform is the process that did it, by number and start.
 	Terraform string
-	// Job and Attempt are whose process that was.
+	// Job and Attempt are whose process that was. A witness whose job process had just been killed cannot say; then they are those of the
+	// other deeds of its Terraform, and empty when that did nothing else.
 	Job     string
 	Attempt int
 	// Began and Ended are nanoseconds of the clock; Ended is 0 for what never came to its end.
@@ -70,10 +71,12 @@ func readDeeds(log string) ([]deed, error) {
 		w := strings.Fields(lines.Text())
 		switch {
 		case len(w) == 11 && w[0] == "begin":
-			job, attempt, _ := strings.Cut(w[9], "/")
-			d := deed{Tag: w[1], Action: w[2], Install: w[3], Component: w[4], Step: w[5], Resource: w[6], Planned: w[7], Terraform: w[8], Job: job}
-			if d.Attempt, err = strconv.Atoi(attempt); err != nil {
-				return nil, fmt.Errorf("%s: whose deed is this: %s", log, lines.Text())
+			d := deed{Tag: w[1], Action: w[2], Install: w[3], Component: w[4], Step: w[5], Resource: w[6], Planned: w[7], Terraform: w[8]}
+			if job, attempt, ok := strings.Cut(w[9], "/"); ok {
+				if d.Attempt, err = strconv.Atoi(attempt); err != nil {
+					return nil, fmt.Errorf("%s: whose deed is this: %s", log, lines.Text())
+				}
+				d.Job = job
 			}
 			if d.Began, err = strconv.ParseInt(w[10], 10, 64); err != nil {
 				return nil, fmt.Errorf("%s: when was this: %s", log, lines.Text())
@@ -95,7 +98,23 @@ func readDeeds(log string) ([]deed, error) {
 			return nil, fmt.Errorf("%s: a record that is torn: %q", log, lines.Text())
 		}
 	}
-	return all, lines.Err()
+	return attribute(all), lines.Err()
+}
+
+// attribute names the attempt of those deeds whose witness could not.
+func attribute(all []deed) []deed {
+	by := map[string]deed{}
+	for _, d := range all {
+		if d.Job != "" {
+			by[d.Terraform] = d
+		}
+	}
+	for i := range all {
+		if all[i].Job == "" {
+			all[i].Job, all[i].Attempt = by[all[i].Terraform].Job, by[all[i].Terraform].Attempt
+		}
+	}
+	return all
 }
 
 // twice gives a sentence for every plan that more than one Terraform applied, and for everything that two did at once, but for the

@@ -35,6 +35,7 @@ func run(ctx context.Context, args []string) (ok bool, err error) {
 	flags.DurationVar(&o.Pause, "pause", 3*time.Second, "the most that lies between two faults")
 	faults := flags.String("faults", "all", "what may break: all, or some of "+strings.Join(kinds(), ","))
 	flags.BoolVar(&o.Verbose, "v", false, "say each fault and each decision")
+	count := flags.String("count", "", "count again what an earlier run left in this directory, and break nothing")
 	keep := flags.Bool("keep", false, "keep the directory with all logs also when all is well")
 	if err := flags.Parse(args); err != nil {
 		return false, err
@@ -44,6 +45,14 @@ func run(ctx context.Context, args []string) (ok bool, err error) {
 	}
 	if o.Faults, err = parseKinds(*faults); err != nil {
 		return false, err
+	}
+	if *count != "" {
+		if o.Dir, err = filepath.Abs(*count); err != nil {
+			return false, err
+		}
+		figures, err := Recount(ctx, o)
+		fmt.Print(figures)
+		return figures.Good(), err
 	}
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano())

@@ -183,7 +183,7 @@ func TestGapsInLogs(t *testing.T) {
 }
 
 func TestTornEvidenceIsNoEvidence(t *testing.T) {
-	for _, text := range []string{"begin t create i c", "end t 3 5", "begin t create i c s r p tf unknown 5", "nonsense"} {
+	for _, text := range []string{"begin t create i c", "end t 3 5", "begin t create i c s r p tf job/one 5", "nonsense"} {
 		log := filepath.Join(t.TempDir(), "witness.log")
 		if err := os.WriteFile(log, []byte(text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -191,5 +191,25 @@ func TestTornEvidenceIsNoEvidence(t *testing.T) {
 		if all, err := readDeeds(log); err == nil {
 			t.Errorf("%q was read as %v", text, all)
 		}
+	}
+}
+
+// TestAWitnessWhoseJobWasJustKilled cannot say whose deed it saw: what else its Terraform did tells, and where nothing does, the deed
+// counts all the same.
+func TestAWitnessWhoseJobWasJustKilled(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "witness.log")
+	text := "begin t1 destroy i c s r1 p tf-1 job_1/2 5\nend t1 2 6\nbegin t2 create i c s r2 p tf-1 unknown 7\nbegin t3 create i d s r3 p tf-2 unknown 8\n"
+	if err := os.WriteFile(log, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := readDeeds(log)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("read %v, %v", all, err)
+	}
+	if got := all[1].attempt(); got != "job_1/2" {
+		t.Errorf("the second deed is that of %s", got)
+	}
+	if all[2].Job != "" {
+		t.Errorf("nobody can know whose the third deed is, and it is that of %s", all[2].attempt())
 	}
 }

@@ -196,8 +196,18 @@ func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 		command.Env = append(command.Env, name+"="+ts.Getenv(name))
 	}
 	command.Env = append(command.Env, "TERM=xterm-256color")
-	shown, err := onTerminal(command, regexp.MustCompile(args[1]), want == 130, 20*time.Second)
+	until, seen, found := regexp.MustCompile(args[1]), []byte(nil), false
+	shown, err := onTerminal(command, 20*time.Second, func(part []byte, press func(string)) {
+		if seen = append(seen, part...); !found && until.Match(seen) {
+			if found = true; want == 130 {
+				press("\x03")
+			}
+		}
+	})
 	s.said.Write(shown)
+	if err == nil && !found {
+		err = fmt.Errorf("it did not show %q", until)
+	}
 	if err != nil {
 		ts.Fatalf("%s: %v; it showed %q", shellWords(args[2:]), err, shown)
 	}

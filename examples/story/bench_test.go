@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,31 +82,54 @@ func BenchmarkPushToPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkStartup measures how long `nuon --version` takes against `true`, which does nothing: what the machine needs to start
-// any program at all.
+// BenchmarkStartup measures what a person waits for a command that has little to do: `nuon --version`, and the completion of an
+// install's name from a control plane that has a page full of them, against `git --version` and against `true`, which does nothing:
+// what the machine needs to start any program at all.
 func BenchmarkStartup(b *testing.B) {
 	repo, err := root()
 	if err != nil {
 		b.Fatal(err)
 	}
 	nuon := filepath.Join(programs(b, repo), "nuon")
-	nothing, err := exec.LookPath("true")
-	if err != nil {
-		b.Fatalf("%v; install coreutils", err)
-	}
+	plane := crowded(b)
 	const each = 20 // starts in one round, for one is too short to tell
-	var ours, bare series
+	var ours, names, git, bare series
 	for b.Loop() {
 		for range each {
 			ours.add(timed(b, exec.Command(nuon, "--version")))
-			bare.add(timed(b, exec.Command(nothing)))
+			completion := exec.Command(nuon, "__complete", "installs", "get", "")
+			completion.Env = append(os.Environ(), "NUON_URL="+plane, "NUON_TOKEN=bench")
+			names.add(timed(b, completion))
+			git.add(timed(b, exec.Command("git", "--version")))
+			bare.add(timed(b, exec.Command("true")))
 		}
 	}
-	b.ReportMetric(0, "ns/op") // both together, which says nothing
+	b.ReportMetric(0, "ns/op") // all together, which says nothing
 	b.ReportMetric(1000*ours.median().Seconds(), "ms/nuon-version")
+	b.ReportMetric(1000*names.median().Seconds(), "ms/nuon-completion")
+	b.ReportMetric(1000*git.median().Seconds(), "ms/git-version")
 	b.ReportMetric(1000*bare.median().Seconds(), "ms/true")
-	b.ReportMetric(ours.median().Seconds()/bare.median().Seconds(), "ratio")
-	b.Logf("nuon --version %s; true %s", ours, bare)
+	b.ReportMetric(ours.median().Seconds()/git.median().Seconds(), "ratio")
+	b.ReportMetric(names.median().Seconds()/git.median().Seconds(), "ratio-completion")
+	b.Logf("nuon --version %s; nuon __complete installs get %s; git --version %s; true %s", ours, names, git, bare)
+}
+
+// crowded is the address of something that answers every request with as many installs as fit on a page.
+func crowded(b *testing.B) string {
+	b.Helper()
+	var page api.InstallList
+	for i := range 500 {
+		page.Items = append(page.Items, api.InstallSummary{Name: fmt.Sprintf("customer-%03d", i), App: "hello", Status: api.InstallSummaryStatusCurrent, Reason: "everything is as it is wanted"})
+	}
+	answer, err := json.Marshal(page)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(answer) // a client that has gone is seen by the benchmark
+	}))
+	b.Cleanup(s.Close)
+	return s.URL
 }
 
 func timed(b *testing.B, command *exec.Cmd) time.Duration {

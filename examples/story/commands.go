@@ -47,7 +47,7 @@ func (s *teller) params(files []string, root string) testscript.Params {
 			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
 			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
 			"absent": s.absent, "found": s.found, "plant": s.plant, "planted": s.plantedCmd, "reversed": reversed,
-			"code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "page": s.page, "terminal": s.terminal,
+			"code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen,
 		},
 	}
 }

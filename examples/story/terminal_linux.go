@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -13,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs a command on a terminal of its own, presses Ctrl-C (if so told) when it has shown what matches, and gives all
-// that it showed.
-func onTerminal(command *exec.Cmd, until *regexp.Regexp, press bool, limit time.Duration) ([]byte, error) {
+// onTerminal runs a command on a terminal of its own, tells watch of each part that it shows and how to press keys, and gives all that
+// it showed.
+func onTerminal(command *exec.Cmd, limit time.Duration, watch func(part []byte, press func(keys string))) ([]byte, error) {
 	screen, keys, err := openTerminal()
 	if err != nil {
 		return nil, err
@@ -28,13 +27,10 @@ func onTerminal(command *exec.Cmd, until *regexp.Regexp, press bool, limit time.
 		return nil, err
 	}
 	late := time.AfterFunc(limit, func() { _ = command.Process.Kill() })
-	shown, found := read(screen, until, press)
+	shown := read(screen, watch)
 	err = command.Wait()
-	switch {
-	case !late.Stop():
+	if !late.Stop() {
 		return shown, fmt.Errorf("it has not ended within %s", limit)
-	case !found:
-		return shown, fmt.Errorf("it did not show %q", until)
 	}
 	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
 		err = nil // the exit code says it
@@ -43,23 +39,20 @@ func onTerminal(command *exec.Cmd, until *regexp.Regexp, press bool, limit time.
 }
 
 // read reads a screen until its program has gone.
-func read(screen *os.File, until *regexp.Regexp, press bool) (shown []byte, found bool) {
+func read(screen *os.File, watch func(part []byte, press func(keys string))) (shown []byte) {
+	press := func(keys string) { _, _ = screen.WriteString(keys) } // a program that has ended needs no keys
 	part := make([]byte, 4096)
 	for {
 		n, err := screen.Read(part)
 		shown = append(shown, part[:n]...)
 		if err != nil {
-			return shown, found
+			return shown
 		}
-		if !found && until.Match(shown) {
-			if found = true; press {
-				_, _ = screen.WriteString("\x03") // a program that has ended needs no Ctrl-C
-			}
-		}
+		watch(part[:n], press)
 	}
 }
 
-// openTerminal makes a pseudo-terminal of 100 columns: the side of the person, and that of the program.
+// openTerminal makes a pseudo-terminal: the side of the person, and that of the program.
 func openTerminal() (screen, keys *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -67,7 +60,7 @@ func openTerminal() (screen, keys *os.File, err error) {
 	}
 	screen = os.NewFile(uintptr(fd), "/dev/ptmx")
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	err = errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}))
+	err = errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: terminalRows, Col: terminalColumns}))
 	if err == nil {
 		keys, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
 	}

@@ -5,11 +5,10 @@ package main
 import (
 	"errors"
 	"os/exec"
-	"regexp"
 	"time"
 )
 
 // onTerminal is there on Linux alone, as are the stories: they look for processes in /proc.
-func onTerminal(*exec.Cmd, *regexp.Regexp, bool, time.Duration) ([]byte, error) {
+func onTerminal(*exec.Cmd, time.Duration, func([]byte, func(string))) ([]byte, error) {
 	return nil, errors.New("stories with a terminal are told on Linux; run this there")
 }

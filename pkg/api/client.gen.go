@@ -84,6 +84,45 @@ func (e InstallApproval) Valid() bool {
 	}
 }
 
+// Defines values for InstallHealth.
+const (
+	InstallHealthAttention InstallHealth = "attention"
+	InstallHealthGood      InstallHealth = "good"
+	InstallHealthUnknown   InstallHealth = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the InstallHealth enum.
+func (e InstallHealth) Valid() bool {
+	switch e {
+	case InstallHealthAttention:
+		return true
+	case InstallHealthGood:
+		return true
+	case InstallHealthUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstallOwner.
+const (
+	InstallOwnerFile InstallOwner = "file"
+	InstallOwnerHand InstallOwner = "hand"
+)
+
+// Valid indicates whether the value is a known member of the InstallOwner enum.
+func (e InstallOwner) Valid() bool {
+	switch e {
+	case InstallOwnerFile:
+		return true
+	case InstallOwnerHand:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstallStatus.
 const (
 	InstallStatusBehind             InstallStatus = "behind"
@@ -162,6 +201,60 @@ func (e InstallChangeApproval) Valid() bool {
 	}
 }
 
+// Defines values for InstallChangeBy.
+const (
+	InstallChangeByFile InstallChangeBy = "file"
+	InstallChangeByHand InstallChangeBy = "hand"
+)
+
+// Valid indicates whether the value is a known member of the InstallChangeBy enum.
+func (e InstallChangeBy) Valid() bool {
+	switch e {
+	case InstallChangeByFile:
+		return true
+	case InstallChangeByHand:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstallChangeOwner.
+const (
+	InstallChangeOwnerFile InstallChangeOwner = "file"
+	InstallChangeOwnerHand InstallChangeOwner = "hand"
+)
+
+// Valid indicates whether the value is a known member of the InstallChangeOwner enum.
+func (e InstallChangeOwner) Valid() bool {
+	switch e {
+	case InstallChangeOwnerFile:
+		return true
+	case InstallChangeOwnerHand:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstallComponentOff.
+const (
+	InstallComponentOffTeardown InstallComponentOff = "teardown"
+	InstallComponentOffToggle   InstallComponentOff = "toggle"
+)
+
+// Valid indicates whether the value is a known member of the InstallComponentOff enum.
+func (e InstallComponentOff) Valid() bool {
+	switch e {
+	case InstallComponentOffTeardown:
+		return true
+	case InstallComponentOffToggle:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstallComponentStatus.
 const (
 	InstallComponentStatusBehind  InstallComponentStatus = "behind"
@@ -204,6 +297,45 @@ func (e InstallComponentWanted) Valid() bool {
 	case InstallComponentWantedAbsent:
 		return true
 	case InstallComponentWantedPresent:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstallSummaryHealth.
+const (
+	InstallSummaryHealthAttention InstallSummaryHealth = "attention"
+	InstallSummaryHealthGood      InstallSummaryHealth = "good"
+	InstallSummaryHealthUnknown   InstallSummaryHealth = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the InstallSummaryHealth enum.
+func (e InstallSummaryHealth) Valid() bool {
+	switch e {
+	case InstallSummaryHealthAttention:
+		return true
+	case InstallSummaryHealthGood:
+		return true
+	case InstallSummaryHealthUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InstallSummaryOwner.
+const (
+	InstallSummaryOwnerFile InstallSummaryOwner = "file"
+	InstallSummaryOwnerHand InstallSummaryOwner = "hand"
+)
+
+// Valid indicates whether the value is a known member of the InstallSummaryOwner enum.
+func (e InstallSummaryOwner) Valid() bool {
+	switch e {
+	case InstallSummaryOwnerFile:
+		return true
+	case InstallSummaryOwnerHand:
 		return true
 	default:
 		return false
@@ -378,6 +510,24 @@ func (e NewInstallApproval) Valid() bool {
 	}
 }
 
+// Defines values for NewInstallOwner.
+const (
+	NewInstallOwnerFile NewInstallOwner = "file"
+	NewInstallOwnerHand NewInstallOwner = "hand"
+)
+
+// Valid indicates whether the value is a known member of the NewInstallOwner enum.
+func (e NewInstallOwner) Valid() bool {
+	switch e {
+	case NewInstallOwnerFile:
+		return true
+	case NewInstallOwnerHand:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NewRunnerKind.
 const (
 	NewRunnerKindBuild   NewRunnerKind = "build"
@@ -400,6 +550,7 @@ func (e NewRunnerKind) Valid() bool {
 const (
 	NewTokenRoleAdmin    NewTokenRole = "admin"
 	NewTokenRoleApprover NewTokenRole = "approver"
+	NewTokenRoleCi       NewTokenRole = "ci"
 	NewTokenRoleOperator NewTokenRole = "operator"
 	NewTokenRoleViewer   NewTokenRole = "viewer"
 )
@@ -410,6 +561,8 @@ func (e NewTokenRole) Valid() bool {
 	case NewTokenRoleAdmin:
 		return true
 	case NewTokenRoleApprover:
+		return true
+	case NewTokenRoleCi:
 		return true
 	case NewTokenRoleOperator:
 		return true
@@ -425,6 +578,7 @@ const (
 	NewWorkflowKindAction      NewWorkflowKind = "action"
 	NewWorkflowKindDeploy      NewWorkflowKind = "deploy"
 	NewWorkflowKindDeprovision NewWorkflowKind = "deprovision"
+	NewWorkflowKindTeardown    NewWorkflowKind = "teardown"
 )
 
 // Valid indicates whether the value is a known member of the NewWorkflowKind enum.
@@ -435,6 +589,116 @@ func (e NewWorkflowKind) Valid() bool {
 	case NewWorkflowKindDeploy:
 		return true
 	case NewWorkflowKindDeprovision:
+		return true
+	case NewWorkflowKindTeardown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanStatus.
+const (
+	PlanStatusApplied    PlanStatus = "applied"
+	PlanStatusApproved   PlanStatus = "approved"
+	PlanStatusConsumed   PlanStatus = "consumed"
+	PlanStatusEmpty      PlanStatus = "empty"
+	PlanStatusFailed     PlanStatus = "failed"
+	PlanStatusReady      PlanStatus = "ready"
+	PlanStatusRejected   PlanStatus = "rejected"
+	PlanStatusStale      PlanStatus = "stale"
+	PlanStatusSuperseded PlanStatus = "superseded"
+)
+
+// Valid indicates whether the value is a known member of the PlanStatus enum.
+func (e PlanStatus) Valid() bool {
+	switch e {
+	case PlanStatusApplied:
+		return true
+	case PlanStatusApproved:
+		return true
+	case PlanStatusConsumed:
+		return true
+	case PlanStatusEmpty:
+		return true
+	case PlanStatusFailed:
+		return true
+	case PlanStatusReady:
+		return true
+	case PlanStatusRejected:
+		return true
+	case PlanStatusStale:
+		return true
+	case PlanStatusSuperseded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PreviewedComponentChange.
+const (
+	PreviewedComponentChangeAdded   PreviewedComponentChange = "added"
+	PreviewedComponentChangeChanged PreviewedComponentChange = "changed"
+	PreviewedComponentChangeNone    PreviewedComponentChange = "none"
+	PreviewedComponentChangeRemoved PreviewedComponentChange = "removed"
+)
+
+// Valid indicates whether the value is a known member of the PreviewedComponentChange enum.
+func (e PreviewedComponentChange) Valid() bool {
+	switch e {
+	case PreviewedComponentChangeAdded:
+		return true
+	case PreviewedComponentChangeChanged:
+		return true
+	case PreviewedComponentChangeNone:
+		return true
+	case PreviewedComponentChangeRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PreviewedEffectEffect.
+const (
+	PreviewedEffectEffectBehind  PreviewedEffectEffect = "behind"
+	PreviewedEffectEffectNone    PreviewedEffectEffect = "none"
+	PreviewedEffectEffectRemoved PreviewedEffectEffect = "removed"
+	PreviewedEffectEffectWaiting PreviewedEffectEffect = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the PreviewedEffectEffect enum.
+func (e PreviewedEffectEffect) Valid() bool {
+	switch e {
+	case PreviewedEffectEffectBehind:
+		return true
+	case PreviewedEffectEffectNone:
+		return true
+	case PreviewedEffectEffectRemoved:
+		return true
+	case PreviewedEffectEffectWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PreviewedInputChange.
+const (
+	PreviewedInputChangeAdded   PreviewedInputChange = "added"
+	PreviewedInputChangeChanged PreviewedInputChange = "changed"
+	PreviewedInputChangeRemoved PreviewedInputChange = "removed"
+)
+
+// Valid indicates whether the value is a known member of the PreviewedInputChange enum.
+func (e PreviewedInputChange) Valid() bool {
+	switch e {
+	case PreviewedInputChangeAdded:
+		return true
+	case PreviewedInputChangeChanged:
+		return true
+	case PreviewedInputChangeRemoved:
 		return true
 	default:
 		return false
@@ -577,6 +841,7 @@ func (e StepStatus) Valid() bool {
 const (
 	TokenRoleAdmin    TokenRole = "admin"
 	TokenRoleApprover TokenRole = "approver"
+	TokenRoleCi       TokenRole = "ci"
 	TokenRoleOperator TokenRole = "operator"
 	TokenRoleViewer   TokenRole = "viewer"
 )
@@ -587,6 +852,8 @@ func (e TokenRole) Valid() bool {
 	case TokenRoleAdmin:
 		return true
 	case TokenRoleApprover:
+		return true
+	case TokenRoleCi:
 		return true
 	case TokenRoleOperator:
 		return true
@@ -728,8 +995,11 @@ type ActionSpec struct {
 	Env       map[string]string `json:"env,omitempty,omitzero"`
 	Install   string            `json:"install"`
 	InstallID string            `json:"install_id"`
-	Steps     []ActionStep      `json:"steps"`
-	Trigger   string            `json:"trigger"`
+
+	// KubeConfig the steps get access to the cluster that the runner has, if it has one
+	KubeConfig bool         `json:"kube_config,omitempty,omitzero"`
+	Steps      []ActionStep `json:"steps"`
+	Trigger    string       `json:"trigger"`
 
 	// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
 	Values Values `json:"values"`
@@ -761,10 +1031,48 @@ type App struct {
 	Version    AppVersion `json:"version,omitempty,omitzero"`
 }
 
+// AppConfig defines model for AppConfig.
+type AppConfig struct {
+	// Actions by name
+	Actions []DeclaredAction `json:"actions"`
+
+	// Components the sandbox first then by name
+	Components []DeclaredComponent `json:"components"`
+
+	// Groups in the order of the files
+	Groups []DeclaredGroup `json:"groups"`
+
+	// Inputs in the order of the files
+	Inputs  []DeclaredInput `json:"inputs"`
+	Version int             `json:"version"`
+}
+
 // AppList defines model for AppList.
 type AppList struct {
 	Items []App  `json:"items"`
 	Next  string `json:"next,omitempty,omitzero"`
+}
+
+// AppPreview defines model for AppPreview.
+type AppPreview struct {
+	// Changed a sync would do something
+	Changed bool `json:"changed"`
+
+	// Components all of them; the sandbox first then by name
+	Components []PreviewedComponent `json:"components"`
+
+	// Diagnostics warnings; errors make it a 422
+	Diagnostics []Diagnostic `json:"diagnostics"`
+
+	// Digest of the app version that it would be
+	Digest string `json:"digest"`
+
+	// Inputs that come, go or change
+	Inputs   []PreviewedInput   `json:"inputs"`
+	Installs []PreviewedInstall `json:"installs"`
+
+	// Version number of the version that has this digest already; 0 for a new one
+	Version int `json:"version,omitempty,omitzero"`
 }
 
 // AppVersion defines model for AppVersion.
@@ -824,14 +1132,17 @@ type Approval struct {
 	// Reason why it waits, or why it was withdrawn
 	Reason string `json:"reason"`
 
-	// Report a diff.Report
-	Report   json.RawMessage `json:"report"`
+	// Report a diff.Report; left out in a brief list
+	Report   json.RawMessage `json:"report,omitempty,omitzero"`
 	Response GivenResponse   `json:"response,omitempty,omitzero"`
 
 	// Restore the version of its state that becomes the newest; 0 when that is not what it is about
-	Restore  int            `json:"restore,omitempty,omitzero"`
-	Status   ApprovalStatus `json:"status"`
-	Workflow string         `json:"workflow"`
+	Restore int            `json:"restore,omitempty,omitzero"`
+	Status  ApprovalStatus `json:"status"`
+
+	// Totals the report's totals (diff.Totals)
+	Totals   json.RawMessage `json:"totals,omitempty,omitzero"`
+	Workflow string          `json:"workflow"`
 }
 
 // ApprovalStatus defines model for Approval.Status.
@@ -855,7 +1166,7 @@ type ArtifactRef struct {
 type Asked struct {
 	Install Install `json:"install"`
 
-	// Outcome what happens when no workflow was made
+	// Outcome what else happens, or why no workflow was made
 	Outcome  string   `json:"outcome,omitempty,omitzero"`
 	Workflow Workflow `json:"workflow,omitempty,omitzero"`
 }
@@ -1028,6 +1339,68 @@ type CredentialList struct {
 	Items []Credential `json:"items"`
 }
 
+// DeclaredAction defines model for DeclaredAction.
+type DeclaredAction struct {
+	Description string              `json:"description,omitempty,omitzero"`
+	Inputs      []DeclaredParameter `json:"inputs"`
+	Name        string              `json:"name"`
+
+	// Steps their names
+	Steps   []string `json:"steps"`
+	Timeout string   `json:"timeout"`
+
+	// Triggers such as manual, or post-deploy-component:api
+	Triggers []string `json:"triggers"`
+}
+
+// DeclaredComponent defines model for DeclaredComponent.
+type DeclaredComponent struct {
+	DependsOn []string `json:"depends_on"`
+
+	// Enabled unless an install says otherwise
+	Enabled    bool   `json:"enabled"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Toggleable bool   `json:"toggleable"`
+}
+
+// DeclaredGroup defines model for DeclaredGroup.
+type DeclaredGroup struct {
+	Description string `json:"description,omitempty,omitzero"`
+	DisplayName string `json:"display_name,omitempty,omitzero"`
+	Name        string `json:"name"`
+}
+
+// DeclaredInput defines model for DeclaredInput.
+type DeclaredInput struct {
+	Default     *string `json:"default,omitempty"`
+	Description string  `json:"description,omitempty,omitzero"`
+	DisplayName string  `json:"display_name,omitempty,omitzero"`
+	Group       string  `json:"group"`
+	Internal    bool    `json:"internal,omitempty,omitzero"`
+	Name        string  `json:"name"`
+
+	// ReadBy components and actions (action/NAME) whose templates read it
+	ReadBy    []string `json:"read_by,omitempty,omitzero"`
+	Required  bool     `json:"required"`
+	Sensitive bool     `json:"sensitive"`
+
+	// Type string, number, bool, list, json, yaml or hcl
+	Type             string `json:"type"`
+	UserConfigurable bool   `json:"user_configurable,omitempty,omitzero"`
+}
+
+// DeclaredParameter defines model for DeclaredParameter.
+type DeclaredParameter struct {
+	Default     *string `json:"default,omitempty"`
+	Description string  `json:"description,omitempty,omitzero"`
+	Name        string  `json:"name"`
+	Required    bool    `json:"required"`
+
+	// Type string, number, bool or json
+	Type string `json:"type"`
+}
+
 // Diagnostic defines model for Diagnostic.
 type Diagnostic struct {
 	Column   int    `json:"column"`
@@ -1090,18 +1463,44 @@ type InputValue struct {
 
 // Install defines model for Install.
 type Install struct {
-	AllowDestroy bool               `json:"allow_destroy"`
-	App          string             `json:"app"`
-	Approval     InstallApproval    `json:"approval"`
-	Components   []InstallComponent `json:"components"`
-	CreatedAt    time.Time          `json:"created_at"`
-	ID           string             `json:"id"`
-	Inputs       []InputValue       `json:"inputs"`
-	Name         string             `json:"name"`
-	Reason       string             `json:"reason"`
-	Runner       string             `json:"runner"`
-	RunnerOnline bool               `json:"runner_online,omitempty,omitzero"`
-	Status       InstallStatus      `json:"status"`
+	// Account the cloud account that it was created for: aws_account, azure_account or gcp_account and its keys
+	Account      map[string]map[string]string `json:"account,omitempty,omitzero"`
+	AllowDestroy bool                         `json:"allow_destroy"`
+	App          string                       `json:"app"`
+	Approval     InstallApproval              `json:"approval"`
+
+	// Behind components that are not as they are wanted
+	Behind     []string           `json:"behind,omitempty,omitzero"`
+	Components []InstallComponent `json:"components"`
+	CreatedAt  time.Time          `json:"created_at"`
+
+	// Health good: all is there and the runner is online; unknown: the runner is not
+	Health       InstallHealth     `json:"health,omitempty,omitzero"`
+	ID           string            `json:"id"`
+	Inputs       []InputValue      `json:"inputs"`
+	Labels       map[string]string `json:"labels,omitempty,omitzero"`
+	LastWorkflow WorkflowRef       `json:"last_workflow,omitempty,omitzero"`
+
+	// Latest number of the app's newest version
+	Latest int    `json:"latest,omitempty,omitzero"`
+	Name   string `json:"name"`
+
+	// Owner who changes it: people, or installs/*.toml of its app
+	Owner     InstallOwner `json:"owner,omitempty,omitzero"`
+	PinReason string       `json:"pin_reason,omitempty,omitzero"`
+
+	// Pinned number of the version that it is held at; 0 when it follows the newest
+	Pinned   int    `json:"pinned,omitempty,omitzero"`
+	PinnedBy string `json:"pinned_by,omitempty,omitzero"`
+	Reason   string `json:"reason"`
+	Runner   string `json:"runner,omitempty,omitzero"`
+
+	// RunnerOnline it was heard of lately, and takes jobs
+	RunnerOnline bool          `json:"runner_online,omitempty,omitzero"`
+	Status       InstallStatus `json:"status"`
+
+	// Toggles components that this install switched on or off
+	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 
 	// Version number of the app version that is applied throughout
 	Version int           `json:"version,omitempty,omitzero"`
@@ -1111,6 +1510,12 @@ type Install struct {
 // InstallApproval defines model for Install.Approval.
 type InstallApproval string
 
+// InstallHealth good: all is there and the runner is online; unknown: the runner is not
+type InstallHealth string
+
+// InstallOwner who changes it: people, or installs/*.toml of its app
+type InstallOwner string
+
 // InstallStatus defines model for Install.Status.
 type InstallStatus string
 
@@ -1119,27 +1524,53 @@ type InstallWanted string
 
 // InstallChange defines model for InstallChange.
 type InstallChange struct {
-	AllowDestroy *bool                 `json:"allow_destroy,omitempty"`
-	Approval     InstallChangeApproval `json:"approval,omitempty,omitzero"`
-	Inputs       []InputValue          `json:"inputs,omitempty,omitzero"`
+	// Account the cloud account, when none is known yet; another than it has is 409 fixed
+	Account      map[string]map[string]string `json:"account,omitempty,omitzero"`
+	AllowDestroy *bool                        `json:"allow_destroy,omitempty"`
+	Approval     InstallChangeApproval        `json:"approval,omitempty,omitzero"`
+
+	// By whose change this is, default hand; 409 owned when the install belongs to the other and owner does not change with it
+	By     InstallChangeBy `json:"by,omitempty,omitzero"`
+	Inputs []InputValue    `json:"inputs,omitempty,omitzero"`
+
+	// Labels to set; an empty value removes one; those that are left out stay
+	Labels map[string]string `json:"labels,omitempty,omitzero"`
+
+	// Owner from now on
+	Owner InstallChangeOwner `json:"owner,omitempty,omitzero"`
+
+	// Toggles components to switch on or off; those that are left out stay
+	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
 // InstallChangeApproval defines model for InstallChange.Approval.
 type InstallChangeApproval string
 
+// InstallChangeBy whose change this is, default hand; 409 owned when the install belongs to the other and owner does not change with it
+type InstallChangeBy string
+
+// InstallChangeOwner from now on
+type InstallChangeOwner string
+
 // InstallComponent defines model for InstallComponent.
 type InstallComponent struct {
-	AppliedAt     time.Time              `json:"applied_at,omitempty,omitzero"`
-	AppliedDigest string                 `json:"applied_digest,omitempty,omitzero"`
-	DesiredDigest string                 `json:"desired_digest,omitempty,omitzero"`
-	ID            string                 `json:"id"`
-	Kind          string                 `json:"kind"`
-	Name          string                 `json:"name"`
-	Outputs       []OutputValue          `json:"outputs"`
-	Reason        string                 `json:"reason"`
-	Status        InstallComponentStatus `json:"status"`
-	Wanted        InstallComponentWanted `json:"wanted"`
+	AppliedAt     time.Time `json:"applied_at,omitempty,omitzero"`
+	AppliedDigest string    `json:"applied_digest,omitempty,omitzero"`
+	DesiredDigest string    `json:"desired_digest,omitempty,omitzero"`
+	ID            string    `json:"id"`
+	Kind          string    `json:"kind"`
+	Name          string    `json:"name"`
+
+	// Off why it is absent though the app has it: switched off, or torn down by a person until it is deployed again
+	Off     InstallComponentOff    `json:"off,omitempty,omitzero"`
+	Outputs []OutputValue          `json:"outputs"`
+	Reason  string                 `json:"reason"`
+	Status  InstallComponentStatus `json:"status"`
+	Wanted  InstallComponentWanted `json:"wanted"`
 }
+
+// InstallComponentOff why it is absent though the app has it: switched off, or torn down by a person until it is deployed again
+type InstallComponentOff string
 
 // InstallComponentStatus defines model for InstallComponent.Status.
 type InstallComponentStatus string
@@ -1153,17 +1584,50 @@ type InstallList struct {
 	Next  string           `json:"next,omitempty,omitzero"`
 }
 
+// InstallPreview defines model for InstallPreview.
+type InstallPreview struct {
+	// Components all of them; the sandbox first then by name
+	Components []PreviewedEffect `json:"components"`
+}
+
 // InstallSummary defines model for InstallSummary.
 type InstallSummary struct {
-	App    string               `json:"app"`
-	ID     string               `json:"id"`
-	Name   string               `json:"name"`
-	Reason string               `json:"reason"`
-	Status InstallSummaryStatus `json:"status"`
+	App string `json:"app"`
+
+	// Behind components that are not as they are wanted
+	Behind []string `json:"behind,omitempty,omitzero"`
+
+	// Health good: all is there and the runner is online; unknown: the runner is not
+	Health       InstallSummaryHealth `json:"health,omitempty,omitzero"`
+	ID           string               `json:"id"`
+	Labels       map[string]string    `json:"labels,omitempty,omitzero"`
+	LastWorkflow WorkflowRef          `json:"last_workflow,omitempty,omitzero"`
+
+	// Latest number of the app's newest version
+	Latest int    `json:"latest,omitempty,omitzero"`
+	Name   string `json:"name"`
+
+	// Owner who changes it: people, or installs/*.toml of its app
+	Owner InstallSummaryOwner `json:"owner,omitempty,omitzero"`
+
+	// Pinned number of the version that it is held at; 0 when it follows the newest
+	Pinned int    `json:"pinned,omitempty,omitzero"`
+	Reason string `json:"reason"`
+	Runner string `json:"runner,omitempty,omitzero"`
+
+	// RunnerOnline it was heard of lately, and takes jobs
+	RunnerOnline bool                 `json:"runner_online,omitempty,omitzero"`
+	Status       InstallSummaryStatus `json:"status"`
 
 	// Version number of the app version that is applied throughout
 	Version int `json:"version,omitempty,omitzero"`
 }
+
+// InstallSummaryHealth good: all is there and the runner is online; unknown: the runner is not
+type InstallSummaryHealth string
+
+// InstallSummaryOwner who changes it: people, or installs/*.toml of its app
+type InstallSummaryOwner string
 
 // InstallSummaryStatus defines model for InstallSummary.Status.
 type InstallSummaryStatus string
@@ -1223,6 +1687,14 @@ type JobSpec struct {
 // JobSpecKind defines model for JobSpec.Kind.
 type JobSpecKind string
 
+// KnownWebhook defines model for KnownWebhook.
+type KnownWebhook struct {
+	CreatedAt      time.Time `json:"created_at"`
+	ID             string    `json:"id"`
+	LastDeliveryAt time.Time `json:"last_delivery_at,omitempty,omitzero"`
+	Path           string    `json:"path"`
+}
+
 // LeaseRequest defines model for LeaseRequest.
 type LeaseRequest struct {
 	// Free how many more jobs it can take
@@ -1232,7 +1704,7 @@ type LeaseRequest struct {
 	Policy  RunnerPolicy `json:"policy,omitempty,omitzero"`
 	Version string       `json:"version"`
 
-	// WaitSeconds default and most 30
+	// WaitSeconds default and most 300; negative answers at once
 	WaitSeconds int `json:"wait_seconds,omitempty,omitzero"`
 }
 
@@ -1315,23 +1787,39 @@ type NewCredential struct {
 
 // NewInstall defines model for NewInstall.
 type NewInstall struct {
-	AllowDestroy bool               `json:"allow_destroy,omitempty,omitzero"`
-	App          string             `json:"app"`
-	Approval     NewInstallApproval `json:"approval,omitempty,omitzero"`
-	Inputs       []InputValue       `json:"inputs,omitempty,omitzero"`
-	Name         string             `json:"name"`
+	// Account at most one of aws_account, azure_account, gcp_account; it never changes
+	Account      map[string]map[string]string `json:"account,omitempty,omitzero"`
+	AllowDestroy bool                         `json:"allow_destroy,omitempty,omitzero"`
+	App          string                       `json:"app"`
+	Approval     NewInstallApproval           `json:"approval,omitempty,omitzero"`
+	Inputs       []InputValue                 `json:"inputs,omitempty,omitzero"`
+	Labels       map[string]string            `json:"labels,omitempty,omitzero"`
+	Name         string                       `json:"name"`
+
+	// Owner default hand
+	Owner NewInstallOwner `json:"owner,omitempty,omitzero"`
 
 	// Runner name or id; default the shared install runner when there is one, else a new runner named like the install
-	Runner string `json:"runner,omitempty,omitzero"`
+	Runner  string          `json:"runner,omitempty,omitzero"`
+	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
 // NewInstallApproval defines model for NewInstall.Approval.
 type NewInstallApproval string
 
+// NewInstallOwner default hand
+type NewInstallOwner string
+
 // NewLogChunk defines model for NewLogChunk.
 type NewLogChunk struct {
 	Lines []LogLine `json:"lines"`
 	Seq   int64     `json:"seq"`
+}
+
+// NewPin defines model for NewPin.
+type NewPin struct {
+	Reason  string `json:"reason,omitempty,omitzero"`
+	Version int    `json:"version"`
 }
 
 // NewRunner defines model for NewRunner.
@@ -1348,6 +1836,9 @@ type NewRunnerKind string
 
 // NewToken defines model for NewToken.
 type NewToken struct {
+	// App name or id of the only app that it opens, and its installs; a ci token must have one
+	App string `json:"app,omitempty,omitzero"`
+
 	// ExpiresInSeconds left out: 30 days; most: a year
 	ExpiresInSeconds int64        `json:"expires_in_seconds,omitempty,omitzero"`
 	Name             string       `json:"name"`
@@ -1361,12 +1852,27 @@ type NewTokenRole string
 type NewWorkflow struct {
 	Action string `json:"action,omitempty,omitzero"`
 
-	// Components deploy: only these; left out: whatever is behind
+	// Components deploy: only these; left out: whatever is behind. teardown: these
 	Components []string `json:"components,omitempty,omitzero"`
 
+	// Dependents deploy, teardown: also what depends on them
+	Dependents bool `json:"dependents,omitempty,omitzero"`
+
+	// DryRun say what would be done, as a workflow without an id, and do nothing
+	DryRun bool `json:"dry_run,omitempty,omitzero"`
+
 	// Env action: extra environment
-	Env  map[string]string `json:"env,omitempty,omitzero"`
-	Kind NewWorkflowKind   `json:"kind"`
+	Env map[string]string `json:"env,omitempty,omitzero"`
+
+	// Inputs action: values of its declared inputs
+	Inputs map[string]string `json:"inputs,omitempty,omitzero"`
+	Kind   NewWorkflowKind   `json:"kind"`
+
+	// PlanOnly plan and show, and neither ask nor apply
+	PlanOnly bool `json:"plan_only,omitempty,omitzero"`
+
+	// Redeploy deploy: plan the named components also when they are as they are wanted
+	Redeploy bool `json:"redeploy,omitempty,omitzero"`
 }
 
 // NewWorkflowKind defines model for NewWorkflow.Kind.
@@ -1415,6 +1921,29 @@ type PartHealth struct {
 	Version      string  `json:"version,omitempty,omitzero"`
 }
 
+// Plan defines model for Plan.
+type Plan struct {
+	App         string    `json:"app"`
+	Component   string    `json:"component"`
+	CreatedAt   time.Time `json:"created_at"`
+	Destroy     bool      `json:"destroy"`
+	Destructive bool      `json:"destructive"`
+	ID          string    `json:"id"`
+	Install     string    `json:"install"`
+	InstallID   string    `json:"install_id"`
+
+	// Reason why it has this status, as a sentence
+	Reason string `json:"reason"`
+
+	// Report a diff.Report
+	Report   json.RawMessage `json:"report"`
+	Status   PlanStatus      `json:"status"`
+	Workflow string          `json:"workflow"`
+}
+
+// PlanStatus defines model for Plan.Status.
+type PlanStatus string
+
 // PlanResult defines model for PlanResult.
 type PlanResult struct {
 	Applyable bool `json:"applyable"`
@@ -1442,6 +1971,53 @@ type PlanSpec struct {
 
 	// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
 	Restore Restore `json:"restore,omitempty,omitzero"`
+}
+
+// PreviewedComponent defines model for PreviewedComponent.
+type PreviewedComponent struct {
+	Change PreviewedComponentChange `json:"change"`
+	Kind   string                   `json:"kind"`
+	Name   string                   `json:"name"`
+
+	// Problem why it could not be built; a sync would end as failed
+	Problem string `json:"problem,omitempty,omitzero"`
+	Reason  string `json:"reason"`
+	Rebuild bool   `json:"rebuild"`
+}
+
+// PreviewedComponentChange defines model for PreviewedComponent.Change.
+type PreviewedComponentChange string
+
+// PreviewedEffect defines model for PreviewedEffect.
+type PreviewedEffect struct {
+	Effect PreviewedEffectEffect `json:"effect"`
+	Name   string                `json:"name"`
+	Reason string                `json:"reason"`
+}
+
+// PreviewedEffectEffect defines model for PreviewedEffect.Effect.
+type PreviewedEffectEffect string
+
+// PreviewedInput defines model for PreviewedInput.
+type PreviewedInput struct {
+	Change PreviewedInputChange `json:"change"`
+	Name   string               `json:"name"`
+
+	// Required and has no default: installs without a value stall
+	Required bool `json:"required"`
+}
+
+// PreviewedInputChange defines model for PreviewedInput.Change.
+type PreviewedInputChange string
+
+// PreviewedInstall defines model for PreviewedInstall.
+type PreviewedInstall struct {
+	// Components that would be behind or removed, or wait for what is not there
+	Components []string `json:"components"`
+	Name       string   `json:"name"`
+
+	// Reason in words; also why it is not touched (pinned)
+	Reason string `json:"reason"`
 }
 
 // Problem defines model for Problem.
@@ -1514,6 +2090,34 @@ type Replica struct {
 	// This the one that answers
 	This    bool   `json:"this"`
 	Version string `json:"version"`
+}
+
+// Repo defines model for Repo.
+type Repo struct {
+	// Apps names of the apps that need it, by their config or by a component
+	Apps      []string  `json:"apps"`
+	CheckedAt time.Time `json:"checked_at,omitempty,omitzero"`
+
+	// Commit that it was at when it was last read
+	Commit string `json:"commit,omitempty,omitzero"`
+
+	// Credential name of what it is read with; left out for none
+	Credential string `json:"credential,omitempty,omitzero"`
+	ID         string `json:"id"`
+
+	// Problem why it cannot be read
+	Problem string `json:"problem,omitempty,omitzero"`
+	Ref     string `json:"ref"`
+
+	// Revisions the newest ones, newest first; only of one repository, not in lists
+	Revisions []Revision `json:"revisions,omitempty,omitzero"`
+	URL       string     `json:"url"`
+}
+
+// RepoList defines model for RepoList.
+type RepoList struct {
+	Items []Repo `json:"items"`
+	Next  string `json:"next,omitempty,omitzero"`
 }
 
 // Response defines model for Response.
@@ -1593,7 +2197,7 @@ type RunnerAttempt struct {
 
 // RunnerCounts defines model for RunnerCounts.
 type RunnerCounts struct {
-	// Off online, and switched off by its own file
+	// Off heard of lately, and switched off by its own file
 	Off          int `json:"off"`
 	Offline      int `json:"offline"`
 	Online       int `json:"online"`
@@ -1615,6 +2219,7 @@ type RunnerLimits struct {
 // RunnerList defines model for RunnerList.
 type RunnerList struct {
 	Items []Runner `json:"items"`
+	Next  string   `json:"next,omitempty,omitzero"`
 }
 
 // RunnerPolicy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
@@ -1723,6 +2328,9 @@ type Step struct {
 	StartedAt time.Time  `json:"started_at,omitempty,omitzero"`
 	Status    StepStatus `json:"status"`
 	Tries     int        `json:"tries"`
+
+	// Trigger action: what makes it run, such as manual or pre-deploy-component
+	Trigger string `json:"trigger,omitempty,omitzero"`
 }
 
 // StepKind defines model for Step.Kind.
@@ -1767,6 +2375,8 @@ type System struct {
 
 // Token defines model for Token.
 type Token struct {
+	// App name of the only app that it is for; left out for all
+	App       string    `json:"app,omitempty,omitzero"`
 	CreatedAt time.Time `json:"created_at"`
 	CreatedBy string    `json:"created_by"`
 	ExpiresAt time.Time `json:"expires_at,omitempty,omitzero"`
@@ -1803,13 +2413,22 @@ type Webhook struct {
 	Secret string `json:"secret"`
 }
 
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Items []KnownWebhook `json:"items"`
+}
+
 // Whoami defines model for Whoami.
 type Whoami struct {
-	Actor         string `json:"actor"`
-	Org           string `json:"org"`
-	OrgID         string `json:"org_id"`
-	Role          string `json:"role"`
-	ServerVersion string `json:"server_version"`
+	Actor string `json:"actor"`
+
+	// App name of the only app that the token is for; left out for all
+	App           string    `json:"app,omitempty,omitzero"`
+	ExpiresAt     time.Time `json:"expires_at,omitempty,omitzero"`
+	Org           string    `json:"org"`
+	OrgID         string    `json:"org_id"`
+	Role          string    `json:"role"`
+	ServerVersion string    `json:"server_version"`
 }
 
 // WorkHealth defines model for WorkHealth.
@@ -1839,11 +2458,15 @@ type Workflow struct {
 	Kind        WorkflowKind   `json:"kind"`
 	Number      int            `json:"number"`
 	Outcome     string         `json:"outcome,omitempty,omitzero"`
+	PlanOnly    bool           `json:"plan_only,omitempty,omitzero"`
 	Reason      string         `json:"reason"`
 	RequestedBy string         `json:"requested_by"`
 	Revision    int64          `json:"revision"`
 	Status      WorkflowStatus `json:"status"`
 	Steps       []Step         `json:"steps"`
+
+	// Version number of the app version that it was started for
+	Version int `json:"version,omitempty,omitzero"`
 }
 
 // WorkflowKind defines model for Workflow.Kind.
@@ -1856,6 +2479,17 @@ type WorkflowStatus string
 type WorkflowList struct {
 	Items []Workflow `json:"items"`
 	Next  string     `json:"next,omitempty,omitzero"`
+}
+
+// WorkflowRef defines model for WorkflowRef.
+type WorkflowRef struct {
+	CreatedAt time.Time `json:"created_at"`
+	EndedAt   time.Time `json:"ended_at,omitempty,omitzero"`
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind"`
+	Number    int       `json:"number"`
+	Outcome   string    `json:"outcome,omitempty,omitzero"`
+	Status    string    `json:"status"`
 }
 
 // Cursor defines model for Cursor.
@@ -1891,6 +2525,9 @@ type InRunner = string
 // InStateVersion defines model for InStateVersion.
 type InStateVersion = int
 
+// InStep defines model for InStep.
+type InStep = string
+
 // InWorkflow defines model for InWorkflow.
 type InWorkflow = string
 
@@ -1913,8 +2550,11 @@ type GetStateParams struct {
 type ListApprovalsParams struct {
 	Status  ListApprovalsParamsStatus `form:"status,omitempty" json:"status,omitempty,omitzero"`
 	Install string                    `form:"install,omitempty" json:"install,omitempty,omitzero"`
-	Cursor  Cursor                    `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
-	Limit   Limit                     `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Brief without the reports
+	Brief  bool   `form:"brief,omitempty" json:"brief,omitempty,omitzero"`
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListApprovalsParamsStatus defines parameters for ListApprovals.
@@ -1929,6 +2569,18 @@ type ListAppsParams struct {
 // CreateAppParams defines parameters for CreateApp.
 type CreateAppParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// GetAppConfigParams defines parameters for GetAppConfig.
+type GetAppConfigParams struct {
+	// Version its number; left out for the newest
+	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
+}
+
+// PreviewAppParams defines parameters for PreviewApp.
+type PreviewAppParams struct {
+	// Directory of the app config in the tree; default .
+	Directory string `form:"directory,omitempty" json:"directory,omitempty,omitzero"`
 }
 
 // ListAppVersionsParams defines parameters for ListAppVersions.
@@ -1963,7 +2615,16 @@ type ExplainParamsKind string
 
 // ListInstallsParams defines parameters for ListInstalls.
 type ListInstallsParams struct {
-	App    string `form:"app,omitempty" json:"app,omitempty,omitzero"`
+	App string `form:"app,omitempty" json:"app,omitempty,omitzero"`
+
+	// Status one of InstallSummary.status
+	Status string `form:"status,omitempty" json:"status,omitempty,omitzero"`
+
+	// Runner name or id
+	Runner string `form:"runner,omitempty" json:"runner,omitempty,omitzero"`
+
+	// Label NAME=VALUE
+	Label  string `form:"label,omitempty" json:"label,omitempty,omitzero"`
 	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
@@ -2004,6 +2665,23 @@ type GetLogsParams struct {
 	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// ListReposParams defines parameters for ListRepos.
+type ListReposParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListRunnersParams defines parameters for ListRunners.
+type ListRunnersParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// GetRunnerLogsParams defines parameters for GetRunnerLogs.
+type GetRunnerLogsParams struct {
+	LastEventID string `json:"Last-Event-ID,omitempty,omitzero"`
+}
+
 // GetSealingKeyParams defines parameters for GetSealingKey.
 type GetSealingKeyParams struct {
 	// Install an install's name or id; then the install's own key once its runner has registered
@@ -2020,8 +2698,11 @@ type ListTokensParams struct {
 type ListWorkflowsParams struct {
 	Install string `form:"install,omitempty" json:"install,omitempty,omitzero"`
 	Status  string `form:"status,omitempty" json:"status,omitempty,omitzero"`
-	Cursor  Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
-	Limit   Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Kind one of Workflow.kind
+	Kind   string `form:"kind,omitempty" json:"kind,omitempty,omitzero"`
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // StreamWorkflowParams defines parameters for StreamWorkflow.
@@ -2047,6 +2728,9 @@ type LockStateJSONRequestBody = StateLock
 // LeaseJSONRequestBody defines body for Lease for application/json ContentType.
 type LeaseJSONRequestBody = LeaseRequest
 
+// AppendRunnerLogsJSONRequestBody defines body for AppendRunnerLogs for application/json ContentType.
+type AppendRunnerLogsJSONRequestBody = LogBatch
+
 // RegisterJSONRequestBody defines body for Register for application/json ContentType.
 type RegisterJSONRequestBody = Registration
 
@@ -2068,11 +2752,20 @@ type CreateInstallJSONRequestBody = NewInstall
 // UpdateInstallJSONRequestBody defines body for UpdateInstall for application/json ContentType.
 type UpdateInstallJSONRequestBody = InstallChange
 
+// AbandonStateJSONRequestBody defines body for AbandonState for application/json ContentType.
+type AbandonStateJSONRequestBody = Reason
+
 // DismissStateJSONRequestBody defines body for DismissState for application/json ContentType.
 type DismissStateJSONRequestBody = Reason
 
 // RestoreStateJSONRequestBody defines body for RestoreState for application/json ContentType.
 type RestoreStateJSONRequestBody = Reason
+
+// PinInstallJSONRequestBody defines body for PinInstall for application/json ContentType.
+type PinInstallJSONRequestBody = NewPin
+
+// PreviewInstallJSONRequestBody defines body for PreviewInstall for application/json ContentType.
+type PreviewInstallJSONRequestBody = InstallChange
 
 // CreateWorkflowJSONRequestBody defines body for CreateWorkflow for application/json ContentType.
 type CreateWorkflowJSONRequestBody = NewWorkflow
@@ -2088,6 +2781,9 @@ type CreateTokenJSONRequestBody = NewToken
 
 // CancelWorkflowJSONRequestBody defines body for CancelWorkflow for application/json ContentType.
 type CancelWorkflowJSONRequestBody = Reason
+
+// SkipStepJSONRequestBody defines body for SkipStep for application/json ContentType.
+type SkipStepJSONRequestBody = Reason
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -2256,19 +2952,43 @@ type ClientInterface interface {
 	// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
 	RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// LeaseWithBody Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// LeaseWithBody Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	//
+	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+	// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+	// is held for 30 seconds.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	LeaseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Lease Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	//
+	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+	// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+	// is held for 30 seconds.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	Lease(ctx context.Context, body LeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AppendRunnerLogsWithBody The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+	AppendRunnerLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+	AppendRunnerLogs(ctx context.Context, body AppendRunnerLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RegisterWithBody Trade a single-use registration token (as bearer) for a durable runner key.
 	//
@@ -2315,11 +3035,28 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	CreateApp(ctx context.Context, params *CreateAppParams, body CreateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+	//
+	// Corresponds with DELETE /v1/apps/{app} (the `DeleteApp` operationId).
+	DeleteApp(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetApp performs a GET /v1/apps/{app} (the `GetApp` operationId) request.
 	GetApp(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListComponents performs a GET /v1/apps/{app}/components (the `ListComponents` operationId) request.
 	ListComponents(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	//
+	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
+	GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewAppWithBody What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
+	PreviewAppWithBody(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSync How far the app's current version is, its builds and the installs that follow it.
 	//
@@ -2383,6 +3120,11 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/credentials (the `CreateCredential` operationId).
 	CreateCredential(ctx context.Context, body CreateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+	//
+	// Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
+	DeleteCredential(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// Explain The chain of reasons that leads to a record, the cause first.
 	//
 	// Corresponds with GET /v1/explain/{kind}/{id} (the `Explain` operationId).
@@ -2421,6 +3163,20 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstall(ctx context.Context, install InInstall, body UpdateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// AbandonStateWithBody A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+	AbandonStateWithBody(ctx context.Context, install InInstall, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+	AbandonState(ctx context.Context, install InInstall, component InComponent, body AbandonStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
 	//
 	// Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
@@ -2457,19 +3213,52 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+	//
+	// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
+	UnpinInstall(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PinInstallWithBody Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+	PinInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+	PinInstall(ctx context.Context, install InInstall, body PinInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewInstallWithBody What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+	PreviewInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+	PreviewInstall(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	//
 	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
 	ListStates(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflowWithBody Ask for a deploy (also of what was refused before), a deprovision or an action run.
+	// CreateWorkflowWithBody Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBody(ctx context.Context, install InInstall, params *CreateWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflow Ask for a deploy (also of what was refused before), a deprovision or an action run.
+	// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2484,8 +3273,26 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 	GetLogs(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetPlan One plan with its report, also one that was never asked about.
+	//
+	// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
+	GetPlan(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRepos The git branches that are watched, and for which apps and components.
+	//
+	// Corresponds with GET /v1/repos (the `ListRepos` operationId).
+	ListRepos(ctx context.Context, params *ListReposParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRepo performs a GET /v1/repos/{repo} (the `GetRepo` operationId) request.
+	GetRepo(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// LookAtRepo Look at it now. Returns once the look is done.
+	//
+	// Corresponds with POST /v1/repos/{repo}/look (the `LookAtRepo` operationId).
+	LookAtRepo(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRunners performs a GET /v1/runners (the `ListRunners` operationId) request.
-	ListRunners(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ListRunners(ctx context.Context, params *ListRunnersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateRunnerWithBody performs a POST /v1/runners (the `CreateRunner` operationId) request,
 	// with any type of body and a specified content type.
@@ -2495,8 +3302,18 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	CreateRunner(ctx context.Context, body CreateRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+	//
+	// Corresponds with DELETE /v1/runners/{runner} (the `DeleteRunner` operationId).
+	DeleteRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetRunner performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
 	GetRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	//
+	// Corresponds with GET /v1/runners/{runner}/logs (the `GetRunnerLogs` operationId).
+	GetRunnerLogs(ctx context.Context, runner InRunner, params *GetRunnerLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
 	//
@@ -2549,10 +3366,18 @@ type ClientInterface interface {
 	// Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
 	RevokeToken(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListWebhooks performs a GET /v1/webhooks (the `ListWebhooks` operationId) request.
+	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhook(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteWebhook From now on deliveries to it are refused.
+	//
+	// Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
+	DeleteWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Whoami performs a GET /v1/whoami (the `Whoami` operationId) request.
 	Whoami(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2575,6 +3400,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 	StreamWorkflow(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/retry (the `RetryStep` operationId).
+	RetryStep(ctx context.Context, workflow InWorkflow, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SkipStepWithBody Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+	SkipStepWithBody(ctx context.Context, workflow InWorkflow, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+	SkipStep(ctx context.Context, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // HeartbeatWithBody Extends the leases of what runs here, and brings back what to cancel.
@@ -2820,7 +3664,12 @@ func (c *Client) RotateKey(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
-// LeaseWithBody Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// LeaseWithBody Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+//
+// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+// is held for 30 seconds.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2837,13 +3686,52 @@ func (c *Client) LeaseWithBody(ctx context.Context, contentType string, body io.
 	return c.Client.Do(req)
 }
 
-// Lease Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+//
+// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+// is held for 30 seconds.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 func (c *Client) Lease(ctx context.Context, body LeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewLeaseRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AppendRunnerLogsWithBody The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+func (c *Client) AppendRunnerLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAppendRunnerLogsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+func (c *Client) AppendRunnerLogs(ctx context.Context, body AppendRunnerLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAppendRunnerLogsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2989,6 +3877,21 @@ func (c *Client) CreateApp(ctx context.Context, params *CreateAppParams, body Cr
 	return c.Client.Do(req)
 }
 
+// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+//
+// Corresponds with DELETE /v1/apps/{app} (the `DeleteApp` operationId).
+func (c *Client) DeleteApp(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteAppRequest(c.Server, app)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetApp performs a GET /v1/apps/{app} (the `GetApp` operationId) request.
 func (c *Client) GetApp(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAppRequest(c.Server, app)
@@ -3005,6 +3908,38 @@ func (c *Client) GetApp(ctx context.Context, app InApp, reqEditors ...RequestEdi
 // ListComponents performs a GET /v1/apps/{app}/components (the `ListComponents` operationId) request.
 func (c *Client) ListComponents(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListComponentsRequest(c.Server, app)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+//
+// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
+func (c *Client) GetAppConfig(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAppConfigRequest(c.Server, app, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewAppWithBody What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
+func (c *Client) PreviewAppWithBody(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewAppRequestWithBody(c.Server, app, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3197,6 +4132,21 @@ func (c *Client) CreateCredential(ctx context.Context, body CreateCredentialJSON
 	return c.Client.Do(req)
 }
 
+// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+//
+// Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
+func (c *Client) DeleteCredential(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCredentialRequest(c.Server, credential)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // Explain The chain of reasons that leads to a record, the cause first.
 //
 // Corresponds with GET /v1/explain/{kind}/{id} (the `Explain` operationId).
@@ -3315,6 +4265,40 @@ func (c *Client) UpdateInstall(ctx context.Context, install InInstall, body Upda
 	return c.Client.Do(req)
 }
 
+// AbandonStateWithBody A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+func (c *Client) AbandonStateWithBody(ctx context.Context, install InInstall, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAbandonStateRequestWithBody(c.Server, install, component, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+func (c *Client) AbandonState(ctx context.Context, install InInstall, component InComponent, body AbandonStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAbandonStateRequest(c.Server, install, component, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
 //
 // Corresponds with DELETE /v1/installs/{install}/components/{component}/lock (the `FreeStateLock` operationId).
@@ -3411,6 +4395,89 @@ func (c *Client) RestoreState(ctx context.Context, install InInstall, component 
 	return c.Client.Do(req)
 }
 
+// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+//
+// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
+func (c *Client) UnpinInstall(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUnpinInstallRequest(c.Server, install)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PinInstallWithBody Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+func (c *Client) PinInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPinInstallRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+func (c *Client) PinInstall(ctx context.Context, install InInstall, body PinInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPinInstallRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewInstallWithBody What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+func (c *Client) PreviewInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewInstallRequestWithBody(c.Server, install, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+func (c *Client) PreviewInstall(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewInstallRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListStates The newest state version of each component, its lock, and contested versions.
 //
 // Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
@@ -3426,7 +4493,7 @@ func (c *Client) ListStates(ctx context.Context, install InInstall, reqEditors .
 	return c.Client.Do(req)
 }
 
-// CreateWorkflowWithBody Ask for a deploy (also of what was refused before), a deprovision or an action run.
+// CreateWorkflowWithBody Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3443,7 +4510,7 @@ func (c *Client) CreateWorkflowWithBody(ctx context.Context, install InInstall, 
 	return c.Client.Do(req)
 }
 
-// CreateWorkflow Ask for a deploy (also of what was refused before), a deprovision or an action run.
+// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3488,9 +4555,67 @@ func (c *Client) GetLogs(ctx context.Context, job string, params *GetLogsParams,
 	return c.Client.Do(req)
 }
 
+// GetPlan One plan with its report, also one that was never asked about.
+//
+// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
+func (c *Client) GetPlan(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPlanRequest(c.Server, plan)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRepos The git branches that are watched, and for which apps and components.
+//
+// Corresponds with GET /v1/repos (the `ListRepos` operationId).
+func (c *Client) ListRepos(ctx context.Context, params *ListReposParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListReposRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRepo performs a GET /v1/repos/{repo} (the `GetRepo` operationId) request.
+func (c *Client) GetRepo(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRepoRequest(c.Server, repo)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// LookAtRepo Look at it now. Returns once the look is done.
+//
+// Corresponds with POST /v1/repos/{repo}/look (the `LookAtRepo` operationId).
+func (c *Client) LookAtRepo(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewLookAtRepoRequest(c.Server, repo)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListRunners performs a GET /v1/runners (the `ListRunners` operationId) request.
-func (c *Client) ListRunners(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListRunnersRequest(c.Server)
+func (c *Client) ListRunners(ctx context.Context, params *ListRunnersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRunnersRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3529,9 +4654,39 @@ func (c *Client) CreateRunner(ctx context.Context, body CreateRunnerJSONRequestB
 	return c.Client.Do(req)
 }
 
+// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+//
+// Corresponds with DELETE /v1/runners/{runner} (the `DeleteRunner` operationId).
+func (c *Client) DeleteRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRunnerRequest(c.Server, runner)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetRunner performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
 func (c *Client) GetRunner(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRunnerRequest(c.Server, runner)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+//
+// Corresponds with GET /v1/runners/{runner}/logs (the `GetRunnerLogs` operationId).
+func (c *Client) GetRunnerLogs(ctx context.Context, runner InRunner, params *GetRunnerLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRunnerLogsRequest(c.Server, runner, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3683,11 +4838,39 @@ func (c *Client) RevokeToken(ctx context.Context, token string, reqEditors ...Re
 	return c.Client.Do(req)
 }
 
+// ListWebhooks performs a GET /v1/webhooks (the `ListWebhooks` operationId) request.
+func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListWebhooksRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
 //
 // Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 func (c *Client) CreateWebhook(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateWebhookRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteWebhook From now on deliveries to it are refused.
+//
+// Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
+func (c *Client) DeleteWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteWebhookRequest(c.Server, webhook)
 	if err != nil {
 		return nil, err
 	}
@@ -3770,6 +4953,55 @@ func (c *Client) CancelWorkflow(ctx context.Context, workflow InWorkflow, body C
 // Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 func (c *Client) StreamWorkflow(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamWorkflowRequest(c.Server, workflow, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+//
+// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/retry (the `RetryStep` operationId).
+func (c *Client) RetryStep(ctx context.Context, workflow InWorkflow, step InStep, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryStepRequest(c.Server, workflow, step)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SkipStepWithBody Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+func (c *Client) SkipStepWithBody(ctx context.Context, workflow InWorkflow, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSkipStepRequestWithBody(c.Server, workflow, step, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+func (c *Client) SkipStep(ctx context.Context, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSkipStepRequest(c.Server, workflow, step, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4290,6 +5522,46 @@ func NewLeaseRequestWithBody(server string, contentType string, body io.Reader) 
 	return req, nil
 }
 
+// NewAppendRunnerLogsRequest calls the generic AppendRunnerLogs builder with application/json body
+func NewAppendRunnerLogsRequest(server string, body AppendRunnerLogsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAppendRunnerLogsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAppendRunnerLogsRequestWithBody constructs an http.Request for the AppendRunnerLogs method, with any body, and a specified content type
+func NewAppendRunnerLogsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/logs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewRegisterRequest calls the generic Register builder with application/json body
 func NewRegisterRequest(server string, body RegisterJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -4367,6 +5639,14 @@ func NewListApprovalsRequest(server string, params *ListApprovalsParams) (*http.
 		}
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "install", params.Install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "brief", params.Brief, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
@@ -4596,6 +5876,40 @@ func NewCreateAppRequestWithBody(server string, params *CreateAppParams, content
 	return req, nil
 }
 
+// NewDeleteAppRequest constructs an http.Request for the DeleteApp method
+func NewDeleteAppRequest(server string, app InApp) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetAppRequest constructs an http.Request for the GetApp method
 func NewGetAppRequest(server string, app InApp) (*http.Request, error) {
 	var err error
@@ -4660,6 +5974,122 @@ func NewListComponentsRequest(server string, app InApp) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewGetAppConfigRequest constructs an http.Request for the GetAppConfig method
+func NewGetAppConfigRequest(server string, app InApp, params *GetAppConfigParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/config", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPreviewAppRequestWithBody constructs an http.Request for the PreviewApp method, with any body, and a specified content type
+func NewPreviewAppRequestWithBody(server string, app InApp, params *PreviewAppParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "directory", params.Directory, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -5137,6 +6567,40 @@ func NewCreateCredentialRequestWithBody(server string, contentType string, body 
 	return req, nil
 }
 
+// NewDeleteCredentialRequest constructs an http.Request for the DeleteCredential method
+func NewDeleteCredentialRequest(server string, credential string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "credential", credential, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/credentials/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewExplainRequest constructs an http.Request for the Explain method
 func NewExplainRequest(server string, kind ExplainParamsKind, id string) (*http.Request, error) {
 	var err error
@@ -5207,6 +6671,30 @@ func NewListInstallsRequest(server string, params *ListInstallsParams) (*http.Re
 		var rawQueryFragments []string
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "app", params.App, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "runner", params.Runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "label", params.Label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
@@ -5426,6 +6914,60 @@ func NewUpdateInstallRequestWithBody(server string, install InInstall, contentTy
 	}
 
 	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewAbandonStateRequest calls the generic AbandonState builder with application/json body
+func NewAbandonStateRequest(server string, install InInstall, component InComponent, body AbandonStateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAbandonStateRequestWithBody(server, install, component, "application/json", bodyReader)
+}
+
+// NewAbandonStateRequestWithBody constructs an http.Request for the AbandonState method, with any body, and a specified content type
+func NewAbandonStateRequestWithBody(server string, install InInstall, component InComponent, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "component", component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/components/%s/abandon", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -5706,6 +7248,134 @@ func NewRestoreStateRequestWithBody(server string, install InInstall, component 
 	return req, nil
 }
 
+// NewUnpinInstallRequest constructs an http.Request for the UnpinInstall method
+func NewUnpinInstallRequest(server string, install InInstall) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/pin", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPinInstallRequest calls the generic PinInstall builder with application/json body
+func NewPinInstallRequest(server string, install InInstall, body PinInstallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPinInstallRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewPinInstallRequestWithBody constructs an http.Request for the PinInstall method, with any body, and a specified content type
+func NewPinInstallRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/pin", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPreviewInstallRequest calls the generic PreviewInstall builder with application/json body
+func NewPreviewInstallRequest(server string, install InInstall, body PreviewInstallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreviewInstallRequestWithBody(server, install, "application/json", bodyReader)
+}
+
+// NewPreviewInstallRequestWithBody constructs an http.Request for the PreviewInstall method, with any body, and a specified content type
+func NewPreviewInstallRequestWithBody(server string, install InInstall, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListStatesRequest constructs an http.Request for the ListStates method
 func NewListStatesRequest(server string, install InInstall) (*http.Request, error) {
 	var err error
@@ -5881,8 +7551,168 @@ func NewGetLogsRequest(server string, job string, params *GetLogsParams) (*http.
 	return req, nil
 }
 
+// NewGetPlanRequest constructs an http.Request for the GetPlan method
+func NewGetPlanRequest(server string, plan string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "plan", plan, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/plans/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListReposRequest constructs an http.Request for the ListRepos method
+func NewListReposRequest(server string, params *ListReposParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/repos")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetRepoRequest constructs an http.Request for the GetRepo method
+func NewGetRepoRequest(server string, repo string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "repo", repo, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/repos/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewLookAtRepoRequest constructs an http.Request for the LookAtRepo method
+func NewLookAtRepoRequest(server string, repo string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "repo", repo, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/repos/%s/look", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListRunnersRequest constructs an http.Request for the ListRunners method
-func NewListRunnersRequest(server string) (*http.Request, error) {
+func NewListRunnersRequest(server string, params *ListRunnersParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -5898,6 +7728,37 @@ func NewListRunnersRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -5948,6 +7809,40 @@ func NewCreateRunnerRequestWithBody(server string, contentType string, body io.R
 	return req, nil
 }
 
+// NewDeleteRunnerRequest constructs an http.Request for the DeleteRunner method
+func NewDeleteRunnerRequest(server string, runner InRunner) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "runner", runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/runners/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetRunnerRequest constructs an http.Request for the GetRunner method
 func NewGetRunnerRequest(server string, runner InRunner) (*http.Request, error) {
 	var err error
@@ -5977,6 +7872,53 @@ func NewGetRunnerRequest(server string, runner InRunner) (*http.Request, error) 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetRunnerLogsRequest constructs an http.Request for the GetRunnerLogs method
+func NewGetRunnerLogsRequest(server string, runner InRunner, params *GetRunnerLogsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "runner", runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/runners/%s/logs", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("Last-Event-ID", headerParam0)
+
 	}
 
 	return req, nil
@@ -6272,6 +8214,33 @@ func NewRevokeTokenRequest(server string, token string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListWebhooksRequest constructs an http.Request for the ListWebhooks method
+func NewListWebhooksRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreateWebhookRequest constructs an http.Request for the CreateWebhook method
 func NewCreateWebhookRequest(server string) (*http.Request, error) {
 	var err error
@@ -6292,6 +8261,40 @@ func NewCreateWebhookRequest(server string) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteWebhookRequest constructs an http.Request for the DeleteWebhook method
+func NewDeleteWebhookRequest(server string, webhook string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "webhook", webhook, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -6363,6 +8366,14 @@ func NewListWorkflowsRequest(server string, params *ListWorkflowsParams) (*http.
 		}
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
@@ -6528,6 +8539,101 @@ func NewStreamWorkflowRequest(server string, workflow InWorkflow, params *Stream
 	return req, nil
 }
 
+// NewRetryStepRequest constructs an http.Request for the RetryStep method
+func NewRetryStepRequest(server string, workflow InWorkflow, step InStep) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "workflow", workflow, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/workflows/%s/steps/%s/retry", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSkipStepRequest calls the generic SkipStep builder with application/json body
+func NewSkipStepRequest(server string, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSkipStepRequestWithBody(server, workflow, step, "application/json", bodyReader)
+}
+
+// NewSkipStepRequestWithBody constructs an http.Request for the SkipStep method, with any body, and a specified content type
+func NewSkipStepRequestWithBody(server string, workflow InWorkflow, step InStep, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "workflow", workflow, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/workflows/%s/steps/%s/skip", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 func (c *Client) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
 	for _, r := range c.RequestEditors {
 		if err := r(ctx, req); err != nil {
@@ -6675,19 +8781,43 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/key (the `RotateKey` operationId).
 	RotateKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error)
 
-	// LeaseWithBodyWithResponse Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// LeaseWithBodyWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	//
+	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+	// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+	// is held for 30 seconds.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	LeaseWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LeaseResponse, error)
 
-	// LeaseWithResponse Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// LeaseWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	//
+	// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+	// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+	// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+	// is held for 30 seconds.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/lease (the `Lease` operationId).
 	LeaseWithResponse(ctx context.Context, body LeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*LeaseResponse, error)
+
+	// AppendRunnerLogsWithBodyWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+	AppendRunnerLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AppendRunnerLogsResponse, error)
+
+	// AppendRunnerLogsWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+	AppendRunnerLogsWithResponse(ctx context.Context, body AppendRunnerLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*AppendRunnerLogsResponse, error)
 
 	// RegisterWithBodyWithResponse Trade a single-use registration token (as bearer) for a durable runner key.
 	//
@@ -6742,6 +8872,13 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	CreateAppWithResponse(ctx context.Context, params *CreateAppParams, body CreateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppResponse, error)
 
+	// DeleteAppWithResponse Drop an app with its versions and builds. 409 in_use while it has installs.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/apps/{app} (the `DeleteApp` operationId).
+	DeleteAppWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*DeleteAppResponse, error)
+
 	// GetAppWithResponse performs a GET /v1/apps/{app} (the `GetApp` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6751,6 +8888,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns a wrapper object for the known response body format(s).
 	ListComponentsWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*ListComponentsResponse, error)
+
+	// GetAppConfigWithResponse What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
+	GetAppConfigWithResponse(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*GetAppConfigResponse, error)
+
+	// PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
+	PreviewAppWithBodyWithResponse(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewAppResponse, error)
 
 	// GetSyncWithResponse How far the app's current version is, its builds and the installs that follow it.
 	//
@@ -6828,6 +8979,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/credentials (the `CreateCredential` operationId).
 	CreateCredentialWithResponse(ctx context.Context, body CreateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCredentialResponse, error)
 
+	// DeleteCredentialWithResponse Forget a token for git. 409 in_use while a repository that is watched needs it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
+	DeleteCredentialWithResponse(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*DeleteCredentialResponse, error)
+
 	// ExplainWithResponse The chain of reasons that leads to a record, the cause first.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6876,6 +9034,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/installs/{install} (the `UpdateInstall` operationId).
 	UpdateInstallWithResponse(ctx context.Context, install InInstall, body UpdateInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateInstallResponse, error)
 
+	// AbandonStateWithBodyWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+	AbandonStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AbandonStateResponse, error)
+
+	// AbandonStateWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+	AbandonStateWithResponse(ctx context.Context, install InInstall, component InComponent, body AbandonStateJSONRequestBody, reqEditors ...RequestEditorFn) (*AbandonStateResponse, error)
+
 	// FreeStateLockWithResponse Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6916,6 +9088,41 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
 
+	// UnpinInstallWithResponse Follow the newest version again. On an install that is not pinned it changes nothing.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
+	UnpinInstallWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*UnpinInstallResponse, error)
+
+	// PinInstallWithBodyWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+	PinInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PinInstallResponse, error)
+
+	// PinInstallWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+	PinInstallWithResponse(ctx context.Context, install InInstall, body PinInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*PinInstallResponse, error)
+
+	// PreviewInstallWithBodyWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+	PreviewInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewInstallResponse, error)
+
+	// PreviewInstallWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+	PreviewInstallWithResponse(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewInstallResponse, error)
+
 	// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6923,14 +9130,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/installs/{install}/states (the `ListStates` operationId).
 	ListStatesWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*ListStatesResponse, error)
 
-	// CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), a deprovision or an action run.
+	// CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBodyWithResponse(ctx context.Context, install InInstall, params *CreateWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWorkflowResponse, error)
 
-	// CreateWorkflowWithResponse Ask for a deploy (also of what was refused before), a deprovision or an action run.
+	// CreateWorkflowWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6949,10 +9156,36 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/jobs/{job}/logs (the `GetLogs` operationId).
 	GetLogsWithResponse(ctx context.Context, job string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*GetLogsResponse, error)
 
+	// GetPlanWithResponse One plan with its report, also one that was never asked about.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
+	GetPlanWithResponse(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*GetPlanResponse, error)
+
+	// ListReposWithResponse The git branches that are watched, and for which apps and components.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/repos (the `ListRepos` operationId).
+	ListReposWithResponse(ctx context.Context, params *ListReposParams, reqEditors ...RequestEditorFn) (*ListReposResponse, error)
+
+	// GetRepoWithResponse performs a GET /v1/repos/{repo} (the `GetRepo` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	GetRepoWithResponse(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*GetRepoResponse, error)
+
+	// LookAtRepoWithResponse Look at it now. Returns once the look is done.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/repos/{repo}/look (the `LookAtRepo` operationId).
+	LookAtRepoWithResponse(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*LookAtRepoResponse, error)
+
 	// ListRunnersWithResponse performs a GET /v1/runners (the `ListRunners` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
-	ListRunnersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRunnersResponse, error)
+	ListRunnersWithResponse(ctx context.Context, params *ListRunnersParams, reqEditors ...RequestEditorFn) (*ListRunnersResponse, error)
 
 	// CreateRunnerWithBodyWithResponse performs a POST /v1/runners (the `CreateRunner` operationId) request,
 	// with any type of body and a specified content type.
@@ -6964,10 +9197,24 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	CreateRunnerWithResponse(ctx context.Context, body CreateRunnerJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRunnerResponse, error)
 
+	// DeleteRunnerWithResponse Forget a runner. 409 in_use while installs name it or it has work in hand.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/runners/{runner} (the `DeleteRunner` operationId).
+	DeleteRunnerWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*DeleteRunnerResponse, error)
+
 	// GetRunnerWithResponse performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	GetRunnerWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*GetRunnerResponse, error)
+
+	// GetRunnerLogsWithResponse The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/runners/{runner}/logs (the `GetRunnerLogs` operationId).
+	GetRunnerLogsWithResponse(ctx context.Context, runner InRunner, params *GetRunnerLogsParams, reqEditors ...RequestEditorFn) (*GetRunnerLogsResponse, error)
 
 	// CreateRegistrationWithResponse Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
 	//
@@ -7030,12 +9277,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/tokens/{token} (the `RevokeToken` operationId).
 	RevokeTokenWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*RevokeTokenResponse, error)
 
+	// ListWebhooksWithResponse performs a GET /v1/webhooks (the `ListWebhooks` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	ListWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error)
+
 	// CreateWebhookWithResponse A signed webhook that makes the control plane look at git now. The secret is shown once.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
+
+	// DeleteWebhookWithResponse From now on deliveries to it are refused.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
+	DeleteWebhookWithResponse(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
 
 	// WhoamiWithResponse performs a GET /v1/whoami (the `Whoami` operationId) request.
 	//
@@ -7068,6 +9327,27 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 	StreamWorkflowWithResponse(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*StreamWorkflowResponse, error)
+
+	// RetryStepWithResponse Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/retry (the `RetryStep` operationId).
+	RetryStepWithResponse(ctx context.Context, workflow InWorkflow, step InStep, reqEditors ...RequestEditorFn) (*RetryStepResponse, error)
+
+	// SkipStepWithBodyWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+	SkipStepWithBodyWithResponse(ctx context.Context, workflow InWorkflow, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SkipStepResponse, error)
+
+	// SkipStepWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+	SkipStepWithResponse(ctx context.Context, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody, reqEditors ...RequestEditorFn) (*SkipStepResponse, error)
 }
 
 type HeartbeatResponse struct {
@@ -7570,6 +9850,47 @@ func (r LeaseResponse) ContentType() string {
 	return ""
 }
 
+type AppendRunnerLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AppendRunnerLogsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AppendRunnerLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AppendRunnerLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AppendRunnerLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AppendRunnerLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RegisterResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7858,6 +10179,47 @@ func (r CreateAppResponse) ContentType() string {
 	return ""
 }
 
+type DeleteAppResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteAppResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteAppResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteAppResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteAppResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteAppResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetAppResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7948,6 +10310,102 @@ func (r ListComponentsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListComponentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAppConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppConfig
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAppConfigResponse) GetJSON200() *AppConfig {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAppConfigResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAppConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAppConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAppConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAppConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PreviewAppResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppPreview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewAppResponse) GetJSON200() *AppPreview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewAppResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewAppResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewAppResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewAppResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewAppResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8434,6 +10892,47 @@ func (r CreateCredentialResponse) ContentType() string {
 	return ""
 }
 
+type DeleteCredentialResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCredentialResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCredentialResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCredentialResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCredentialResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCredentialResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ExplainResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8715,6 +11214,54 @@ func (r UpdateInstallResponse) ContentType() string {
 	return ""
 }
 
+type AbandonStateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ComponentState
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AbandonStateResponse) GetJSON200() *ComponentState {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AbandonStateResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AbandonStateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AbandonStateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AbandonStateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AbandonStateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type FreeStateLockResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8894,6 +11441,150 @@ func (r RestoreStateResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RestoreStateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UnpinInstallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Install
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UnpinInstallResponse) GetJSON200() *Install {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UnpinInstallResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UnpinInstallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UnpinInstallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UnpinInstallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UnpinInstallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PinInstallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Install
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PinInstallResponse) GetJSON200() *Install {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PinInstallResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PinInstallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PinInstallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PinInstallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PinInstallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PreviewInstallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *InstallPreview
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewInstallResponse) GetJSON200() *InstallPreview {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreviewInstallResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewInstallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewInstallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewInstallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewInstallResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9092,6 +11783,198 @@ func (r GetLogsResponse) ContentType() string {
 	return ""
 }
 
+type GetPlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Plan
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPlanResponse) GetJSON200() *Plan {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetPlanResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListReposResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RepoList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListReposResponse) GetJSON200() *RepoList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListReposResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListReposResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListReposResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListReposResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListReposResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetRepoResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Repo
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRepoResponse) GetJSON200() *Repo {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetRepoResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRepoResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRepoResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRepoResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRepoResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type LookAtRepoResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Repo
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r LookAtRepoResponse) GetJSON200() *Repo {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r LookAtRepoResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r LookAtRepoResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r LookAtRepoResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r LookAtRepoResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r LookAtRepoResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListRunnersResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9188,6 +12071,47 @@ func (r CreateRunnerResponse) ContentType() string {
 	return ""
 }
 
+type DeleteRunnerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteRunnerResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRunnerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRunnerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRunnerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRunnerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetRunnerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9230,6 +12154,54 @@ func (r GetRunnerResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetRunnerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetRunnerLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *LogChunkList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRunnerLogsResponse) GetJSON200() *LogChunkList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetRunnerLogsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRunnerLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRunnerLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRunnerLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRunnerLogsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9572,6 +12544,54 @@ func (r RevokeTokenResponse) ContentType() string {
 	return ""
 }
 
+type ListWebhooksResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListWebhooksResponse) GetJSON200() *WebhookList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListWebhooksResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListWebhooksResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListWebhooksResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListWebhooksResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListWebhooksResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type CreateWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9614,6 +12634,47 @@ func (r CreateWebhookResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteWebhookResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9853,6 +12914,102 @@ func (r StreamWorkflowResponse) ContentType() string {
 	return ""
 }
 
+type RetryStepResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Workflow
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RetryStepResponse) GetJSON200() *Workflow {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RetryStepResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryStepResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryStepResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryStepResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryStepResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SkipStepResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Workflow
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SkipStepResponse) GetJSON200() *Workflow {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SkipStepResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SkipStepResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SkipStepResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SkipStepResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SkipStepResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // HeartbeatWithBodyWithResponse Extends the leases of what runs here, and brings back what to cancel.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -10046,7 +13203,12 @@ func (c *ClientWithResponses) RotateKeyWithResponse(ctx context.Context, reqEdit
 	return ParseRotateKeyResponse(rsp)
 }
 
-// LeaseWithBodyWithResponse Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// LeaseWithBodyWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+//
+// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+// is held for 30 seconds.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10059,7 +13221,12 @@ func (c *ClientWithResponses) LeaseWithBodyWithResponse(ctx context.Context, con
 	return ParseLeaseResponse(rsp)
 }
 
-// LeaseWithResponse Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+// LeaseWithResponse Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
+//
+// It is held for up to 5 minutes, and shows that at least every 30 seconds by a blank before the JSON of the answer; a client that
+// has heard nothing for longer gives it up and asks again. With the first blank the status 200 is out: what goes wrong later
+// (the key is void, the server stops, its database is away) ends the poll with no offers, and the next one is told. A build runner
+// is held for 30 seconds.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10070,6 +13237,32 @@ func (c *ClientWithResponses) LeaseWithResponse(ctx context.Context, body LeaseJ
 		return nil, err
 	}
 	return ParseLeaseResponse(rsp)
+}
+
+// AppendRunnerLogsWithBodyWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+func (c *ClientWithResponses) AppendRunnerLogsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AppendRunnerLogsResponse, error) {
+	rsp, err := c.AppendRunnerLogsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAppendRunnerLogsResponse(rsp)
+}
+
+// AppendRunnerLogsWithResponse The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/logs (the `AppendRunnerLogs` operationId).
+func (c *ClientWithResponses) AppendRunnerLogsWithResponse(ctx context.Context, body AppendRunnerLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*AppendRunnerLogsResponse, error) {
+	rsp, err := c.AppendRunnerLogs(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAppendRunnerLogsResponse(rsp)
 }
 
 // RegisterWithBodyWithResponse Trade a single-use registration token (as bearer) for a durable runner key.
@@ -10179,6 +13372,19 @@ func (c *ClientWithResponses) CreateAppWithResponse(ctx context.Context, params 
 	return ParseCreateAppResponse(rsp)
 }
 
+// DeleteAppWithResponse Drop an app with its versions and builds. 409 in_use while it has installs.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/apps/{app} (the `DeleteApp` operationId).
+func (c *ClientWithResponses) DeleteAppWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*DeleteAppResponse, error) {
+	rsp, err := c.DeleteApp(ctx, app, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteAppResponse(rsp)
+}
+
 // GetAppWithResponse performs a GET /v1/apps/{app} (the `GetApp` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10199,6 +13405,32 @@ func (c *ClientWithResponses) ListComponentsWithResponse(ctx context.Context, ap
 		return nil, err
 	}
 	return ParseListComponentsResponse(rsp)
+}
+
+// GetAppConfigWithResponse What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/apps/{app}/config (the `GetAppConfig` operationId).
+func (c *ClientWithResponses) GetAppConfigWithResponse(ctx context.Context, app InApp, params *GetAppConfigParams, reqEditors ...RequestEditorFn) (*GetAppConfigResponse, error) {
+	rsp, err := c.GetAppConfig(ctx, app, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAppConfigResponse(rsp)
+}
+
+// PreviewAppWithBodyWithResponse What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
+func (c *ClientWithResponses) PreviewAppWithBodyWithResponse(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewAppResponse, error) {
+	rsp, err := c.PreviewAppWithBody(ctx, app, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewAppResponse(rsp)
 }
 
 // GetSyncWithResponse How far the app's current version is, its builds and the installs that follow it.
@@ -10349,6 +13581,19 @@ func (c *ClientWithResponses) CreateCredentialWithResponse(ctx context.Context, 
 	return ParseCreateCredentialResponse(rsp)
 }
 
+// DeleteCredentialWithResponse Forget a token for git. 409 in_use while a repository that is watched needs it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
+func (c *ClientWithResponses) DeleteCredentialWithResponse(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*DeleteCredentialResponse, error) {
+	rsp, err := c.DeleteCredential(ctx, credential, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCredentialResponse(rsp)
+}
+
 // ExplainWithResponse The chain of reasons that leads to a record, the cause first.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10445,6 +13690,32 @@ func (c *ClientWithResponses) UpdateInstallWithResponse(ctx context.Context, ins
 	return ParseUpdateInstallResponse(rsp)
 }
 
+// AbandonStateWithBodyWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+func (c *ClientWithResponses) AbandonStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AbandonStateResponse, error) {
+	rsp, err := c.AbandonStateWithBody(ctx, install, component, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAbandonStateResponse(rsp)
+}
+
+// AbandonStateWithResponse A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/components/{component}/abandon (the `AbandonState` operationId).
+func (c *ClientWithResponses) AbandonStateWithResponse(ctx context.Context, install InInstall, component InComponent, body AbandonStateJSONRequestBody, reqEditors ...RequestEditorFn) (*AbandonStateResponse, error) {
+	rsp, err := c.AbandonState(ctx, install, component, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAbandonStateResponse(rsp)
+}
+
 // FreeStateLockWithResponse Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10521,6 +13792,71 @@ func (c *ClientWithResponses) RestoreStateWithResponse(ctx context.Context, inst
 	return ParseRestoreStateResponse(rsp)
 }
 
+// UnpinInstallWithResponse Follow the newest version again. On an install that is not pinned it changes nothing.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
+func (c *ClientWithResponses) UnpinInstallWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*UnpinInstallResponse, error) {
+	rsp, err := c.UnpinInstall(ctx, install, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUnpinInstallResponse(rsp)
+}
+
+// PinInstallWithBodyWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+func (c *ClientWithResponses) PinInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PinInstallResponse, error) {
+	rsp, err := c.PinInstallWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePinInstallResponse(rsp)
+}
+
+// PinInstallWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
+func (c *ClientWithResponses) PinInstallWithResponse(ctx context.Context, install InInstall, body PinInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*PinInstallResponse, error) {
+	rsp, err := c.PinInstall(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePinInstallResponse(rsp)
+}
+
+// PreviewInstallWithBodyWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+func (c *ClientWithResponses) PreviewInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewInstallResponse, error) {
+	rsp, err := c.PreviewInstallWithBody(ctx, install, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewInstallResponse(rsp)
+}
+
+// PreviewInstallWithResponse What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
+func (c *ClientWithResponses) PreviewInstallWithResponse(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewInstallResponse, error) {
+	rsp, err := c.PreviewInstall(ctx, install, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewInstallResponse(rsp)
+}
+
 // ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10534,7 +13870,7 @@ func (c *ClientWithResponses) ListStatesWithResponse(ctx context.Context, instal
 	return ParseListStatesResponse(rsp)
 }
 
-// CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), a deprovision or an action run.
+// CreateWorkflowWithBodyWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10547,7 +13883,7 @@ func (c *ClientWithResponses) CreateWorkflowWithBodyWithResponse(ctx context.Con
 	return ParseCreateWorkflowResponse(rsp)
 }
 
-// CreateWorkflowWithResponse Ask for a deploy (also of what was refused before), a deprovision or an action run.
+// CreateWorkflowWithResponse Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10584,11 +13920,61 @@ func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, job strin
 	return ParseGetLogsResponse(rsp)
 }
 
+// GetPlanWithResponse One plan with its report, also one that was never asked about.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/plans/{plan} (the `GetPlan` operationId).
+func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, plan string, reqEditors ...RequestEditorFn) (*GetPlanResponse, error) {
+	rsp, err := c.GetPlan(ctx, plan, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPlanResponse(rsp)
+}
+
+// ListReposWithResponse The git branches that are watched, and for which apps and components.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/repos (the `ListRepos` operationId).
+func (c *ClientWithResponses) ListReposWithResponse(ctx context.Context, params *ListReposParams, reqEditors ...RequestEditorFn) (*ListReposResponse, error) {
+	rsp, err := c.ListRepos(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListReposResponse(rsp)
+}
+
+// GetRepoWithResponse performs a GET /v1/repos/{repo} (the `GetRepo` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) GetRepoWithResponse(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*GetRepoResponse, error) {
+	rsp, err := c.GetRepo(ctx, repo, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRepoResponse(rsp)
+}
+
+// LookAtRepoWithResponse Look at it now. Returns once the look is done.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/repos/{repo}/look (the `LookAtRepo` operationId).
+func (c *ClientWithResponses) LookAtRepoWithResponse(ctx context.Context, repo string, reqEditors ...RequestEditorFn) (*LookAtRepoResponse, error) {
+	rsp, err := c.LookAtRepo(ctx, repo, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLookAtRepoResponse(rsp)
+}
+
 // ListRunnersWithResponse performs a GET /v1/runners (the `ListRunners` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
-func (c *ClientWithResponses) ListRunnersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRunnersResponse, error) {
-	rsp, err := c.ListRunners(ctx, reqEditors...)
+func (c *ClientWithResponses) ListRunnersWithResponse(ctx context.Context, params *ListRunnersParams, reqEditors ...RequestEditorFn) (*ListRunnersResponse, error) {
+	rsp, err := c.ListRunners(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -10617,6 +14003,19 @@ func (c *ClientWithResponses) CreateRunnerWithResponse(ctx context.Context, body
 	return ParseCreateRunnerResponse(rsp)
 }
 
+// DeleteRunnerWithResponse Forget a runner. 409 in_use while installs name it or it has work in hand.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/runners/{runner} (the `DeleteRunner` operationId).
+func (c *ClientWithResponses) DeleteRunnerWithResponse(ctx context.Context, runner InRunner, reqEditors ...RequestEditorFn) (*DeleteRunnerResponse, error) {
+	rsp, err := c.DeleteRunner(ctx, runner, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRunnerResponse(rsp)
+}
+
 // GetRunnerWithResponse performs a GET /v1/runners/{runner} (the `GetRunner` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10626,6 +14025,19 @@ func (c *ClientWithResponses) GetRunnerWithResponse(ctx context.Context, runner 
 		return nil, err
 	}
 	return ParseGetRunnerResponse(rsp)
+}
+
+// GetRunnerLogsWithResponse The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/runners/{runner}/logs (the `GetRunnerLogs` operationId).
+func (c *ClientWithResponses) GetRunnerLogsWithResponse(ctx context.Context, runner InRunner, params *GetRunnerLogsParams, reqEditors ...RequestEditorFn) (*GetRunnerLogsResponse, error) {
+	rsp, err := c.GetRunnerLogs(ctx, runner, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRunnerLogsResponse(rsp)
 }
 
 // CreateRegistrationWithResponse Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
@@ -10743,6 +14155,17 @@ func (c *ClientWithResponses) RevokeTokenWithResponse(ctx context.Context, token
 	return ParseRevokeTokenResponse(rsp)
 }
 
+// ListWebhooksWithResponse performs a GET /v1/webhooks (the `ListWebhooks` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error) {
+	rsp, err := c.ListWebhooks(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListWebhooksResponse(rsp)
+}
+
 // CreateWebhookWithResponse A signed webhook that makes the control plane look at git now. The secret is shown once.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10754,6 +14177,19 @@ func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, req
 		return nil, err
 	}
 	return ParseCreateWebhookResponse(rsp)
+}
+
+// DeleteWebhookWithResponse From now on deliveries to it are refused.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
+func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error) {
+	rsp, err := c.DeleteWebhook(ctx, webhook, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteWebhookResponse(rsp)
 }
 
 // WhoamiWithResponse performs a GET /v1/whoami (the `Whoami` operationId) request.
@@ -10822,6 +14258,45 @@ func (c *ClientWithResponses) StreamWorkflowWithResponse(ctx context.Context, wo
 		return nil, err
 	}
 	return ParseStreamWorkflowResponse(rsp)
+}
+
+// RetryStepWithResponse Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/retry (the `RetryStep` operationId).
+func (c *ClientWithResponses) RetryStepWithResponse(ctx context.Context, workflow InWorkflow, step InStep, reqEditors ...RequestEditorFn) (*RetryStepResponse, error) {
+	rsp, err := c.RetryStep(ctx, workflow, step, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryStepResponse(rsp)
+}
+
+// SkipStepWithBodyWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+func (c *ClientWithResponses) SkipStepWithBodyWithResponse(ctx context.Context, workflow InWorkflow, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SkipStepResponse, error) {
+	rsp, err := c.SkipStepWithBody(ctx, workflow, step, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSkipStepResponse(rsp)
+}
+
+// SkipStepWithResponse Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/workflows/{workflow}/steps/{step}/skip (the `SkipStep` operationId).
+func (c *ClientWithResponses) SkipStepWithResponse(ctx context.Context, workflow InWorkflow, step InStep, body SkipStepJSONRequestBody, reqEditors ...RequestEditorFn) (*SkipStepResponse, error) {
+	rsp, err := c.SkipStep(ctx, workflow, step, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSkipStepResponse(rsp)
 }
 
 // ParseHeartbeatResponse parses an HTTP response from a HeartbeatWithResponse call
@@ -11177,6 +14652,35 @@ func ParseLeaseResponse(rsp *http.Response) (*LeaseResponse, error) {
 	return response, nil
 }
 
+// ParseAppendRunnerLogsResponse parses an HTTP response from a AppendRunnerLogsWithResponse call
+func ParseAppendRunnerLogsResponse(rsp *http.Response) (*AppendRunnerLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AppendRunnerLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRegisterResponse parses an HTTP response from a RegisterWithResponse call
 func ParseRegisterResponse(rsp *http.Response) (*RegisterResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -11375,6 +14879,35 @@ func ParseCreateAppResponse(rsp *http.Response) (*CreateAppResponse, error) {
 	return response, nil
 }
 
+// ParseDeleteAppResponse parses an HTTP response from a DeleteAppWithResponse call
+func ParseDeleteAppResponse(rsp *http.Response) (*DeleteAppResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteAppResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetAppResponse parses an HTTP response from a GetAppWithResponse call
 func ParseGetAppResponse(rsp *http.Response) (*GetAppResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -11424,6 +14957,72 @@ func ParseListComponentsResponse(rsp *http.Response) (*ListComponentsResponse, e
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ComponentList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAppConfigResponse parses an HTTP response from a GetAppConfigWithResponse call
+func ParseGetAppConfigResponse(rsp *http.Response) (*GetAppConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAppConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePreviewAppResponse parses an HTTP response from a PreviewAppWithResponse call
+func ParsePreviewAppResponse(rsp *http.Response) (*PreviewAppResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewAppResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppPreview
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -11771,6 +15370,35 @@ func ParseCreateCredentialResponse(rsp *http.Response) (*CreateCredentialRespons
 	return response, nil
 }
 
+// ParseDeleteCredentialResponse parses an HTTP response from a DeleteCredentialWithResponse call
+func ParseDeleteCredentialResponse(rsp *http.Response) (*DeleteCredentialResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCredentialResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseExplainResponse parses an HTTP response from a ExplainWithResponse call
 func ParseExplainResponse(rsp *http.Response) (*ExplainResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -11965,6 +15593,39 @@ func ParseUpdateInstallResponse(rsp *http.Response) (*UpdateInstallResponse, err
 	return response, nil
 }
 
+// ParseAbandonStateResponse parses an HTTP response from a AbandonStateWithResponse call
+func ParseAbandonStateResponse(rsp *http.Response) (*AbandonStateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AbandonStateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ComponentState
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseFreeStateLockResponse parses an HTTP response from a FreeStateLockWithResponse call
 func ParseFreeStateLockResponse(rsp *http.Response) (*FreeStateLockResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12080,6 +15741,105 @@ func ParseRestoreStateResponse(rsp *http.Response) (*RestoreStateResponse, error
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUnpinInstallResponse parses an HTTP response from a UnpinInstallWithResponse call
+func ParseUnpinInstallResponse(rsp *http.Response) (*UnpinInstallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UnpinInstallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Install
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePinInstallResponse parses an HTTP response from a PinInstallWithResponse call
+func ParsePinInstallResponse(rsp *http.Response) (*PinInstallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PinInstallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Install
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePreviewInstallResponse parses an HTTP response from a PreviewInstallWithResponse call
+func ParsePreviewInstallResponse(rsp *http.Response) (*PreviewInstallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewInstallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest InstallPreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault
@@ -12228,6 +15988,138 @@ func ParseGetLogsResponse(rsp *http.Response) (*GetLogsResponse, error) {
 	return response, nil
 }
 
+// ParseGetPlanResponse parses an HTTP response from a GetPlanWithResponse call
+func ParseGetPlanResponse(rsp *http.Response) (*GetPlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Plan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListReposResponse parses an HTTP response from a ListReposWithResponse call
+func ParseListReposResponse(rsp *http.Response) (*ListReposResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListReposResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RepoList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetRepoResponse parses an HTTP response from a GetRepoWithResponse call
+func ParseGetRepoResponse(rsp *http.Response) (*GetRepoResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRepoResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Repo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseLookAtRepoResponse parses an HTTP response from a LookAtRepoWithResponse call
+func ParseLookAtRepoResponse(rsp *http.Response) (*LookAtRepoResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &LookAtRepoResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Repo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListRunnersResponse parses an HTTP response from a ListRunnersWithResponse call
 func ParseListRunnersResponse(rsp *http.Response) (*ListRunnersResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12294,6 +16186,35 @@ func ParseCreateRunnerResponse(rsp *http.Response) (*CreateRunnerResponse, error
 	return response, nil
 }
 
+// ParseDeleteRunnerResponse parses an HTTP response from a DeleteRunnerWithResponse call
+func ParseDeleteRunnerResponse(rsp *http.Response) (*DeleteRunnerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRunnerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetRunnerResponse parses an HTTP response from a GetRunnerWithResponse call
 func ParseGetRunnerResponse(rsp *http.Response) (*GetRunnerResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12321,6 +16242,42 @@ func ParseGetRunnerResponse(rsp *http.Response) (*GetRunnerResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetRunnerLogsResponse parses an HTTP response from a GetRunnerLogsWithResponse call
+func ParseGetRunnerLogsResponse(rsp *http.Response) (*GetRunnerLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRunnerLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest LogChunkList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/event-stream) unsupported
 
 	}
 
@@ -12558,6 +16515,39 @@ func ParseRevokeTokenResponse(rsp *http.Response) (*RevokeTokenResponse, error) 
 	return response, nil
 }
 
+// ParseListWebhooksResponse parses an HTTP response from a ListWebhooksWithResponse call
+func ParseListWebhooksResponse(rsp *http.Response) (*ListWebhooksResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListWebhooksResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseCreateWebhookResponse parses an HTTP response from a CreateWebhookWithResponse call
 func ParseCreateWebhookResponse(rsp *http.Response) (*CreateWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12578,6 +16568,35 @@ func ParseCreateWebhookResponse(rsp *http.Response) (*CreateWebhookResponse, err
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteWebhookResponse parses an HTTP response from a DeleteWebhookWithResponse call
+func ParseDeleteWebhookResponse(rsp *http.Response) (*DeleteWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault
@@ -12737,6 +16756,72 @@ func ParseStreamWorkflowResponse(rsp *http.Response) (*StreamWorkflowResponse, e
 	}
 
 	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRetryStepResponse parses an HTTP response from a RetryStepWithResponse call
+func ParseRetryStepResponse(rsp *http.Response) (*RetryStepResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryStepResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Workflow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSkipStepResponse parses an HTTP response from a SkipStepWithResponse call
+func ParseSkipStepResponse(rsp *http.Response) (*SkipStepResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SkipStepResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Workflow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {

@@ -10,19 +10,17 @@ import (
 // DefaultActionTimeout is the timeout of an action that names none.
 const DefaultActionTimeout = "5m"
 
-// Trigger types that start something now. All others of the format are accepted, and Load warns that they have no effect yet.
-const (
-	TriggerManual              = "manual"
-	TriggerPostDeployComponent = "post-deploy-component"
-)
-
 // Action is a file of actions/: scripts that run in an install.
 type Action struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description,omitempty"`
-	Timeout     string       `json:"timeout"` // a Go duration of at most an hour
-	Triggers    []Trigger    `json:"triggers,omitempty"`
-	Steps       []ActionStep `json:"steps,omitempty"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Timeout     string `json:"timeout"` // a Go duration of at most an hour
+	// Inputs are the parameters of one run, in the order of the file.
+	Inputs []ActionInput `json:"inputs,omitempty"`
+	// KubeConfig: its steps get the access to the cluster that the runner has.
+	KubeConfig bool         `json:"enable_kube_config,omitempty"`
+	Triggers   []Trigger    `json:"triggers,omitempty"`
+	Steps      []ActionStep `json:"steps,omitempty"`
 }
 
 // Trigger says when an action runs.

@@ -69,6 +69,10 @@ type Install struct {
 	ApprovalOption string            `json:"approval_option"` // prompt or approve-all
 	AllowDestroy   bool              `json:"allow_destroy,omitempty"`
 	Inputs         map[string]string `json:"inputs,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty"`
+	Toggles        map[string]bool   `json:"toggles,omitempty"` // components that it switches on or off
+	// Account is the cloud account that it is for: at most one of aws_account, azure_account and gcp_account, with its keys.
+	Account map[string]map[string]string `json:"account,omitempty"`
 }
 
 // Component gives the component of that name, or the sandbox for "sandbox". The component belongs to the App and must not be

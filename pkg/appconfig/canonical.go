@@ -35,12 +35,12 @@ func (a *App) Canonical() []byte {
 func (a *App) Digest() string { return digest(a.Canonical()) }
 
 // ConfigDigest is the digest of what a deploy of the component uses besides its artifact and the values: name, kind, Terraform
-// version, dependencies and templates. Where the code comes from is the artifact's business, and how often to retry changes
-// nothing that is deployed.
+// version, dependencies and templates. Where the code comes from is the artifact's business, and how often to retry, or whether it
+// may be switched off, changes nothing that is deployed.
 func (c *Component) ConfigDigest() string {
 	config := *c
 	config.Source = Source{}
-	config.MaxAutoRetries = 0
+	config.MaxAutoRetries, config.Toggleable, config.DefaultEnabled = 0, false, false
 	config.Dependencies = slices.Sorted(slices.Values(c.Dependencies))
 	config.Vars, config.EnvVars = nonEmpty(c.Vars), nonEmpty(c.EnvVars)
 	return digest(canonicalJSON(struct {

@@ -18,7 +18,9 @@ func (l *loader) checkApp() {
 	l.checkCycles()
 	l.checkEchoes()
 	l.checkTriggers()
+	l.checkToggles()
 	l.checkInstallInputs()
+	l.checkInstallToggles()
 	l.checkTemplates()
 	for _, c := range l.components {
 		if c.typed != nil {
@@ -157,17 +159,7 @@ func dropDependency(c *componentFile, name string) {
 func (l *loader) checkCycles() {
 	needs := map[string][]string{}
 	for _, c := range l.components {
-		var names []string
-		for _, n := range c.dependencies {
-			if name, ok := n.text(); ok {
-				names = append(names, name)
-			}
-		}
-		if c.typed != nil {
-			names = append(names, impliedBy(c.typed)...)
-		}
-		slices.Sort(names)
-		needs[c.name] = slices.Compact(names)
+		needs[c.name] = directNeeds(c)
 	}
 	done := map[string]bool{}
 	sorted := slices.SortedFunc(slices.Values(l.components), func(a, b *componentFile) int { return cmp.Compare(a.name, b.name) })
@@ -180,6 +172,21 @@ func (l *loader) checkCycles() {
 		l.errorf(at.file, at.root.place("dependencies"), "remove one of these dependencies, listed or read from outputs",
 			"the components depend on each other in a circle: %s", strings.Join(cycle, " -> "))
 	}
+}
+
+// directNeeds gives the components that a component lists, or whose outputs it reads, sorted.
+func directNeeds(c *componentFile) []string {
+	var names []string
+	for _, n := range c.dependencies {
+		if name, ok := n.text(); ok {
+			names = append(names, name)
+		}
+	}
+	if c.typed != nil {
+		names = append(names, impliedBy(c.typed)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // impliedBy gives the components whose outputs a component reads.
@@ -210,15 +217,27 @@ func (l *loader) checkEchoes() {
 					continue
 				}
 				told[a.name] = true
-				i := slices.IndexFunc(a.follows, func(after string) bool { return l.needs(after, c.name, map[string]bool{}) })
-				if i < 0 {
+				with, echoes := l.echo(a, c.name)
+				if !echoes {
 					continue
 				}
 				l.errorf(c.file, c.root.place("name"), "read an output of a component instead, or let the action run by hand",
-					"%s reads outputs of action %s, which runs after %s is deployed: it would be deployed again and again", c.name, a.name, a.follows[i])
+					"%s reads outputs of action %s, which runs whenever %s is deployed: it would be deployed again and again", c.name, a.name, with)
 			}
 		}
 	}
+}
+
+// echo gives a component with whose deploy an action runs, of those that are deployed because another one was.
+func (l *loader) echo(a *actionFile, component string) (with string, echoes bool) {
+	if a.always {
+		return component, true
+	}
+	i := slices.IndexFunc(a.deploys, func(with string) bool { return l.needs(with, component, map[string]bool{}) })
+	if i < 0 {
+		return "", false
+	}
+	return a.deploys[i], true
 }
 
 // needs says whether a component is another one or comes after it, over any number of edges.

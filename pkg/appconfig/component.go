@@ -20,6 +20,17 @@ type Component struct {
 	EnvVars          map[string]string `json:"env_vars,omitempty"`  // environment of the process
 	VarFiles         []string          `json:"var_files,omitempty"` // contents of tfvars files; later ones win, all win over Vars
 	MaxAutoRetries   int               `json:"max_auto_retries,omitempty"`
+	Toggleable       bool              `json:"toggleable,omitempty"`      // each install may switch it off and on
+	DefaultEnabled   bool              `json:"default_enabled,omitempty"` // of a toggleable one: it is on unless an install switches it off
+}
+
+// On says whether the component is there on an install with these toggles.
+func (c *Component) On(toggles map[string]bool) bool {
+	on, said := toggles[c.Name]
+	if !said {
+		on = c.DefaultEnabled
+	}
+	return on || !c.Toggleable
 }
 
 // Source is where code comes from.

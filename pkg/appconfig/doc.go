@@ -36,6 +36,8 @@
 //	terraform_version = "1.11.4"             # exact
 //	dependencies      = ["network"]          # besides those that templates imply
 //	max_auto_retries  = 2
+//	toggleable        = true                 # an install may switch it on and off
+//	default_enabled   = true                 # it is on unless an install switches it off; else off
 //
 //	[public_repo]                            # or [connected_repo]
 //	repo      = "acme/infra"
@@ -78,6 +80,12 @@
 //
 //	name    = "smoke_test"
 //	timeout = "2m"              # at most 1h, 5m if left out
+//	enable_kube_config = true   # its steps reach the runner's cluster; not if left out
+//
+//	[[inputs]]
+//	name     = "page"
+//	type     = "string"         # or number, bool, json
+//	required = true             # or a default
 //
 //	[[triggers]]
 //	type           = "post-deploy-component"
@@ -90,8 +98,11 @@
 //	[steps.env_vars]
 //	URL = "{{.nuon.components.web.outputs.url}}"
 //
-// A step has inline_contents, or a command with the repository that holds the program. The triggers manual and
-// post-deploy-component work; the others are accepted with a warning.
+// What a run is given for an input reaches its steps as NUON_INPUT_PAGE, and as page where no program relies on that name. What a step
+// appends to the file NUON_ACTIONS_OUTPUT_FILEPATH, as JSON objects or lines of k=v, are its outputs.
+//
+// A step has inline_contents, or a command with the repository that holds the program. The triggers that work stand in trigger.go;
+// the others are accepted with a warning.
 //
 // # Installs
 //
@@ -101,6 +112,15 @@
 //
 //	[inputs]
 //	replicas = "3"
+//
+//	[labels]
+//	tier = "gold"
+//
+//	[component_toggles]         # of components that are toggleable
+//	cache = true
+//
+//	[aws_account]               # or azure_account with location, or gcp_account with
+//	region = "eu-central-1"     # project_id and region; it never changes
 //
 // allow_destroy is an addition of this project. Sensitive inputs are not read from files. Installs are no part of the app
 // version.

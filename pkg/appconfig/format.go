@@ -81,8 +81,8 @@ var componentKeys = schema{
 	"timeout":            strayKey("write deploy_timeout or build_timeout"),
 	"drift_schedule":     notYet(textShape),
 	"operation_roles":    operationRolesRule,
-	"toggleable":         notYet(flagShape),
-	"default_enabled":    notYet(flagShape),
+	"toggleable":         is(flagShape),
+	"default_enabled":    is(flagShape),
 	"kubernetes_context": notYet(textShape),
 	"labels":             notYet(mapShape),
 
@@ -225,11 +225,20 @@ var actionKeys = schema{
 	"dependencies":       notYet(textsShape),
 	"break_glass_role":   notYet(textShape), // also said to be replaced by role
 	"role":               notYet(textShape),
-	"enable_kube_config": notYet(flagShape),
+	"enable_kube_config": is(flagShape),
 	"labels":             notYet(mapShape),
 	"kubernetes_context": notYet(textShape),
 	"image":              notYet(anyShape),
-	"inputs":             strayKey("declare an input of the app and read it with {{.nuon.inputs.inputs.<name>}}"),
+	"inputs":             list(actionInputKeys),
+}
+
+var actionInputKeys = schema{
+	"name":        must(textShape),
+	"description": is(textShape),
+	"type":        is(textShape), // one of actionInputTypes
+	"required":    is(flagShape),
+	"default":     is(textShape),
+	"sensitive":   refusedKey("declare a sensitive input of the app instead: what is asked for with a run is kept and shown as it is"),
 }
 
 var triggerKeys = schema{
@@ -255,11 +264,11 @@ var installKeys = schema{
 	"approval_option":   is(textShape),
 	"allow_destroy":     is(flagShape),
 	"inputs":            is(anyShape), // a table or an array of tables
-	"aws_account":       object(schema{"region": is(textShape)}).noEffect(),
-	"azure_account":     object(schema{"location": is(textShape)}).noEffect(),
-	"gcp_account":       object(schema{"project_id": is(textShape), "region": is(textShape)}).noEffect(),
-	"labels":            notYet(mapShape),
-	"component_toggles": notYet(flagsShape),
+	"aws_account":       object(schema{"region": is(textShape)}),
+	"azure_account":     object(schema{"location": is(textShape)}),
+	"gcp_account":       object(schema{"project_id": is(textShape), "region": is(textShape)}),
+	"labels":            is(mapShape),
+	"component_toggles": is(flagsShape),
 	"stack_overrides":   notYet(anyShape),
 }
 
@@ -376,35 +385,6 @@ var installerKeys = schema{
 	"og_image_url": is(textShape), "demo_url": is(textShape), "post_install_markdown": is(textShape),
 	"copyright_markdown": is(textShape), "footer_markdown": is(textShape), "source": is(textShape),
 }
-
-// triggerTypes are all trigger types of the format. true: an event of one component, which component_name must name.
-var triggerTypes = map[string]bool{
-	TriggerManual: false, "cron": false,
-	"pre-provision": false, "post-provision": false,
-	"pre-reprovision": false, "post-reprovision": false,
-	"pre-deprovision": false, "post-deprovision": false,
-	"pre-deploy-all-components": false, "post-deploy-all-components": false,
-	"pre-teardown-all-components": false, "post-teardown-all-components": false,
-	"pre-deprovision-sandbox": false, "post-deprovision-sandbox": false,
-	"pre-reprovision-sandbox": false, "post-reprovision-sandbox": false,
-	"post-provision-sandbox": false,
-	"pre-update-inputs":      false, "post-update-inputs": false,
-	"pre-secrets-sync": false, "post-secrets-sync": false,
-	"pre-deploy-component": true, TriggerPostDeployComponent: true,
-	"pre-teardown-component": true, "post-teardown-component": true,
-	"pre-enable-component": true, "post-enable-component": true,
-	"pre-disable-component": true, "post-disable-component": true,
-	"role-enabled": false, "role-disabled": false,
-}
-
-// oldTriggerTypes are older spellings.
-var oldTriggerTypes = map[string]string{
-	"pre-component-deploy":  "pre-deploy-component",
-	"post-component-deploy": TriggerPostDeployComponent,
-}
-
-// goneTriggerTypes were removed from the format.
-var goneTriggerTypes = []string{"pre-sandbox-run", "post-sandbox-run"}
 
 var inputTypes = []string{"string", "number", "bool", "list", "json", "yaml", "hcl"}
 

@@ -241,11 +241,10 @@ func TestDiagnostics(t *testing.T) {
 			"components/b.toml:1:6: warning: accepted, no effect yet: components of type helm_chart",
 		}},
 		"stray keys": {files{
-			"actions/a.toml": action("[[inputs]]\nname='x'\n") + "enable_kube_config=true\n",
+			"actions/a.toml": action("") + "enable_kube_config=true\n",
 			"inputs.toml":    "[[group]]\nname='g'\ndescription='d'\ngroup='g'\n",
 		}, []string{
-			`actions/a.toml:2:3: warning: "inputs" is not a key of the format and has no effect (declare an input of the app and read it with {{.nuon.inputs.inputs.<name>}})`,
-			`actions/a.toml:10:1: warning: "steps[0].enable_kube_config" is not a key of the format and has no effect (write it on the action, not on a step)`,
+			`actions/a.toml:8:1: warning: "steps[0].enable_kube_config" is not a key of the format and has no effect (write it on the action, not on a step)`,
 			`inputs.toml:4:1: warning: "group[0].group" is not a key of the format and has no effect (remove it: a group is in no group)`,
 		}},
 		"names": {files{
@@ -284,12 +283,15 @@ func TestDiagnostics(t *testing.T) {
 			"components/c.toml": component("c", "[vars]\nx = \"{{.nuon.actions.workflows.d.outputs.x}}\""),
 			"components/d.toml": component("d", "[vars]\nx = \"{{.nuon.actions.workflows.e.outputs.x}}\""),
 			"actions/a.toml":    action("") + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"a\"\n",
-			"actions/d.toml":    strings.Replace(action(""), `"a"`, `"d"`, 1) + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"b\"\n",
+			"components/e.toml": component("e", "[vars]\nx = \"{{.nuon.actions.workflows.f.outputs.x}}\""),
+			"actions/f.toml":    strings.Replace(action(""), `"a"`, `"f"`, 1) + "[[triggers]]\ntype = \"post-deploy-all-components\"\n",
+			"actions/d.toml":    strings.Replace(action(""), `"a"`, `"d"`, 1) + "[[triggers]]\ntype = \"pre-deploy-component\"\ncomponent_name = \"b\"\n",
 			"actions/e.toml":    strings.Replace(action(""), `"a"`, `"e"`, 1) + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"a\"\n",
 		}, []string{
-			"components/a.toml:2:8: error: a reads outputs of action a, which runs after a is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
-			"components/b.toml:2:8: error: b reads outputs of action d, which runs after b is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
-			"components/c.toml:2:8: error: c reads outputs of action d, which runs after b is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
+			"components/a.toml:2:8: error: a reads outputs of action a, which runs whenever a is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
+			"components/b.toml:2:8: error: b reads outputs of action d, which runs whenever b is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
+			"components/c.toml:2:8: error: c reads outputs of action d, which runs whenever b is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
+			"components/e.toml:2:8: error: e reads outputs of action f, which runs whenever e is deployed: it would be deployed again and again (read an output of a component instead, or let the action run by hand)",
 		}},
 		"templates": {files{
 			"inputs.toml":    inputsFile,
@@ -418,7 +420,7 @@ command = "x"
 		}, []string{
 			`actions/a.toml:1:8: error: action "a" has two steps called "s" (rename one of them)`,
 			`actions/a.toml:2:11: error: "timeout" must be a duration of at most an hour (write it like "90s", "5m" or "1h")`,
-			`actions/a.toml:3:1: warning: accepted, no effect yet: break_glass_role, trigger cron, trigger post-provision, trigger pre-deploy-component`,
+			`actions/a.toml:3:1: warning: accepted, no effect yet: break_glass_role, trigger cron`,
 			`actions/a.toml:3:1: warning: break_glass_role is the older name of role (write role)`,
 			`actions/a.toml:5:8: warning: triggers[0]: post-component-deploy is the older name (write "post-deploy-component")`,
 			`actions/a.toml:6:18: error: the trigger names the component "wep", which does not exist (did you mean "web"?)`,

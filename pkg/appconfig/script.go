@@ -11,14 +11,15 @@ import (
 type actionFile struct {
 	named
 	triggers []named  // the components that triggers name
-	follows  []string // those of them after whose deploy it runs
+	deploys  []string // those of them with whose deploy it runs
+	always   bool     // it runs with every deploy
 }
 
 func (l *loader) action(file string, root *table) {
 	idle, at := l.check(file, "", root, actionKeys)
 	l.checkName(file, root, "action", actionName)
 	a := Action{
-		Name: root.text("name"), Description: root.text("description"), Timeout: root.text("timeout"),
+		Name: root.text("name"), Description: root.text("description"), Timeout: root.text("timeout"), KubeConfig: root.flag("enable_kube_config"),
 	}
 	if a.Timeout == "" {
 		a.Timeout = DefaultActionTimeout
@@ -37,6 +38,8 @@ func (l *loader) action(file string, root *table) {
 	for i, t := range root.tables("steps") {
 		a.Steps = append(a.Steps, l.step(file, t, i, "action "+a.Name))
 	}
+	a.Inputs = l.actionInputs(file, root)
+	l.checkAsked(file, root, &a)
 	l.checkEmptyLists(file, root)
 	if n, ok := root.keys["break_glass_role"]; ok {
 		l.warnf(file, n.key, "write role", "break_glass_role is the older name of role")
@@ -65,7 +68,7 @@ func (l *loader) trigger(file string, t *table, i int, f *actionFile) (trigger T
 		l.warnf(file, at, fmt.Sprintf("write %q", current), "triggers[%d]: %s is the older name", i, trigger.Type)
 		trigger.Type = current
 	}
-	ofComponent, known := triggerTypes[trigger.Type]
+	of, known := triggerTypes[trigger.Type]
 	switch {
 	case trigger.Type == "":
 		return trigger, true // told already
@@ -78,12 +81,12 @@ func (l *loader) trigger(file string, t *table, i int, f *actionFile) (trigger T
 		return trigger, true
 	}
 	switch {
-	case ofComponent && trigger.ComponentName == "":
+	case of.component && trigger.ComponentName == "":
 		l.errorf(file, at, "", `triggers[%d]: "component_name" is missing: %s is about one component`, i, trigger.Type)
-	case ofComponent:
+	case of.component:
 		f.triggers = append(f.triggers, named{trigger.ComponentName, file, t.place("component_name")})
-		if trigger.Type == TriggerPostDeployComponent {
-			f.follows = append(f.follows, trigger.ComponentName)
+		if trigger.Type == TriggerPreDeployComponent || trigger.Type == TriggerPostDeployComponent {
+			f.deploys = append(f.deploys, trigger.ComponentName)
 		}
 	case trigger.ComponentName != "":
 		l.warnf(file, t.place("component_name"), "remove it", "triggers[%d]: component_name has no effect: %s is not about one component", i, trigger.Type)
@@ -91,7 +94,8 @@ func (l *loader) trigger(file string, t *table, i int, f *actionFile) (trigger T
 	if trigger.Type == "cron" && trigger.CronSchedule == "" && t.keys["schedule"] == nil {
 		l.errorf(file, at, `for example "0 3 * * *"`, `triggers[%d]: "cron_schedule" is missing`, i)
 	}
-	return trigger, trigger.Type == TriggerManual || trigger.Type == TriggerPostDeployComponent
+	f.always = f.always || trigger.Type == TriggerPreDeployAll || trigger.Type == TriggerPostDeployAll
+	return trigger, of.works
 }
 
 func (l *loader) step(file string, t *table, i int, owner string) ActionStep {

@@ -48,6 +48,12 @@ func (l *loader) component(file string, root *table) {
 		l.sayIdle(file, at, idle)
 		c.typed = l.terraform(file, root, "component "+c.name)
 		c.typed.Name, c.typed.Kind = c.name, kind
+		c.typed.Toggleable, c.typed.DefaultEnabled = root.flag("toggleable"), root.flag("default_enabled")
+		if _, said := root.keys["default_enabled"]; said && !c.typed.Toggleable {
+			c.typed.DefaultEnabled = false
+			l.warnf(file, root.keys["default_enabled"].key, "write toggleable = true beside it, or remove it",
+				"default_enabled has no effect on a component that cannot be switched off")
+		}
 		c.typed.Dependencies = slices.Compact(slices.Sorted(slices.Values(root.texts("dependencies"))))
 		if len(c.typed.Dependencies) == 0 {
 			c.typed.Dependencies = nil

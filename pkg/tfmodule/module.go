@@ -53,6 +53,20 @@ type Backend struct {
 	Position Position
 }
 
+// Variable is one that a root module declares.
+type Variable struct {
+	// Name is also that of the value that it is given.
+	Name string
+	// Type is its type expression as written, such as "list(string)"; empty when it takes any.
+	Type string
+	// Description is in its author's words; it may be empty.
+	Description string
+	// Required says that it has no default.
+	Required bool
+	// Sensitive says that Terraform does not show it.
+	Sensitive bool
+}
+
 // Module is a root module with all that it reads inside its tree.
 type Module struct {
 	// Dir is the root module's directory, relative and clean; "." for the root.
@@ -66,6 +80,8 @@ type Module struct {
 	Providers []Provider
 	// Backend is what the root module declares; nil when it does not.
 	Backend *Backend
+	// Variables are those of the root module, by name.
+	Variables []Variable
 }
 
 // Closure gives the Dirs and Remote of Read.
@@ -124,6 +140,10 @@ func (r *reader) visit(dir, from string) error {
 	}
 	if dir == r.module.Dir {
 		r.module.Backend = parsed.backend
+		for _, name := range slices.Sorted(maps.Keys(parsed.Variables)) {
+			v := parsed.Variables[name]
+			r.module.Variables = append(r.module.Variables, Variable{Name: name, Type: v.Type, Description: v.Description, Required: v.Required, Sensitive: v.Sensitive})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(parsed.RequiredProviders)) {
 		required := parsed.RequiredProviders[name]

@@ -214,3 +214,19 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestVariables are those of the root module alone, with what a caller has to know of them.
+func TestVariables(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "m/a.tf"), "variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\nmodule \"b\" { source = \"../b\" }\n")
+	write(t, filepath.Join(root, "m/b.tf"), "variable \"key\" {\n  type = string\n  sensitive = true\n}\n")
+	write(t, filepath.Join(root, "b/b.tf"), "variable \"inner\" {}\n")
+	got, err := Read(os.DirFS(root), "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Variable{{Name: "kept"}, {Name: "key", Type: "string", Required: true, Sensitive: true}, {Name: "zone", Type: "list(string)", Description: "Where", Required: true}}
+	if diff := cmp.Diff(want, got.Variables); diff != "" {
+		t.Error(diff)
+	}
+}

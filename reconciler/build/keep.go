@@ -39,14 +39,20 @@ func (b *Builder) keep(ctx context.Context, org string, app appState, findings [
 		if err := k.conclude(ctx); err != nil {
 			return err
 		}
-		if settled && !same(locked.InputsVersionID, locked.VersionID) {
-			k.changed = true
+		known := same(locked.InputsVersionID, locked.VersionID)
+		if settled && !known {
+			known, k.changed = true, true
 			if err := tx.SetAppInputsVersion(ctx, locked.VersionID, org, locked.ID); err != nil {
 				return err
 			}
 		}
 		if !k.changed {
 			return nil
+		}
+		if known { // an install may be held at this version later, when another one is current
+			if err := tx.KeepVersionInputs(ctx, *locked.VersionID, org, locked.ID); err != nil {
+				return fmt.Errorf("keep what version %d is built from: %w", app.version.Number, err)
+			}
 		}
 		return enqueueRollouts(ctx, tx, app.row.ID)
 	})

@@ -20,18 +20,30 @@ func inputReason(found *finding, app appState) string {
 	}
 	now := found.recipe
 	version := fmt.Sprintf("app version %d", app.version.Number)
-	switch {
-	case before.Format != now.Format:
-		return fmt.Sprintf("this release of the control plane makes the inputs of components in another way, so component %s is built once more", name)
-	case before.Kind != now.Kind:
-		return fmt.Sprintf("%s makes component %s a %s instead of a %s", version, name, now.Kind, before.Kind)
-	case before.Directory != now.Directory:
-		return fmt.Sprintf("%s builds component %s from %s instead of %s", version, name, now.Directory, before.Directory)
+	if shape := shapeReason(before, now, name, version); shape != "" {
+		return shape
 	}
 	if moved := movedDirectories(before, now); len(moved) > 0 {
 		return codeReason(name, commit, moved, *found.revision)
 	}
-	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s", version, name, now.TerraformVersion, before.TerraformVersion)
+	return terraformReason(before, now, name, version)
+}
+
+// shapeReason says what is different besides the code and the Terraform version, because of whom; nothing when nothing is.
+func shapeReason(before, now Recipe, name, whom string) string {
+	switch {
+	case before.Format != now.Format:
+		return fmt.Sprintf("this release of the control plane makes the inputs of components in another way, so component %s is built once more", name)
+	case before.Kind != now.Kind:
+		return fmt.Sprintf("%s makes component %s a %s instead of a %s", whom, name, now.Kind, before.Kind)
+	case before.Directory != now.Directory:
+		return fmt.Sprintf("%s builds component %s from %s instead of %s", whom, name, now.Directory, before.Directory)
+	}
+	return ""
+}
+
+func terraformReason(before, now Recipe, name, whom string) string {
+	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s", whom, name, now.TerraformVersion, before.TerraformVersion)
 }
 
 // codeReason names the files that changed, when the revision itself brought the change, else the directories.

@@ -27,12 +27,9 @@ var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalByte
 // wrong with the config comes back as diagnostics, which are also kept with the app; the version before then stays. reason says
 // who uploaded it, as a sentence's start: "uploaded by ada".
 func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive io.Reader) (appconfig.Diagnostics, error) {
-	packed, err := io.ReadAll(io.LimitReader(archive, maxUpload+1))
+	packed, err := receive(archive)
 	if err != nil {
-		return nil, fmt.Errorf("read the upload: %w", err)
-	}
-	if len(packed) > maxUpload {
-		return nil, fmt.Errorf("%w: it has more than %d MiB; leave out what the config does not refer to", ErrArchive, maxUpload>>20)
+		return nil, err
 	}
 	config, found, err := unpack(packed)
 	if err != nil {
@@ -54,6 +51,18 @@ func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive
 		return nil, fmt.Errorf("take in the upload: %w", err)
 	}
 	return found, nil
+}
+
+// receive reads an archive, within its bound.
+func receive(archive io.Reader) ([]byte, error) {
+	packed, err := io.ReadAll(io.LimitReader(archive, maxUpload+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the upload: %w", err)
+	}
+	if len(packed) > maxUpload {
+		return nil, fmt.Errorf("%w: it has more than %d MiB; leave out what the config does not refer to", ErrArchive, maxUpload>>20)
+	}
+	return packed, nil
 }
 
 // unpack reads the config in an archive. It lies on disk for as long as that takes, in a directory that nothing can lead out of.

@@ -20,20 +20,23 @@ const (
 	acceptAgain                   // it was accepted before, and the answer may have been lost
 )
 
+// mostAccepts is how often an attempt is accepted. A runner asks again until it has an answer, seldom more than a few times.
+const mostAccepts = 16
+
 // acceptanceOf decides an accept. An offer whose time is over but that nobody has withdrawn yet is still good.
 func acceptanceOf(h held) acceptance {
 	switch {
 	case h.current() && AttemptStatus(h.attempt.Status) == AttemptOffered && JobStatus(h.job.Status) == JobOffered:
 		return acceptFirst
-	case h.atWork():
+	case h.atWork() && len(h.attempt.TokenHashes) < mostAccepts:
 		return acceptAgain
 	}
 	return acceptGone
 }
 
 // Accept gives an offered attempt to its runner. Only after this may a process of the job do anything. The owner is asked in the
-// same transaction. Accepting again is answered like the first time, with another token; the one before is void. Errors:
-// ErrNotFound, ErrOfferGone.
+// same transaction. Accepting again is answered like the first time, with another token; the ones before stay good, for a
+// request that comes twice must not shut out the job that began with the first answer. Errors: ErrNotFound, ErrOfferGone.
 func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef) (api.Accepted, error) {
 	var plain string
 	var begun held // what began with this

@@ -63,17 +63,21 @@ func standing(w written) (StateStatus, string) {
 
 // contest says to everybody concerned that a version is contested.
 func contest(ctx context.Context, tx *store.Tx, h held, component string, version int32, reason string) error {
+	if err := recordState(ctx, tx, h, "state.contested", component, version, reason); err != nil || h.job.InstallID == nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: *h.job.InstallID})
+}
+
+// recordState audits a version that did not come in the ordinary way.
+func recordState(ctx context.Context, tx *store.Tx, h held, action, component string, version int32, reason string) error {
 	row, err := tx.JobWithRunner(ctx, tx.Org, h.job.ID)
 	if err != nil {
 		return err
 	}
-	err = tx.Audit(ctx, "runner "+row.Runner.Name, "state.contested", component, map[string]any{
+	return tx.Audit(ctx, "runner "+row.Runner.Name, action, component, map[string]any{
 		"version": version, "job": h.job.ID, "attempt": h.attempt.Number, "reason": reason,
 	})
-	if err != nil || h.job.InstallID == nil {
-		return err
-	}
-	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: *h.job.InstallID})
 }
 
 // Dismiss is a person's word that a contested version is not needed: it stays listed, and its component goes on. reason names the
@@ -93,6 +97,23 @@ func Dismiss(ctx context.Context, tx *store.Tx, component store.InstallComponent
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: component.InstallID})
+}
+
+// Abandon is a person's word that nobody can open a component's state any more: all versions stay listed and count for nothing, and
+// a lock that an attempt left falls. reason names the person. The caller holds the install's row, has made sure that nobody is at
+// work on the component, and audits it.
+func Abandon(ctx context.Context, tx *store.Tx, component store.InstallComponent, reason string) error {
+	if err := FreeLock(ctx, tx, component); err != nil && !errors.Is(err, ErrNotLocked) {
+		return err
+	}
+	changed, err := tx.DismissStates(ctx, reason, tx.Org, component.ID)
+	if err == nil && changed == 0 {
+		err = ErrNoState
+	}
+	if err != nil {
+		return fmt.Errorf("abandon the state of %s: %w", component.Name, err)
+	}
+	return nil
 }
 
 // restored settles the version that a state was restored from, if it was contested.

@@ -60,7 +60,7 @@ func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err err
 	return spec.Job, nil
 }
 
-// wake makes a runner's poll look again.
+// wake makes all polls of a runner look again.
 func wake(ctx context.Context, tx *store.Tx, runner string) error {
 	return tx.Notify(ctx, store.ChannelJobs, tx.Org+"/"+runner)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// idleRunners is what this replica remembers of install runners that asked for work and found none, so that asking again costs the
-// database nothing: with ten thousand of them, a poll of each in half a minute would else be all that it does. It remembers three
+// idleRunners is what this replica remembers of install runners that asked for work and found none, so that asking again, and being
+// held, costs the database nothing: with ten thousand of them, asking for each would else be all that it does. It remembers three
 // facts of a runner, and whoever rings for the runner ends all three:
 //
-//   - its key was good (a replacement rings);
+//   - its key was good (a replacement rings, and a key that follows another);
 //   - nothing was queued for it (a job that is queued rings);
 //   - what it says of itself is written down.
 //
@@ -35,12 +35,13 @@ type ringer interface {
 	Listening() error
 }
 
-// idleRunner is a runner that asks for work.
+// idleRunner is a runner that asks for work, with one poll or several.
 type idleRunner struct {
 	caller  Caller          // with the key that was good
 	said    string          // of itself, as it was written down
 	looked  time.Time       // when the database said that there is nothing; zero when that does not count any more
 	rung    <-chan struct{} // has an element when somebody rang and no poll has heard it yet
+	told    chan struct{}   // closed, and made anew, by the poll that heard it: they all look then
 	stop    func()
 	waiting int       // polls under way
 	left    time.Time // when the last one ended
@@ -53,10 +54,10 @@ type presence struct {
 }
 
 const (
-	// lookAnyway is when a runner for which nobody rings is looked up all the same.
-	lookAnyway = 10 * LongestPoll
+	// lookAnyway is when a runner for which nobody rings is looked up all the same, at a beat or when it asks.
+	lookAnyway = 10 * Lease
 	// idleLife is how long a runner is remembered that does not ask any more.
-	idleLife = 2 * LongestPoll
+	idleLife = Lease
 )
 
 func newIdleRunners(bell ringer) *idleRunners {
@@ -86,49 +87,72 @@ func (i *idleRunners) admit(org, runner, key string) (Caller, bool) {
 	return r.caller, true
 }
 
-// enter is the beginning of a poll, which waits on rung, and calls leave at its end.
+// enter is the beginning of a poll, which calls leave at its end.
 func (i *idleRunners) enter(caller Caller, said string) (r *idleRunner, quiet bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	name := caller.Org + "/" + caller.Runner
 	r = i.runners[name]
 	if r == nil {
-		r = &idleRunner{}
+		r = &idleRunner{told: make(chan struct{})}
 		r.rung, r.stop = i.bell.Wait(store.ChannelJobs, name)
 		i.runners[name] = r
 	}
 	r.waiting++
 	if r.caller == caller && r.said == said && i.quiet(r) {
-		i.heard[caller.Org].runners[caller.Runner] = struct{}{}
 		return r, true
 	}
 	r.looked = time.Time{}
 	select {
-	case <-r.rung: // whoever rang is answered by the look that comes now
+	case <-r.rung: // this poll looks now; so must those that wait
+		r.tell()
 	default:
 	}
 	return r, false
 }
 
-// found notes that the key is good, what the runner says is written down, and nothing is queued for it. A build runner has to
-// look each time, for what waits for others; and a caller without a key is a test's.
-func (i *idleRunners) found(r *idleRunner, caller Caller, said string) {
+// ear is what a poll asks for before it looks: told is closed when somebody rings after that and another poll has heard it.
+func (i *idleRunners) ear(r *idleRunner) (told <-chan struct{}) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return r.told
+}
+
+// hear is for the poll that took the ring: it tells the others of its runner, and what any of them knew counts no more.
+func (i *idleRunners) hear(r *idleRunner) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	r.tell()
+}
+
+func (r *idleRunner) tell() {
+	r.looked = time.Time{}
+	close(r.told)
+	r.told = make(chan struct{})
+}
+
+// found notes that the key is good, what the runner says is written down, and nothing is queued for it, unless somebody rang since
+// the poll asked for its ear. A build runner has to look each time, for what waits for others; and a caller without a key is a test's.
+func (i *idleRunners) found(r *idleRunner, caller Caller, said string, told <-chan struct{}) {
 	if caller.key == "" || caller.kind != RunnerInstall {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if told != r.told {
+		return
+	}
 	r.caller, r.said, r.looked = caller, said, time.Now()
 	if i.heard[caller.Org] == nil { // its own row is as fresh as that
 		i.heard[caller.Org] = &presence{written: r.looked, runners: map[string]struct{}{}}
 	}
 }
 
-// forget makes the next poll look everything up.
-func (i *idleRunners) forget(r *idleRunner) {
+// stale says that a runner which found nothing is to be looked up although nobody rang.
+func (i *idleRunners) stale(r *idleRunner) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	r.looked = time.Time{}
+	return !r.looked.IsZero() && time.Since(r.looked) >= lookAnyway
 }
 
 // leave is the end of a poll. Those that do not ask any more are forgotten here, a few each time: more than can have come.
@@ -149,16 +173,21 @@ func (i *idleRunners) leave(r *idleRunner) {
 	}
 }
 
-// toWrite takes the runners of an org that are to be written down as being there: none before touchEvery is over. That is all
-// that runners which wait cost the database.
-func (i *idleRunners) toWrite(org string) []string {
+// here notes that a runner is there, and takes those of its org that are to be written down as that: none before touchEvery is over.
+// That is all that runners which wait cost the database.
+func (i *idleRunners) here(caller Caller) (write []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	p := i.heard[org]
-	if p == nil || time.Since(p.written) < touchEvery {
+	p := i.heard[caller.Org]
+	if p == nil {
+		p = &presence{runners: map[string]struct{}{}}
+		i.heard[caller.Org] = p
+	}
+	p.runners[caller.Runner] = struct{}{}
+	if time.Since(p.written) < touchEvery {
 		return nil
 	}
-	runners := slices.Collect(maps.Keys(p.runners))
+	write = slices.Collect(maps.Keys(p.runners))
 	p.written, p.runners = time.Now(), map[string]struct{}{}
-	return runners
+	return write
 }

@@ -1,7 +1,10 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,10 +43,15 @@ func anIdleOne() (*idleRunners, *handBell, Caller) {
 	bell := &handBell{waiters: map[string]chan struct{}{}}
 	i := newIdleRunners(bell)
 	caller := Caller{Org: "org_a", Runner: "run_a", key: "hash", kind: RunnerInstall}
-	r, _ := i.enter(caller, "said")
-	i.found(r, caller, "said")
-	i.leave(r)
+	i.findsNothing(caller)
 	return i, bell, caller
+}
+
+// findsNothing is one poll that looked.
+func (i *idleRunners) findsNothing(caller Caller) {
+	r, _ := i.enter(caller, "said")
+	i.found(r, caller, "said", i.ear(r))
+	i.leave(r)
 }
 
 // asks is one poll: whether it is let in unseen, and whether it has nothing to look up.
@@ -69,7 +77,7 @@ func TestARunnerThatFoundNothingNeedNotLookAgain(t *testing.T) {
 		"long ago":              {func(*idleRunners, *handBell, *Caller) { time.Sleep(lookAnyway) }, "said", false, false},
 		"another poll was told": {func(i *idleRunners, _ *handBell, c *Caller) {
 			r, _ := i.enter(*c, "said")
-			i.forget(r) // it heard the bell, and has not looked yet
+			i.hear(r) // and has not looked yet
 		}, "said", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,50 +95,96 @@ func TestARunnerThatFoundNothingNeedNotLookAgain(t *testing.T) {
 func TestBuildRunnersAlwaysLook(t *testing.T) {
 	i, _, caller := anIdleOne()
 	caller.kind, caller.Runner = RunnerBuild, "run_build"
-	r, _ := i.enter(caller, "said")
-	i.found(r, caller, "said")
-	i.leave(r)
+	i.findsNothing(caller)
 	if known, quiet := i.asks(caller, "said"); known || quiet {
 		t.Error("a build runner that does not look never takes over the builds of one that is gone")
 	}
 }
 
-// A runner that polls is online to whoever looks, however rarely its being there is written down.
+// Whoever hears the bell tells all polls of the runner, those that wait and those that have looked too early.
+func TestEveryPollOfARunnerIsToldOfARing(t *testing.T) {
+	i, bell, caller := anIdleOne()
+	isTold := func(told <-chan struct{}) bool {
+		select {
+		case <-told:
+			return true
+		default:
+			return false
+		}
+	}
+	one, _ := i.enter(caller, "said")
+	two, _ := i.enter(caller, "said")
+	first, second := i.ear(one), i.ear(two)
+	if isTold(first) || isTold(second) {
+		t.Fatal("told of a ring that nobody rang")
+	}
+	bell.ring("org_a/run_a")
+	<-one.rung
+	i.hear(one)
+	if !isTold(first) || !isTold(second) {
+		t.Error("one of two polls was not told")
+	}
+	i.found(two, caller, "said", second) // it looked before the ring
+	if _, quiet := i.enter(caller, "said"); quiet {
+		t.Error("what was found before a ring counts after it")
+	}
+	third := i.ear(two)
+	if isTold(third) {
+		t.Error("a poll that asks after the ring is told of it again")
+	}
+	bell.ring("org_a/run_a")
+	if _, quiet := i.enter(caller, "said"); quiet || !isTold(third) {
+		t.Error("a poll that began took the ring from one that waits")
+	}
+}
+
+// A runner whose poll is held is online to whoever looks, however rarely its being there is written down.
 func TestPresenceIsWrittenBeforeARunnerCountsAsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		i, _, first := anIdleOne()
-		second := first
-		second.Runner, second.key = "run_b", "hash-b"
-		r, _ := i.enter(second, "said")
-		i.found(r, second, "said")
-		i.leave(r)
-		began := time.Now()
-		written := map[string]time.Time{first.Runner: began, second.Runner: began} // by their first look
-		statements := 0
-		poll := func(c Caller) {
-			if _, quiet := i.asks(c, "said"); !quiet {
-				t.Fatalf("%s has to look", c.Runner)
-			}
-			if here := i.toWrite(c.Org); len(here) > 0 {
-				statements++
-				for _, runner := range here {
-					written[runner] = time.Now()
+		i, _, _ := anIdleOne()
+		var mu sync.Mutex
+		written, statements := map[string]time.Time{}, 0
+		ctx, stop := context.WithTimeout(t.Context(), 2*LongestPoll)
+		defer stop()
+		var polls sync.WaitGroup
+		for n := range 20 {
+			caller := Caller{Org: "org_a", Runner: fmt.Sprint("run_", n), kind: RunnerInstall}
+			written[caller.Runner] = time.Now() // by its first look
+			polls.Go(func() {
+				clock := newPollClock(3 * LongestPoll)
+				defer clock.stop()
+				for ctx.Err() == nil {
+					select {
+					case <-clock.C:
+					case <-ctx.Done():
+						return
+					}
+					clock.next()
+					here := i.here(caller)
+					mu.Lock()
+					if len(here) > 0 {
+						statements++
+					}
+					for _, runner := range here {
+						written[runner] = time.Now()
+					}
+					mu.Unlock()
 				}
-			}
+			})
 		}
-		for range 8 {
-			poll(first)
-			time.Sleep(time.Second)
-			poll(second)
-			time.Sleep(LongestPoll - time.Second)
+		for ctx.Err() == nil {
+			<-time.After(time.Second)
+			mu.Lock()
 			for runner, at := range written {
 				if silent := time.Since(at); silent >= Online {
 					t.Fatalf("%s is there and was last written down %s ago", runner, silent)
 				}
 			}
+			mu.Unlock()
 		}
-		if statements > 8 {
-			t.Errorf("%d statements for 8 rounds of polls", statements)
+		polls.Wait()
+		if most := int(2*LongestPoll/touchEvery) + 1; statements > most || statements < most/10 {
+			t.Errorf("%d statements, want at most %d", statements, most)
 		}
 	})
 }

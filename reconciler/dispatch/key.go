@@ -44,6 +44,9 @@ func (d *Dispatch) promote(ctx context.Context, caller Caller, hash []byte) erro
 		if err != nil || promoted == 0 { // two came with it at once, or it has been voided by now
 			return err
 		}
+		if err := wake(ctx, tx, caller.Runner); err != nil { // polls that began with the key before it end
+			return err
+		}
 		return tx.Audit(ctx, "runner "+runner.Name, "runner.rotate_key", caller.Runner, nil)
 	})
 }

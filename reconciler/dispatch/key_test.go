@@ -69,7 +69,7 @@ func TestAPollWithAKeyThatWasRotatedAwayEndsWithNothing(t *testing.T) {
 		caller dispatch.Caller
 		want   int
 	}{{before, 0}, {after, 1}} {
-		offers, err := w.Dispatch.Lease(t.Context(), poll.caller, api.LeaseRequest{Free: 1, WaitSeconds: -1})
+		offers, err := w.Dispatch.Lease(t.Context(), poll.caller, api.LeaseRequest{Free: 1, WaitSeconds: -1}, nil)
 		must(t, err)
 		if len(offers.Offers) != poll.want {
 			t.Errorf("offered %v, want %d", offers.Offers, poll.want)

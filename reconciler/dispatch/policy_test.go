@@ -31,8 +31,8 @@ func TestAWaitingJobSaysWhy(t *testing.T) {
 		runner store.Runner
 		want   string
 	}{
-		"no runner":       {store.Job{Status: "queued", Kind: "apply"}, unregistered, "runner berlin has not registered yet; start it with its registration token, or make another with `nuon runners token berlin`"},
-		"runner replaced": {store.Job{Status: "queued", Kind: "apply"}, replaced, "runner berlin was replaced, and the new machine has not registered yet; start it with its registration token, or make another with `nuon runners token berlin`"},
+		"no runner":       {store.Job{Status: "queued", Kind: "apply"}, unregistered, "runner berlin has not registered yet; start it with its registration token, or make another with `nuon runners register berlin`"},
+		"runner replaced": {store.Job{Status: "queued", Kind: "apply"}, replaced, "runner berlin was replaced, and the new machine has not registered yet; start it with its registration token, or make another with `nuon runners register berlin`"},
 		"runner off":      {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last heard of at 2026-03-01 11:00:00 UTC; start it again, or if its machine is gone for good, `nuon runners replace berlin`"},
 		"switched off":    {store.Job{Status: "queued", Kind: "plan"}, with(`{"off":true,"reason":"enabled = false"}`), "runner berlin takes no jobs now (enabled = false); whoever runs it decides that in its runner file"},
 		"forbidden":       {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin does not take jobs of kind apply now (outside its window); whoever runs it can allow them in its runner file"},
@@ -62,7 +62,7 @@ func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
 	jobs, kinds := []string{"plan", "build", "magic"}, []string{"helm_chart\x1b[31m"}
 	_, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, WaitSeconds: -1, Version: "9\x00\x1b[31m" + strings.Repeat("9", 200), Policy: api.RunnerPolicy{
 		Jobs: &jobs, Components: &kinds, Reason: "outside\nits window" + strings.Repeat(".", 1000), Window: "at night", Limits: api.RunnerLimits{Capacity: -3, TimeoutSeconds: 60},
-	}})
+	}}, nil)
 	must(t, err)
 	job, err := w.Dispatch.Job(t.Context(), w.Org.ID, jobID)
 	must(t, err)
@@ -94,7 +94,7 @@ func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 	w.Job(t, runner, "action", "")
 	offered := func(policy api.RunnerPolicy) (got []string) {
 		t.Helper()
-		offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: policy})
+		offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: policy}, nil)
 		must(t, err)
 		for _, offer := range offers.Offers {
 			got = append(got, offer.Kind+" "+offer.ComponentKind)
@@ -127,7 +127,7 @@ func TestAnIdlePollWritesOnlyNowAndThen(t *testing.T) {
 		key, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
 		must(t, err)
 		poll := func() string {
-			_, err := w.Dispatch.Lease(t.Context(), key, api.LeaseRequest{Free: 1, Version: "1", WaitSeconds: -1, Policy: api.RunnerPolicy{Window: "always"}})
+			_, err := w.Dispatch.Lease(t.Context(), key, api.LeaseRequest{Free: 1, Version: "1", WaitSeconds: -1, Policy: api.RunnerPolicy{Window: "always"}}, nil)
 			must(t, err)
 			return w.Text(t, "select xmin::text from runners where id = $1", runner.Runner)
 		}

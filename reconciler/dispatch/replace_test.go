@@ -111,7 +111,7 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	_, err = w.Dispatch.Register(t.Context(), replaced.RegistrationToken, api.Registration{Capacity: 1, Recipient: recipient(t, w, runner)})
 	wantIs(t, err, dispatch.ErrRegistration)
 	next := takeOver(t, w, again.RegistrationToken, recipient(t, w, runner))
-	offers, err := w.Dispatch.Lease(t.Context(), next.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1})
+	offers, err := w.Dispatch.Lease(t.Context(), next.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1}, nil)
 	must(t, err)
 	if len(offers.Offers) != 3 {
 		t.Errorf("the new machine is offered %v, want the build, the plan and the apply that waited", offers.Offers)
@@ -126,7 +126,7 @@ func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
 	old, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
 	must(t, err)
 	poll := api.LeaseRequest{Free: 1, WaitSeconds: -1}
-	_, err = w.Dispatch.Lease(t.Context(), old, poll) // what it says of itself is written down: the next one only looks
+	_, err = w.Dispatch.Lease(t.Context(), old, poll, nil) // what it says of itself is written down: the next one only looks
 	must(t, err)
 	job := w.Job(t, runner, "apply", "")
 	claimed := make(chan api.Offers, 4)
@@ -135,7 +135,7 @@ func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
 			return err
 		}
 		go func() {
-			offers, err := w.Dispatch.Lease(t.Context(), old, poll)
+			offers, err := w.Dispatch.Lease(t.Context(), old, poll, nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -290,7 +290,7 @@ func TestAReplacedMachinesPollEnds(t *testing.T) {
 	must(t, err)
 	w.Job(t, runner, "plan", "")
 	replace(t, w, runner, false)
-	offers, err := w.Dispatch.Lease(t.Context(), caller, api.LeaseRequest{Free: 1})
+	offers, err := w.Dispatch.Lease(t.Context(), caller, api.LeaseRequest{Free: 1}, nil)
 	must(t, err)
 	if len(offers.Offers) != 0 {
 		t.Errorf("offered %v to a machine that was replaced", offers.Offers)

@@ -122,6 +122,11 @@ func addState(ctx context.Context, tx *store.Tx, subject subject, h held, state 
 	if err := unsettle(ctx, tx, h, subject.component); err != nil {
 		return false, err
 	}
+	if status == StateKept && !h.atWork() {
+		if err := recordState(ctx, tx, h, "state.late", subject.component, version, "its attempt was over when it came"); err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case restores:
 		err = restored(ctx, tx, subject.component, int32(subject.restore.Version), version) //nolint:gosec // the spec's version is a row's

@@ -19,12 +19,24 @@ import (
 // starts from the beginning. An error comes before the first byte was written (ErrNotFound); a stream that breaks later just
 // ends, and its follower comes back.
 func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, jobID, lastEventID string) error {
-	// Before the first look: what is written from now on is heard.
-	rung, stop := d.bell.Wait(store.ChannelLogs, org+"/"+jobID)
-	defer stop()
-	page, err := d.followed(ctx, org, jobID, positionOf(lastEventID))
+	err := d.follow(ctx, w, org+"/"+jobID, positionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
+		return d.followed(ctx, org, jobID, at)
+	})
 	if err != nil {
 		return fmt.Errorf("follow the log of job %s: %w", jobID, err)
+	}
+	return nil
+}
+
+// follow streams what next reads, from a place on, page after page, and looks again whenever whoever writes the log rings. The error
+// is that of the first look.
+func (d *Dispatch) follow(ctx context.Context, w http.ResponseWriter, log string, at position, next func(context.Context, position) (followedPage, error)) error {
+	// Before the first look: what is written from now on is heard.
+	rung, stop := d.bell.Wait(store.ChannelLogs, log)
+	defer stop()
+	page, err := next(ctx, at)
+	if err != nil {
+		return err
 	}
 	stream := newEventStream(w)
 	beat := time.NewTicker(streamBeat)
@@ -48,7 +60,7 @@ func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, j
 				return nil
 			}
 		}
-		if page, err = d.followed(ctx, org, jobID, page.at); err != nil {
+		if page, err = next(ctx, page.at); err != nil {
 			return nil // headers are out: ending the stream makes its follower come back
 		}
 	}

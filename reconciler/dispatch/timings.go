@@ -8,9 +8,17 @@ const Lease = 60 * time.Second
 
 // The timings, each with what it must stand in relation to; a test holds their order.
 const (
-	// LongestPoll is how long a lease request waits for work. A waiting runner is heard of that often, so it is shorter than
-	// Online.
-	LongestPoll = Lease / 2
+	// PollBeat is how often a runner that waits for work is shown that its poll is held, by a byte. Each byte that goes out is a
+	// sign that it is there, so it is shorter than Online. The API's document tells it to clients.
+	PollBeat = Lease / 2
+	// pollTick is the grid that the beats of all polls are put on: thousands that wait wake this program twice a second, and not
+	// each by itself.
+	pollTick = PollBeat / 60
+	// LongestPoll is how long a poll for work is held. What a poll costs is asked for that often, so it is many beats; and it is
+	// not for ever, because where a proxy stands between, only another poll shows that the runner is still there.
+	LongestPoll = 5 * Lease
+	// pollSpread is how much earlier a poll may end, so that those which began together do not come back together.
+	pollSpread = Lease
 	// Heartbeat is what a runner is expected to keep to: several fit into a lease, so that one lost on the way does no harm.
 	Heartbeat = Lease / 6
 	// AcceptWithin is what a runner is told of an offer.

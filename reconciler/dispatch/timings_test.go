@@ -14,8 +14,12 @@ func TestTimingsKeepTheirOrder(t *testing.T) {
 		{3 * Heartbeat, Lease, "a lease outlives two lost heartbeats"},
 		{AcceptWithin, offerLife, "a runner that accepts in the time it was told finds its offer"},
 		{offerLife, Lease, "an offer nobody takes is offered again before a lease would run out"},
-		{LongestPoll, Online, "a runner that waits for work counts as online"},
-		{LongestPoll + touchEvery, Online, "also when its last poll was too soon to be noted"},
+		{PollBeat, Online, "a runner that waits for work counts as online"},
+		{PollBeat + touchEvery, Online, "also when its last beat was too soon to be noted"},
+		{pollTick, PollBeat / 10, "a beat is put on the grid and still comes in its time"},
+		{5 * PollBeat, LongestPoll - pollSpread, "most signs of life are beats, and few are polls"},
+		{LongestPoll, lookAnyway, "most polls find nothing that they would have to look up"},
+		{PollBeat, idleLife, "a runner whose poll broke is remembered when it comes again"},
 		{Heartbeat + touchEvery, Online, "a runner that only beats counts as online"},
 		{2 * touchEvery, Online, "last_seen is fresh enough"},
 		{streamBeat, streamWrite, "a follower that reads is not let go between two beats"},
@@ -28,6 +32,9 @@ func TestTimingsKeepTheirOrder(t *testing.T) {
 	}
 	if registrationLife != time.Hour {
 		t.Errorf("the API's document says that a registration token lives an hour, not %s", registrationLife)
+	}
+	if PollBeat != 30*time.Second || LongestPoll != 5*time.Minute {
+		t.Errorf("the API's document says that a poll is held for 5 minutes and shown every 30 seconds, not %s and %s", LongestPoll, PollBeat)
 	}
 	for _, whole := range []time.Duration{Lease, AcceptWithin, LongestPoll} {
 		if whole%time.Second != 0 {

@@ -48,7 +48,7 @@ const leaseTicks = 6
 func newTogether(t *rapid.T) *together {
 	n := 0
 	steps, err := workflow.Compose(workflow.KindDeploy, []workflow.Part{{Component: "a", Reason: "r"}, {Component: "b", After: []string{"a"}, Reason: "r"}, {Component: "c", Reason: "r"}},
-		func() string { n++; return fmt.Sprint(n) })
+		workflow.Around{}, func() string { n++; return fmt.Sprint(n) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,21 @@ func IsOnline(runner store.Runner, now time.Time) bool {
 	return runner.KeyHash != nil && runner.LastSeen != nil && now.Sub(*runner.LastSeen) < Online
 }
 
+// Unable says in words why a runner takes no job at all now; empty when it does.
+func Unable(runner store.Runner, now time.Time) string {
+	switch policy := keptPolicy(runner); {
+	case runner.KeyHash == nil:
+		return "runner " + runner.Name + " is not registered"
+	case !IsOnline(runner, now):
+		return "runner " + runner.Name + " is offline"
+	case takesNone(policy) && policy.Reason != "":
+		return fmt.Sprintf("runner %s takes no jobs now (%s)", runner.Name, policy.Reason)
+	case takesNone(policy):
+		return "runner " + runner.Name + " takes no jobs now"
+	}
+	return ""
+}
+
 // ViewRunner shows a runner as of now, without what it has in hand.
 func ViewRunner(runner store.Runner, now time.Time) api.Runner {
 	return api.Runner{

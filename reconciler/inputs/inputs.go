@@ -44,6 +44,9 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 			c.say("input %s is sealed, but its key or its ciphertext is missing", v.Name)
 		default:
 			c.fits(in, !v.Sealed.IsZero())
+			if wrong := in.Check(v.Value); wrong != "" && !in.Sensitive {
+				c.say("the value of input %s %s", in.Name, wrong)
+			}
 		}
 	}
 	for _, k := range kept {

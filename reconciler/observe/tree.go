@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
 // maxFile bounds one file that is read from a repository.
@@ -36,9 +36,9 @@ type Tree struct {
 	Commit string
 
 	root  plumbing.Hash
-	dir   string // of the mirror
+	dir   string // of the mirror; empty when there is none
 	mu    sync.Mutex
-	store *filesystem.Storage
+	store storer.EncodedObjectStorer
 	known map[plumbing.Hash][]object.TreeEntry
 	err   error
 }
@@ -228,8 +228,10 @@ func (t *Tree) blob(hash plumbing.Hash) ([]byte, error) {
 // damaged notes the first damage, and leaves word for whoever opens the mirror next. Its caller holds the lock.
 func (t *Tree) damaged(err error) error {
 	err = fmt.Errorf("%w: %w", ErrMirror, err)
-	if t.err == nil {
-		t.err = err
+	if t.err != nil {
+		return err
+	}
+	if t.err = err; t.dir != "" {
 		// If even this cannot be written, the next opening finds the damage by itself.
 		_ = os.WriteFile(brokenMark(t.dir), nil, 0o600)
 	}

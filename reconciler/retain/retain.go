@@ -24,6 +24,8 @@ const (
 const (
 	keepKeys       = 7 * 24 * time.Hour
 	keepDeliveries = 24 * time.Hour
+	// keepRunnerLogs is for the runners' own logs; what is newer goes when there is too much of it (package dispatch).
+	keepRunnerLogs = 7 * 24 * time.Hour
 	// keepStates is how many state versions of a component are kept however old they are.
 	keepStates = 50
 )
@@ -75,6 +77,9 @@ func (r *Retain) rules() []rule {
 	return []rule{
 		{"log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainLogs(ctx, tx.Org, logs, most)
+		}},
+		{"runner log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
+			return tx.RetainRunnerLogs(ctx, tx.Org, now.Add(-keepRunnerLogs), most)
 		}},
 		{"workflows", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainWorkflows(ctx, tx.Org, history, most)

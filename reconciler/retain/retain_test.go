@@ -148,6 +148,7 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.exec("insert into idempotency_keys (org_id, key, request, response, created_at) values ($1, 'old', '', '{}', now() - interval '8 days'), ($1, 'new', '', '{}', now())", w.org)
 	w.exec("insert into webhooks (org_id, id, sealed) values ($1, 'hook', '{}')", w.org)
 	w.exec("insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values ($1, 'hook', 'old', now() - interval '2 days'), ($1, 'hook', 'new', now())", w.org)
+	w.exec("insert into runner_logs (org_id, runner_id, seq, lines, many, size, at) select $1, 'run', n, '', 1, 1, now() - n * interval '1 day' from generate_series(1, 11) n", w.org)
 	first := w.org
 	w.org = w.seed("org_2") // what it has is none of the first's
 	w.job("job-of-others", "step", "stp-long-gone", 400)
@@ -156,7 +157,7 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	r := New(w.store, Options{})
 	r.most = 3 // so that there are batches
 	want := []Removed{
-		{"log chunks", 20}, {"workflows", 1}, {"jobs", 3}, {"state versions", 9}, {"revisions", 1}, {"registrations", 2}, {"idempotency keys", 1}, {"webhook deliveries", 1},
+		{"log chunks", 20}, {"runner log chunks", 5}, {"workflows", 1}, {"jobs", 3}, {"state versions", 9}, {"revisions", 1}, {"registrations", 2}, {"idempotency keys", 1}, {"webhook deliveries", 1},
 	}
 	would, err := r.DryRun(t.Context(), w.org)
 	if err != nil {
@@ -180,6 +181,7 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.wantLeft("select id from approval_responses where org_id = $1 and id = 'rsp-gone'")
 	w.wantLeft("select id from jobs where org_id = $1 order by id", "job-applied", "job-contests", "job-holds", "job-newest", "job-refused", "job-waits", "job-works", "job-yesterday", "job-young")
 	w.wantLeft("select distinct job_id from log_chunks where org_id = $1 order by job_id", "job-works", "job-yesterday")
+	w.wantLeft("select max(seq) || ' ' || count(*) from runner_logs where org_id = $1", "6 6")
 	w.wantLeft("select coalesce(job_id, 'none') from builds where org_id = $1", "none")
 	w.wantLeft("select id from revisions where org_id = $1 order by number", "rev-1", "rev-2", "rev-3", "rev-4", "rev-5")
 	w.wantLeft("select min(version) filter (where status <> 'contested') || ' ' || max(version) || ' ' || count(*) from states where org_id = $1", "11 60 51")
@@ -214,6 +216,36 @@ func TestTheNewestKeptStateStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantLeft("select version::text from states where org_id = $1 and status = 'kept'", "2")
+}
+
+// TestWhatAPinNeedsStays: the version that an install is held at, what it was built from, the builds, and the revisions of both,
+// however old they are.
+func TestWhatAPinNeedsStays(t *testing.T) {
+	w := newWorld(t)
+	for n := range 4 {
+		w.exec("insert into revisions (org_id, id, watch_id, number, commit, tree, reason, observed_at) values ($1, $2, 'wat', $3, 'c', 't', 'r', now() - interval '900 days')",
+			w.org, fmt.Sprint("rev-", n), n)
+	}
+	w.exec("update watches set revision_id = 'rev-3'")
+	for n, made := range []string{"rev-0", "rev-2"} {
+		w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, revision_id, reason, created_at) values ($1, $2, 'app', $3::int, $2, '{}', $4, 'r', now() - interval '900 days')",
+			w.org, fmt.Sprint("ver-", n), n+1, made)
+	}
+	w.exec("update apps set version_id = 'ver-1'")
+	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, revision_id, reason, created_at) values ($1, 'inp', 'cmp', 'd', '{}', 'rev-1', 'r', now() - interval '900 days')", w.org)
+	w.job("job-built", "build", "bld", 900)
+	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, artifact_digest, reason, job_id, created_at, ended_at)
+		values ($1, 'bld', 'cmp', 'inp', 1, 'succeeded', 'u', 'c', 'sha256:a', 'r', 'job-built', now() - interval '900 days', now() - interval '900 days')`, w.org)
+	w.exec("insert into version_inputs (org_id, version_id, component_id, input_id) values ($1, 'ver-0', 'cmp', 'inp')", w.org)
+	w.exec("update installs set pin_version_id = 'ver-0'")
+	if _, err := New(w.store, Options{}).Run(t.Context(), w.org); err != nil {
+		t.Fatal(err)
+	}
+	w.wantLeft("select id from app_versions where org_id = $1 order by number", "ver-0", "ver-1")
+	w.wantLeft("select input_id from version_inputs where org_id = $1", "inp")
+	w.wantLeft("select artifact_digest from builds where org_id = $1", "sha256:a")
+	w.wantLeft("select id from revisions where org_id = $1 order by number", "rev-0", "rev-1", "rev-2", "rev-3")
+	w.wantLeft("select id from jobs where org_id = $1")
 }
 
 // TestReconcile says when it is due again, and writes into the audit what went; what it has no time for it goes on with soon.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
@@ -21,64 +23,208 @@ const (
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// The codes of *workflow.Conflict that Ask, AskAction and AskRestore give.
+// The codes of *workflow.Conflict that Ask, AskAction, AskRestore and Abandon give.
 const (
 	CodeUnknownComponent = "unknown_component"
 	CodeUnknownAction    = "unknown_action"
 	CodeNotManual        = "not_manual"
 	CodeBadEnv           = "bad_env"
+	CodeBadInputs        = "bad_inputs"
 	CodeNoVersion        = "no_version"
 	CodeUnknownVersion   = "unknown_version"
 	CodeNewestVersion    = "newest_version"
 	CodeNotRestorable    = "not_restorable"
+	CodeNoState          = "no_state"
+	CodeKeyUnknown       = "key_unknown"
+	CodeReadable         = "readable"
+	CodeApproveAll       = "approve_all"
 )
 
 func refuse(code, remedy, title string, args ...any) error {
 	return &workflow.Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
 }
 
+// Granted is what came of a wish.
+type Granted struct {
+	Workflow string   // id of the workflow that was started for it; empty when none was
+	Sketches []Sketch // of a wish that was only thought of: what would be started
+	Words    string   // what else is to be said, or why nothing is started, as sentences
+}
+
+// Sketch is a workflow that would be started.
+type Sketch struct {
+	Request workflow.Request
+	Steps   []*workflow.Step // with ids of no meaning
+}
+
 // Ask is a person asking for what an install wants to be done, whatever was refused before: the no that was said to these
-// components is forgotten (to all, when none is named), and what is missing is started at once in the person's name. Whether the
-// install is to be present or absent is its row's to say, and set before. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error {
+// components is forgotten (to all, when none is named), and what is missing is started at once in the person's name. A wish that
+// is only to be planned changes nothing that is wanted, and is refused by nothing that was said before. The caller audits it.
+// Errors: store.ErrNotFound, *workflow.Conflict.
+func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, wish Wish) (Granted, error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
-		return fmt.Errorf("install %s: %w", install.Name, err)
+		return Granted{}, fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	if components == nil {
-		components = []string{}
+	s, err := load(ctx, tx, locked)
+	if err != nil {
+		return Granted{}, err
 	}
-	if err := known(ctx, tx, locked, components); err != nil {
-		return err
+	g, err := s.grant(wish)
+	if err != nil {
+		return Granted{}, err
 	}
-	if err := tx.DropRefusals(ctx, tx.Org, locked.ID, components); err != nil {
-		return err
+	if wish.PlanOnly {
+		return s.plan(ctx, tx, g)
 	}
-	return r.reconcile(ctx, tx, locked, actor)
+	if err := g.keep(ctx, tx, locked); err != nil {
+		return Granted{}, fmt.Errorf("install %s: %w", install.Name, err)
+	}
+	if s, err = load(ctx, tx, s.install); err != nil {
+		return Granted{}, err
+	}
+	all, err := s.bring(ctx, tx, &g, wish.Actor)
+	if err != nil || len(all) == 0 {
+		return Granted{Words: g.words()}, err
+	}
+	return Granted{Workflow: all[0].id, Words: g.words()}, nil
 }
 
-func known(ctx context.Context, tx *store.Tx, install store.Install, names []string) error {
-	if len(names) == 0 {
-		return nil
+// keep writes down what was granted.
+func (g granted) keep(ctx context.Context, tx *store.Tx, install store.Install) error {
+	wanted := "present"
+	if g.Kind == workflow.KindDeprovision {
+		wanted = "absent"
 	}
-	places, err := tx.RolloutPlaces(ctx, tx.Org, install.ID)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(places, func(p store.InstallComponent) bool { return p.Name == name }) {
-			return refuse(CodeUnknownComponent, "name one of those that `nuon installs get` shows", "install %s has no component %.60q", install.Name, name)
+	if g.Kind != workflow.KindTeardown {
+		if err := tx.WantInstall(ctx, wanted, tx.Org, install.ID); err != nil {
+			return err
 		}
 	}
-	return nil
+	for _, name := range g.down {
+		if err := tx.TearDown(ctx, store.TearDownParams{OrgID: tx.Org, InstallID: install.ID, Names: []string{name}, Reason: g.downReason(name)}); err != nil {
+			return err
+		}
+	}
+	if err := tx.BringBack(ctx, tx.Org, install.ID, append([]string{}, g.back...)); err != nil {
+		return err
+	}
+	return tx.DropRefusals(ctx, tx.Org, install.ID, append([]string{}, g.named...))
 }
 
-// AskAction starts one run of an action that has a manual trigger, with env added to its environment, and gives the workflow's
-// id. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Install, name string, env map[string]string, actor string) (workflowID string, err error) {
-	if err := checkEnv(env); err != nil {
-		return "", err
+// words say what a person who asked for something gets besides.
+func (g granted) words() string {
+	var besides []string
+	for _, name := range g.back {
+		if !slices.Contains(g.Components, name) {
+			besides = append(besides, name)
+		}
 	}
+	if len(besides) == 0 {
+		return ""
+	}
+	return strings.Join(besides, ", ") + " was torn down, is needed, and is deployed again too"
+}
+
+// plan starts the workflows that only plan what a wish is about.
+func (s *snapshot) plan(ctx context.Context, tx *store.Tx, g granted) (Granted, error) {
+	starts, wants, why, err := s.wouldStart(ctx, tx, g)
+	if err != nil || len(starts) == 0 {
+		return Granted{Words: why}, err
+	}
+	var out Granted
+	for i, st := range starts {
+		request := s.request(st, wants, g.Actor)
+		request.PlanOnly, request.Supposed = true, g.supposed()
+		id, err := workflow.Start(ctx, tx, request)
+		if err != nil {
+			return Granted{}, err
+		}
+		if i == 0 {
+			out.Workflow = id
+		}
+	}
+	return out, nil
+}
+
+// Sketch says what Ask would start, and starts and writes nothing. Errors: those of Ask.
+func (r *Rollout) Sketch(ctx context.Context, tx *store.Tx, install store.Install, wish Wish) (Granted, error) {
+	all, err := look(ctx, tx, []store.Install{install})
+	if err != nil {
+		return Granted{}, err
+	}
+	s := all[0]
+	g, err := s.grant(wish)
+	if err != nil {
+		return Granted{}, err
+	}
+	starts, wants, why, err := s.wouldStart(ctx, tx, g)
+	if err != nil || len(starts) == 0 {
+		return Granted{Words: why}, err
+	}
+	out := Granted{Words: g.words()}
+	for _, st := range starts {
+		request := s.request(st, wants, g.Actor)
+		request.PlanOnly = wish.PlanOnly
+		n := 0
+		steps, err := request.Steps(func() string { n++; return strconv.Itoa(n) })
+		if err != nil {
+			return Granted{}, err
+		}
+		out.Sketches = append(out.Sketches, Sketch{request, steps})
+	}
+	return out, nil
+}
+
+// wouldStart are the workflows that a granted wish leads to now, or why there are none. Of a wish that is only to be planned, they
+// are of nothing but what it is about.
+func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (starts []start, wants map[string]*want, why string, err error) {
+	wants = s.desire()
+	now, _, err := underWay(ctx, tx, s.install.ID)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	busy := slices.Sorted(maps.Keys(now.busy))
+	starts = s.starts(wants, now, &g)
+	if g.PlanOnly {
+		starts = only(starts, g.named)
+	}
+	switch status, reason := s.view().Status(); {
+	case len(starts) > 0:
+	case len(busy) > 0:
+		why = "a workflow is at work on " + strings.Join(busy, ", ")
+	default:
+		why = fmt.Sprintf("nothing to do: the install is %s: %s", status, reason)
+	}
+	return starts, wants, why, nil
+}
+
+// only leaves of workflows what is about the named components; with none, all.
+func only(starts []start, named []string) []start {
+	if len(named) == 0 {
+		return starts
+	}
+	var all []start
+	for _, st := range starts {
+		st.components = slices.DeleteFunc(slices.Clone(st.components), func(name string) bool { return !slices.Contains(named, name) })
+		if len(st.components) > 0 {
+			all = append(all, st)
+		}
+	}
+	return all
+}
+
+// Run is a person's wish for one run of an action.
+type Run struct {
+	Action string
+	Env    map[string]string // added to its environment
+	Inputs map[string]string // values of the inputs that it declares
+	Actor  string
+}
+
+// AskAction starts one run of an action that has a manual trigger, and gives the workflow's id. Errors: store.ErrNotFound,
+// *workflow.Conflict.
+func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (workflowID string, err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", install.Name, err)
@@ -87,21 +233,54 @@ func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Ins
 	if err != nil {
 		return "", err
 	}
-	if s.config == nil {
-		return "", refuse(CodeNoVersion, "sync it first", "app %s has no version yet", s.app.Name)
+	request, err := s.run(run)
+	if err != nil {
+		return "", err
 	}
-	action, ok := s.config.Action(name)
+	return workflow.Start(ctx, tx, request)
+}
+
+// SketchAction says what AskAction would start, and starts and writes nothing. Errors: those of AskAction.
+func (r *Rollout) SketchAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (Sketch, error) {
+	all, err := look(ctx, tx, []store.Install{install})
+	if err != nil {
+		return Sketch{}, err
+	}
+	request, err := all[0].run(run)
+	if err != nil {
+		return Sketch{}, err
+	}
+	steps, err := request.Steps(func() string { return "1" })
+	return Sketch{request, steps}, err
+}
+
+// run is the workflow of a run that a person asks for.
+func (s *snapshot) run(run Run) (workflow.Request, error) {
+	if err := checkEnv(run.Env); err != nil {
+		return workflow.Request{}, err
+	}
+	if s.config == nil {
+		return workflow.Request{}, refuse(CodeNoVersion, "Sync it first.", "app %s has no version yet", s.app.Name)
+	}
+	action, ok := s.config.Action(run.Action)
 	manual := ok && slices.ContainsFunc(action.Triggers, func(t appconfig.Trigger) bool { return t.Type == appconfig.TriggerManual })
 	switch {
 	case !ok:
-		return "", refuse(CodeUnknownAction, "name one of: "+strings.Join(actionNames(s.config), ", "), "app %s has no action %.60q", s.app.Name, name)
+		return workflow.Request{}, s.unknownAction(run.Action)
 	case !manual:
-		return "", refuse(CodeNotManual, `add a trigger with type = "manual" to it`, "action %s has no manual trigger", name)
+		return workflow.Request{}, refuse(CodeNotManual, `Add a trigger with type = "manual" to it.`, "action %s has no manual trigger", run.Action)
 	}
-	return workflow.Start(ctx, tx, workflow.Request{
-		Install: locked.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", actor, name),
-		RequestedBy: actor, Action: name, Env: env,
-	})
+	if err := checkInputs(action, run.Inputs); err != nil {
+		return workflow.Request{}, err
+	}
+	return workflow.Request{
+		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor, run.Action), Version: s.version.Number,
+		RequestedBy: run.Actor, Act: workflow.Act{Action: run.Action, Trigger: appconfig.TriggerManual}, Env: run.Env, Inputs: run.Inputs,
+	}, nil
+}
+
+func (s *snapshot) unknownAction(name string) error {
+	return refuse(CodeUnknownAction, "Name one of: "+strings.Join(actionNames(s.config), ", ")+".", "app %s has no action %.60q", s.app.Name, name)
 }
 
 func actionNames(config *appconfig.App) []string {
@@ -114,19 +293,27 @@ func actionNames(config *appconfig.App) []string {
 
 func checkEnv(env map[string]string) error {
 	if len(env) > mostEnv {
-		return refuse(CodeBadEnv, "give fewer", "there are more than %d variables", mostEnv)
+		return refuse(CodeBadEnv, "Give fewer.", "there are more than %d variables", mostEnv)
 	}
 	size := 0
 	for name, value := range env {
 		if !envName.MatchString(name) {
-			return refuse(CodeBadEnv, "use letters, digits and underscores", "%.60q is no name of a variable", name)
+			return refuse(CodeBadEnv, "Use letters, digits and underscores.", "%.60q is no name of a variable", name)
 		}
 		if size += len(name) + len(value); size > mostEnvBytes {
-			return refuse(CodeBadEnv, "give less", "the variables are larger than %d bytes", mostEnvBytes)
+			return refuse(CodeBadEnv, "Give less.", "the variables are larger than %d bytes", mostEnvBytes)
 		}
 		if strings.ContainsRune(value, 0) {
-			return refuse(CodeBadEnv, "leave it out", "variable %s holds a NUL character", name)
+			return refuse(CodeBadEnv, "Leave it out.", "variable %s holds a NUL character", name)
 		}
+	}
+	return nil
+}
+
+// checkInputs checks the values that a person gives to an action's inputs.
+func checkInputs(action *appconfig.Action, given map[string]string) error {
+	if _, problems := action.CheckInputs(given); len(problems) > 0 {
+		return refuse(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s", strings.Join(problems, "; "))
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ type start struct {
 	kind       workflow.Kind
 	components []string
 	reason     string
+	inputs     bool     // changed inputs are all the reason there is
+	redeploy   []string // those of the components that are planned also when they are as they are wanted
 }
 
 // running is what is under way on the install.
@@ -77,7 +79,7 @@ func (s *snapshot) provision(wants map[string]*want, now running) []start {
 		return nil
 	}
 	reason := fmt.Sprintf("install %s is new: everything of app version %d is to be there", s.install.Name, s.version.Number)
-	return []start{{workflow.KindProvision, names, reason}}
+	return []start{{kind: workflow.KindProvision, components: names, reason: reason}}
 }
 
 // deploy takes what is behind and can be planned, and with it what waits for nothing but that.
@@ -109,7 +111,7 @@ func (s *snapshot) deploy(wants map[string]*want, now running) []start {
 	if len(names) == 0 {
 		return nil
 	}
-	return []start{{workflow.KindDeploy, names, summary(reasons)}}
+	return []start{{kind: workflow.KindDeploy, components: names, reason: summary(reasons), inputs: s.onlyInputs(wants, names)}}
 }
 
 // mostReasons is how many components a workflow's reason speaks of one by one.
@@ -127,7 +129,7 @@ func (s *snapshot) teardowns(wants map[string]*want, now running) []start {
 	for _, name := range s.names() {
 		w := wants[name]
 		if w.Absent && w.behind && w.Waits == "" && w.Refused == "" && !now.busy[name] {
-			all = append(all, start{workflow.KindTeardown, []string{name}, w.Reason})
+			all = append(all, start{kind: workflow.KindTeardown, components: []string{name}, reason: w.Reason})
 		}
 	}
 	return all
@@ -147,5 +149,5 @@ func (s *snapshot) deprovision(wants map[string]*want, now running) []start {
 	if len(names) == 0 {
 		return nil
 	}
-	return []start{{workflow.KindDeprovision, names, fmt.Sprintf("install %s is to be gone", s.install.Name)}}
+	return []start{{kind: workflow.KindDeprovision, components: names, reason: fmt.Sprintf("install %s is to be gone", s.install.Name)}}
 }

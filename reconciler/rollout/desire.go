@@ -18,8 +18,19 @@ type want struct {
 	blockers []string       // the components that it waits for
 	own      bool           // it waits for something that is not another component
 	refusal  *store.Refusal // what was said no to, if that is still what is wanted
-	moved    string         // what moved since it was applied, in words
+	moves    moves          // what moved since it was applied; nothing of what is to be gone
+	moved    string         // the same in words
+	off      Off            // why it is to be gone though the version has it
 }
+
+// Off is why a component is to be gone from an install though the app's version has it.
+type Off string
+
+// The ways to be off, as the API has them.
+const (
+	OffToggle   Off = "toggle"   // the install, or the app's default, has it switched off
+	OffTeardown Off = "teardown" // a person tore it down; it stays away until somebody asks for its deploy
+)
 
 // mostRetries bounds a component's own retries.
 const mostRetries = 10
@@ -51,8 +62,8 @@ func (d *desiring) of(name string) *want {
 	d.depth++
 	defer func() { d.depth-- }()
 	w := &want{}
-	if d.install.Wanted == "absent" || p.config == nil {
-		d.absent(p, w)
+	if why := d.unwanted(p, w); why != "" {
+		d.absent(p, w, why)
 	} else {
 		d.present(p, w)
 	}
@@ -66,7 +77,7 @@ func (d *desiring) of(name string) *want {
 // present is a component that is to be there.
 func (d *desiring) present(p *place, w *want) {
 	w.Retries = min(p.config.MaxAutoRetries, mostRetries)
-	refs := p.config.Refs()
+	refs := p.refs
 	w.facts = facts{Config: p.config.ConfigDigest(), Values: d.vector(refs), Version: d.version.Number}
 	if p.artifact != nil {
 		w.facts.Artifact, w.facts.Build = p.artifact.ArtifactDigest, p.artifact.Number
@@ -81,7 +92,8 @@ func (d *desiring) present(p *place, w *want) {
 	if w.Waits == "" {
 		d.waitForValues(p, w)
 	}
-	w.moved = d.whatMoved(p, w)
+	w.moves = d.movesOf(p, w)
+	w.moved = w.moves.words(p, w.facts.Version)
 	if w.Waits != "" {
 		// What upstream gives may still change, so only what is its own can say that it is behind.
 		w.behind = !w.own && (!p.there() || p.row.AppliedDigest == "" || ownMoved(p.kept.Facts, w.facts))
@@ -110,11 +122,13 @@ func (d *desiring) waitForOwn(p *place, w *want) {
 	}
 	name := p.row.Name
 	switch {
-	case d.app.InputsVersionID == nil || *d.app.InputsVersionID != d.version.ID:
+	case !d.pinned() && (d.app.InputsVersionID == nil || *d.app.InputsVersionID != d.version.ID):
 		own(false, "what app version %d is built from is being worked out", d.version.Number)
 	case p.component.Problem != "":
 		own(true, "%s cannot be built: %s", name, p.component.Problem)
 	case p.artifact != nil:
+	case p.newest == nil && d.pinned():
+		own(true, "what %s is built from in app version %d was never worked out; pin the install at another version, or unpin it", name, d.version.Number)
 	case p.newest == nil:
 		own(false, "%s has no build yet", name)
 	case p.newest.Status == "failed":
@@ -143,6 +157,10 @@ func (d *desiring) waitForUpstream(p *place, w *want) {
 func (d *desiring) condition(name string, up *want) string {
 	p := d.places[name]
 	switch {
+	case p != nil && up.off == OffToggle:
+		return "is switched off"
+	case p != nil && up.off == OffTeardown:
+		return "is torn down"
 	case p == nil || up.Absent:
 		return "is not part of the app"
 	case up.Refused != "":
@@ -163,7 +181,7 @@ func (d *desiring) condition(name string, up *want) string {
 
 // waitForValues says which value cannot be had.
 func (d *desiring) waitForValues(p *place, w *want) {
-	refs := p.config.Refs()
+	refs := p.refs
 	if input, missing := d.missingInput(refs); missing {
 		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it on the install", input), true, true
 		return
@@ -184,20 +202,45 @@ func (d *desiring) waitForValues(p *place, w *want) {
 	}
 }
 
-// absent is a component that is to be gone.
-func (d *desiring) absent(p *place, w *want) {
+// unwanted says why a component is to be gone, in words; nothing when it is to be there.
+func (s *snapshot) unwanted(p *place, w *want) string {
+	switch {
+	case s.install.Wanted == "absent":
+		return "the install is to be gone"
+	case p.config == nil && s.pinned():
+		return fmt.Sprintf("%s is no part of app version %d, at which the install is pinned", p.row.Name, s.version.Number)
+	case p.config == nil:
+		return fmt.Sprintf("%s left the app in version %d", p.row.Name, s.version.Number)
+	case !s.enabled(p):
+		w.off = OffToggle
+		if _, said := s.toggles[p.row.Name]; said {
+			return p.row.Name + " is switched off on this install"
+		}
+		return p.row.Name + " is off unless an install switches it on"
+	case p.row.TornDown:
+		w.off = OffTeardown
+		return orElse(p.row.TornDownReason, p.row.Name+" was torn down")
+	}
+	return ""
+}
+
+// enabled says whether a component of the version is switched on.
+func (s *snapshot) enabled(p *place) bool { return p.config.On(s.toggles) }
+
+// absent is a component that is to be gone, and why.
+func (d *desiring) absent(p *place, w *want, why string) {
 	w.Absent = true
 	d.waitForPerson(p, w)
 	if !p.there() && w.Waits == "" {
 		w.Current, w.Reason = true, "it is gone"
+		if w.off != "" {
+			w.Reason = why
+		}
 		return
 	}
 	w.behind, w.facts = true, p.kept.Facts
 	w.Digest = absentDigestOf(p)
-	w.Reason = fmt.Sprintf("%s left the app in version %d", p.row.Name, d.version.Number)
-	if d.install.Wanted == "absent" {
-		w.Reason = "the install is to be gone"
-	}
+	w.Reason = why
 	w.moved = w.Reason
 	if w.Waits != "" {
 		w.behind = p.there()

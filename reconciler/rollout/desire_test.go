@@ -46,7 +46,7 @@ func newSnapshot() *snapshot {
 		}
 		p.newest = p.artifact
 		s.places[name] = p
-		s.adopt(p)
+		p.declaration = declare(s.config, name)
 	}
 	hello := "hello"
 	s.inputs["greeting"] = store.InstallInput{Name: "greeting", Value: &hello}
@@ -177,6 +177,24 @@ func TestDesire(t *testing.T) {
 		}, with("web", "behind: input greeting changed")},
 		{"a component that left", func(s *snapshot) { s.version.Number = 2; s.places["metrics"].config = nil },
 			with("metrics", "behind: metrics left the app in version 2")},
+		{"a component that is switched off", func(s *snapshot) { s.toggle("metrics", false); s.toggles = map[string]bool{"metrics": false} },
+			with("metrics", "behind: metrics is switched off on this install")},
+		{"one that is off by default", func(s *snapshot) { s.toggle("metrics", false) }, with("metrics", "behind: metrics is off unless an install switches it on")},
+		{"one that is off by default and switched on", func(s *snapshot) { s.toggle("metrics", false); s.toggles = map[string]bool{"metrics": true} }, current},
+		{"one that is on by default", func(s *snapshot) { s.toggle("metrics", true) }, current},
+		{"a switch that the app no longer has", func(s *snapshot) { s.toggles = map[string]bool{"metrics": false} }, current},
+		{"what needs one that is switched off", func(s *snapshot) { s.toggle("network", false) }, with(
+			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is switched off")},
+		{"a component that was torn down", func(s *snapshot) {
+			s.places["metrics"].row.TornDown, s.places["metrics"].row.TornDownReason = true, "metrics was torn down by alice"
+		}, with("metrics", "behind: metrics was torn down by alice")},
+		{"what needs one that was torn down", func(s *snapshot) { s.places["network"].row.TornDown = true }, with(
+			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is torn down")},
+		{"pinned: what is no part of that version", func(s *snapshot) { s.pin(3); s.places["metrics"].config = nil },
+			with("metrics", "behind: metrics is no part of app version 3, at which the install is pinned")},
+		{"pinned: while the inputs of the newest version are worked out", func(s *snapshot) { s.pin(3); s.app.InputsVersionID = &other }, current},
+		{"pinned: what was never worked out", func(s *snapshot) { s.pin(3); s.places["metrics"].artifact, s.places["metrics"].newest = nil, nil }, with(
+			"metrics", "stuck: what metrics is built from in app version 3 was never worked out; pin the install at another version, or unpin it")},
 		{"an install that is to be gone", func(s *snapshot) { s.install.Wanted = "absent" }, map[string]string{
 			"metrics": "behind: the install is to be gone", "web": "behind: the install is to be gone",
 			"network": "waits: web, which needs it, is still there",
@@ -211,44 +229,48 @@ func TestDecide(t *testing.T) {
 		now    running
 		want   []start
 	}{
-		{"a fresh install is provisioned whole", fresh, none, []start{{workflow.KindProvision, everything, "install east is new: everything of app version 1 is to be there"}}},
+		{"a fresh install is provisioned whole", fresh, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of app version 1 is to be there"}}},
 		{"but not while a build is under way", func(s *snapshot) {
 			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "queued"}
 		}, none, nil},
 		{"a build that failed holds nobody else up", func(s *snapshot) {
 			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "failed"}
-		}, none, []start{{workflow.KindProvision, everything, "install east is new: everything of app version 1 is to be there"}}},
+		}, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of app version 1 is to be there"}}},
 		{"nor twice", fresh, running{busy: map[string]bool{"sandbox": true}, any: true}, nil},
 		{"nor after a no to its sandbox", func(s *snapshot) {
 			s.places["sandbox"].refusals[s.desire()["sandbox"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
 		}, none, nil},
 		{"nothing is behind", rebuilt(), none, nil},
-		{"just what is behind", rebuilt("metrics"), none, []start{{workflow.KindDeploy, []string{"metrics"}, "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
-		{"with what is behind as well and waits for it", rebuilt("network", "web"), none, []start{{workflow.KindDeploy, []string{"network", "web"},
-			"network is behind: artifact changed: build 2 of network, because r; web is behind: artifact changed: build 2 of web, because r"}}},
-		{"not what only may be behind", rebuilt("network"), none, []start{{workflow.KindDeploy, []string{"network"}, "network is behind: artifact changed: build 2 of network, because r"}}},
+		{"just what is behind", rebuilt("metrics"), none, []start{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+		{"with what is behind as well and waits for it", rebuilt("network", "web"), none, []start{{kind: workflow.KindDeploy, components: []string{"network", "web"}, reason: "network is behind: artifact changed: build 2 of network, because r; web is behind: artifact changed: build 2 of web, because r"}}},
+		{"not what only may be behind", rebuilt("network"), none, []start{{kind: workflow.KindDeploy, components: []string{"network"}, reason: "network is behind: artifact changed: build 2 of network, because r"}}},
 		{"not what is being worked on", rebuilt("network", "metrics"), running{busy: map[string]bool{"network": true}, any: true},
-			[]start{{workflow.KindDeploy, []string{"metrics"}, "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
+			[]start{{kind: workflow.KindDeploy, components: []string{"metrics"}, reason: "metrics is behind: artifact changed: build 2 of metrics, because r"}}},
 		{"not what was refused, nor what waits for that", func(s *snapshot) {
 			rebuilt("network", "web")(s)
 			s.places["network"].refusals[s.desire()["network"].Digest] = store.Refusal{Kind: "stalled", Actor: "nuon"}
 		}, none, nil},
 		{"what left is torn down, each on its own", func(s *snapshot) { s.landAll(); s.places["metrics"].config = nil; s.places["web"].config = nil }, none, []start{
-			{workflow.KindTeardown, []string{"metrics"}, "metrics left the app in version 1"}, {workflow.KindTeardown, []string{"web"}, "web left the app in version 1"}}},
+			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in version 1"}, {kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in version 1"}}},
+		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none, []start{
+			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is off unless an install switches it on"}}},
+		{"what is off is no part of a provision", func(s *snapshot) { s.toggle("metrics", false) }, none, []start{
+			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"}, reason: "install east is new: everything of app version 1 is to be there"}}},
+		{"what is off and was never there is left alone", func(s *snapshot) { s.land("sandbox", "network"); s.land("web"); s.toggle("metrics", false) }, none, nil},
 		{"what was never there is not torn down", func(s *snapshot) { s.landAll(); s.places["metrics"] = &place{} }, none, nil},
 		{"to be gone: everything that is there", func(s *snapshot) { s.land("sandbox", "network"); s.install.Wanted = "absent" }, none,
-			[]start{{workflow.KindDeprovision, []string{"network", "sandbox"}, "install east is to be gone"}}},
+			[]start{{kind: workflow.KindDeprovision, components: []string{"network", "sandbox"}, reason: "install east is to be gone"}}},
 		{"once nothing else runs", func(s *snapshot) { s.landAll(); s.install.Wanted = "absent" }, running{busy: map[string]bool{"web": true}, any: true}, nil},
 		{"to be gone: not what was refused, nor what that stands on", func(s *snapshot) {
 			s.landAll()
 			s.install.Wanted = "absent"
 			s.places["web"].refusals[s.desire()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
-		}, none, []start{{workflow.KindDeprovision, []string{"metrics"}, "install east is to be gone"}}},
+		}, none, []start{{kind: workflow.KindDeprovision, components: []string{"metrics"}, reason: "install east is to be gone"}}},
 		{"what a first apply may have left is destroyed too", func(s *snapshot) {
 			s.landAll()
 			s.places["web"].row.AppliedDigest = ""
 			s.install.Wanted = "absent"
-		}, none, []start{{workflow.KindDeprovision, everything, "install east is to be gone"}}},
+		}, none, []start{{kind: workflow.KindDeprovision, components: everything, reason: "install east is to be gone"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSnapshot()
@@ -258,6 +280,66 @@ func TestDecide(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// toggle makes a component one that may be switched off.
+func (s *snapshot) toggle(name string, on bool) {
+	c := *s.places[name].config
+	c.Toggleable, c.DefaultEnabled = true, on
+	s.places[name].config = &c
+}
+
+// pin holds the install at a version.
+func (s *snapshot) pin(number int32) {
+	s.install.PinVersionID, s.version.Number, s.latest = &s.version.ID, number, number+2
+}
+
+// TestMovedInputs are told from everything else that may move.
+func TestMovedInputs(t *testing.T) {
+	howdy := "howdy"
+	input := func(s *snapshot) { s.inputs["greeting"] = store.InstallInput{Value: &howdy} }
+	for name, c := range map[string]struct {
+		change func(*snapshot)
+		want   []string
+	}{
+		"nothing":             {func(*snapshot) {}, nil},
+		"an input":            {input, []string{"greeting"}},
+		"an input and code":   {func(s *snapshot) { input(s); s.places["web"].artifact = &store.Build{ArtifactDigest: "sha256:new"} }, nil},
+		"an input and config": {func(s *snapshot) { input(s); s.places["web"].config.TerraformVersion = "1.12.0" }, nil},
+		"an input and an output": {func(s *snapshot) {
+			input(s)
+			s.outputs[outputOwner{"component", "network"}][1].Hash = "hmac:2"
+		}, nil},
+		"an input and an apply that ended badly": {func(s *snapshot) { input(s); s.places["web"].row.AppliedDigest = "" }, nil},
+		"everything":                             {func(s *snapshot) { s.places["web"].row.AppliedArtifact = "" }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSnapshot()
+			s.landAll()
+			c.change(s)
+			if diff := cmp.Diff(c.want, s.desire()["web"].moves.inputs()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDependents(t *testing.T) {
+	s := newSnapshot()
+	s.landAll()
+	if diff := cmp.Diff([]string{"metrics", "network", "web"}, s.dependents(s.desire(), "sandbox")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"web"}, s.dependents(s.desire(), "network")); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.dependents(s.desire(), "network", "web"); got != nil {
+		t.Errorf("those that are named are among them: %v", got)
+	}
+	s.toggle("web", false)
+	if got := s.dependents(s.desire(), "network"); got != nil {
+		t.Errorf("one that is off needs nothing, but: %v", got)
 	}
 }
 

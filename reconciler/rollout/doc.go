@@ -7,5 +7,5 @@
 //
 // It never takes a workflow on (workflow does), never builds (build does), and opens nothing that is sealed: a sensitive value
 // counts by its hash and travels as it is. It is called by the reconciler's workers, by workflow as its World, and by the control
-// API (Ask, LoadViews).
+// API (Ask, Sketch, Retry, LoadViews).
 package rollout

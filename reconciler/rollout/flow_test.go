@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -345,7 +346,7 @@ func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown running]")
 	w.want(w.asked(), "[network]")
-	w.want(w.one("select reason from approvals where status = 'waiting'"), "the destroy of a component that left the app always needs a person")
+	w.want(w.one("select reason from approvals where status = 'waiting'"), "to destroy a component always needs a person")
 	w.approveAll()
 	status, _ = w.component("network")
 	w.want(status, "gone")
@@ -498,7 +499,7 @@ func TestActionsRunWhenAsked(t *testing.T) {
 	w.provision()
 	run := func(name string, env map[string]string) (flow string, err error) {
 		err = w.in(func(ctx context.Context, tx *store.Tx) error {
-			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install}, name, env, "alice")
+			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install}, rollout.Run{Action: name, Env: env, Actor: "alice"})
 			return err
 		})
 		return flow, err

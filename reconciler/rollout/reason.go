@@ -2,32 +2,74 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // mostMoves is how many moved values a reason names.
 const mostMoves = 4
 
-// whatMoved says in words what is different from what was applied.
-func (d *desiring) whatMoved(p *place, w *want) string {
+// moves are what is different from what was applied of a component.
+type moves struct {
+	first    bool // nothing of it is there yet
+	unknown  bool // what is there is not known
+	artifact bool
+	config   bool
+	values   []string // paths below .nuon that read something else now, in order
+}
+
+func (d *desiring) movesOf(p *place, w *want) moves {
+	if !p.there() {
+		return moves{first: true}
+	}
 	was, now := p.kept.Facts, w.facts
+	return moves{
+		unknown: p.row.AppliedDigest == "", artifact: was.Artifact != now.Artifact && p.artifact != nil, config: was.Config != now.Config,
+		values: movedValues(was.Values, now.Values),
+	}
+}
+
+// inputs gives the inputs that moved when they are all that moved, and nothing otherwise.
+func (m moves) inputs() []string {
+	if m.first || m.unknown || m.artifact || m.config {
+		return nil
+	}
+	var names []string
+	for _, path := range m.values {
+		keys := strings.Split(path, ".")
+		if len(keys) < 3 || keys[0] != "inputs" {
+			return nil
+		}
+		if !slices.Contains(names, keys[2]) {
+			names = append(names, keys[2])
+		}
+	}
+	return names
+}
+
+// words say it as a person would.
+func (m moves) words(p *place, version int32) string {
 	var words []string
 	switch {
-	case !p.there():
+	case m.first && p.row.Abandoned != "":
+		return fmt.Sprintf("the state of %s was %s; what exists of it is not known, and this makes it anew", p.row.Name, p.row.Abandoned)
+	case m.first:
 		return p.row.Name + " is not deployed on this install yet"
-	case p.row.AppliedDigest == "":
+	case m.unknown:
 		words = append(words, "what is there is not known: its last apply did not end well, or its state is another now")
 	}
-	if was.Artifact != now.Artifact && p.artifact != nil {
+	switch {
+	case m.artifact && p.artifact.Number == 0: // of a draft
+		words = append(words, "it would be built anew: "+p.artifact.Reason)
+	case m.artifact:
 		words = append(words, fmt.Sprintf("artifact changed: build %d of %s, because %s", p.artifact.Number, p.row.Name, p.artifact.Reason))
 	}
-	if was.Config != now.Config {
-		words = append(words, fmt.Sprintf("config changed in app version %d", now.Version))
+	if m.config {
+		words = append(words, fmt.Sprintf("config changed in app version %d", version))
 	}
-	moved := movedValues(was.Values, now.Values)
-	for i, path := range moved {
+	for i, path := range m.values {
 		if i == mostMoves {
-			words = append(words, fmt.Sprintf("%d more values changed", len(moved)-mostMoves))
+			words = append(words, fmt.Sprintf("%d more values changed", len(m.values)-mostMoves))
 			break
 		}
 		words = append(words, label(path)+" changed")

@@ -50,20 +50,20 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 	}
 	p := s.places[component]
 	if p == nil {
-		return "", refuse(CodeUnknownComponent, "name one of those that `nuon installs get` shows", "install %s has no component %.60q", locked.Name, component)
+		return "", refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.", "install %s has no component %.60q", locked.Name, component)
 	}
 	state, err := tx.StateToRestore(ctx, tx.Org, p.row.ID, int32(min(version, 1<<30))) //nolint:gosec // bounded
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return "", refuse(CodeUnknownVersion, fmt.Sprintf("`nuon state show %s %s` lists them", locked.Name, component), "the state of %s has no version %d", component, version)
+		return "", refuse(CodeUnknownVersion, fmt.Sprintf("Use one that `nuon state show %s %s` lists.", locked.Name, component), "the state of %s has no version %d", component, version)
 	case err != nil:
 		return "", err
 	case state.Newest:
-		return "", refuse(CodeNewestVersion, "there is nothing to do", "version %d is the newest of the state of %s already", version, component)
+		return "", refuse(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of %s already", version, component)
 	}
 	var cannot *workflow.Unavailable
 	if _, err := s.restoreSpec(p); errors.As(err, &cannot) {
-		return "", refuse(CodeNotRestorable, "put the component back into the app and sync it first", "%s", cannot.Reason)
+		return "", refuse(CodeNotRestorable, "Put the component back into the app and sync it first.", "%s", cannot.Reason)
 	} else if err != nil {
 		return "", err
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -50,46 +49,103 @@ func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, install store.Ins
 	if err != nil {
 		return err
 	}
+	_, err = s.bring(ctx, tx, nil, by)
+	return err
+}
+
+// started is a workflow that was started, and over which components.
+type started struct {
+	id         string
+	components []string
+}
+
+// bring writes down what a locked install wants and starts what is missing, after what a person asked for in so many words (nil
+// for nothing).
+func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by string) (all []started, err error) {
 	wants := s.desire()
 	if err := s.write(ctx, tx, wants); err != nil {
-		return err
+		return nil, err
 	}
-	if err := tx.SetProvisioned(ctx, s.provisioned(wants), tx.Org, install.ID); err != nil {
-		return err
+	if err := tx.SetProvisioned(ctx, s.provisioned(wants), tx.Org, s.install.ID); err != nil {
+		return nil, err
 	}
-	now, ids, err := underWay(ctx, tx, install.ID)
+	now, ids, err := underWay(ctx, tx, s.install.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, st := range s.decide(wants, now) {
-		request := s.request(st, by)
-		if request.Trace, err = s.trace(ctx, tx, st.components); err != nil {
-			return err
+	for _, st := range s.starts(wants, now, g) {
+		id, err := s.begin(ctx, tx, st, wants, by)
+		if err != nil {
+			return nil, err
 		}
-		if _, err := workflow.Start(ctx, tx, request); err != nil {
-			return err
-		}
+		all = append(all, started{id, st.components})
 	}
 	for _, id := range ids { // what is wanted may have moved under them
 		if err := tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: id}); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: install.ID, InSeconds: again.Seconds()})
+	return all, tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: s.install.ID, InSeconds: again.Seconds()})
 }
 
-// Desire works out what a locked install wants of each component, and writes it down (workflow.World).
-func (r *Rollout) Desire(ctx context.Context, tx *store.Tx, install store.Install) (map[string]workflow.Want, error) {
+// starts are what a person asked for, and what is to be started besides.
+func (s *snapshot) starts(wants map[string]*want, now running, g *granted) []start {
+	if g == nil {
+		return s.decide(wants, now)
+	}
+	asked := s.asks(*g, wants, now)
+	for _, st := range asked {
+		for _, name := range st.components {
+			now.busy[name], now.any = true, true
+		}
+	}
+	return append(asked, s.decide(wants, now)...)
+}
+
+func (s *snapshot) begin(ctx context.Context, tx *store.Tx, st start, wants map[string]*want, by string) (string, error) {
+	request := s.request(st, wants, by)
+	var err error
+	if request.Trace, err = s.trace(ctx, tx, st.components); err != nil {
+		return "", err
+	}
+	return workflow.Start(ctx, tx, request)
+}
+
+// Desire works out what a locked install wants of each component, and writes it down, or what it would want (workflow.World).
+func (r *Rollout) Desire(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (map[string]workflow.Want, error) {
 	s, err := load(ctx, tx, install)
 	if err != nil {
 		return nil, err
 	}
-	wants := s.desire()
-	all := map[string]workflow.Want{}
+	if supposed != nil {
+		s.suppose(*supposed)
+	}
+	wants, all := s.desire(), map[string]workflow.Want{}
 	for name, w := range wants {
 		all[name] = w.Want
 	}
-	return all, s.write(ctx, tx, wants)
+	if supposed == nil {
+		return all, s.write(ctx, tx, wants)
+	}
+	for name, w := range wants {
+		if want := all[name]; w.Absent && !w.own { // to plan a destroy, what stands on it need not be gone
+			want.Waits, want.Stuck = "", false
+			all[name] = want
+		}
+	}
+	return all, nil
+}
+
+// suppose makes a snapshot one of the install as it would be if a person's wish had been granted, and nothing refused.
+func (s *snapshot) suppose(as workflow.Supposed) {
+	s.install.Wanted = "present"
+	if as.Absent {
+		s.install.Wanted = "absent"
+	}
+	for name, p := range s.places {
+		p.row.TornDown = slices.Contains(as.TornDown, name) || p.row.TornDown && !slices.Contains(as.Wanted, name)
+		p.refusals = map[string]store.Refusal{}
+	}
 }
 
 // write keeps what is wanted.
@@ -140,55 +196,14 @@ func underWay(ctx context.Context, tx *store.Tx, installID string) (now running,
 }
 
 // request is a decision as workflow wants it.
-func (s *snapshot) request(st start, by string) workflow.Request {
-	r := workflow.Request{Install: s.install.ID, Kind: st.kind, Reason: st.reason, RequestedBy: by, Components: map[string]string{}}
-	destroy := st.kind == workflow.KindTeardown || st.kind == workflow.KindDeprovision
+func (s *snapshot) request(st start, wants map[string]*want, by string) workflow.Request {
+	r := workflow.Request{
+		Install: s.install.ID, Kind: st.kind, Reason: st.reason, RequestedBy: by, Version: s.version.Number,
+		Around: s.around(st), Components: map[string]string{}, Redeploy: st.redeploy,
+	}
 	for _, name := range st.components {
-		p := s.places[name]
-		part := workflow.Part{Component: name, After: p.after, Reason: st.reason}
-		if destroy {
-			part.After = p.kept.After
-		} else {
-			part.Actions = s.postDeploy(name)
-		}
-		r.Parts = append(r.Parts, part)
-		r.Components[name] = p.row.ID
+		r.Parts = append(r.Parts, s.part(st, name, wants[name]))
+		r.Components[name] = s.places[name].row.ID
 	}
 	return r
-}
-
-// postDeploy gives the actions that run after a component was deployed, in their order.
-func (s *snapshot) postDeploy(component string) []workflow.PostDeploy {
-	type indexed struct {
-		index int
-		workflow.PostDeploy
-	}
-	var found []indexed
-	for i := range s.config.Actions {
-		action := &s.config.Actions[i]
-		for _, t := range action.Triggers {
-			if t.Type != appconfig.TriggerPostDeployComponent || t.ComponentName != component {
-				continue
-			}
-			found = append(found, indexed{t.Index, workflow.PostDeploy{Action: action.Name, After: reads(action)}})
-			break
-		}
-	}
-	slices.SortStableFunc(found, func(a, b indexed) int { return a.index - b.index })
-	var all []workflow.PostDeploy
-	for _, f := range found {
-		all = append(all, f.PostDeploy)
-	}
-	return all
-}
-
-// reads gives the components whose outputs an action's templates read.
-func reads(action *appconfig.Action) []string {
-	var names []string
-	for _, ref := range action.Refs() {
-		if ref.HasPrefix("components") && len(ref) >= 2 && !slices.Contains(names, ref[1]) {
-			names = append(names, ref[1])
-		}
-	}
-	return names
 }

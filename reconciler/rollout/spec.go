@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -13,10 +15,13 @@ import (
 
 // Spec is what a plan of an install component is made of now (workflow.World): its artifact, its templates, and just the values
 // that these read. A destroy is made of what was last applied, or was being applied when contact was lost.
-func (r *Rollout) Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool) (workflow.Target, error) {
+func (r *Rollout) Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool, supposed *workflow.Supposed) (workflow.Target, error) {
 	s, p, err := loadPlace(ctx, tx, install, installComponent)
 	if err != nil {
 		return workflow.Target{}, err
+	}
+	if supposed != nil {
+		s.suppose(*supposed)
 	}
 	if destroy {
 		return s.destroySpec(p)
@@ -94,7 +99,7 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	}
 	action, ok := s.config.Action(run.Action)
 	if !ok {
-		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("app version %d has no action %s", s.version.Number, run.Action)}
+		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("app version %d has no action %s", s.version.Number, run.Action), Gone: true}
 	}
 	refs := action.Refs()
 	if path, foreign := s.foreignKey(refs); foreign {
@@ -104,9 +109,14 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	if err != nil {
 		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
 	}
+	env, problems := action.CheckInputs(run.Inputs)
+	if len(problems) > 0 { // a run that no person asked for, or whose declaration has changed since
+		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action, strings.Join(problems, "; "))}
+	}
+	maps.Copy(env, run.Env)
 	spec := api.ActionSpec{
 		Install: install.Name, InstallID: install.ID, Action: run.Action, Trigger: run.Trigger, Component: run.Component,
-		Env: run.Env, Values: values, Steps: []api.ActionStep{},
+		Env: env, KubeConfig: action.KubeConfig, Values: values, Steps: []api.ActionStep{},
 	}
 	for _, step := range action.Steps {
 		if step.Source != nil {

@@ -16,10 +16,14 @@ type View struct {
 	Install    store.Install
 	Components []store.InstallComponent
 	Refusals   []store.Refusal
-	Contested  []store.ContestedStatesRow // state versions that a person has to decide about
-	Busy       []store.BusyComponentsRow  // components that running workflows are at work on
-	Waiting    []store.WaitingApprovalsRow
-	Version    int32 // number of the app's current version; 0 when it has none
+	Contested  []store.ContestedOfInstallsRow // state versions that a person has to decide about
+	Busy       []store.BusyOfInstallsRow      // components that running workflows are at work on
+	Waiting    []store.WaitingOfInstallsRow
+	Version    int32          // number of the version that the install is to have; 0 when its app has none
+	Latest     int32          // number of the app's current version
+	Behind     []string       // components of which can be said already that what is there is not what is wanted
+	Off        map[string]Off // why components are to be gone though the version has them, by name
+	Unable     string         // why its runner takes no job now, in words; empty when it does. The caller sets it.
 }
 
 // The statuses of an install, as the API has them.
@@ -36,41 +40,51 @@ const (
 	StatusGone           = "gone"
 )
 
-// LoadViews reads what the statuses of installs are worked out from, in their order; what they have in common is read once.
+// LoadViews reads what the statuses of installs are worked out from, in their order, with one query of each kind for all of them.
 func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]View, error) {
-	apps, views := shared{}, make([]View, 0, len(installs))
+	snapshots, err := look(ctx, tx, installs)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(installs))
 	for _, install := range installs {
-		v, err := loadView(ctx, tx, install, apps)
-		if err != nil {
-			return nil, err
-		}
+		ids = append(ids, install.ID)
+	}
+	busy, err := tx.BusyOfInstalls(ctx, tx.Org, ids)
+	if err != nil {
+		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
+	}
+	waiting, err := tx.WaitingOfInstalls(ctx, tx.Org, ids)
+	if err != nil {
+		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
+	}
+	busyAt := grouped(busy, func(b store.BusyOfInstallsRow) string { return b.InstallID })
+	waitingAt := grouped(waiting, func(a store.WaitingOfInstallsRow) string { return a.InstallID })
+	views := make([]View, 0, len(installs))
+	for _, s := range snapshots {
+		v := s.view()
+		v.Busy, v.Waiting = busyAt[s.install.ID], waitingAt[s.install.ID]
 		views = append(views, v)
 	}
 	return views, nil
 }
 
-func loadView(ctx context.Context, tx *store.Tx, install store.Install, apps shared) (View, error) {
-	v := View{Install: install}
-	fail := func(err error) (View, error) { return View{}, fmt.Errorf("status of install %s: %w", install.ID, err) }
-	s, err := look(ctx, tx, install, apps)
-	if err != nil {
-		return fail(err)
-	}
+// view is a snapshot's part of a View.
+func (s *snapshot) view() View {
+	v := View{Install: s.install, Refusals: s.refusals, Version: s.version.Number, Latest: s.latest, Off: map[string]Off{}}
 	wants := s.desire()
-	for _, name := range s.names() {
-		v.Components = append(v.Components, s.settle(name, wants[name]))
-	}
-	v.Refusals, v.Version = s.refusals, s.version.Number
-	for _, name := range s.names() {
+	for _, name := range sandboxFirst(s.names()) {
+		w := wants[name]
+		v.Components = append(v.Components, s.settle(name, w))
 		v.Contested = append(v.Contested, s.places[name].contested...)
+		if w.behind {
+			v.Behind = append(v.Behind, name)
+		}
+		if w.off != "" {
+			v.Off[name] = w.off
+		}
 	}
-	if v.Busy, err = tx.BusyComponents(ctx, tx.Org, install.ID); err != nil {
-		return fail(err)
-	}
-	if v.Waiting, err = tx.WaitingApprovals(ctx, tx.Org, install.ID); err != nil {
-		return fail(err)
-	}
-	return v, nil
+	return v
 }
 
 // refusal gives what was said no to, if that is still what is wanted and not there.
@@ -88,22 +102,31 @@ func (v View) refusal(c store.InstallComponent) (store.Refusal, bool) {
 }
 
 func (v View) busy(name string) bool {
-	return slices.ContainsFunc(v.Busy, func(b store.BusyComponentsRow) bool { return b.Component == name })
+	return slices.ContainsFunc(v.Busy, func(b store.BusyOfInstallsRow) bool { return b.Component == name })
 }
 
 // restoring says that a state version of a component is being put back, or that the plan of it waits.
 func (v View) restoring(name string) bool {
-	return slices.ContainsFunc(v.Busy, func(b store.BusyComponentsRow) bool {
+	return slices.ContainsFunc(v.Busy, func(b store.BusyOfInstallsRow) bool {
 		return b.Component == name && b.Kind == string(workflow.KindRestore)
 	})
 }
 
 func (v View) contested(c store.InstallComponent) bool {
-	return slices.ContainsFunc(v.Contested, func(s store.ContestedStatesRow) bool { return s.InstallComponentID == c.ID })
+	return slices.ContainsFunc(v.Contested, func(s store.ContestedOfInstallsRow) bool { return s.InstallComponentID == c.ID })
 }
 
 func (v View) asks(name string) bool {
-	return slices.ContainsFunc(v.Waiting, func(a store.WaitingApprovalsRow) bool { return a.Component == name })
+	return slices.ContainsFunc(v.Waiting, func(a store.WaitingOfInstallsRow) bool { return a.Component == name })
+}
+
+// At is the place of that id.
+func (v View) At(id string) store.InstallComponent {
+	i := slices.IndexFunc(v.Components, func(c store.InstallComponent) bool { return c.ID == id })
+	if i < 0 {
+		return store.InstallComponent{}
+	}
+	return v.Components[i]
 }
 
 // Component is the status of one component (current, behind, waiting, refused, stalled or gone) and its reason as a sentence.
@@ -117,6 +140,8 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 		return "behind", "a version of its state is being put back"
 	case v.contested(c):
 		return StatusStalled, c.WaitsFor
+	case c.Wanted == "absent" && gone && v.Off[c.Name] != "":
+		return "gone", c.DesiredReason
 	case c.Wanted == "absent" && gone:
 		return "gone", "nothing of it is there"
 	case no && refused.Kind == string(workflow.RefusalStalled):
@@ -139,8 +164,27 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 	return "behind", c.DesiredReason
 }
 
-// Status is the status of the install and its reason as a sentence. What needs a person comes before what does not.
+// Status is the status of the install and its reason as a sentence, with the version at which it is held. What needs a person comes
+// before what does not.
 func (v View) Status() (status, reason string) {
+	status, reason = v.stands()
+	if v.Install.PinVersionID == nil || v.Install.Wanted == "absent" {
+		return status, reason
+	}
+	held := fmt.Sprintf("pinned at version %d, the newest", v.Version)
+	if v.Version != v.Latest {
+		held = fmt.Sprintf("pinned at version %d (newest is %d)", v.Version, v.Latest)
+	}
+	if v.Install.PinReason != "" {
+		held += ": " + v.Install.PinReason
+	}
+	if status == StatusCurrent {
+		return status, held
+	}
+	return status, strings.TrimRight(reason, ".") + "; " + held
+}
+
+func (v View) stands() (status, reason string) {
 	found := map[string][]string{}
 	there := false
 	for _, c := range v.Components {
@@ -154,9 +198,9 @@ func (v View) Status() (status, reason string) {
 	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 && len(v.Contested) == 0:
 		return StatusGone, "nothing of it is there"
 	case v.Install.Wanted == "absent" && len(v.Busy) > 0:
-		return StatusDeprovisioning, "everything is being destroyed"
+		return StatusDeprovisioning, "everything is being destroyed" + v.held()
 	case len(v.Busy) > 0:
-		return StatusDeploying, "working on " + v.working()
+		return StatusDeploying, "working on " + v.working() + v.held()
 	case len(found[StatusStalled]) > 0:
 		return StatusStalled, strings.TrimRight(strings.Join(found[StatusStalled], "; "), ".") + v.remedy(len(found[StatusStalled]))
 	case len(found[StatusRefused]) > 0:
@@ -165,7 +209,7 @@ func (v View) Status() (status, reason string) {
 		return StatusDeprovisioning, "everything is to be destroyed"
 	case !there && len(v.Components) == 0:
 		return StatusNew, "its app has nothing to deploy yet"
-	case !there:
+	case !there && len(found["gone"]) < len(v.Components):
 		return StatusNew, summary(append(found["waiting"], found["behind"]...))
 	case len(found["behind"]) > 0:
 		return StatusBehind, summary(found["behind"])
@@ -173,6 +217,14 @@ func (v View) Status() (status, reason string) {
 		return StatusWaiting, summary(found["waiting"])
 	}
 	return StatusCurrent, fmt.Sprintf("everything is as app version %d wants it", v.Version)
+}
+
+// held says why nothing of what is under way begins.
+func (v View) held() string {
+	if v.Unable == "" {
+		return ""
+	}
+	return ", but " + v.Unable
 }
 
 // remedy is what a person does about what stalled. A contested version names its own commands.
@@ -187,6 +239,28 @@ func (v View) remedy(stalled int) string {
 		return ""
 	}
 	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.Install.Name)
+}
+
+// The healths of an install, as the API has them.
+const (
+	HealthGood      = "good"      // all that is to be there is there
+	HealthAttention = "attention" // something is not, or needs a person
+	HealthUnknown   = "unknown"   // its runner is not online, so nobody can know
+)
+
+// Health says whether what is to be there is there, as far as the control plane knows. What is there and merely behind is good.
+func (v View) Health(online bool) string {
+	if !online {
+		return HealthUnknown
+	}
+	for _, c := range v.Components {
+		status, _ := v.Component(c)
+		missing := c.Wanted == "present" && (c.AppliedArtifact == "" || c.AppliedDigest == "")
+		if missing || status == StatusStalled || status == StatusRefused {
+			return HealthAttention
+		}
+	}
+	return HealthGood
 }
 
 // Applied is the number of the app version that is applied throughout, 0 when none is.

@@ -24,7 +24,7 @@ func TestStatus(t *testing.T) {
 	no := func(kind string) []store.Refusal {
 		return []store.Refusal{{InstallComponentID: "ico_web", DesiredDigest: "d2", Kind: kind, Actor: "alice", Reason: "too risky"}}
 	}
-	busy := []store.BusyComponentsRow{{Component: "web"}}
+	busy := []store.BusyOfInstallsRow{{Component: "web"}}
 	gone := store.Install{Wanted: "absent"}
 	for _, c := range []struct {
 		name string
@@ -36,7 +36,9 @@ func TestStatus(t *testing.T) {
 		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Version: 3}, "current: everything is as app version 3 wants it"},
 		{"behind", View{Components: []store.InstallComponent{at("web", "d2", "d1")}}, "behind: web: input greeting changed"},
 		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy}, "deploying: working on web"},
-		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Waiting: []store.WaitingApprovalsRow{{Component: "web"}}},
+		{"held up by its runner", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Unable: "runner berlin takes no jobs now (a freeze)"},
+			"deploying: working on web, but runner berlin takes no jobs now (a freeze)"},
+		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Waiting: []store.WaitingOfInstallsRow{{Component: "web"}}},
 			"waiting_for_approval: the plan of web waits for a person"},
 		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("rejected")}, "refused: web: behind, rejected by alice: too risky"},
 		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")}, Refusals: no("rejected"), Version: 1}, "current: everything is as app version 1 wants it"},

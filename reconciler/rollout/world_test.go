@@ -265,7 +265,7 @@ func (w *world) queue() {
 // offers gives what is offered to the runner now, by "kind component".
 func (w *world) offers() map[string]api.Offer {
 	w.Helper()
-	got, err := w.dispatch.Lease(w.Context(), w.caller, api.LeaseRequest{Free: 20, Version: "1", WaitSeconds: -1})
+	got, err := w.dispatch.Lease(w.Context(), w.caller, api.LeaseRequest{Free: 20, Version: "1", WaitSeconds: -1}, nil)
 	must(w, err)
 	all := map[string]api.Offer{}
 	for _, o := range got.Offers {
@@ -506,16 +506,27 @@ func (w *world) workflows() []string {
 	return w.list("select kind || ' ' || status from workflows order by number")
 }
 
-// ask is a person asking for a deploy or a deprovision.
+// ask is a person asking for a deploy, or for a deprovision (absent).
 func (w *world) ask(wanted string, components ...string) {
 	w.Helper()
-	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.WantInstall(ctx, wanted, w.org, w.install); err != nil {
-			return err
-		}
-		return w.rollout.Ask(ctx, tx, store.Install{ID: w.install, Name: "acme"}, components, "alice")
-	}))
+	kind := workflow.KindDeploy
+	if wanted == "absent" {
+		kind = workflow.KindDeprovision
+	}
+	_, err := w.wish(rollout.Wish{Kind: kind, Components: components})
+	must(w, err)
+}
+
+// wish is alice asking for something.
+func (w *world) wish(wish rollout.Wish) (granted rollout.Granted, err error) {
+	w.Helper()
+	wish.Actor = "alice"
+	err = w.in(func(ctx context.Context, tx *store.Tx) error {
+		granted, err = w.rollout.Ask(ctx, tx, store.Install{ID: w.install, Name: "acme"}, wish)
+		return err
+	})
 	w.queue()
+	return granted, err
 }
 
 // dump logs what a failing test is about.

@@ -193,6 +193,17 @@ func (q *Queries) LockRevision(ctx context.Context, orgID string, iD string) (Re
 	return i, err
 }
 
+const nextVersionNumber = `-- name: NextVersionNumber :one
+select (coalesce(max(number), 0) + 1)::int from app_versions where org_id = $1 and app_id = $2
+`
+
+func (q *Queries) NextVersionNumber(ctx context.Context, orgID string, appID string) (int32, error) {
+	row := q.db.QueryRow(ctx, nextVersionNumber, orgID, appID)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const putComponent = `-- name: PutComponent :exec
 insert into components as c (org_id, id, app_id, name, kind, present, watch_id)
 values ($1, $2, $3, $4, $5, true, $6)
@@ -284,6 +295,27 @@ select org_id, id, app_id, number, digest, config, revision_id, reason, created_
 
 func (q *Queries) VersionByDigest(ctx context.Context, orgID string, appID string, digest string) (AppVersion, error) {
 	row := q.db.QueryRow(ctx, versionByDigest, orgID, appID, digest)
+	var i AppVersion
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.AppID,
+		&i.Number,
+		&i.Digest,
+		&i.Config,
+		&i.RevisionID,
+		&i.Reason,
+		&i.CreatedAt,
+	)
+	return i, err
+}
+
+const versionByNumber = `-- name: VersionByNumber :one
+select org_id, id, app_id, number, digest, config, revision_id, reason, created_at from app_versions where org_id = $1 and app_id = $2 and number = $3
+`
+
+func (q *Queries) VersionByNumber(ctx context.Context, orgID string, appID string, number int32) (AppVersion, error) {
+	row := q.db.QueryRow(ctx, versionByNumber, orgID, appID, number)
 	var i AppVersion
 	err := row.Scan(
 		&i.OrgID,

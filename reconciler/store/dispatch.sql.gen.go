@@ -12,7 +12,7 @@ import (
 )
 
 const acceptAttempt = `-- name: AcceptAttempt :execrows
-update attempts set status = 'running', token_hash = $1::bytea, accepted_at = coalesce(accepted_at, now()),
+update attempts set status = 'running', token_hashes = token_hashes || $1::bytea, accepted_at = coalesce(accepted_at, now()),
     lease_until = now() + make_interval(secs => $2::float8)
 where org_id = $3 and job_id = $4 and number = $5 and runner_id = $6 and status = $7
 `
@@ -112,7 +112,7 @@ func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string
 }
 
 const attemptOfJob = `-- name: AttemptOfJob :one
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hash, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, (a.lease_until <= clock_timestamp())::bool as over
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, (a.lease_until <= clock_timestamp())::bool as over
 from attempts a where a.org_id = $1 and a.job_id = $2 and a.number = $3
 `
 
@@ -130,7 +130,7 @@ func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, 
 		&i.Attempt.Number,
 		&i.Attempt.RunnerID,
 		&i.Attempt.Status,
-		&i.Attempt.TokenHash,
+		&i.Attempt.TokenHashes,
 		&i.Attempt.OfferedAt,
 		&i.Attempt.AcceptedAt,
 		&i.Attempt.LeaseUntil,
@@ -143,7 +143,7 @@ func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, 
 }
 
 const attemptsInHand = `-- name: AttemptsInHand :many
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hash, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
 from attempts a
 join jobs j on j.org_id = a.org_id and j.id = a.job_id
 left join installs i on i.org_id = j.org_id and i.id = j.install_id
@@ -173,7 +173,7 @@ func (q *Queries) AttemptsInHand(ctx context.Context, orgID string, runnerID str
 			&i.Attempt.Number,
 			&i.Attempt.RunnerID,
 			&i.Attempt.Status,
-			&i.Attempt.TokenHash,
+			&i.Attempt.TokenHashes,
 			&i.Attempt.OfferedAt,
 			&i.Attempt.AcceptedAt,
 			&i.Attempt.LeaseUntil,
@@ -792,7 +792,7 @@ func (q *Queries) PromoteRunnerKey(ctx context.Context, orgID string, iD string,
 
 const runnerOfAttemptToken = `-- name: RunnerOfAttemptToken :one
 select runner_id from attempts
-where org_id = $1 and job_id = $2 and number = $3 and token_hash = $4::bytea
+where org_id = $1 and job_id = $2 and number = $3 and $4::bytea = any(token_hashes)
   and (ended_at is null or ended_at > now() - make_interval(secs => $5::float8))
 `
 
@@ -868,10 +868,10 @@ func (q *Queries) RunnerToRegister(ctx context.Context, orgID string, hash []byt
 }
 
 const seenRunners = `-- name: SeenRunners :exec
-update runners set last_seen = now() where org_id = $1 and id = any($2::text[])
+update runners set last_seen = now() where org_id = $1 and id = any($2::text[]) and key_hash is not null
 `
 
-// SeenRunners notes that runners which only wait are there.
+// SeenRunners notes that runners which only wait are there. One that was replaced meanwhile is not.
 func (q *Queries) SeenRunners(ctx context.Context, orgID string, ids []string) error {
 	_, err := q.db.Exec(ctx, seenRunners, orgID, ids)
 	return err

@@ -48,9 +48,47 @@ func (q *Queries) InsertLogChunks(ctx context.Context, arg InsertLogChunksParams
 	return count, err
 }
 
+const keepRunnerLog = `-- name: KeepRunnerLog :one
+with kept as (
+    insert into runner_logs (org_id, runner_id, seq, lines, many, size)
+    select $3, $4::text, unnest($5::bigint[]), unnest($6::bytea[]), unnest($7::int[]), unnest($8::int[])
+    on conflict (org_id, runner_id, seq) do nothing
+    returning 1
+)
+select count(pg_notify($1, $2)) from kept
+`
+
+type KeepRunnerLogParams struct {
+	Channel  string
+	Payload  string
+	OrgID    string
+	RunnerID string
+	Seqs     []int64
+	Lines    [][]byte
+	Manies   []int32
+	Sizes    []int32
+}
+
+// KeepRunnerLog keeps chunks of a runner's own log that are not there yet, says how many, and wakes the log's followers.
+func (q *Queries) KeepRunnerLog(ctx context.Context, arg KeepRunnerLogParams) (int64, error) {
+	row := q.db.QueryRow(ctx, keepRunnerLog,
+		arg.Channel,
+		arg.Payload,
+		arg.OrgID,
+		arg.RunnerID,
+		arg.Seqs,
+		arg.Lines,
+		arg.Manies,
+		arg.Sizes,
+	)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const lockLog = `-- name: LockLog :one
 
-select org_id, job_id, number, runner_id, status, token_hash, offered_at, accepted_at, lease_until, base_version, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3 for update
+select org_id, job_id, number, runner_id, status, token_hashes, offered_at, accepted_at, lease_until, base_version, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3 for update
 `
 
 // Log chunks of attempts: written once each, read in the order of (attempt, seq).
@@ -64,7 +102,7 @@ func (q *Queries) LockLog(ctx context.Context, orgID string, jobID string, numbe
 		&i.Number,
 		&i.RunnerID,
 		&i.Status,
-		&i.TokenHash,
+		&i.TokenHashes,
 		&i.OfferedAt,
 		&i.AcceptedAt,
 		&i.LeaseUntil,
@@ -155,4 +193,73 @@ func (q *Queries) LogSeqsPresent(ctx context.Context, arg LogSeqsPresentParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const runnerLogAfter = `-- name: RunnerLogAfter :many
+select org_id, runner_id, seq, lines, many, size, at from runner_logs where org_id = $1 and runner_id = $2 and seq > $3 order by seq limit $4
+`
+
+type RunnerLogAfterParams struct {
+	OrgID    string
+	RunnerID string
+	Seq      int64
+	Most     int32
+}
+
+func (q *Queries) RunnerLogAfter(ctx context.Context, arg RunnerLogAfterParams) ([]RunnerLog, error) {
+	rows, err := q.db.Query(ctx, runnerLogAfter,
+		arg.OrgID,
+		arg.RunnerID,
+		arg.Seq,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunnerLog{}
+	for rows.Next() {
+		var i RunnerLog
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.RunnerID,
+			&i.Seq,
+			&i.Lines,
+			&i.Many,
+			&i.Size,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const trimRunnerLog = `-- name: TrimRunnerLog :exec
+delete from runner_logs d using (
+    select l.seq, sum(l.many) over newest - l.many as lines_after, sum(l.size) over newest - l.size as bytes_after
+    from runner_logs l where l.org_id = $1 and l.runner_id = $2 window newest as (order by l.seq desc)) r
+where d.org_id = $1 and d.runner_id = $2 and d.seq = r.seq and (r.lines_after >= $3::bigint or r.bytes_after >= $4::bigint)
+`
+
+type TrimRunnerLogParams struct {
+	OrgID     string
+	RunnerID  string
+	MostLines int64
+	MostBytes int64
+}
+
+// TrimRunnerLog leaves the newest chunks of a runner's own log: the one with which a bound is passed is the last that stays.
+func (q *Queries) TrimRunnerLog(ctx context.Context, arg TrimRunnerLogParams) error {
+	_, err := q.db.Exec(ctx, trimRunnerLog,
+		arg.OrgID,
+		arg.RunnerID,
+		arg.MostLines,
+		arg.MostBytes,
+	)
+	return err
 }

@@ -95,8 +95,10 @@ func (q *Queries) AddWatch(ctx context.Context, arg AddWatchParams) error {
 }
 
 const addWebhookDelivery = `-- name: AddWebhookDelivery :execrows
-insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values ($1, $2, $3, $4)
-on conflict do nothing
+with new as (
+    insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values ($1, $2, $3, $4)
+    on conflict do nothing returning org_id, webhook_id, received_at)
+update webhooks w set last_delivery_at = new.received_at from new where w.org_id = new.org_id and w.id = new.webhook_id
 `
 
 type AddWebhookDeliveryParams struct {
@@ -367,7 +369,7 @@ func (q *Queries) WatchRevision(ctx context.Context, orgID string, iD string) (R
 }
 
 const webhookToVerify = `-- name: WebhookToVerify :one
-select org_id, id, sealed, created_at from webhooks where org_id = $1 and id = $2
+select org_id, id, sealed, created_at, last_delivery_at from webhooks where org_id = $1 and id = $2
 `
 
 func (q *Queries) WebhookToVerify(ctx context.Context, orgID string, iD string) (Webhook, error) {
@@ -378,6 +380,7 @@ func (q *Queries) WebhookToVerify(ctx context.Context, orgID string, iD string) 
 		&i.ID,
 		&i.Sealed,
 		&i.CreatedAt,
+		&i.LastDeliveryAt,
 	)
 	return i, err
 }

@@ -140,6 +140,20 @@ func (q *Queries) RetainRevisions(ctx context.Context, orgID string, before time
 	return result.RowsAffected(), nil
 }
 
+const retainRunnerLogs = `-- name: RetainRunnerLogs :execrows
+delete from runner_logs d using (
+    select l.org_id, l.runner_id, l.seq from runner_logs l where l.org_id = $1 and l.at < $2::timestamptz limit $3) gone
+where d.org_id = gone.org_id and d.runner_id = gone.runner_id and d.seq = gone.seq
+`
+
+func (q *Queries) RetainRunnerLogs(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainRunnerLogs, orgID, before, most)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const retainStates = `-- name: RetainStates :execrows
 delete from states d where d.org_id = $1 and (d.install_component_id, d.version) in (
     select s.install_component_id, s.version from states s

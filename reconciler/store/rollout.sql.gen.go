@@ -9,6 +9,21 @@ import (
 	"context"
 )
 
+const abandonComponent = `-- name: AbandonComponent :execrows
+update install_components set applied_digest = '', applied_artifact = '', applied_version_id = null, applied_config = null,
+    applied_values = null, applied_at = null, abandoned = $1
+where org_id = $2 and id = $3
+`
+
+// AbandonComponent says that nothing is known any more of what there is of a component.
+func (q *Queries) AbandonComponent(ctx context.Context, reason string, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, abandonComponent, reason, orgID, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const addPlace = `-- name: AddPlace :exec
 insert into install_components (org_id, id, install_id, component_id, name)
 values ($1, $2, $3, $4, $5)
@@ -31,6 +46,16 @@ func (q *Queries) AddPlace(ctx context.Context, arg AddPlaceParams) error {
 		arg.ComponentID,
 		arg.Name,
 	)
+	return err
+}
+
+const bringBack = `-- name: BringBack :exec
+update install_components set torn_down = false, torn_down_reason = ''
+where org_id = $1 and install_id = $2 and name = any($3::text[]) and torn_down
+`
+
+func (q *Queries) BringBack(ctx context.Context, orgID string, installID string, names []string) error {
+	_, err := q.db.Exec(ctx, bringBack, orgID, installID, names)
 	return err
 }
 
@@ -76,6 +101,89 @@ func (q *Queries) BusyComponents(ctx context.Context, orgID string, installID st
 	return items, nil
 }
 
+const busyOfInstalls = `-- name: BusyOfInstalls :many
+select distinct w.install_id, w.id, w.number, w.kind, s.component from workflows w
+join steps s on s.org_id = w.org_id and s.workflow_id = w.id
+where w.org_id = $1 and w.install_id = any($2::text[]) and w.status = 'running' and not w.plan_only
+  and s.component <> '' and s.status in ('pending', 'running', 'waiting')
+order by w.install_id, w.number, s.component
+`
+
+type BusyOfInstallsRow struct {
+	InstallID string
+	ID        string
+	Number    int32
+	Kind      string
+	Component string
+}
+
+// BusyOfInstalls is BusyComponents of several installs.
+// A workflow that only plans does nothing to its components, and is not in it.
+func (q *Queries) BusyOfInstalls(ctx context.Context, orgID string, installIds []string) ([]BusyOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, busyOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BusyOfInstallsRow{}
+	for rows.Next() {
+		var i BusyOfInstallsRow
+		if err := rows.Scan(
+			&i.InstallID,
+			&i.ID,
+			&i.Number,
+			&i.Kind,
+			&i.Component,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const contestedOfInstalls = `-- name: ContestedOfInstalls :many
+select ic.install_id, s.install_component_id, s.version, s.reason from states s
+join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
+where s.org_id = $1 and ic.install_id = any($2::text[]) and s.status = 'contested'
+order by s.install_component_id, s.version
+`
+
+type ContestedOfInstallsRow struct {
+	InstallID          string
+	InstallComponentID string
+	Version            int32
+	Reason             string
+}
+
+func (q *Queries) ContestedOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ContestedOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, contestedOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ContestedOfInstallsRow{}
+	for rows.Next() {
+		var i ContestedOfInstallsRow
+		if err := rows.Scan(
+			&i.InstallID,
+			&i.InstallComponentID,
+			&i.Version,
+			&i.Reason,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const contestedStates = `-- name: ContestedStates :many
 select s.install_component_id, s.version, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
@@ -110,6 +218,16 @@ func (q *Queries) ContestedStates(ctx context.Context, orgID string, installID s
 	return items, nil
 }
 
+const dropRefusal = `-- name: DropRefusal :exec
+delete from refusals where org_id = $1 and install_component_id = $2 and desired_digest = $3
+`
+
+// DropRefusal forgets the no that was said to one thing that was wanted.
+func (q *Queries) DropRefusal(ctx context.Context, orgID string, installComponentID string, desiredDigest string) error {
+	_, err := q.db.Exec(ctx, dropRefusal, orgID, installComponentID, desiredDigest)
+	return err
+}
+
 const dropRefusals = `-- name: DropRefusals :exec
 delete from refusals r using install_components ic
 where r.org_id = $1 and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = $2
@@ -118,6 +236,17 @@ where r.org_id = $1 and ic.org_id = r.org_id and ic.id = r.install_component_id 
 
 func (q *Queries) DropRefusals(ctx context.Context, orgID string, installID string, names []string) error {
 	_, err := q.db.Exec(ctx, dropRefusals, orgID, installID, names)
+	return err
+}
+
+const dropRefusalsOfWorkflow = `-- name: DropRefusalsOfWorkflow :exec
+delete from refusals r using install_components ic
+where r.org_id = $1 and r.workflow_id = $2 and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.name = any($3::text[])
+`
+
+// DropRefusalsOfWorkflow forgets what one workflow refused of components.
+func (q *Queries) DropRefusalsOfWorkflow(ctx context.Context, orgID string, workflowID string, names []string) error {
+	_, err := q.db.Exec(ctx, dropRefusalsOfWorkflow, orgID, workflowID, names)
 	return err
 }
 
@@ -131,8 +260,40 @@ func (q *Queries) ForgetApplied(ctx context.Context, orgID string, iD string) er
 	return err
 }
 
+const inputsOfInstalls = `-- name: InputsOfInstalls :many
+select org_id, install_id, name, value, sealed, hash, updated_at from install_inputs where org_id = $1 and install_id = any($2::text[]) order by install_id, name
+`
+
+func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]InstallInput, error) {
+	rows, err := q.db.Query(ctx, inputsOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []InstallInput{}
+	for rows.Next() {
+		var i InstallInput
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.InstallID,
+			&i.Name,
+			&i.Value,
+			&i.Sealed,
+			&i.Hash,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -148,17 +309,24 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.AllowDestroy,
 		&i.Wanted,
 		&i.Provisioned,
+		&i.PinVersionID,
+		&i.PinReason,
+		&i.PinnedBy,
+		&i.Owner,
+		&i.Labels,
+		&i.Account,
+		&i.Toggles,
 		&i.CreatedAt,
 	)
 	return i, err
 }
 
-const outputsOfInstall = `-- name: OutputsOfInstall :many
-select org_id, install_id, scope, owner, name, value, sealed, hash, updated_at from outputs where org_id = $1 and install_id = $2 order by scope, owner, name
+const outputsOfInstalls = `-- name: OutputsOfInstalls :many
+select org_id, install_id, scope, owner, name, value, sealed, hash, updated_at from outputs where org_id = $1 and install_id = any($2::text[]) order by install_id, scope, owner, name
 `
 
-func (q *Queries) OutputsOfInstall(ctx context.Context, orgID string, installID string) ([]Output, error) {
-	rows, err := q.db.Query(ctx, outputsOfInstall, orgID, installID)
+func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]Output, error) {
+	rows, err := q.db.Query(ctx, outputsOfInstalls, orgID, installIds)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +344,92 @@ func (q *Queries) OutputsOfInstall(ctx context.Context, orgID string, installID 
 			&i.Sealed,
 			&i.Hash,
 			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const placesOfInstalls = `-- name: PlacesOfInstalls :many
+
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, abandoned from install_components where org_id = $1 and install_id = any($2::text[]) order by install_id, name
+`
+
+// What a snapshot of some installs is read from, one query each for all of them.
+func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]InstallComponent, error) {
+	rows, err := q.db.Query(ctx, placesOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []InstallComponent{}
+	for rows.Next() {
+		var i InstallComponent
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.InstallID,
+			&i.ComponentID,
+			&i.Name,
+			&i.Wanted,
+			&i.DesiredDigest,
+			&i.DesiredReason,
+			&i.WaitsFor,
+			&i.TornDown,
+			&i.TornDownReason,
+			&i.AppliedDigest,
+			&i.AppliedArtifact,
+			&i.AppliedVersionID,
+			&i.AppliedConfig,
+			&i.AppliedValues,
+			&i.AppliedAt,
+			&i.Abandoned,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const refusalsOfInstalls = `-- name: RefusalsOfInstalls :many
+select r.org_id, r.install_component_id, r.desired_digest, r.kind, r.actor, r.reason, r.workflow_id, r.at, ic.install_id from refusals r
+join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
+where r.org_id = $1 and ic.install_id = any($2::text[])
+`
+
+type RefusalsOfInstallsRow struct {
+	Refusal   Refusal
+	InstallID string
+}
+
+func (q *Queries) RefusalsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]RefusalsOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, refusalsOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RefusalsOfInstallsRow{}
+	for rows.Next() {
+		var i RefusalsOfInstallsRow
+		if err := rows.Scan(
+			&i.Refusal.OrgID,
+			&i.Refusal.InstallComponentID,
+			&i.Refusal.DesiredDigest,
+			&i.Refusal.Kind,
+			&i.Refusal.Actor,
+			&i.Refusal.Reason,
+			&i.Refusal.WorkflowID,
+			&i.Refusal.At,
+			&i.InstallID,
 		); err != nil {
 			return nil, err
 		}
@@ -313,40 +567,8 @@ func (q *Queries) RolloutComponents(ctx context.Context, orgID string, appID str
 	return items, nil
 }
 
-const rolloutInputs = `-- name: RolloutInputs :many
-select org_id, install_id, name, value, sealed, hash, updated_at from install_inputs where org_id = $1 and install_id = $2
-`
-
-func (q *Queries) RolloutInputs(ctx context.Context, orgID string, installID string) ([]InstallInput, error) {
-	rows, err := q.db.Query(ctx, rolloutInputs, orgID, installID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []InstallInput{}
-	for rows.Next() {
-		var i InstallInput
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.InstallID,
-			&i.Name,
-			&i.Value,
-			&i.Sealed,
-			&i.Hash,
-			&i.UpdatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const rolloutPlaces = `-- name: RolloutPlaces :many
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at from install_components where org_id = $1 and install_id = $2 order by name
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, abandoned from install_components where org_id = $1 and install_id = $2 order by name
 `
 
 func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
@@ -368,12 +590,15 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 			&i.DesiredDigest,
 			&i.DesiredReason,
 			&i.WaitsFor,
+			&i.TornDown,
+			&i.TornDownReason,
 			&i.AppliedDigest,
 			&i.AppliedArtifact,
 			&i.AppliedVersionID,
 			&i.AppliedConfig,
 			&i.AppliedValues,
 			&i.AppliedAt,
+			&i.Abandoned,
 		); err != nil {
 			return nil, err
 		}
@@ -385,29 +610,38 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 	return items, nil
 }
 
-const rolloutRefusals = `-- name: RolloutRefusals :many
-select r.org_id, r.install_component_id, r.desired_digest, r.kind, r.actor, r.reason, r.workflow_id, r.at from refusals r join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
-where r.org_id = $1 and ic.install_id = $2
+const runnersByID = `-- name: RunnersByID :many
+
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = any($2::text[])
 `
 
-func (q *Queries) RolloutRefusals(ctx context.Context, orgID string, installID string) ([]Refusal, error) {
-	rows, err := q.db.Query(ctx, rolloutRefusals, orgID, installID)
+// rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
+func (q *Queries) RunnersByID(ctx context.Context, orgID string, ids []string) ([]Runner, error) {
+	rows, err := q.db.Query(ctx, runnersByID, orgID, ids)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Refusal{}
+	items := []Runner{}
 	for rows.Next() {
-		var i Refusal
+		var i Runner
 		if err := rows.Scan(
 			&i.OrgID,
-			&i.InstallComponentID,
-			&i.DesiredDigest,
+			&i.ID,
+			&i.Name,
 			&i.Kind,
-			&i.Actor,
-			&i.Reason,
-			&i.WorkflowID,
-			&i.At,
+			&i.Shared,
+			&i.KeyHash,
+			&i.NextKeyHash,
+			&i.KeySince,
+			&i.RegisteredAt,
+			&i.Recipient,
+			&i.NewKey,
+			&i.Version,
+			&i.Capacity,
+			&i.Policy,
+			&i.LastSeen,
+			&i.CreatedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -417,36 +651,6 @@ func (q *Queries) RolloutRefusals(ctx context.Context, orgID string, installID s
 		return nil, err
 	}
 	return items, nil
-}
-
-const rolloutRunner = `-- name: RolloutRunner :one
-
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and id = $2
-`
-
-// rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
-func (q *Queries) RolloutRunner(ctx context.Context, orgID string, iD string) (Runner, error) {
-	row := q.db.QueryRow(ctx, rolloutRunner, orgID, iD)
-	var i Runner
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Kind,
-		&i.Shared,
-		&i.KeyHash,
-		&i.NextKeyHash,
-		&i.KeySince,
-		&i.RegisteredAt,
-		&i.Recipient,
-		&i.NewKey,
-		&i.Version,
-		&i.Capacity,
-		&i.Policy,
-		&i.LastSeen,
-		&i.CreatedAt,
-	)
-	return i, err
 }
 
 const setDesire = `-- name: SetDesire :exec
@@ -485,26 +689,140 @@ func (q *Queries) SetProvisioned(ctx context.Context, provisioned bool, orgID st
 	return err
 }
 
-const waitingApprovals = `-- name: WaitingApprovals :many
-select a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
-where a.org_id = $1 and a.install_id = $2 and a.status = 'waiting' order by a.created_at
+const tearDown = `-- name: TearDown :exec
+update install_components set torn_down = true, torn_down_reason = $1
+where org_id = $2 and install_id = $3 and name = any($4::text[])
 `
 
-type WaitingApprovalsRow struct {
-	ID        string
-	Component string
+type TearDownParams struct {
+	Reason    string
+	OrgID     string
+	InstallID string
+	Names     []string
 }
 
-func (q *Queries) WaitingApprovals(ctx context.Context, orgID string, installID string) ([]WaitingApprovalsRow, error) {
-	rows, err := q.db.Query(ctx, waitingApprovals, orgID, installID)
+// TearDown has components stay absent until somebody asks for their deploy.
+func (q *Queries) TearDown(ctx context.Context, arg TearDownParams) error {
+	_, err := q.db.Exec(ctx, tearDown,
+		arg.Reason,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Names,
+	)
+	return err
+}
+
+const versionArtifacts = `-- name: VersionArtifacts :many
+select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from version_inputs v
+join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
+where v.org_id = $1 and v.version_id = $2 and b.status = 'succeeded'
+order by b.component_id, b.number desc
+`
+
+// VersionArtifacts gives the newest succeeded build of each component's input of a version (version_inputs).
+func (q *Queries) VersionArtifacts(ctx context.Context, orgID string, versionID string) ([]Build, error) {
+	rows, err := q.db.Query(ctx, versionArtifacts, orgID, versionID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []WaitingApprovalsRow{}
+	items := []Build{}
 	for rows.Next() {
-		var i WaitingApprovalsRow
-		if err := rows.Scan(&i.ID, &i.Component); err != nil {
+		var i Build
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.ComponentID,
+			&i.InputID,
+			&i.Number,
+			&i.Status,
+			&i.Repository,
+			&i.Commit,
+			&i.SourceDigest,
+			&i.ArtifactDigest,
+			&i.Reason,
+			&i.Error,
+			&i.JobID,
+			&i.Trace,
+			&i.CreatedAt,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const versionBuilds = `-- name: VersionBuilds :many
+select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from version_inputs v
+join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
+where v.org_id = $1 and v.version_id = $2
+order by b.component_id, b.number desc
+`
+
+// VersionBuilds gives the newest build of each component's input of a version, however it is.
+func (q *Queries) VersionBuilds(ctx context.Context, orgID string, versionID string) ([]Build, error) {
+	rows, err := q.db.Query(ctx, versionBuilds, orgID, versionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Build{}
+	for rows.Next() {
+		var i Build
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.ComponentID,
+			&i.InputID,
+			&i.Number,
+			&i.Status,
+			&i.Repository,
+			&i.Commit,
+			&i.SourceDigest,
+			&i.ArtifactDigest,
+			&i.Reason,
+			&i.Error,
+			&i.JobID,
+			&i.Trace,
+			&i.CreatedAt,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const waitingOfInstalls = `-- name: WaitingOfInstalls :many
+select a.install_id, a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = $1 and a.install_id = any($2::text[]) and a.status = 'waiting' order by a.created_at
+`
+
+type WaitingOfInstallsRow struct {
+	InstallID string
+	ID        string
+	Component string
+}
+
+func (q *Queries) WaitingOfInstalls(ctx context.Context, orgID string, installIds []string) ([]WaitingOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, waitingOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []WaitingOfInstallsRow{}
+	for rows.Next() {
+		var i WaitingOfInstallsRow
+		if err := rows.Scan(&i.InstallID, &i.ID, &i.Component); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -64,7 +64,7 @@ type Attempt struct {
 	Number      int32
 	RunnerID    string
 	Status      string
-	TokenHash   []byte
+	TokenHashes [][]byte
 	OfferedAt   time.Time
 	AcceptedAt  *time.Time
 	LeaseUntil  time.Time
@@ -161,6 +161,13 @@ type Install struct {
 	AllowDestroy bool
 	Wanted       string
 	Provisioned  bool
+	PinVersionID *string
+	PinReason    string
+	PinnedBy     string
+	Owner        string
+	Labels       json.RawMessage
+	Account      json.RawMessage
+	Toggles      json.RawMessage
 	CreatedAt    time.Time
 }
 
@@ -174,12 +181,15 @@ type InstallComponent struct {
 	DesiredDigest    string
 	DesiredReason    string
 	WaitsFor         string
+	TornDown         bool
+	TornDownReason   string
 	AppliedDigest    string
 	AppliedArtifact  string
 	AppliedVersionID *string
 	AppliedConfig    json.RawMessage
 	AppliedValues    json.RawMessage
 	AppliedAt        *time.Time
+	Abandoned        string
 }
 
 type InstallInput struct {
@@ -258,6 +268,7 @@ type Plan struct {
 	BasisDigest        string
 	BundleDigest       string
 	Report             json.RawMessage
+	Totals             json.RawMessage
 	ReportDigest       string
 	ContentDigest      string
 	Destructive        bool
@@ -339,6 +350,16 @@ type Runner struct {
 	CreatedAt    time.Time
 }
 
+type RunnerLog struct {
+	OrgID    string
+	RunnerID string
+	Seq      int64
+	Lines    []byte
+	Many     int32
+	Size     int32
+	At       time.Time
+}
+
 type State struct {
 	OrgID              string
 	InstallComponentID string
@@ -374,11 +395,13 @@ type Step struct {
 	Kind               string
 	Component          string
 	Action             string
+	Trigger            string
 	Destroy            bool
 	Needs              json.RawMessage
 	InstallComponentID *string
 	Status             string
 	Reason             string
+	Passed             bool
 	Tries              int32
 	Target             json.RawMessage
 	PlanID             *string
@@ -392,12 +415,20 @@ type Token struct {
 	ID         string
 	Name       string
 	Role       string
+	AppID      *string
 	Hash       []byte
 	CreatedBy  string
 	ExpiresAt  *time.Time
 	LastUsedAt *time.Time
 	RevokedAt  *time.Time
 	CreatedAt  time.Time
+}
+
+type VersionInput struct {
+	OrgID       string
+	VersionID   string
+	ComponentID string
+	InputID     string
 }
 
 type Watch struct {
@@ -413,10 +444,11 @@ type Watch struct {
 }
 
 type Webhook struct {
-	OrgID     string
-	ID        string
-	Sealed    json.RawMessage
-	CreatedAt time.Time
+	OrgID          string
+	ID             string
+	Sealed         json.RawMessage
+	CreatedAt      time.Time
+	LastDeliveryAt *time.Time
 }
 
 type WebhookDelivery struct {
@@ -438,6 +470,8 @@ type Workflow struct {
 	RequestedBy string
 	Request     json.RawMessage
 	Cancelled   bool
+	PlanOnly    bool
+	Version     int32
 	Revision    int64
 	Trace       string
 	CreatedAt   time.Time

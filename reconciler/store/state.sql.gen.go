@@ -37,6 +37,20 @@ func (q *Queries) DismissState(ctx context.Context, arg DismissStateParams) (int
 	return result.RowsAffected(), nil
 }
 
+const dismissStates = `-- name: DismissStates :execrows
+update states set status = 'dismissed', reason = $1
+where org_id = $2 and install_component_id = $3 and status in ('kept', 'contested')
+`
+
+// DismissStates is a word on all versions of a state that count.
+func (q *Queries) DismissStates(ctx context.Context, reason string, orgID string, installComponentID string) (int64, error) {
+	result, err := q.db.Exec(ctx, dismissStates, reason, orgID, installComponentID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const freeStateLocks = `-- name: FreeStateLocks :exec
 delete from state_locks where org_id = $1 and job_id = $2 and attempt = $3
 `
@@ -126,7 +140,7 @@ func (q *Queries) InsertState(ctx context.Context, arg InsertStateParams) (int32
 }
 
 const installComponentNamed = `-- name: InstallComponentNamed :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at from install_components where org_id = $1 and install_id = $2 and name = $3
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, abandoned from install_components where org_id = $1 and install_id = $2 and name = $3
 `
 
 // InstallComponentNamed finds one by its name.
@@ -143,12 +157,15 @@ func (q *Queries) InstallComponentNamed(ctx context.Context, orgID string, insta
 		&i.DesiredDigest,
 		&i.DesiredReason,
 		&i.WaitsFor,
+		&i.TornDown,
+		&i.TornDownReason,
 		&i.AppliedDigest,
 		&i.AppliedArtifact,
 		&i.AppliedVersionID,
 		&i.AppliedConfig,
 		&i.AppliedValues,
 		&i.AppliedAt,
+		&i.Abandoned,
 	)
 	return i, err
 }

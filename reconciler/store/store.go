@@ -98,10 +98,14 @@ func (logWriter) Write(b []byte) (int, error) {
 // Close waits for connections in use, then closes them all.
 func (s *Store) Close() { s.pool.Close() }
 
-// Tx is one unit of work of one org: the queries, and what happens with them or not at all.
+// Scope is what a unit of work may see and change: one org, and of that one app alone unless App is empty. Apps, their versions,
+// components and installs are hidden by row-level security, and with them whatever is read together with one of these.
+type Scope struct{ Org, App string }
+
+// Tx is one unit of work of one scope: the queries, and what happens with them or not at all.
 type Tx struct {
 	*Queries
-	Org string
+	Scope
 
 	tx    pgx.Tx
 	river *river.Client[pgx.Tx]
@@ -111,21 +115,31 @@ type Tx struct {
 // beside another, or loses its connection, is run again, so work must not have effects of its own. While Postgres is away it waits a
 // few seconds; then the error is an *Away.
 func (s *Store) In(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, org, pgx.TxOptions{}, work)
+	return s.InScope(ctx, Scope{Org: org}, work)
+}
+
+// InScope is In for a unit of work that may be bound to one app.
+func (s *Store) InScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
+	return s.in(ctx, scope, pgx.TxOptions{}, work)
 }
 
 // Read is In for work that only reads, on one snapshot.
 func (s *Store) Read(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, org, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, work)
+	return s.ReadScope(ctx, Scope{Org: org}, work)
+}
+
+// ReadScope is Read for a unit of work that may be bound to one app.
+func (s *Store) ReadScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
+	return s.in(ctx, scope, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, work)
 }
 
 // triesOfDeadlocked is how often a unit of work that lost a deadlock is run in all.
 const triesOfDeadlocked = 4
 
-func (s *Store) in(ctx context.Context, org string, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+func (s *Store) in(ctx context.Context, scope Scope, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
 	var patience patience
 	for try := 1; ; try++ {
-		err := s.once(ctx, org, opts, work)
+		err := s.once(ctx, scope, opts, work)
 		var away *Away
 		switch {
 		case errors.As(err, &away):
@@ -141,7 +155,7 @@ func (s *Store) in(ctx context.Context, org string, opts pgx.TxOptions, work fun
 }
 
 // once runs one transaction. An error that means that Postgres is away is an *Away.
-func (s *Store) once(ctx context.Context, org string, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+func (s *Store) once(ctx context.Context, scope Scope, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
 	tx, err := s.pool.BeginTx(ctx, opts)
 	if isAway(ctx, err, true) {
 		return &Away{Err: err}
@@ -150,8 +164,8 @@ func (s *Store) once(ctx context.Context, org string, opts pgx.TxOptions, work f
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing
-	t := &Tx{Queries: New(tx), Org: org, tx: tx, river: s.river}
-	if err = t.SetOrg(ctx, org); err != nil {
+	t := &Tx{Queries: New(tx), Scope: scope, tx: tx, river: s.river}
+	if err = t.SetScope(ctx, scope.Org, scope.App); err != nil {
 		err = fmt.Errorf("enter org: %w", err)
 	} else {
 		err = work(ctx, t)
@@ -190,6 +204,12 @@ func IsConflict(err error) (constraint string, ok bool) {
 		return pg.ConstraintName, true
 	}
 	return "", false
+}
+
+// IsGone says that a row refers to one that somebody removed meanwhile.
+func IsGone(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23503"
 }
 
 // Enqueue asks for work of the reconciler's own, if and when this transaction commits. However much is asked for at once, it is

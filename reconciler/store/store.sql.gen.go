@@ -85,12 +85,13 @@ func (q *Queries) SetDue(ctx context.Context, arg SetDueParams) error {
 	return err
 }
 
-const setOrg = `-- name: SetOrg :exec
-select set_config('nuon.org', $1::text, true)
+const setScope = `-- name: SetScope :exec
+select set_config('nuon.org', $1::text, true), set_config('nuon.app', $2::text, true)
 `
 
-func (q *Queries) SetOrg(ctx context.Context, org string) error {
-	_, err := q.db.Exec(ctx, setOrg, org)
+// SetScope says what a unit of work may see: one org, and of that one app if it is not empty.
+func (q *Queries) SetScope(ctx context.Context, org string, app string) error {
+	_, err := q.db.Exec(ctx, setScope, org, app)
 	return err
 }
 

@@ -68,6 +68,54 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 	}
 }
 
+// TestAScopeOfOneAppSeesThatAppAlone, and can make nothing of another, also when the query names it.
+func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
+	s, org := storetest.New(t)
+	apps := map[string]store.App{}
+	must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) (err error) {
+		for _, name := range []string{"shop", "zebra"} {
+			if apps[name], err = tx.AddApp(ctx, store.AddAppParams{OrgID: org.ID, ID: id.New("app"), Name: name, Directory: "."}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	version := func(app string) store.AddAppVersionParams {
+		return store.AddAppVersionParams{OrgID: org.ID, ID: id.New("ver"), AppID: apps[app].ID, Digest: "d", Config: []byte("{}"), Reason: "r"}
+	}
+	scope := store.Scope{Org: org.ID, App: apps["shop"].ID}
+	must(t, s.InScope(t.Context(), scope, func(ctx context.Context, tx *store.Tx) error {
+		seen, err := tx.ViewApps(ctx, org.ID, "", 10)
+		if len(seen) != 1 || seen[0].Name != "shop" || tx.Scope != scope {
+			t.Errorf("in the scope of shop: %+v", seen)
+		}
+		if _, err := tx.ViewApp(ctx, org.ID, "zebra"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("zebra: %v", err)
+		}
+		if _, err := tx.AddAppVersion(ctx, version("shop")); err != nil {
+			t.Errorf("a version of its own: %v", err)
+		}
+		return err
+	}))
+	err := s.InScope(t.Context(), scope, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.AddAppVersion(ctx, version("zebra"))
+		return err
+	})
+	if err == nil {
+		t.Error("made a version of another app")
+	}
+	// The connection that had a scope has none in the next unit of work.
+	for range 30 {
+		must(t, s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+			seen, err := tx.ViewApps(ctx, org.ID, "", 10)
+			if len(seen) != 2 {
+				t.Errorf("without a scope: %+v", seen)
+			}
+			return err
+		}))
+	}
+}
+
 func TestWorkIsEnqueuedWithTheChangeOrNotAtAll(t *testing.T) {
 	dsn := storetest.DSN(t)
 	s, err := store.Open(t.Context(), dsn)

@@ -212,7 +212,7 @@ type RunnersByStateRow struct {
 	Runners int64
 }
 
-// RunnersByState counts an org's runners. One that is off is online.
+// RunnersByState counts an org's runners. One that is off is heard of, and takes nothing.
 func (q *Queries) RunnersByState(ctx context.Context, onlineSeconds float64, orgID string) ([]RunnersByStateRow, error) {
 	rows, err := q.db.Query(ctx, runnersByState, onlineSeconds, orgID)
 	if err != nil {

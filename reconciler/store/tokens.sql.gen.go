@@ -37,8 +37,8 @@ func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 
 const createToken = `-- name: CreateToken :one
 
-insert into tokens (org_id, id, name, role, hash, created_by, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7) returning org_id, id, name, role, hash, created_by, expires_at, last_used_at, revoked_at, created_at
+insert into tokens (org_id, id, name, role, app_id, hash, created_by, expires_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8) returning org_id, id, name, role, app_id, hash, created_by, expires_at, last_used_at, revoked_at, created_at
 `
 
 type CreateTokenParams struct {
@@ -46,6 +46,7 @@ type CreateTokenParams struct {
 	ID        string
 	Name      string
 	Role      string
+	AppID     *string
 	Hash      []byte
 	CreatedBy string
 	ExpiresAt *time.Time
@@ -58,6 +59,7 @@ func (q *Queries) CreateToken(ctx context.Context, arg CreateTokenParams) (Token
 		arg.ID,
 		arg.Name,
 		arg.Role,
+		arg.AppID,
 		arg.Hash,
 		arg.CreatedBy,
 		arg.ExpiresAt,
@@ -68,6 +70,7 @@ func (q *Queries) CreateToken(ctx context.Context, arg CreateTokenParams) (Token
 		&i.ID,
 		&i.Name,
 		&i.Role,
+		&i.AppID,
 		&i.Hash,
 		&i.CreatedBy,
 		&i.ExpiresAt,
@@ -89,7 +92,7 @@ func (q *Queries) RetireToken(ctx context.Context, orgID string, name string) er
 }
 
 const revokeToken = `-- name: RevokeToken :one
-update tokens set revoked_at = now() where org_id = $1 and id = $2 and revoked_at is null returning org_id, id, name, role, hash, created_by, expires_at, last_used_at, revoked_at, created_at
+update tokens set revoked_at = now() where org_id = $1 and id = $2 and revoked_at is null returning org_id, id, name, role, app_id, hash, created_by, expires_at, last_used_at, revoked_at, created_at
 `
 
 // RevokeToken gives no row for a token that is revoked already.
@@ -101,6 +104,7 @@ func (q *Queries) RevokeToken(ctx context.Context, orgID string, iD string) (Tok
 		&i.ID,
 		&i.Name,
 		&i.Role,
+		&i.AppID,
 		&i.Hash,
 		&i.CreatedBy,
 		&i.ExpiresAt,
@@ -112,24 +116,33 @@ func (q *Queries) RevokeToken(ctx context.Context, orgID string, iD string) (Tok
 }
 
 const tokenByHash = `-- name: TokenByHash :one
-select org_id, id, name, role, hash, created_by, expires_at, last_used_at, revoked_at, created_at from tokens
-where org_id = $1 and hash = $2 and revoked_at is null and (expires_at is null or expires_at > now())
+select t.org_id, t.id, t.name, t.role, t.app_id, t.hash, t.created_by, t.expires_at, t.last_used_at, t.revoked_at, t.created_at, coalesce(a.name, '') as app from tokens t
+left join apps a on a.org_id = t.org_id and a.id = t.app_id
+where t.org_id = $1 and t.hash = $2 and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
 `
 
-func (q *Queries) TokenByHash(ctx context.Context, orgID string, hash []byte) (Token, error) {
+type TokenByHashRow struct {
+	Token Token
+	App   string
+}
+
+// TokenByHash is the token, if it is good, with the name of the one app that it opens, if it is for one.
+func (q *Queries) TokenByHash(ctx context.Context, orgID string, hash []byte) (TokenByHashRow, error) {
 	row := q.db.QueryRow(ctx, tokenByHash, orgID, hash)
-	var i Token
+	var i TokenByHashRow
 	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Role,
-		&i.Hash,
-		&i.CreatedBy,
-		&i.ExpiresAt,
-		&i.LastUsedAt,
-		&i.RevokedAt,
-		&i.CreatedAt,
+		&i.Token.OrgID,
+		&i.Token.ID,
+		&i.Token.Name,
+		&i.Token.Role,
+		&i.Token.AppID,
+		&i.Token.Hash,
+		&i.Token.CreatedBy,
+		&i.Token.ExpiresAt,
+		&i.Token.LastUsedAt,
+		&i.Token.RevokedAt,
+		&i.Token.CreatedAt,
+		&i.App,
 	)
 	return i, err
 }
@@ -210,53 +223,71 @@ func (q *Queries) ViewAudit(ctx context.Context, arg ViewAuditParams) ([]AuditEv
 }
 
 const viewToken = `-- name: ViewToken :one
-select org_id, id, name, role, hash, created_by, expires_at, last_used_at, revoked_at, created_at from tokens where org_id = $1 and (id = $2 or name = $2)
-order by id = $2 desc, revoked_at is null desc, id desc limit 1
+select t.org_id, t.id, t.name, t.role, t.app_id, t.hash, t.created_by, t.expires_at, t.last_used_at, t.revoked_at, t.created_at, coalesce(a.name, '') as app from tokens t
+left join apps a on a.org_id = t.org_id and a.id = t.app_id
+where t.org_id = $1 and (t.id = $2 or t.name = $2)
+order by t.id = $2 desc, t.revoked_at is null desc, t.id desc limit 1
 `
 
+type ViewTokenRow struct {
+	Token Token
+	App   string
+}
+
 // ViewToken takes an id, or a name: then the token that has it now, else the last one that had it.
-func (q *Queries) ViewToken(ctx context.Context, orgID string, key string) (Token, error) {
+func (q *Queries) ViewToken(ctx context.Context, orgID string, key string) (ViewTokenRow, error) {
 	row := q.db.QueryRow(ctx, viewToken, orgID, key)
-	var i Token
+	var i ViewTokenRow
 	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Role,
-		&i.Hash,
-		&i.CreatedBy,
-		&i.ExpiresAt,
-		&i.LastUsedAt,
-		&i.RevokedAt,
-		&i.CreatedAt,
+		&i.Token.OrgID,
+		&i.Token.ID,
+		&i.Token.Name,
+		&i.Token.Role,
+		&i.Token.AppID,
+		&i.Token.Hash,
+		&i.Token.CreatedBy,
+		&i.Token.ExpiresAt,
+		&i.Token.LastUsedAt,
+		&i.Token.RevokedAt,
+		&i.Token.CreatedAt,
+		&i.App,
 	)
 	return i, err
 }
 
 const viewTokens = `-- name: ViewTokens :many
-select org_id, id, name, role, hash, created_by, expires_at, last_used_at, revoked_at, created_at from tokens where org_id = $1 and id < $2 order by id desc limit $3
+select t.org_id, t.id, t.name, t.role, t.app_id, t.hash, t.created_by, t.expires_at, t.last_used_at, t.revoked_at, t.created_at, coalesce(a.name, '') as app from tokens t
+left join apps a on a.org_id = t.org_id and a.id = t.app_id
+where t.org_id = $1 and t.id < $2 order by t.id desc limit $3
 `
 
-func (q *Queries) ViewTokens(ctx context.Context, orgID string, before string, most int32) ([]Token, error) {
+type ViewTokensRow struct {
+	Token Token
+	App   string
+}
+
+func (q *Queries) ViewTokens(ctx context.Context, orgID string, before string, most int32) ([]ViewTokensRow, error) {
 	rows, err := q.db.Query(ctx, viewTokens, orgID, before, most)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Token{}
+	items := []ViewTokensRow{}
 	for rows.Next() {
-		var i Token
+		var i ViewTokensRow
 		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.Name,
-			&i.Role,
-			&i.Hash,
-			&i.CreatedBy,
-			&i.ExpiresAt,
-			&i.LastUsedAt,
-			&i.RevokedAt,
-			&i.CreatedAt,
+			&i.Token.OrgID,
+			&i.Token.ID,
+			&i.Token.Name,
+			&i.Token.Role,
+			&i.Token.AppID,
+			&i.Token.Hash,
+			&i.Token.CreatedBy,
+			&i.Token.ExpiresAt,
+			&i.Token.LastUsedAt,
+			&i.Token.RevokedAt,
+			&i.Token.CreatedAt,
+			&i.App,
 		); err != nil {
 			return nil, err
 		}

@@ -80,8 +80,9 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 }
 
 const addInstall = `-- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy)
-values ($1, $2, $3, $4, $5, $6, $7) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, created_at
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, owner, labels, account, toggles)
+values ($1, $2, $3, $4, $5, $6, $7, coalesce(nullif($8::text, ''), 'hand'),
+    coalesce($9::jsonb, '{}'), coalesce($10::jsonb, '{}'), coalesce($11::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at
 `
 
 type AddInstallParams struct {
@@ -92,8 +93,13 @@ type AddInstallParams struct {
 	RunnerID     string
 	Approval     string
 	AllowDestroy bool
+	Owner        string
+	Labels       json.RawMessage
+	Account      json.RawMessage
+	Toggles      json.RawMessage
 }
 
+// AddInstall makes one; it belongs to people, and has no labels, account and toggles, unless they are given.
 func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install, error) {
 	row := q.db.QueryRow(ctx, addInstall,
 		arg.OrgID,
@@ -103,6 +109,10 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		arg.RunnerID,
 		arg.Approval,
 		arg.AllowDestroy,
+		arg.Owner,
+		arg.Labels,
+		arg.Account,
+		arg.Toggles,
 	)
 	var i Install
 	err := row.Scan(
@@ -115,6 +125,13 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.AllowDestroy,
 		&i.Wanted,
 		&i.Provisioned,
+		&i.PinVersionID,
+		&i.PinReason,
+		&i.PinnedBy,
+		&i.Owner,
+		&i.Labels,
+		&i.Account,
+		&i.Toggles,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -143,25 +160,36 @@ func (q *Queries) BuildOfArtifact(ctx context.Context, orgID string, componentID
 }
 
 const buildWanted = `-- name: BuildWanted :one
-select b.id from builds b join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
-where b.org_id = $1 and c.id = $2 order by b.number desc limit 1
+select b.id from install_components ic
+join installs i on i.org_id = ic.org_id and i.id = ic.install_id
+join components c on c.org_id = ic.org_id and c.id = ic.component_id
+left join version_inputs v on v.org_id = i.org_id and v.version_id = i.pin_version_id and v.component_id = c.id
+join builds b on b.org_id = c.org_id and b.component_id = c.id
+  and b.input_id = case when i.pin_version_id is null then c.input_id else v.input_id end
+where ic.org_id = $1 and ic.id = $2 order by b.number desc limit 1
 `
 
-// BuildWanted is the newest build of a component's current input.
-func (q *Queries) BuildWanted(ctx context.Context, orgID string, componentID string) (string, error) {
-	row := q.db.QueryRow(ctx, buildWanted, orgID, componentID)
+// BuildWanted is the newest build of what an install's component is to be made from: of the component's input, or of the one that it
+// had in the version at which the install is held.
+func (q *Queries) BuildWanted(ctx context.Context, orgID string, installComponentID string) (string, error) {
+	row := q.db.QueryRow(ctx, buildWanted, orgID, installComponentID)
 	var id string
 	err := row.Scan(&id)
 	return id, err
 }
 
 const changeInstall = `-- name: ChangeInstall :exec
-update installs set approval = $1, allow_destroy = $2 where org_id = $3 and id = $4
+update installs set approval = $1, allow_destroy = $2, owner = $3, labels = $4, account = $5, toggles = $6
+where org_id = $7 and id = $8
 `
 
 type ChangeInstallParams struct {
 	Approval     string
 	AllowDestroy bool
+	Owner        string
+	Labels       json.RawMessage
+	Account      json.RawMessage
+	Toggles      json.RawMessage
 	OrgID        string
 	ID           string
 }
@@ -170,6 +198,10 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 	_, err := q.db.Exec(ctx, changeInstall,
 		arg.Approval,
 		arg.AllowDestroy,
+		arg.Owner,
+		arg.Labels,
+		arg.Account,
+		arg.Toggles,
 		arg.OrgID,
 		arg.ID,
 	)
@@ -217,6 +249,74 @@ func (q *Queries) InstallsOfRunner(ctx context.Context, orgID string, runnerID s
 		return nil, err
 	}
 	return items, nil
+}
+
+const lastWorkflows = `-- name: LastWorkflows :many
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.version, w.revision, w.trace, w.created_at, w.ended_at from unnest($1::text[]) as i(id)
+cross join lateral (
+    select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, version, revision, trace, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
+`
+
+// LastWorkflows gives the newest workflow of each install.
+func (q *Queries) LastWorkflows(ctx context.Context, installIds []string, orgID string) ([]Workflow, error) {
+	rows, err := q.db.Query(ctx, lastWorkflows, installIds, orgID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Workflow{}
+	for rows.Next() {
+		var i Workflow
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.InstallID,
+			&i.Number,
+			&i.Kind,
+			&i.Status,
+			&i.Reason,
+			&i.Outcome,
+			&i.RequestedBy,
+			&i.Request,
+			&i.Cancelled,
+			&i.PlanOnly,
+			&i.Version,
+			&i.Revision,
+			&i.Trace,
+			&i.CreatedAt,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const pinInstall = `-- name: PinInstall :exec
+update installs set pin_version_id = $1, pin_reason = $2, pinned_by = $3 where org_id = $4 and id = $5
+`
+
+type PinInstallParams struct {
+	PinVersionID *string
+	PinReason    string
+	PinnedBy     string
+	OrgID        string
+	ID           string
+}
+
+func (q *Queries) PinInstall(ctx context.Context, arg PinInstallParams) error {
+	_, err := q.db.Exec(ctx, pinInstall,
+		arg.PinVersionID,
+		arg.PinReason,
+		arg.PinnedBy,
+		arg.OrgID,
+		arg.ID,
+	)
+	return err
 }
 
 const putInstallInput = `-- name: PutInstallInput :exec
@@ -285,6 +385,49 @@ func (q *Queries) RememberedAnswer(ctx context.Context, orgID string, key string
 	return i, err
 }
 
+const showPlan = `-- name: ShowPlan :one
+select p.id, p.status, p.install_id, p.component, p.workflow_id, p.destroy, p.destructive, p.reason, p.report, p.created_at,
+    i.name as install, a.name as app
+from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id join apps a on a.org_id = i.org_id and a.id = i.app_id
+where p.org_id = $1 and p.id = $2
+`
+
+type ShowPlanRow struct {
+	ID          string
+	Status      string
+	InstallID   string
+	Component   string
+	WorkflowID  string
+	Destroy     bool
+	Destructive bool
+	Reason      string
+	Report      json.RawMessage
+	CreatedAt   time.Time
+	Install     string
+	App         string
+}
+
+// ShowPlan is a plan as people see it.
+func (q *Queries) ShowPlan(ctx context.Context, orgID string, iD string) (ShowPlanRow, error) {
+	row := q.db.QueryRow(ctx, showPlan, orgID, iD)
+	var i ShowPlanRow
+	err := row.Scan(
+		&i.ID,
+		&i.Status,
+		&i.InstallID,
+		&i.Component,
+		&i.WorkflowID,
+		&i.Destroy,
+		&i.Destructive,
+		&i.Reason,
+		&i.Report,
+		&i.CreatedAt,
+		&i.Install,
+		&i.App,
+	)
+	return i, err
+}
+
 const viewApp = `-- name: ViewApp :one
 
 select org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and (id = $2 or name = $2)
@@ -309,76 +452,26 @@ func (q *Queries) ViewApp(ctx context.Context, orgID string, key string) (App, e
 	return i, err
 }
 
-const viewAppVersion = `-- name: ViewAppVersion :one
-select v.org_id, v.id, v.app_id, v.number, v.digest, v.config, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
-left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
-where v.org_id = $1 and v.id = $2
-`
-
-type ViewAppVersionRow struct {
-	OrgID      string
-	ID         string
-	AppID      string
-	Number     int32
-	Digest     string
-	Config     json.RawMessage
-	RevisionID *string
-	Reason     string
-	CreatedAt  time.Time
-	Commit     string
-}
-
-func (q *Queries) ViewAppVersion(ctx context.Context, orgID string, iD string) (ViewAppVersionRow, error) {
-	row := q.db.QueryRow(ctx, viewAppVersion, orgID, iD)
-	var i ViewAppVersionRow
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.AppID,
-		&i.Number,
-		&i.Digest,
-		&i.Config,
-		&i.RevisionID,
-		&i.Reason,
-		&i.CreatedAt,
-		&i.Commit,
-	)
-	return i, err
-}
-
 const viewAppVersions = `-- name: ViewAppVersions :many
-select v.org_id, v.id, v.app_id, v.number, v.digest, v.config, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
+select v.id, v.app_id, v.number, v.digest, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
 left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
-where v.org_id = $1 and v.app_id = $2 and v.number < $3 order by v.number desc limit $4
+where v.org_id = $1 and v.id = any($2::text[])
 `
-
-type ViewAppVersionsParams struct {
-	OrgID  string
-	AppID  string
-	Before int32
-	Most   int32
-}
 
 type ViewAppVersionsRow struct {
-	OrgID      string
 	ID         string
 	AppID      string
 	Number     int32
 	Digest     string
-	Config     json.RawMessage
 	RevisionID *string
 	Reason     string
 	CreatedAt  time.Time
 	Commit     string
 }
 
-func (q *Queries) ViewAppVersions(ctx context.Context, arg ViewAppVersionsParams) ([]ViewAppVersionsRow, error) {
-	rows, err := q.db.Query(ctx, viewAppVersions,
-		arg.OrgID,
-		arg.AppID,
-		arg.Before,
-		arg.Most,
-	)
+// ViewAppVersions are versions without their config, which may be large.
+func (q *Queries) ViewAppVersions(ctx context.Context, orgID string, ids []string) ([]ViewAppVersionsRow, error) {
+	rows, err := q.db.Query(ctx, viewAppVersions, orgID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -387,12 +480,10 @@ func (q *Queries) ViewAppVersions(ctx context.Context, arg ViewAppVersionsParams
 	for rows.Next() {
 		var i ViewAppVersionsRow
 		if err := rows.Scan(
-			&i.OrgID,
 			&i.ID,
 			&i.AppID,
 			&i.Number,
 			&i.Digest,
-			&i.Config,
 			&i.RevisionID,
 			&i.Reason,
 			&i.CreatedAt,
@@ -409,7 +500,8 @@ func (q *Queries) ViewAppVersions(ctx context.Context, arg ViewAppVersionsParams
 }
 
 const viewApproval = `-- name: ViewApproval :one
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at, i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, p.report::jsonb as report,
+    i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
@@ -421,12 +513,18 @@ where ap.org_id = $1 and ap.id = $2
 `
 
 type ViewApprovalRow struct {
-	Approval Approval
-	Plan     Plan
-	Install  string
-	App      string
-	Restore  int32
-	Because  string
+	Approval    Approval
+	Plan        string
+	Component   string
+	WorkflowID  string
+	Destructive bool
+	Destroy     bool
+	Totals      json.RawMessage
+	Report      json.RawMessage
+	Install     string
+	App         string
+	Restore     int32
+	Because     string
 }
 
 func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (ViewApprovalRow, error) {
@@ -443,27 +541,13 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 		&i.Approval.Reason,
 		&i.Approval.CreatedAt,
 		&i.Approval.EndedAt,
-		&i.Plan.OrgID,
-		&i.Plan.ID,
-		&i.Plan.StepID,
-		&i.Plan.WorkflowID,
-		&i.Plan.InstallID,
-		&i.Plan.InstallComponentID,
-		&i.Plan.Component,
-		&i.Plan.Destroy,
-		&i.Plan.Status,
-		&i.Plan.Reason,
-		&i.Plan.DesiredDigest,
-		&i.Plan.Basis,
-		&i.Plan.BasisDigest,
-		&i.Plan.BundleDigest,
-		&i.Plan.Report,
-		&i.Plan.ReportDigest,
-		&i.Plan.ContentDigest,
-		&i.Plan.Destructive,
-		&i.Plan.Target,
-		&i.Plan.ConsumedAt,
-		&i.Plan.CreatedAt,
+		&i.Plan,
+		&i.Component,
+		&i.WorkflowID,
+		&i.Destructive,
+		&i.Destroy,
+		&i.Totals,
+		&i.Report,
 		&i.Install,
 		&i.App,
 		&i.Restore,
@@ -473,7 +557,8 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewApprovals = `-- name: ViewApprovals :many
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at, i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, (case when not $1::bool then p.report end)::jsonb as report,
+    i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
@@ -481,12 +566,13 @@ join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
-where ap.org_id = $1 and ap.status = $2
-  and ($3::text = '' or ap.install_id = $3) and ap.id > $4
-order by ap.id limit $5
+where ap.org_id = $2 and ap.status = $3
+  and ($4::text = '' or ap.install_id = $4) and ap.id > $5
+order by ap.id limit $6
 `
 
 type ViewApprovalsParams struct {
+	Brief     bool
 	OrgID     string
 	Status    string
 	InstallID string
@@ -495,16 +581,24 @@ type ViewApprovalsParams struct {
 }
 
 type ViewApprovalsRow struct {
-	Approval Approval
-	Plan     Plan
-	Install  string
-	App      string
-	Restore  int32
-	Because  string
+	Approval    Approval
+	Plan        string
+	Component   string
+	WorkflowID  string
+	Destructive bool
+	Destroy     bool
+	Totals      json.RawMessage
+	Report      json.RawMessage
+	Install     string
+	App         string
+	Restore     int32
+	Because     string
 }
 
+// ViewApprovals leaves out the reports of a brief list, which are by far the most of it: they are not even read.
 func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([]ViewApprovalsRow, error) {
 	rows, err := q.db.Query(ctx, viewApprovals,
+		arg.Brief,
 		arg.OrgID,
 		arg.Status,
 		arg.InstallID,
@@ -529,27 +623,13 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 			&i.Approval.Reason,
 			&i.Approval.CreatedAt,
 			&i.Approval.EndedAt,
-			&i.Plan.OrgID,
-			&i.Plan.ID,
-			&i.Plan.StepID,
-			&i.Plan.WorkflowID,
-			&i.Plan.InstallID,
-			&i.Plan.InstallComponentID,
-			&i.Plan.Component,
-			&i.Plan.Destroy,
-			&i.Plan.Status,
-			&i.Plan.Reason,
-			&i.Plan.DesiredDigest,
-			&i.Plan.Basis,
-			&i.Plan.BasisDigest,
-			&i.Plan.BundleDigest,
-			&i.Plan.Report,
-			&i.Plan.ReportDigest,
-			&i.Plan.ContentDigest,
-			&i.Plan.Destructive,
-			&i.Plan.Target,
-			&i.Plan.ConsumedAt,
-			&i.Plan.CreatedAt,
+			&i.Plan,
+			&i.Component,
+			&i.WorkflowID,
+			&i.Destructive,
+			&i.Destroy,
+			&i.Totals,
+			&i.Report,
 			&i.Install,
 			&i.App,
 			&i.Restore,
@@ -747,24 +827,6 @@ func (q *Queries) ViewComponents(ctx context.Context, orgID string, appID string
 	return items, nil
 }
 
-const viewCredential = `-- name: ViewCredential :one
-select org_id, id, name, username, sealed, created_at from credentials where org_id = $1 and (id = $2 or name = $2)
-`
-
-func (q *Queries) ViewCredential(ctx context.Context, orgID string, key string) (Credential, error) {
-	row := q.db.QueryRow(ctx, viewCredential, orgID, key)
-	var i Credential
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Name,
-		&i.Username,
-		&i.Sealed,
-		&i.CreatedAt,
-	)
-	return i, err
-}
-
 const viewCredentials = `-- name: ViewCredentials :many
 select org_id, id, name, username, sealed, created_at from credentials where org_id = $1 order by name
 `
@@ -831,7 +893,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.wanted, i.provisioned, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -861,6 +923,13 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.AllowDestroy,
 			&i.Install.Wanted,
 			&i.Install.Provisioned,
+			&i.Install.PinVersionID,
+			&i.Install.PinReason,
+			&i.Install.PinnedBy,
+			&i.Install.Owner,
+			&i.Install.Labels,
+			&i.Install.Account,
+			&i.Install.Toggles,
 			&i.Install.CreatedAt,
 			&i.App,
 		); err != nil {
@@ -875,7 +944,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 }
 
 const viewInstallComponents = `-- name: ViewInstallComponents :many
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.applied_digest, ic.applied_artifact, ic.applied_version_id, ic.applied_config, ic.applied_values, ic.applied_at, c.kind from install_components ic
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_version_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.abandoned, c.kind from install_components ic
 join components c on c.org_id = ic.org_id and c.id = ic.component_id
 where ic.org_id = $1 and ic.install_id = $2 order by c.kind <> 'sandbox', ic.name
 `
@@ -904,12 +973,15 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 			&i.InstallComponent.DesiredDigest,
 			&i.InstallComponent.DesiredReason,
 			&i.InstallComponent.WaitsFor,
+			&i.InstallComponent.TornDown,
+			&i.InstallComponent.TornDownReason,
 			&i.InstallComponent.AppliedDigest,
 			&i.InstallComponent.AppliedArtifact,
 			&i.InstallComponent.AppliedVersionID,
 			&i.InstallComponent.AppliedConfig,
 			&i.InstallComponent.AppliedValues,
 			&i.InstallComponent.AppliedAt,
+			&i.InstallComponent.Abandoned,
 			&i.Kind,
 		); err != nil {
 			return nil, err
@@ -922,49 +994,21 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 	return items, nil
 }
 
-const viewInstallInputs = `-- name: ViewInstallInputs :many
-select org_id, install_id, name, value, sealed, hash, updated_at from install_inputs where org_id = $1 and install_id = $2 order by name
-`
-
-func (q *Queries) ViewInstallInputs(ctx context.Context, orgID string, installID string) ([]InstallInput, error) {
-	rows, err := q.db.Query(ctx, viewInstallInputs, orgID, installID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []InstallInput{}
-	for rows.Next() {
-		var i InstallInput
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.InstallID,
-			&i.Name,
-			&i.Value,
-			&i.Sealed,
-			&i.Hash,
-			&i.UpdatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.wanted, i.provisioned, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
-where i.org_id = $1 and ($2::text = '' or a.name = $2 or a.id = $2) and i.id > $3
-order by i.id limit $4
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
+  and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
+order by a.name, i.name limit $7
 `
 
 type ViewInstallsParams struct {
-	OrgID string
-	App   string
-	After string
-	Most  int32
+	OrgID     string
+	AppID     string
+	RunnerID  string
+	Labels    json.RawMessage
+	AfterApp  string
+	AfterName string
+	Most      int32
 }
 
 type ViewInstallsRow struct {
@@ -972,11 +1016,15 @@ type ViewInstallsRow struct {
 	App     string
 }
 
+// ViewInstalls are by app and name, those after a place in that order. Labels are those that an install must have.
 func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]ViewInstallsRow, error) {
 	rows, err := q.db.Query(ctx, viewInstalls,
 		arg.OrgID,
-		arg.App,
-		arg.After,
+		arg.AppID,
+		arg.RunnerID,
+		arg.Labels,
+		arg.AfterApp,
+		arg.AfterName,
 		arg.Most,
 	)
 	if err != nil {
@@ -996,6 +1044,13 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.AllowDestroy,
 			&i.Install.Wanted,
 			&i.Install.Provisioned,
+			&i.Install.PinVersionID,
+			&i.Install.PinReason,
+			&i.Install.PinnedBy,
+			&i.Install.Owner,
+			&i.Install.Labels,
+			&i.Install.Account,
+			&i.Install.Toggles,
 			&i.Install.CreatedAt,
 			&i.App,
 		); err != nil {
@@ -1132,7 +1187,7 @@ func (q *Queries) ViewNewestBuilds(ctx context.Context, orgID string, appID stri
 }
 
 const viewPlan = `-- name: ViewPlan :one
-select org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest, basis, basis_digest, bundle_digest, report, report_digest, content_digest, destructive, target, consumed_at, created_at from plans where org_id = $1 and id = $2
+select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
 `
 
 func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, error) {
@@ -1154,6 +1209,7 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 		&i.BasisDigest,
 		&i.BundleDigest,
 		&i.Report,
+		&i.Totals,
 		&i.ReportDigest,
 		&i.ContentDigest,
 		&i.Destructive,
@@ -1197,54 +1253,53 @@ func (q *Queries) ViewResponses(ctx context.Context, orgID string, approvalIds [
 	return items, nil
 }
 
-const viewRevision = `-- name: ViewRevision :one
+const viewRevisions = `-- name: ViewRevisions :many
 select r.org_id, r.id, r.watch_id, r.number, r.commit, r.tree, r.previous, r.forced, r.subject, r.author, r.changed_paths, r.reason, r.outcome, r.trace, r.observed_at, w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
-where r.org_id = $1 and r.id = $2
+where r.org_id = $1 and r.id = any($2::text[])
 `
 
-type ViewRevisionRow struct {
-	OrgID        string
-	ID           string
-	WatchID      string
-	Number       int32
-	Commit       string
-	Tree         string
-	Previous     string
-	Forced       bool
-	Subject      string
-	Author       string
-	ChangedPaths json.RawMessage
-	Reason       string
-	Outcome      string
-	Trace        string
-	ObservedAt   time.Time
-	URL          string
-	Ref          string
+type ViewRevisionsRow struct {
+	Revision Revision
+	URL      string
+	Ref      string
 }
 
-func (q *Queries) ViewRevision(ctx context.Context, orgID string, iD string) (ViewRevisionRow, error) {
-	row := q.db.QueryRow(ctx, viewRevision, orgID, iD)
-	var i ViewRevisionRow
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.WatchID,
-		&i.Number,
-		&i.Commit,
-		&i.Tree,
-		&i.Previous,
-		&i.Forced,
-		&i.Subject,
-		&i.Author,
-		&i.ChangedPaths,
-		&i.Reason,
-		&i.Outcome,
-		&i.Trace,
-		&i.ObservedAt,
-		&i.URL,
-		&i.Ref,
-	)
-	return i, err
+func (q *Queries) ViewRevisions(ctx context.Context, orgID string, ids []string) ([]ViewRevisionsRow, error) {
+	rows, err := q.db.Query(ctx, viewRevisions, orgID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewRevisionsRow{}
+	for rows.Next() {
+		var i ViewRevisionsRow
+		if err := rows.Scan(
+			&i.Revision.OrgID,
+			&i.Revision.ID,
+			&i.Revision.WatchID,
+			&i.Revision.Number,
+			&i.Revision.Commit,
+			&i.Revision.Tree,
+			&i.Revision.Previous,
+			&i.Revision.Forced,
+			&i.Revision.Subject,
+			&i.Revision.Author,
+			&i.Revision.ChangedPaths,
+			&i.Revision.Reason,
+			&i.Revision.Outcome,
+			&i.Revision.Trace,
+			&i.Revision.ObservedAt,
+			&i.URL,
+			&i.Ref,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const viewRunner = `-- name: ViewRunner :one
@@ -1276,11 +1331,11 @@ func (q *Queries) ViewRunner(ctx context.Context, orgID string, key string) (Run
 }
 
 const viewRunners = `-- name: ViewRunners :many
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 order by name
+select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and name > $2 order by name limit $3
 `
 
-func (q *Queries) ViewRunners(ctx context.Context, orgID string) ([]Runner, error) {
-	rows, err := q.db.Query(ctx, viewRunners, orgID)
+func (q *Queries) ViewRunners(ctx context.Context, orgID string, after string, most int32) ([]Runner, error) {
+	rows, err := q.db.Query(ctx, viewRunners, orgID, after, most)
 	if err != nil {
 		return nil, err
 	}
@@ -1358,7 +1413,7 @@ func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner
 }
 
 const viewSteps = `-- name: ViewSteps :many
-select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.tries, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, coalesce(ap.id, '') as approval from steps s
+select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.tries, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, coalesce(ap.id, '') as approval from steps s
 left join approvals ap on ap.org_id = s.org_id and ap.plan_id = s.plan_id
 where s.org_id = $1 and s.workflow_id = any($2::text[]) order by s.workflow_id, s.position
 `
@@ -1385,11 +1440,13 @@ func (q *Queries) ViewSteps(ctx context.Context, orgID string, workflowIds []str
 			&i.Step.Kind,
 			&i.Step.Component,
 			&i.Step.Action,
+			&i.Step.Trigger,
 			&i.Step.Destroy,
 			&i.Step.Needs,
 			&i.Step.InstallComponentID,
 			&i.Step.Status,
 			&i.Step.Reason,
+			&i.Step.Passed,
 			&i.Step.Tries,
 			&i.Step.Target,
 			&i.Step.PlanID,
@@ -1408,8 +1465,66 @@ func (q *Queries) ViewSteps(ctx context.Context, orgID string, workflowIds []str
 	return items, nil
 }
 
+const viewVersionsOfApp = `-- name: ViewVersionsOfApp :many
+select v.id, v.app_id, v.number, v.digest, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
+left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
+where v.org_id = $1 and v.app_id = $2 and v.number < $3 order by v.number desc limit $4
+`
+
+type ViewVersionsOfAppParams struct {
+	OrgID  string
+	AppID  string
+	Before int32
+	Most   int32
+}
+
+type ViewVersionsOfAppRow struct {
+	ID         string
+	AppID      string
+	Number     int32
+	Digest     string
+	RevisionID *string
+	Reason     string
+	CreatedAt  time.Time
+	Commit     string
+}
+
+func (q *Queries) ViewVersionsOfApp(ctx context.Context, arg ViewVersionsOfAppParams) ([]ViewVersionsOfAppRow, error) {
+	rows, err := q.db.Query(ctx, viewVersionsOfApp,
+		arg.OrgID,
+		arg.AppID,
+		arg.Before,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewVersionsOfAppRow{}
+	for rows.Next() {
+		var i ViewVersionsOfAppRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.AppID,
+			&i.Number,
+			&i.Digest,
+			&i.RevisionID,
+			&i.Reason,
+			&i.CreatedAt,
+			&i.Commit,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const viewWorkflow = `-- name: ViewWorkflow :one
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.version, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 where w.org_id = $1 and w.id = $2
@@ -1436,6 +1551,8 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 		&i.Workflow.RequestedBy,
 		&i.Workflow.Request,
 		&i.Workflow.Cancelled,
+		&i.Workflow.PlanOnly,
+		&i.Workflow.Version,
 		&i.Workflow.Revision,
 		&i.Workflow.Trace,
 		&i.Workflow.CreatedAt,
@@ -1447,18 +1564,19 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewWorkflows = `-- name: ViewWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.version, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 where w.org_id = $1 and ($2::text = '' or w.install_id = $2)
-  and ($3::text = '' or w.status = $3) and w.id < $4
-order by w.id desc limit $5
+  and ($3::text = '' or w.status = $3) and ($4::text = '' or w.kind = $4) and w.id < $5
+order by w.id desc limit $6
 `
 
 type ViewWorkflowsParams struct {
 	OrgID     string
 	InstallID string
 	Status    string
+	Kind      string
 	Before    string
 	Most      int32
 }
@@ -1475,6 +1593,7 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 		arg.OrgID,
 		arg.InstallID,
 		arg.Status,
+		arg.Kind,
 		arg.Before,
 		arg.Most,
 	)
@@ -1497,6 +1616,8 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 			&i.Workflow.RequestedBy,
 			&i.Workflow.Request,
 			&i.Workflow.Cancelled,
+			&i.Workflow.PlanOnly,
+			&i.Workflow.Version,
 			&i.Workflow.Revision,
 			&i.Workflow.Trace,
 			&i.Workflow.CreatedAt,

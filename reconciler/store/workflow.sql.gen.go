@@ -123,8 +123,8 @@ func (q *Queries) AddResponse(ctx context.Context, arg AddResponseParams) error 
 }
 
 const addStep = `-- name: AddStep :exec
-insert into steps (org_id, id, workflow_id, position, kind, component, action, destroy, needs, install_component_id, status, reason)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11)
+insert into steps (org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12)
 `
 
 type AddStepParams struct {
@@ -135,6 +135,7 @@ type AddStepParams struct {
 	Kind               string
 	Component          string
 	Action             string
+	Trigger            string
 	Destroy            bool
 	Needs              json.RawMessage
 	InstallComponentID *string
@@ -150,6 +151,7 @@ func (q *Queries) AddStep(ctx context.Context, arg AddStepParams) error {
 		arg.Kind,
 		arg.Component,
 		arg.Action,
+		arg.Trigger,
 		arg.Destroy,
 		arg.Needs,
 		arg.InstallComponentID,
@@ -159,8 +161,8 @@ func (q *Queries) AddStep(ctx context.Context, arg AddStepParams) error {
 }
 
 const addWorkflow = `-- name: AddWorkflow :one
-insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, trace)
-select $1, $2, $3, coalesce(max(number), 0) + 1, $4, 'running', $5, $6, $7::jsonb, $8
+insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, version, trace)
+select $1, $2, $3, coalesce(max(number), 0) + 1, $4, 'running', $5, $6, $7::jsonb, $8, $9, $10
 from workflows where org_id = $1 and install_id = $3
 returning number
 `
@@ -173,6 +175,8 @@ type AddWorkflowParams struct {
 	Reason      string
 	RequestedBy string
 	Request     json.RawMessage
+	PlanOnly    bool
+	Version     int32
 	Trace       string
 }
 
@@ -185,6 +189,8 @@ func (q *Queries) AddWorkflow(ctx context.Context, arg AddWorkflowParams) (int32
 		arg.Reason,
 		arg.RequestedBy,
 		arg.Request,
+		arg.PlanOnly,
+		arg.Version,
 		arg.Trace,
 	)
 	var number int32
@@ -377,7 +383,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 }
 
 const findStep = `-- name: FindStep :one
-select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.tries, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.status as workflow_status
+select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.tries, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
 from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
 where s.org_id = $1 and s.id = $2
 `
@@ -386,6 +392,7 @@ type FindStepRow struct {
 	Step           Step
 	InstallID      string
 	Cancelled      bool
+	PlanOnly       bool
 	WorkflowStatus string
 }
 
@@ -400,11 +407,13 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 		&i.Step.Kind,
 		&i.Step.Component,
 		&i.Step.Action,
+		&i.Step.Trigger,
 		&i.Step.Destroy,
 		&i.Step.Needs,
 		&i.Step.InstallComponentID,
 		&i.Step.Status,
 		&i.Step.Reason,
+		&i.Step.Passed,
 		&i.Step.Tries,
 		&i.Step.Target,
 		&i.Step.PlanID,
@@ -413,13 +422,14 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 		&i.Step.EndedAt,
 		&i.InstallID,
 		&i.Cancelled,
+		&i.PlanOnly,
 		&i.WorkflowStatus,
 	)
 	return i, err
 }
 
 const findWorkflow = `-- name: FindWorkflow :one
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, version, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
 `
 
 func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Workflow, error) {
@@ -437,6 +447,8 @@ func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Wo
 		&i.RequestedBy,
 		&i.Request,
 		&i.Cancelled,
+		&i.PlanOnly,
+		&i.Version,
 		&i.Revision,
 		&i.Trace,
 		&i.CreatedAt,
@@ -470,7 +482,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -486,12 +498,15 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.DesiredDigest,
 		&i.DesiredReason,
 		&i.WaitsFor,
+		&i.TornDown,
+		&i.TornDownReason,
 		&i.AppliedDigest,
 		&i.AppliedArtifact,
 		&i.AppliedVersionID,
 		&i.AppliedConfig,
 		&i.AppliedValues,
 		&i.AppliedAt,
+		&i.Abandoned,
 	)
 	return i, err
 }
@@ -516,7 +531,8 @@ func (q *Queries) JobNow(ctx context.Context, orgID string, iD string) (JobNowRo
 const jobsUnderWay = `-- name: JobsUnderWay :many
 select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
        coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,
-       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale
+       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
+       exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as begun
 from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
 where s.org_id = $1 and s.workflow_id = $2
 `
@@ -531,6 +547,7 @@ type JobsUnderWayRow struct {
 	DesiredDigest string
 	Problem       string
 	Stale         string
+	Begun         bool
 }
 
 func (q *Queries) JobsUnderWay(ctx context.Context, orgID string, workflowID string) ([]JobsUnderWayRow, error) {
@@ -552,6 +569,7 @@ func (q *Queries) JobsUnderWay(ctx context.Context, orgID string, workflowID str
 			&i.DesiredDigest,
 			&i.Problem,
 			&i.Stale,
+			&i.Begun,
 		); err != nil {
 			return nil, err
 		}
@@ -624,7 +642,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
@@ -642,6 +660,13 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.AllowDestroy,
 		&i.Wanted,
 		&i.Provisioned,
+		&i.PinVersionID,
+		&i.PinReason,
+		&i.PinnedBy,
+		&i.Owner,
+		&i.Labels,
+		&i.Account,
+		&i.Toggles,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -696,6 +721,19 @@ func (q *Queries) MoveStep(ctx context.Context, arg MoveStepParams) (int64, erro
 		arg.ID,
 		arg.Was,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const passStep = `-- name: PassStep :execrows
+update steps set passed = true where org_id = $1 and id = $2 and status = 'skipped'
+`
+
+// PassStep says that it was a person who skipped a step.
+func (q *Queries) PassStep(ctx context.Context, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, passStep, orgID, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -803,7 +841,8 @@ func (q *Queries) PutOutput(ctx context.Context, arg PutOutputParams) error {
 
 const putRefusal = `-- name: PutRefusal :exec
 insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
-values ($1, $2, $3, $4, $5, $6, $7)
+select $1, $2::text, $3::text, $4, $5, $6, $7
+where not exists (select 1 from install_components c where c.org_id = $1 and c.id = $2::text and c.applied_digest = $3::text)
 on conflict (org_id, install_component_id, desired_digest)
 do update set kind = excluded.kind, actor = excluded.actor, reason = excluded.reason, workflow_id = excluded.workflow_id, at = now()
 `
@@ -818,6 +857,8 @@ type PutRefusalParams struct {
 	WorkflowID         string
 }
 
+// PutRefusal remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
+// is none to what is there.
 func (q *Queries) PutRefusal(ctx context.Context, arg PutRefusalParams) error {
 	_, err := q.db.Exec(ctx, putRefusal,
 		arg.OrgID,
@@ -832,7 +873,7 @@ func (q *Queries) PutRefusal(ctx context.Context, arg PutRefusalParams) error {
 }
 
 const resetStep = `-- name: ResetStep :exec
-update steps set status = 'pending', reason = $1, tries = $2, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = $1, passed = false, tries = $2, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
 where org_id = $3 and id = $4
 `
@@ -854,8 +895,50 @@ func (q *Queries) ResetStep(ctx context.Context, arg ResetStepParams) error {
 	return err
 }
 
+const runningAction = `-- name: RunningAction :many
+select w.number from workflows w join steps s on s.org_id = w.org_id and s.workflow_id = w.id
+where w.org_id = $1 and w.install_id = $2 and w.status = 'running' and s.kind = 'action'
+  and s.action = $3 and s.trigger = $4 and s.component = $5 and s.status in ('pending', 'running', 'waiting')
+order by w.number
+`
+
+type RunningActionParams struct {
+	OrgID     string
+	InstallID string
+	Action    string
+	Trigger   string
+	Component string
+}
+
+// RunningAction gives the running workflows of an install that run an action, or will, because of the same event.
+func (q *Queries) RunningAction(ctx context.Context, arg RunningActionParams) ([]int32, error) {
+	rows, err := q.db.Query(ctx, runningAction,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Action,
+		arg.Trigger,
+		arg.Component,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int32{}
+	for rows.Next() {
+		var number int32
+		if err := rows.Scan(&number); err != nil {
+			return nil, err
+		}
+		items = append(items, number)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runningWorkflows = `-- name: RunningWorkflows :many
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, version, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
 `
 
 func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID string) ([]Workflow, error) {
@@ -879,6 +962,8 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 			&i.RequestedBy,
 			&i.Request,
 			&i.Cancelled,
+			&i.PlanOnly,
+			&i.Version,
 			&i.Revision,
 			&i.Trace,
 			&i.CreatedAt,
@@ -896,7 +981,7 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 
 const setApplied = `-- name: SetApplied :execrows
 update install_components set applied_digest = $1, applied_artifact = $2, applied_version_id = $3,
-    applied_config = $4, applied_values = $5, applied_at = now()
+    applied_config = $4, applied_values = $5, applied_at = now(), abandoned = ''
 where org_id = $6 and id = $7
 `
 
@@ -983,7 +1068,7 @@ func (q *Queries) StateToRestore(ctx context.Context, orgID string, installCompo
 }
 
 const stepsOfWorkflow = `-- name: StepsOfWorkflow :many
-select org_id, id, workflow_id, position, kind, component, action, destroy, needs, install_component_id, status, reason, tries, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
+select org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason, passed, tries, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
 `
 
 func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID string) ([]Step, error) {
@@ -1003,11 +1088,13 @@ func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID 
 			&i.Kind,
 			&i.Component,
 			&i.Action,
+			&i.Trigger,
 			&i.Destroy,
 			&i.Needs,
 			&i.InstallComponentID,
 			&i.Status,
 			&i.Reason,
+			&i.Passed,
 			&i.Tries,
 			&i.Target,
 			&i.PlanID,

@@ -34,10 +34,24 @@ func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) e
 		return dispatch.Refuse("its workflow has ended or is being cancelled")
 	case step.JobID == nil || *step.JobID != job.ID || step.Status != string(StepRunning):
 		return dispatch.Refuse("its step no longer waits for this job")
+	case step.Kind == string(StepAction):
+		return e.actNow(ctx, tx, install, step)
 	case step.Kind != string(StepApply):
 		return nil
 	}
 	return e.consume(ctx, tx, install, job)
+}
+
+// actNow refuses an action before an apply once what was approved has moved: it goes back to wait for the next yes.
+func (e *Engine) actNow(ctx context.Context, tx *store.Tx, install store.Install, step store.Step) error {
+	f, err := e.load(ctx, tx, install, step.WorkflowID)
+	if err != nil {
+		return err
+	}
+	if why := f.graph.tooSoon(f.graph.step(step.ID)); why != "" {
+		return dispatch.Refuse(why)
+	}
+	return nil
 }
 
 // consume takes an approved plan out of the world, once.

@@ -1,8 +1,23 @@
 package workflow
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// act takes an action's step on. An action may have effects that nobody can see, so it is never run again by itself.
+// before says that the step is an action that must have ended well before what it precedes; after, that it follows something.
+// Their triggers say so. One that a person asked for is neither.
+func (s *Step) before() bool { return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "pre-") }
+func (s *Step) after() bool  { return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "post-") }
+
+// ill says that an action ended, and not well. One that was skipped did not: either a person said to go on without it, or what it
+// belongs to was skipped as well.
+func (s *Step) ill() bool {
+	return s.Kind == StepAction && (s.Status == StepFailed || s.Status == StepCancelled)
+}
+
+// act takes an action's step on. An action may have effects that nobody can see, so it is never run again by itself, however
+// often its component is planned anew.
 func (g *Graph) act(s *Step) []Command {
 	switch {
 	case s.Status.Ended():
@@ -14,18 +29,106 @@ func (g *Graph) act(s *Step) []Command {
 	}
 	for _, id := range s.Needs {
 		need := g.step(id)
-		switch {
-		case need == nil || !need.Status.Ended():
+		if need == nil || !need.Status.Ended() {
 			return nil
-		case need.Kind == StepAction && need.Status != StepSucceeded:
-			return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("action %s, which comes first, did not succeed: %s", need.Action, need.Reason)}}
-		case !g.done(need):
-			return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s was not %s: %s", need.Component, verb(need.Destroy), need.Reason)}}
-		case need.Component == s.Component && need.Status == StepSkipped && !need.Begun:
-			return []Command{Set{s.ID, StepSkipped, "nothing was deployed: " + need.Reason}}
+		}
+		if why := g.pointless(s, need); why != "" {
+			return []Command{Set{s.ID, StepSkipped, why}}
 		}
 	}
+	in := g.group(s.Component)
+	switch {
+	case s.after() && g.idle(s):
+		return []Command{Set{s.ID, StepSkipped, "nothing was " + verb(s.Destroy)}}
+	case s.before() && in.plan != nil && in.apply.Status.Ended():
+		return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, verb(s.Destroy), in.apply.Reason)}}
+	case g.tooSoon(s) != "":
+		return nil // its component is about to be planned anew, or waits
+	}
 	return []Command{Begin{s.ID, s.Reason}}
+}
+
+// pointless says why there is no point in an action, now that a step which it needs has ended.
+func (g *Graph) pointless(s, need *Step) string {
+	switch need.Kind {
+	case StepAction:
+		if need.ill() {
+			return fmt.Sprintf("action %s, which comes first, did not succeed: %s", need.Action, need.Reason)
+		}
+	case StepApprove:
+		if need.Status != StepSucceeded {
+			return fmt.Sprintf("%s is not %s: %s", need.Component, verb(need.Destroy), need.Reason)
+		}
+	default:
+		if !g.done(need) {
+			return fmt.Sprintf("%s was not %s: %s", need.Component, verb(need.Destroy), need.Reason)
+		}
+		if need.Component == s.Component && !need.touched() {
+			return fmt.Sprintf("nothing was %s: %s", verb(need.Destroy), need.Reason)
+		}
+	}
+	return ""
+}
+
+// idle says that none of the applies which an action follows did anything.
+func (g *Graph) idle(s *Step) bool {
+	applies := 0
+	for _, id := range s.Needs {
+		need := g.step(id)
+		if need.Kind != StepApply {
+			continue
+		}
+		if applies++; need.touched() {
+			return false
+		}
+	}
+	return applies > 0
+}
+
+// touched says that an apply step did something, or that one before it may have.
+func (s *Step) touched() bool { return s.Status == StepSucceeded || s.Begun }
+
+// ready says that the group's plan may be applied as soon as the actions before it have run.
+func (in group) ready() bool {
+	plan := in.plan.Plan
+	return in.approve.Status == StepSucceeded && in.apply.Status == StepPending && plan != nil && plan.Status == PlanApproved &&
+		in.moved(plan.Desired) == "" && in.lapsed() == "" && !in.held()
+}
+
+// tooSoon says why an action that has still to be begun may not be now: it precedes an apply, and what was approved has moved.
+func (g *Graph) tooSoon(s *Step) string {
+	if in := g.group(s.Component); s.before() && in.plan != nil && !in.ready() {
+		return "the plan of " + s.Component + " that was approved does not lead to what is wanted any more"
+	}
+	return ""
+}
+
+// before gives an action that was to run before the group's apply and did not end well, and one that has still to.
+func (in group) before() (ill, unended *Step) {
+	for _, id := range in.apply.Needs {
+		need := in.g.step(id)
+		switch {
+		case need == nil || !need.before():
+		case need.ill():
+			ill = need
+		case !need.Status.Ended():
+			unended = need
+		}
+	}
+	return ill, unended
+}
+
+// stopped ends a group because an action before it did not end well, and remembers it, like a plan that failed.
+func (in group) stopped(by *Step) []Command {
+	why := fmt.Sprintf("action %s (%s) did not succeed: %s", by.Action, by.Trigger, by.Reason)
+	var todo []Command
+	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
+	}
+	if !in.want.Current {
+		todo = append(todo, in.no(RefusalStalled, "", why)...)
+	}
+	return append(todo, in.skip(why)...)
 }
 
 // acting waits for the action's job.
@@ -41,6 +144,8 @@ func (g *Graph) acting(s *Step) []Command {
 		return nil
 	case JobSucceeded:
 		return []Command{Set{s.ID, StepSucceeded, "the action ran"}}
+	case JobStale:
+		return []Command{Set{s.ID, StepPending, sentence(s.Job.Error, "it was not begun")}}
 	case JobCancelled:
 		return []Command{Set{s.ID, StepCancelled, sentence(s.Job.Error, "the action was cancelled")}}
 	case JobLost:

@@ -11,10 +11,14 @@ const mostRuns = 5
 //
 // The laws that it keeps (held by properties in laws_test.go): one apply of a component at a time; no apply without its own
 // plan that a person or the install's rule approved; no plan applied twice; every history ends; what needs a component that was
-// not deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew.
+// not deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew; what an action precedes is not
+// done when that failed, an action that follows something runs only after that went well, and no action runs twice by itself.
 func Advance(g *Graph) []Command {
 	if g.Status != Running {
 		return nil
+	}
+	if g.PlanOnly {
+		return g.look()
 	}
 	var todo []Command
 	for _, in := range g.groups() {
@@ -75,6 +79,9 @@ func (in group) beforePlan() []Command {
 		switch {
 		case need == nil || !need.Status.Ended():
 			return nil
+		case need.before() && need.ill():
+			return in.stopped(need)
+		case need.Kind == StepAction:
 		case !in.g.done(need):
 			return in.skip(fmt.Sprintf("%s was not %s: %s", need.Component, verb(need.Destroy), need.Reason))
 		}
@@ -90,9 +97,11 @@ func (in group) beforePlan() []Command {
 		return in.note(in.plan, "waits: "+w.Waits)
 	case w.Refused != "":
 		return in.skip(w.Refused)
-	default:
-		return []Command{Begin{in.plan.ID, w.Reason}}
 	}
+	if ill, _ := in.before(); ill != nil {
+		return in.stopped(ill) // it ran for a plan that was withdrawn meanwhile
+	}
+	return []Command{Begin{in.plan.ID, in.want.Reason}}
 }
 
 // planning waits for the plan job, and decides what its end means.
@@ -137,6 +146,9 @@ func (in group) beforeApproval() []Command {
 	if plan.Status != PlanReady {
 		return in.withdraw("its plan is " + string(plan.Status))
 	}
+	if ill, _ := in.before(); ill != nil {
+		return in.stopped(ill)
+	}
 	if in.held() {
 		return in.note(in.approve, "waits: "+in.want.Waits)
 	}
@@ -151,7 +163,7 @@ func (in group) beforeApproval() []Command {
 func (g *Graph) passes(plan *Plan) (bool, string) {
 	switch g.Kind {
 	case KindTeardown:
-		return false, "the destroy of a component that left the app always needs a person"
+		return false, "to destroy a component always needs a person"
 	case KindRestore:
 		return false, "to put a state version back always needs a person"
 	}
@@ -217,8 +229,14 @@ func (in group) beforeApply() []Command {
 	if lapsed := in.lapsed(); lapsed != "" {
 		return in.withdraw(lapsed)
 	}
-	if in.held() {
+	ill, unended := in.before()
+	switch {
+	case ill != nil:
+		return in.stopped(ill)
+	case in.held():
 		return in.note(in.apply, "waits: "+in.want.Waits)
+	case unended != nil:
+		return in.note(in.apply, "comes after action "+unended.Action)
 	}
 	return []Command{Begin{in.apply.ID, said("approved", plan)}}
 }

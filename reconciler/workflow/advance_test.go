@@ -10,7 +10,7 @@ import (
 
 // planned is a workflow over one component, up to the status that the table below begins with.
 func planned(kind Kind, rule Rule, plan Plan, want Want) *Graph {
-	steps, _ := Compose(kind, []Part{{Component: "web", Reason: "r"}}, counter())
+	steps, _ := Compose(kind, []Part{{Component: "web", Reason: "r"}}, Around{}, counter())
 	steps[0].Status, steps[0].Tries, steps[0].Job = StepRunning, 1, &Job{Status: JobSucceeded, Desired: plan.Desired}
 	steps[0].Plan = &plan
 	return &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps, Wants: map[string]Want{"web": want}}
@@ -55,7 +55,7 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 			"Begin{3 let through by the install's rule (approve-all, allow_destroy)}"}},
 		{"a component that left the app is always asked about", KindTeardown, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, Want{Digest: "d1", Absent: true}, []string{
-				"Set{1 succeeded the plan is ready}", "Ask{2 the destroy of a component that left the app always needs a person}"}},
+				"Set{1 succeeded the plan is ready}", "Ask{2 to destroy a component always needs a person}"}},
 		{"no changes, no question", KindDeploy, Rule{}, Plan{Status: PlanEmpty, Desired: "d1"}, current, []string{
 			"Set{1 succeeded no changes: what is wanted is what is there}", "Set{2 skipped no changes: what is wanted is what is there}",
 			"Set{3 skipped no changes: what is wanted is what is there}", "Finish{succeeded 1 without changes}"}},

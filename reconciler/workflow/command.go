@@ -46,6 +46,18 @@ type Refuse struct {
 	Actor, Reason      string
 }
 
+// Renew sets a step that ended back to its beginning, because a person asked for that.
+type Renew struct{ Step, Reason string }
+
+// Forgive forgets what was refused of a component. Own: only what this workflow refused, not what was said no to before.
+type Forgive struct {
+	Component string
+	Own       bool
+}
+
+// Pass skips a step because a person said to go on without it.
+type Pass struct{ Step, Reason string }
+
 // Finish ends the workflow.
 type Finish struct {
 	Status  Status
@@ -60,6 +72,9 @@ func (Set) command()     {}
 func (EndPlan) command() {}
 func (Again) command()   {}
 func (Refuse) command()  {}
+func (Renew) command()   {}
+func (Forgive) command() {}
+func (Pass) command()    {}
 func (Finish) command()  {}
 
 // byRule is who approved a plan that an install's rule let through.
@@ -89,9 +104,27 @@ func (g *Graph) Apply(c Command) {
 		w := g.Wants[c.Component]
 		w.Refused = c.Reason
 		g.Wants[c.Component] = w
+	case Renew:
+		g.renew(g.step(c.Step), c.Reason)
+	case Forgive:
+		// Of an own one the graph does not know whose it is; what is wanted is loaded again anyway.
+		if w := g.Wants[c.Component]; !c.Own {
+			w.Refused = ""
+			g.Wants[c.Component] = w
+		}
+	case Pass:
+		g.set(c.Step, StepSkipped, c.Reason)
+		g.step(c.Step).Passed = true
 	case Finish:
 		g.Status = c.Status
 	}
+}
+
+func (g *Graph) renew(s *Step, reason string) {
+	if apply := g.group(s.Component).apply; apply != nil && s.Plan != nil && s.Plan.Status == PlanFailed {
+		apply.Begun = true
+	}
+	s.Status, s.Reason, s.Passed, s.Tries, s.Job, s.Plan = StepPending, reason, false, 0, nil, nil
 }
 
 func (g *Graph) set(id string, to StepStatus, reason string) {

@@ -10,52 +10,80 @@ import (
 type Part struct {
 	Component string
 	After     []string // components that it needs, the sandbox among them; those that are no part of the workflow do not count
-	Actions   []PostDeploy
-	Reason    string // why it is part of the workflow
+	Base      bool     // it is the sandbox: what Around calls all components is all but this one
+	Before    []Act    // run once its plan was approved, before its apply, in the order given
+	Then      []Act    // run after its apply, in the order given
+	Reason    string   // why it is part of the workflow
 }
 
-// PostDeploy is an action that runs after its component was deployed, in the order given.
-type PostDeploy struct {
-	Action string
-	After  []string // other components whose outputs it reads
+// Act is an action that runs because of what a workflow does.
+type Act struct {
+	Action  string
+	Trigger string   // the event, as the action names it: pre-… before it, post-… after it
+	After   []string // of what runs after a deploy: other components whose outputs it reads
+}
+
+// Around are the actions around more than one component, each list in the order in which it runs.
+type Around struct {
+	Before, Then       []Act // before the first plan, after all else
+	BeforeAll, ThenAll []Act // the same of the components without the sandbox
 }
 
 // Compose lays out the steps of a workflow over components: for each, plan, approve, apply, and its actions. A component comes
 // after what it needs, in a destroy before it; independent ones have no edges between them and run in parallel. The order of the
 // steps is stable: by dependency, then by name. newID names the steps. A cycle is an error that names its members.
-func Compose(kind Kind, parts []Part, newID func() string) ([]*Step, error) {
-	destroy := kind == KindTeardown || kind == KindDeprovision
-	needs, err := edges(parts, destroy)
+func Compose(kind Kind, parts []Part, around Around, newID func() string) ([]*Step, error) {
+	order, needs, err := arranged(kind, parts)
 	if err != nil {
 		return nil, err
 	}
-	order, err := sorted(needs)
-	if err != nil {
-		return nil, err
-	}
-	byName := map[string]Part{}
+	c := composing{destroy: kind.destroys(), parts: map[string]Part{}, groups: map[string]*composed{}, newID: newID}
 	for _, p := range parts {
-		byName[p.Component] = p
+		c.parts[p.Component] = p
+	}
+	for _, name := range order {
+		c.group(c.parts[name], needs[name])
+	}
+	for _, name := range order {
+		c.own(name)
+	}
+	w := c.wide(order, around)
+	for _, name := range order {
+		c.hold(name, needs[name], w)
+	}
+	return c.all(order, w), nil
+}
+
+// ComposePlans lays out a workflow that plans components and shows it, and neither asks nor applies. No plan waits for another.
+func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error) {
+	order, _, err := arranged(kind, parts)
+	if err != nil {
+		return nil, err
 	}
 	var steps []*Step
-	applies := map[string]string{}
 	for _, name := range order {
-		three := threeSteps(byName[name], destroy, needs[name], applies, newID)
-		applies[name] = three[2].ID
-		steps = append(steps, three...)
-	}
-	if destroy {
-		return steps, nil
-	}
-	for _, name := range order {
-		steps = append(steps, actionSteps(byName[name], applies, newID)...)
+		i := slices.IndexFunc(parts, func(p Part) bool { return p.Component == name })
+		steps = append(steps, &Step{
+			ID: newID(), Kind: StepPlan, Component: name, Destroy: kind.destroys(), Status: StepPending, Reason: parts[i].Reason,
+		})
 	}
 	return steps, nil
 }
 
-// ComposeAction is the one step of an action that a person asked for.
-func ComposeAction(action, reason string, newID func() string) []*Step {
-	return []*Step{{ID: newID(), Kind: StepAction, Action: action, Status: StepPending, Reason: reason}}
+// ComposeAction is the one step of an action that a person asked for. Trigger and component are those of the run that it repeats.
+func ComposeAction(act Act, component, reason string, newID func() string) []*Step {
+	return []*Step{{
+		ID: newID(), Kind: StepAction, Component: component, Action: act.Action, Trigger: act.Trigger, Status: StepPending, Reason: reason,
+	}}
+}
+
+// arranged gives the parts in the order in which they are worked on, and what each waits for.
+func arranged(kind Kind, parts []Part) (order []string, needs map[string][]string, err error) {
+	if needs, err = edges(parts, kind.destroys()); err != nil {
+		return nil, nil, err
+	}
+	order, err = sorted(needs)
+	return order, needs, err
 }
 
 // edges gives what each part waits for, within the parts.
@@ -114,13 +142,28 @@ func sorted(needs map[string][]string) ([]string, error) {
 	return order, nil
 }
 
-func threeSteps(p Part, destroy bool, needs []string, applies map[string]string, newID func() string) []*Step {
+// composing is a workflow that is being laid out.
+type composing struct {
+	destroy bool
+	parts   map[string]Part
+	groups  map[string]*composed
+	newID   func() string
+}
+
+// composed is one component's steps.
+type composed struct {
+	plan, approve, apply *Step
+	before, then         []*Step
+}
+
+// group makes a component's three steps, after those of what it needs.
+func (c *composing) group(p Part, needs []string) {
 	step := func(kind StepKind, reason string, after ...string) *Step {
-		return &Step{ID: newID(), Kind: kind, Component: p.Component, Destroy: destroy, Needs: after, Status: StepPending, Reason: reason}
+		return &Step{ID: c.newID(), Kind: kind, Component: p.Component, Destroy: c.destroy, Needs: after, Status: StepPending, Reason: reason}
 	}
 	var after []string
 	for _, name := range needs {
-		after = append(after, applies[name])
+		after = append(after, c.groups[name].apply.ID)
 	}
 	reason := p.Reason
 	if len(needs) > 0 {
@@ -128,25 +171,113 @@ func threeSteps(p Part, destroy bool, needs []string, applies map[string]string,
 	}
 	plan := step(StepPlan, reason, after...)
 	approve := step(StepApprove, "comes after its plan", plan.ID)
-	return []*Step{plan, approve, step(StepApply, "comes after its approval", approve.ID)}
+	c.groups[p.Component] = &composed{plan: plan, approve: approve, apply: step(StepApply, "comes after its approval", approve.ID)}
 }
 
-func actionSteps(p Part, applies map[string]string, newID func() string) []*Step {
-	var steps []*Step
-	for _, a := range p.Actions {
-		needs := []string{applies[p.Component]}
-		for _, other := range a.After {
-			if apply, in := applies[other]; in && other != p.Component {
-				needs = append(needs, apply)
+// own makes a component's own actions: between its approval and its apply, and after that.
+func (c *composing) own(name string) {
+	p, g := c.parts[name], c.groups[name]
+	g.before = c.chain(p.Before, name, []string{g.approve.ID}, fmt.Sprintf("runs before %s is %s", name, verb(c.destroy)))
+	g.apply.Needs = append(g.apply.Needs, idsOf(g.before)...)
+	g.then = c.chain(p.Then, name, []string{g.apply.ID}, fmt.Sprintf("runs after %s was %s", name, verb(c.destroy)))
+	if c.destroy || p.Base {
+		return // what it may read is gone, or waits for it
+	}
+	for i, s := range g.then {
+		for _, other := range p.Then[i].After {
+			if read, in := c.groups[other]; in && other != name {
+				s.Needs = slices.Insert(s.Needs, 1, read.apply.ID)
 			}
 		}
-		if len(steps) > 0 {
-			needs = append(needs, steps[len(steps)-1].ID)
-		}
+	}
+}
+
+// chain makes the steps of actions that run one after the other.
+func (c *composing) chain(acts []Act, component string, needs []string, reason string) []*Step {
+	var steps []*Step
+	for _, a := range acts {
 		steps = append(steps, &Step{
-			ID: newID(), Kind: StepAction, Component: p.Component, Action: a.Action, Needs: needs,
-			Status: StepPending, Reason: "runs after " + p.Component + " was deployed",
+			ID: c.newID(), Kind: StepAction, Component: component, Action: a.Action, Trigger: a.Trigger, Destroy: c.destroy,
+			Needs: append(slices.Clone(needs), idsOf(steps)...), Status: StepPending, Reason: reason,
 		})
 	}
 	return steps
+}
+
+// wide are the steps of the actions around more than one component.
+type wide struct{ first, beforeAll, thenAll, last []*Step }
+
+// wide makes them. The inner ones stand around all components but the sandbox, if there are any.
+func (c *composing) wide(order []string, around Around) wide {
+	var w wide
+	var inner, outer, base []string
+	for _, name := range order {
+		g := c.groups[name]
+		ids := append([]string{g.apply.ID}, idsOf(g.then)...)
+		outer = append(outer, ids...)
+		if c.parts[name].Base {
+			base = []string{g.apply.ID}
+		} else {
+			inner = append(inner, ids...)
+		}
+	}
+	w.first = c.chain(around.Before, "", nil, "runs before everything else")
+	if len(inner) > 0 {
+		on := idsOf(w.first)
+		if !c.destroy {
+			on = append(on, base...)
+		}
+		w.beforeAll = c.chain(around.BeforeAll, "", on, "runs before all components")
+		w.thenAll = c.chain(around.ThenAll, "", inner, "runs after all components")
+	}
+	w.last = c.chain(around.Then, "", append(outer, idsOf(w.thenAll)...), "runs after everything else")
+	return w
+}
+
+// hold lets a component's plan wait for actions. What comes before a component must have ended well (pre-…); what came after
+// another one must only have ended, and holds up just what would take its ground away: the sandbox under it, what it needed, or,
+// after the sandbox was made, what is built on that.
+func (c *composing) hold(name string, needs []string, w wide) {
+	plan := c.groups[name].plan
+	plan.Needs = append(plan.Needs, idsOf(w.first)...)
+	if c.parts[name].Base {
+		if c.destroy {
+			plan.Needs = append(plan.Needs, idsOf(w.thenAll)...)
+		}
+	} else {
+		plan.Needs = append(plan.Needs, idsOf(w.beforeAll)...)
+	}
+	for _, other := range needs {
+		if c.destroy || c.parts[other].Base {
+			plan.Needs = append(plan.Needs, idsOf(c.groups[other].then)...)
+		}
+	}
+}
+
+// all gives the steps in the order in which they are shown: each component's own actions stand right behind it.
+func (c *composing) all(order []string, w wide) []*Step {
+	steps := slices.Clone(w.first)
+	begun, ended := false, false
+	for _, name := range order {
+		g, base := c.groups[name], c.parts[name].Base
+		if !base && !begun {
+			steps, begun = append(steps, w.beforeAll...), true
+		}
+		if base && c.destroy {
+			steps, ended = append(steps, w.thenAll...), true
+		}
+		steps = append(append(append(steps, g.plan, g.approve, g.apply), g.before...), g.then...)
+	}
+	if !ended {
+		steps = append(steps, w.thenAll...)
+	}
+	return append(steps, w.last...)
+}
+
+func idsOf(steps []*Step) []string {
+	var ids []string
+	for _, s := range steps {
+		ids = append(ids, s.ID)
+	}
+	return ids
 }

@@ -35,7 +35,7 @@ func lines(steps []*Step) []string {
 
 func TestCompose(t *testing.T) {
 	hello := []Part{
-		{Component: "web", After: []string{"sandbox", "network", "database"}, Actions: []PostDeploy{{Action: "migrate"}, {Action: "smoke", After: []string{"metrics"}}}},
+		{Component: "web", After: []string{"sandbox", "network", "database"}, Then: []Act{{Action: "migrate"}, {Action: "smoke", After: []string{"metrics"}}}},
 		{Component: "sandbox"},
 		{Component: "network", After: []string{"sandbox"}},
 		{Component: "metrics", After: []string{"sandbox"}},
@@ -58,7 +58,7 @@ func TestCompose(t *testing.T) {
 			"4 plan web", "5 approve web <- 4", "6 apply web <- 5",
 			"7 action migrate after web <- 6", "8 action smoke after web <- 6,3,7",
 		}},
-		{"deprovision: the other way round, without actions", KindDeprovision, hello, []string{
+		{"deprovision: the other way round", KindDeprovision, []Part{{Component: "web", After: []string{"sandbox", "network", "database"}}, hello[1], hello[2], hello[3]}, []string{
 			"1 plan metrics (destroy)", "2 approve metrics (destroy) <- 1", "3 apply metrics (destroy) <- 2",
 			"4 plan web (destroy)", "5 approve web (destroy) <- 4", "6 apply web (destroy) <- 5",
 			"7 plan network (destroy) <- 6", "8 approve network (destroy) <- 7", "9 apply network (destroy) <- 8",
@@ -69,7 +69,7 @@ func TestCompose(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			steps, err := Compose(c.kind, c.parts, counter())
+			steps, err := Compose(c.kind, c.parts, Around{}, counter())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,12 +80,89 @@ func TestCompose(t *testing.T) {
 	}
 }
 
+// Every kind of action around two components on a sandbox, in both directions.
+func TestComposeActions(t *testing.T) {
+	act := func(name string) []Act { return []Act{{Action: name, Trigger: name}} }
+	parts := []Part{
+		{Component: "sandbox", Base: true, Before: act("pre-base"), Then: act("post-base")},
+		{Component: "network", After: []string{"sandbox"}, Before: append(act("pre-net"), act("pre-net2")...), Then: act("post-net")},
+		{Component: "web", After: []string{"network", "sandbox"}, Before: act("pre-web"), Then: []Act{{Action: "post-web", Trigger: "post-web", After: []string{"network"}}}},
+	}
+	around := Around{Before: act("pre-all"), Then: act("post-all"), BeforeAll: act("pre-inner"), ThenAll: act("post-inner")}
+	for _, c := range []struct {
+		kind Kind
+		want []string
+	}{
+		{KindProvision, []string{
+			"action pre-all", "plan sandbox <- pre-all", "approve sandbox <- plan sandbox", "apply sandbox <- approve sandbox, pre-base",
+			"action pre-base <- approve sandbox", "action post-base <- apply sandbox",
+			"action pre-inner <- pre-all, apply sandbox",
+			"plan network <- apply sandbox, pre-all, pre-inner, post-base", "approve network <- plan network",
+			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network", "action pre-net2 <- approve network, pre-net",
+			"action post-net <- apply network",
+			"plan web <- apply network, apply sandbox, pre-all, pre-inner, post-base", "approve web <- plan web", "apply web <- approve web, pre-web",
+			"action pre-web <- approve web", "action post-web <- apply web, apply network",
+			"action post-inner <- apply network, post-net, apply web, post-web",
+			"action post-all <- apply sandbox, post-base, apply network, post-net, apply web, post-web, post-inner",
+		}},
+		{KindDeprovision, []string{
+			"action pre-all", "action pre-inner <- pre-all",
+			"plan web <- pre-all, pre-inner", "approve web <- plan web", "apply web <- approve web, pre-web",
+			"action pre-web <- approve web", "action post-web <- apply web",
+			"plan network <- apply web, pre-all, pre-inner, post-web", "approve network <- plan network",
+			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network", "action pre-net2 <- approve network, pre-net",
+			"action post-net <- apply network",
+			"action post-inner <- apply web, post-web, apply network, post-net",
+			"plan sandbox <- apply network, apply web, pre-all, post-inner, post-net, post-web", "approve sandbox <- plan sandbox",
+			"apply sandbox <- approve sandbox, pre-base", "action pre-base <- approve sandbox", "action post-base <- apply sandbox",
+			"action post-all <- apply web, post-web, apply network, post-net, apply sandbox, post-base, post-inner",
+		}},
+	} {
+		t.Run(string(c.kind), func(t *testing.T) {
+			steps, err := Compose(c.kind, parts, around, counter())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, named(steps)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// named shows steps by what they do, and by what those do that they need.
+func named(steps []*Step) []string {
+	names := map[string]string{}
+	for _, s := range steps {
+		names[s.ID] = fmt.Sprint(s.Kind, " ", s.Component)
+		if s.Kind == StepAction {
+			names[s.ID] = s.Action
+		}
+	}
+	var out []string
+	for _, s := range steps {
+		line := names[s.ID]
+		if s.Kind == StepAction {
+			line = "action " + line
+		}
+		var needs []string
+		for _, id := range s.Needs {
+			needs = append(needs, names[id])
+		}
+		if len(needs) > 0 {
+			line += " <- " + strings.Join(needs, ", ")
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
 func TestComposeRefusesWhatCannotBeOrdered(t *testing.T) {
-	_, err := Compose(KindDeploy, []Part{{Component: "a", After: []string{"b"}}, {Component: "b", After: []string{"a"}}, {Component: "c"}}, counter())
+	_, err := Compose(KindDeploy, []Part{{Component: "a", After: []string{"b"}}, {Component: "b", After: []string{"a"}}, {Component: "c"}}, Around{}, counter())
 	if err == nil || err.Error() != "these components need each other: a, b" {
 		t.Errorf("a cycle gives %v", err)
 	}
-	if _, err := Compose(KindDeploy, []Part{{Component: "a"}, {Component: "a"}}, counter()); err == nil {
+	if _, err := Compose(KindDeploy, []Part{{Component: "a"}, {Component: "a"}}, Around{}, counter()); err == nil {
 		t.Error("a component was taken twice")
 	}
 }

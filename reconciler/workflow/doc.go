@@ -7,5 +7,5 @@
 //
 // It never decides who is behind or what an install wants (rollout does, through World), never talks to a runner (dispatch does),
 // and never sees a plain secret. It is called by the reconciler's workers, by dispatch as the owner of steps' jobs, by rollout
-// (Start) and by the control API (Respond, Cancel).
+// (Start) and by the control API (Respond, Cancel, RetryStep, SkipStep).
 package workflow

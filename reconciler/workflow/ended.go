@@ -27,7 +27,7 @@ func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 	if found, err = tx.FindStep(ctx, tx.Org, job.OwnerID); err != nil {
 		return err
 	}
-	end := jobEnd{tx: tx, job: job, result: result, step: found.Step, install: found.InstallID}
+	end := jobEnd{tx: tx, job: job, result: result, step: found.Step, install: found.InstallID, planOnly: found.PlanOnly}
 	switch StepKind(found.Step.Kind) {
 	case StepPlan:
 		err = end.plan(ctx)
@@ -52,6 +52,8 @@ type jobEnd struct {
 	result  api.JobResult
 	step    store.Step
 	install string
+
+	planOnly bool // nothing follows from what the plan found
 }
 
 func (e jobEnd) succeeded() bool { return e.result.Status == api.JobResultStatusSucceeded }
@@ -82,7 +84,7 @@ func (e jobEnd) plan(ctx context.Context) error {
 	if err := e.keepPlan(ctx, target); err != nil {
 		return err
 	}
-	if e.result.Plan.Applyable || target.restores() {
+	if e.result.Plan.Applyable || target.restores() || e.planOnly {
 		return nil
 	}
 	return e.landed(ctx, *e.step.InstallComponentID, e.step.Destroy, target, outputs)

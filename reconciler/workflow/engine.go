@@ -14,10 +14,11 @@ import (
 // World is what workflows ask of the room that knows what installs want (rollout). A *Unavailable is its word that something
 // cannot be had, now or later, and ends the step; any other error is asked again.
 type World interface {
-	// Desire works out anew what a locked install wants of each component, writes it down, and gives it by component name.
-	Desire(ctx context.Context, tx *store.Tx, install store.Install) (map[string]Want, error)
+	// Desire works out anew what a locked install wants of each component, writes it down, and gives it by component name. With
+	// a supposition nothing is written, and it is what the install would want.
+	Desire(ctx context.Context, tx *store.Tx, install store.Install, supposed *Supposed) (map[string]Want, error)
 	// Spec is what a plan of an install component is made of now; with destroy, of what was last applied.
-	Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool) (Target, error)
+	Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool, supposed *Supposed) (Target, error)
 	// RestoreSpec is the module whose state a restore changes, with what was applied of it. Digest and Restore are the caller's.
 	RestoreSpec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (Target, error)
 	// ActionSpec is what a run of an action is made of now, and how long it may take.
@@ -27,16 +28,11 @@ type World interface {
 // ActionRun is one run of an action.
 type ActionRun struct {
 	Action    string
-	Trigger   string            // manual, or post-deploy-component
-	Component string            // the component that was deployed; empty for a manual run
+	Trigger   string            // what made it run, as the action names it
+	Component string            // the component that it is about; empty for none
 	Env       map[string]string // what the person who asked adds to the environment
+	Inputs    map[string]string // the values that the person gave to the action's inputs
 }
-
-// The triggers of actions that workflows pull.
-const (
-	TriggerManual     = "manual"
-	TriggerPostDeploy = "post-deploy-component"
-)
 
 // Engine takes workflows on. It is safe for concurrent use, by any number of replicas: all work on one install happens under the
 // lock of its row. It implements dispatch's Owner for jobs of steps.

@@ -7,7 +7,7 @@ import "fmt"
 type Conflict struct {
 	Code   string // stable word for programs
 	Title  string // what is the case
-	Remedy string // what to do next
+	Remedy string // what to do next, as sentences
 }
 
 // The codes of Conflict.
@@ -17,10 +17,12 @@ const (
 	CodeWorkflowEnded = "workflow_ended" // there is nothing left to cancel
 	CodeTooLong       = "too_long"       // the reason
 	CodeBusy          = "busy"           // a running workflow is at work on the same component
+	CodeNotRetryable  = "not_retryable"  // nothing failed at the step, or it cannot be begun again
+	CodeNotSkippable  = "not_skippable"  // the step is at work, or has ended
 )
 
 // Error gives title and remedy.
-func (c *Conflict) Error() string { return c.Title + "; " + c.Remedy }
+func (c *Conflict) Error() string { return c.Title + ". " + c.Remedy }
 
 func conflict(code, remedy, title string, args ...any) error {
 	return &Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
@@ -28,7 +30,10 @@ func conflict(code, remedy, title string, args ...any) error {
 
 // Unavailable is World's word that a step cannot be begun, now or later: its component stalls with the reason, which says what
 // a person can do about it. It is never tried again by itself.
-type Unavailable struct{ Reason string }
+type Unavailable struct {
+	Reason string
+	Gone   bool // an action that the app does not have any more: one that an event was to run is passed over
+}
 
 // Error gives the reason.
 func (u *Unavailable) Error() string { return u.Reason }

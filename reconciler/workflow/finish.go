@@ -42,14 +42,23 @@ func (g *Graph) finish() Finish {
 	} else {
 		words = count(words, actions, "actions run")
 	}
-	words = append(append(words, failed...), skipped...)
+	words = closing(append(append(words, failed...), skipped...), cancelled)
+	return g.outcome(words, done+same+actions, len(failed), len(cancelled), len(skipped))
+}
+
+// closing ends the words about a workflow, which are never none.
+func closing(words, cancelled []string) []string {
 	if len(cancelled) > 0 {
 		words = append(words, "cancelled: "+strings.Join(cancelled, ", "))
 	}
 	if len(words) == 0 {
 		words = []string{"nothing to do"}
 	}
-	return Finish{Status: g.end(done+same+actions, len(failed), len(cancelled), len(skipped)), Outcome: strings.Join(words, "; ")}
+	return words
+}
+
+func (g *Graph) outcome(words []string, well, failed, cancelled, skipped int) Finish {
+	return Finish{Status: g.end(well, failed, cancelled, skipped), Outcome: strings.Join(words, "; ")}
 }
 
 // verb is what a workflow does to components, done.
@@ -57,7 +66,7 @@ func (g *Graph) verb() string {
 	if g.Kind == KindRestore {
 		return "restored"
 	}
-	return verb(g.Kind == KindDeprovision || g.Kind == KindTeardown)
+	return verb(g.Kind.destroys())
 }
 
 func (g *Graph) end(well, failed, cancelled, skipped int) Status {
@@ -81,12 +90,16 @@ func count(words []string, n int, what string) []string {
 	return append(words, fmt.Sprintf("%d %s", n, what))
 }
 
-// because is why a group was skipped, unless a step of another says so already at which that one failed.
+// because is why a group was skipped, unless a step that failed says so already.
 func (in group) because() string {
-	for _, other := range in.g.groups() {
-		if step := other.failure(); step != nil && step.Reason != "" && strings.Contains(in.apply.Reason, step.Reason) {
+	for _, s := range in.g.Steps {
+		another := s.Kind == StepAction || s.Component != in.plan.Component
+		if another && s.Status == StepFailed && s.Reason != "" && strings.Contains(in.apply.Reason, s.Reason) {
 			return ""
 		}
+	}
+	if by, person := strings.CutPrefix(in.apply.Reason, skippedBy); person {
+		return " by " + by
 	}
 	return ": " + in.apply.Reason
 }

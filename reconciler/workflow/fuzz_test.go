@@ -71,7 +71,7 @@ func FuzzPlanResult(f *testing.F) {
 
 // What was asked of a workflow is read from its row.
 func FuzzAsked(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"env":{"A":"b"}}`, `{"restore":{"component":"web","place":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`} {
+	for _, seed := range []string{`{}`, `{"env":{"A":"b"}}`, `{"restore":{"component":"web","place":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`, `{"supposed":{"absent":true,"torn_down":["web"]},"redeploy":["web"],"inputs":{"a":"b"}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -4,6 +4,7 @@ package workflow
 // plain data; ids are opaque.
 type Graph struct {
 	Kind      Kind
+	PlanOnly  bool // it plans and shows, and neither asks nor applies
 	Status    Status
 	Cancelled *Cancellation // nil until a person ends the workflow
 	Rule      Rule
@@ -26,6 +27,7 @@ type Step struct {
 	Kind      StepKind
 	Component string
 	Action    string
+	Trigger   string // of an action: what makes it run
 	Destroy   bool
 	Needs     []string // ids of steps that must have ended before this one begins
 	Status    StepStatus
@@ -33,6 +35,7 @@ type Step struct {
 	Tries     int   // of a plan step: how often its component's group was begun for what is wanted now
 	Job       *Job  // the step's newest job, if it had one
 	Plan      *Plan // of a plan step: the plan that its newest job made
+	Passed    bool  // a person skipped it
 	Begun     bool  // of an apply step: an apply before this one began and did not end well, so something may have been deployed
 }
 
@@ -44,7 +47,7 @@ const (
 	JobOpen      JobStatus = "open" // queued, offered or running
 	JobSucceeded JobStatus = "succeeded"
 	JobFailed    JobStatus = "failed"
-	JobStale     JobStatus = "stale" // an apply that saw that the world had moved, and did nothing
+	JobStale     JobStatus = "stale" // an apply that saw that the world had moved, and did nothing; an action that was not let begin
 	JobCancelled JobStatus = "cancelled"
 	JobLost      JobStatus = "lost" // its process is gone and left no result
 )
@@ -116,7 +119,8 @@ func (g *Graph) step(id string) *Step {
 	return nil
 }
 
-// done says that a step which others need has ended well. An apply that had nothing to do has.
+// done says that a step which others need has ended well. An apply that had nothing to do has: its component was as it is wanted,
+// or its plan had no changes.
 func (g *Graph) done(s *Step) bool {
 	if s.Status == StepSucceeded {
 		return true
@@ -126,7 +130,8 @@ func (g *Graph) done(s *Step) bool {
 	}
 	for _, in := range g.groups() {
 		if in.apply == s {
-			return in.plan.Status == StepSucceeded && in.approve.Status == StepSkipped
+			plan := in.plan.Plan
+			return in.plan.Status == StepSucceeded && in.approve.Status == StepSkipped && (plan == nil || plan.Status == PlanEmpty)
 		}
 	}
 	return false

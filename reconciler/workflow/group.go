@@ -78,8 +78,12 @@ func (in group) tryAgain(why string, shaken bool) []Command {
 }
 
 // cannot ends what a step that cannot be begun is part of, and remembers it: only a person, or something newer, begins it again.
-func (g *Graph) cannot(s *Step, why string) []Command {
-	if s.Kind == StepAction {
+func (g *Graph) cannot(s *Step, by Unavailable) []Command {
+	why := by.Reason
+	switch {
+	case s.Kind == StepAction && by.Gone && (s.before() || s.after()):
+		return []Command{Set{s.ID, StepSkipped, why}}
+	case s.Kind == StepAction:
 		return []Command{Set{s.ID, StepFailed, why}}
 	}
 	in := g.group(s.Component)
@@ -95,10 +99,7 @@ func (in group) refuse(kind RefusalKind, why string) []Command { return in.fail(
 
 // fail ends a group and remembers why, so that nobody is asked about the same again.
 func (in group) fail(kind RefusalKind, actor, why string) []Command {
-	var todo []Command
-	if desired := in.desired(); desired != "" {
-		todo = append(todo, Refuse{in.plan.Component, desired, kind, actor, why})
-	}
+	todo := in.no(kind, actor, why)
 	to := StepFailed
 	if kind == RefusalCancelled {
 		to = StepCancelled
@@ -107,6 +108,15 @@ func (in group) fail(kind RefusalKind, actor, why string) []Command {
 		return append(todo, Set{in.plan.ID, to, why}, Set{in.approve.ID, StepSkipped, why}, Set{in.apply.ID, StepSkipped, why})
 	}
 	return append(todo, Set{in.apply.ID, to, why})
+}
+
+// no remembers against what the group works towards that nobody is to be asked about it again; a no that was said before stays.
+func (in group) no(kind RefusalKind, actor, why string) []Command {
+	desired := in.desired()
+	if desired == "" || desired == in.want.Digest && in.want.Refused != "" {
+		return nil
+	}
+	return []Command{Refuse{in.plan.Component, desired, kind, actor, why}}
 }
 
 // desired is the digest that the group works towards.
@@ -120,13 +130,19 @@ func (in group) desired() string {
 	return in.want.Digest
 }
 
+// noReason stands where a person gave none.
+const noReason = "no reason given"
+
+func (c Cancellation) words() string {
+	return fmt.Sprintf("cancelled by %s: %s", c.Actor, sentence(c.Reason, noReason))
+}
+
 // cancel ends a group because a person ended the workflow: its job first, then what is left of it. What was done is kept.
 func (in group) cancel(by Cancellation) []Command {
 	if in.ended() {
 		return nil
 	}
-	why := sentence(by.Reason, "no reason given")
-	words := fmt.Sprintf("cancelled by %s: %s", by.Actor, why)
+	why, words := sentence(by.Reason, noReason), by.words()
 	for _, s := range []*Step{in.plan, in.apply} {
 		if s.Status == StepRunning && s.open() {
 			return in.stop(s, words)
@@ -153,8 +169,8 @@ func (in group) cancel(by Cancellation) []Command {
 	if plan := in.plan.Plan; plan != nil && (plan.Status.Live() || plan.Status == PlanConsumed) {
 		todo = append(todo, EndPlan{in.plan.ID, after.plan, words})
 	}
-	if desired := in.desired(); desired != "" && in.moved(desired) == "" && !in.want.Current {
-		todo = append(todo, Refuse{in.plan.Component, desired, RefusalCancelled, by.Actor, why})
+	if in.moved(in.desired()) == "" && !in.want.Current {
+		todo = append(todo, in.no(RefusalCancelled, by.Actor, why)...)
 	}
 	for _, s := range []*Step{in.plan, in.approve, in.apply} {
 		if !s.Status.Ended() {

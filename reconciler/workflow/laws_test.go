@@ -1,7 +1,9 @@
 package workflow
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -24,6 +26,10 @@ const (
 	lawMoves     law = "every move is in the tables"
 	lawWords     law = "everything says why"
 	lawPure      law = "looking twice says nothing new"
+	lawBefore    law = "what an action precedes is not begun unless that action ended well or a person said to go on without it"
+	lawAfter     law = "an action that follows something runs only after that went well"
+	lawActOnce   law = "no action runs twice unless a person asks for that"
+	lawRetry     law = "a retry touches nothing that is at work or went well, but what it begins again"
 )
 
 // broken fails with the law and the history that broke it.
@@ -64,8 +70,15 @@ func (w *world) check(c Command) {
 		if in.plan.open() || in.apply.open() {
 			w.broken(lawJobs, "%s is begun anew while a job of it runs", c.Component)
 		}
+	case Forgive:
+		maps.DeleteFunc(w.part(c.Component).refused, func(desired, _ string) bool { return !c.Own || w.own[desired] })
+	case Renew:
+		w.checkRenew(w.g.step(c.Step))
 	case Refuse:
-		w.part(c.Component).refused[c.Desired] = "no: " + c.Reason
+		if no := w.part(c.Component).refused[c.Desired]; no != "" && !w.own[c.Desired] {
+			w.broken(lawNo, "%q about %s is overwritten with %q", no, c.Component, c.Reason)
+		}
+		w.part(c.Component).refused[c.Desired], w.own[c.Desired] = "no: "+c.Reason, true
 	case Finish:
 		for _, s := range w.g.Steps {
 			if !s.Status.Ended() || s.open() {
@@ -79,10 +92,11 @@ func (w *world) check(c Command) {
 }
 
 func (w *world) checkBegin(s *Step) {
-	for _, need := range s.Needs {
-		if !w.g.done(w.g.step(need)) {
-			w.broken(lawOrder, "step %s began before step %s was done", s.ID, need)
-		}
+	for _, id := range s.Needs {
+		w.checkNeed(s, w.g.step(id))
+	}
+	if s.Kind == StepAction {
+		w.checkAct(s)
 	}
 	if s.open() {
 		w.broken(lawJobs, "step %s began while its last job runs", s.ID)
@@ -100,6 +114,48 @@ func (w *world) checkBegin(s *Step) {
 	if other := w.applying[s.Component]; other != "" {
 		w.broken(lawOneApply, "apply of %s began while plan %s is being applied", s.Component, other)
 	}
+}
+
+// checkNeed holds that a step which begins may do so as far as one that it needs is concerned.
+func (w *world) checkNeed(s, need *Step) {
+	switch {
+	case need.Kind == StepAction && !need.Status.Ended():
+		w.broken(lawOrder, "step %s began before action %s had ended", s.ID, need.Action)
+	case need.before() && need.Status != StepSucceeded && !need.Passed:
+		w.broken(lawBefore, "step %s began though action %s is %s", s.ID, need.Action, need.Status)
+	case need.after() && s.after() && need.ill():
+		w.broken(lawAfter, "action %s began though %s is %s", s.Action, need.Action, need.Status)
+	case need.Kind == StepApply && need.Status == StepSkipped && (need.Passed || w.planOf(need) != nil && w.planOf(need).Status != PlanEmpty):
+		w.broken(lawOrder, "step %s began though %s was left out", s.ID, need.Component)
+	case need.Kind != StepAction && !w.g.done(need):
+		w.broken(lawOrder, "step %s began before step %s was done", s.ID, need.ID)
+	}
+}
+
+func (w *world) planOf(s *Step) *Plan { return w.g.group(s.Component).plan.Plan }
+
+// checkAct holds that an action may run now.
+func (w *world) checkAct(s *Step) {
+	if w.runs[s.ID]++; w.runs[s.ID] > 1 {
+		w.broken(lawActOnce, "action %s", s.Action)
+	}
+	in := w.g.group(s.Component)
+	switch {
+	case s.before() && in.plan != nil:
+		if plan := in.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved || w.wants()[s.Component].Digest != plan.Desired {
+			w.broken(lawOwnPlan, "action %s began before %s was approved", s.Action, s.Component)
+		}
+	case s.after() && in.plan != nil && in.apply.Status != StepSucceeded && !in.apply.Begun:
+		w.broken(lawAfter, "action %s began though nothing was done to %s", s.Action, s.Component)
+	}
+}
+
+// checkRenew holds that a step which is begun again is not at work, and is not an action that ran.
+func (w *world) checkRenew(s *Step) {
+	if s.open() || !s.Status.Ended() || s.Kind == StepAction && s.Status == StepSucceeded || s.Kind == StepApply && s.Status == StepSucceeded {
+		w.broken(lawRetry, "step %s (%s), which is %s", s.ID, s.Kind, s.Status)
+	}
+	delete(w.runs, s.ID)
 }
 
 // checkWorld holds what must be so whenever the core has come to rest.
@@ -147,7 +203,7 @@ var outcomes = []JobStatus{JobSucceeded, JobSucceeded, JobSucceeded, JobFailed, 
 // anyEvent lets something happen that may happen now.
 func (w *world) anyEvent() {
 	t := w.t
-	switch rapid.IntRange(0, 9).Draw(t, "event") {
+	switch rapid.IntRange(0, 10).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		if open := w.open(); len(open) > 0 {
 			w.jobEvent(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
@@ -166,6 +222,31 @@ func (w *world) anyEvent() {
 		w.log("%s building: %t", p.name, p.building)
 	case 9:
 		w.rareEvent()
+	case 10:
+		w.personEvent(rapid.SampledFrom(w.g.Steps).Draw(t, "step"), rapid.Bool().Draw(t, "retry"))
+	}
+}
+
+// personEvent is a person who retries or skips a step, which may be refused, in words.
+func (w *world) personEvent(s *Step, retry bool) {
+	w.settle()
+	if w.g.Status != Running {
+		return
+	}
+	todo, err := Skip(w.g, s, "carol", "not now")
+	if retry {
+		todo, err = Retry(w.g, s, "carol")
+	}
+	var no *Conflict
+	if err != nil && (!errors.As(err, &no) || no.Title == "") {
+		w.broken(lawWords, "retry %t of step %s: %v", retry, s.ID, err)
+	}
+	w.log("carol asks for step %s (retry %t): %v", s.ID, retry, err)
+	for _, c := range todo {
+		if renew, is := c.(Renew); is && w.g.step(renew.Step).Passed && w.g.step(renew.Step) != s && (s.Component == "" || w.g.step(renew.Step).Component != s.Component) {
+			w.broken(lawRetry, "step %s, which a person skipped", renew.Step)
+		}
+		w.do(c)
 	}
 }
 
@@ -271,7 +352,7 @@ func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 		w := newWorld(t)
 		bad := map[string]string{}
 		for _, p := range w.parts {
-			bad[p.name] = rapid.SampledFrom([]string{"", "", "plan fails", "apply fails", "is rejected"}).Draw(t, "fate of "+p.name)
+			bad[p.name] = rapid.SampledFrom([]string{"", "", "plan fails", "apply fails", "action fails", "is rejected"}).Draw(t, "fate of "+p.name)
 		}
 		for round := 0; w.g.Status == Running && round < 500; round++ {
 			for _, s := range w.open() {
@@ -298,7 +379,7 @@ func (w *world) fate(s *Step, bad string) {
 		return
 	}
 	outcome := JobSucceeded
-	if bad == string(s.Kind)+" fails" {
+	if bad == string(s.Kind)+" fails" && !s.after() {
 		outcome = JobFailed
 	}
 	w.end(s, outcome)
@@ -312,8 +393,19 @@ func (w *world) checkFates(bad map[string]string) {
 		done[p.name] = w.g.done(in.apply)
 		asked := !w.g.Rule.ApproveAll || !w.g.Rule.AllowDestroy && in.plan.Plan != nil && in.plan.Plan.Destructive || w.g.Kind == KindTeardown || w.g.Kind == KindRestore
 		empty := in.plan.Plan != nil && in.plan.Plan.Status == PlanEmpty
-		if bad[p.name] == "is rejected" && (!asked || empty) || bad[p.name] == "apply fails" && empty {
-			bad[p.name] = "" // nobody was asked, or there was nothing to apply
+		first, _ := in.before()
+		switch bad[p.name] {
+		case "is rejected":
+			asked = asked && !empty
+		case "apply fails":
+			asked = !empty
+		case "action fails":
+			asked = first != nil
+		default:
+			asked = true
+		}
+		if !asked {
+			bad[p.name] = "" // nobody was asked, there was nothing to apply, or there is no action before it
 		}
 	}
 	for i, p := range w.parts {

@@ -9,11 +9,14 @@ type Kind string
 const (
 	KindProvision   Kind = "provision"   // everything, onto an install that has nothing yet
 	KindDeploy      Kind = "deploy"      // just what is behind
-	KindTeardown    Kind = "teardown"    // destroys one component that left the app
+	KindTeardown    Kind = "teardown"    // destroys components that left the app, were switched off or torn down
 	KindDeprovision Kind = "deprovision" // destroys everything, in reverse order
 	KindAction      Kind = "action"      // one action
 	KindRestore     Kind = "restore"     // makes a state version of one component the newest
 )
+
+// destroys says that a workflow of the kind removes components.
+func (k Kind) destroys() bool { return k == KindTeardown || k == KindDeprovision }
 
 // StepKind is what a step does.
 type StepKind string
@@ -97,7 +100,7 @@ type move[S ~string] struct {
 	to   []S
 }
 
-// The four tables are the law of the four life cycles. docs/states.md is drawn from them.
+// The tables are the law of the four life cycles. docs/states.md is drawn from them.
 var (
 	statusMoves = moves[Status]{
 		{Running, []Status{Succeeded, Failed, Cancelled, Superseded}},
@@ -106,8 +109,15 @@ var (
 	stepMoves = moves[StepStatus]{
 		{StepPending, []StepStatus{StepRunning, StepWaiting, StepSucceeded, StepFailed, StepSkipped, StepCancelled}},
 		{StepRunning, []StepStatus{StepSucceeded, StepFailed, StepCancelled, StepPending}},
-		{StepWaiting, []StepStatus{StepSucceeded, StepFailed, StepCancelled, StepPending}},
+		{StepWaiting, []StepStatus{StepSucceeded, StepFailed, StepSkipped, StepCancelled, StepPending}},
 		{StepSucceeded, []StepStatus{StepPending}},
+	}
+	// What a person's retry may begin again besides.
+	retryMoves = moves[StepStatus]{
+		{StepSucceeded, []StepStatus{StepPending}},
+		{StepFailed, []StepStatus{StepPending}},
+		{StepSkipped, []StepStatus{StepPending}},
+		{StepCancelled, []StepStatus{StepPending}},
 	}
 	planMoves = moves[PlanStatus]{
 		{PlanReady, []PlanStatus{PlanApproved, PlanRejected, PlanSuperseded}},

@@ -11,9 +11,19 @@ import (
 
 // Asked is what a person asked of a workflow besides its kind; it is kept with it as JSON.
 type Asked struct {
-	Env     map[string]string `json:"env,omitempty"`    // of an action run
-	Restore Restore           `json:"restore,omitzero"` // of a restore
-	Cancel  *Cancellation     `json:"cancel,omitempty"`
+	Env      map[string]string `json:"env,omitempty"`      // of an action run
+	Inputs   map[string]string `json:"inputs,omitempty"`   // of an action run
+	Restore  Restore           `json:"restore,omitzero"`   // of a restore
+	Redeploy []string          `json:"redeploy,omitempty"` // components that are planned also when they are as they are wanted
+	Supposed *Supposed         `json:"supposed,omitempty"` // of one that only plans
+	Cancel   *Cancellation     `json:"cancel,omitempty"`
+}
+
+// Supposed is what a workflow that only plans takes an install to want, as if a person's wish had been granted.
+type Supposed struct {
+	Absent   bool     `json:"absent,omitempty"`    // it is to be gone
+	TornDown []string `json:"torn_down,omitempty"` // components that are to be gone
+	Wanted   []string `json:"wanted,omitempty"`    // components that are to be there though they were torn down
 }
 
 // load reads a workflow of a locked install into a graph, with what is wanted worked out anew.
@@ -24,7 +34,7 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 	}
 	f := &flow{engine: e, tx: tx, install: install, row: row, rows: map[string]store.Step{}}
 	f.graph = &Graph{
-		Kind: Kind(row.Kind), Status: Status(row.Status),
+		Kind: Kind(row.Kind), PlanOnly: row.PlanOnly, Status: Status(row.Status),
 		Rule: ruleOf(install),
 	}
 	if f.graph.Status != Running {
@@ -71,8 +81,8 @@ func (f *flow) loadSteps(ctx context.Context) error {
 	}
 	for _, r := range rows {
 		s := &Step{
-			ID: r.ID, Kind: StepKind(r.Kind), Component: r.Component, Action: r.Action, Destroy: r.Destroy,
-			Status: StepStatus(r.Status), Reason: r.Reason, Tries: int(r.Tries),
+			ID: r.ID, Kind: StepKind(r.Kind), Component: r.Component, Action: r.Action, Trigger: r.Trigger, Destroy: r.Destroy,
+			Status: StepStatus(r.Status), Reason: r.Reason, Passed: r.Passed, Tries: int(r.Tries),
 		}
 		if err := json.Unmarshal(r.Needs, &s.Needs); err != nil {
 			return fmt.Errorf("decode the needs of step %s: %w", r.ID, err)
@@ -123,6 +133,8 @@ func (f *flow) loadJobs(ctx context.Context) error {
 			job.Status, job.Error = JobFailed, r.Problem
 		case r.Stale != "":
 			job.Status, job.Error = JobStale, r.Stale
+		case r.Begun && job.Status == JobStale && f.graph.step(r.StepID).Kind == StepAction:
+			job.Status = JobFailed // nothing is stale of an action that ran, whatever its runner says
 		}
 		f.graph.step(r.StepID).Job = job
 	}

@@ -24,7 +24,7 @@ const (
 const mostReason = 4 << 10
 
 func tooLong() error {
-	return conflict(CodeTooLong, "say it in fewer words", "the reason is longer than %d bytes", mostReason)
+	return conflict(CodeTooLong, "Say it in fewer words.", "the reason is longer than %d bytes", mostReason)
 }
 
 // Response is a person's word about one plan.
@@ -58,11 +58,23 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	}
 	switch a := row.Approval; {
 	case a.Status != string(ApprovalWaiting) || row.PlanStatus != string(PlanReady):
-		return conflict(CodeApprovalGone, "look at what waits now (nuon review)", "this plan of %s no longer waits for an answer: %s", row.Component, a.Status+", "+a.Reason)
+		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "this plan of %s no longer waits for an answer: %s", row.Component, answered(a))
 	case a.ContentDigest != r.ContentDigest || row.PlanContent != r.ContentDigest:
-		return conflict(CodePlanChanged, "read the plan again (nuon review), then answer", "what you answered is not the plan of %s that waits", row.Component)
+		return conflict(CodePlanChanged, "Read the plan again (nuon review), then answer.", "what you answered is not the plan of %s that waits", row.Component)
 	}
 	return r.record(ctx, tx, row)
+}
+
+// answered says who or what ended a question, and when.
+func answered(a store.Approval) string {
+	words := a.Reason
+	if a.Status == string(ApprovalWithdrawn) {
+		words = "withdrawn: " + words
+	}
+	if a.EndedAt != nil {
+		words += ", on " + a.EndedAt.UTC().Format("2006-01-02 at 15:04:05 UTC")
+	}
+	return words
 }
 
 func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {

@@ -22,7 +22,9 @@ func (r Restore) digest() string { return fmt.Sprintf("restore:%d:%s", r.Version
 // wants gives what a workflow is to bring about, by component: what its install wants, or of a restore just that.
 func (e *Engine) wants(ctx context.Context, tx *store.Tx, install store.Install, row store.Workflow, asked Asked) (map[string]Want, error) {
 	if Kind(row.Kind) != KindRestore {
-		return e.world.Desire(ctx, tx, install)
+		wants, err := e.world.Desire(ctx, tx, install, asked.Supposed)
+		asked.redo(wants, row.RequestedBy)
+		return wants, err
 	}
 	r := asked.Restore
 	_, err := tx.StateToRestore(ctx, tx.Org, r.Place, int32(r.Version)) //nolint:gosec // it was read from the column
@@ -33,6 +35,16 @@ func (e *Engine) wants(ctx context.Context, tx *store.Tx, install store.Install,
 		return nil, err
 	}
 	return map[string]Want{r.Component: {Digest: r.digest(), Reason: row.Reason}}, nil
+}
+
+// redo makes what a person wants done again count as not done.
+func (a Asked) redo(wants map[string]Want, by string) {
+	for _, name := range a.Redeploy {
+		if want, ok := wants[name]; ok && want.Current && !want.Absent {
+			want.Current, want.Reason = false, "redeploy asked by "+by
+			wants[name] = want
+		}
+	}
 }
 
 // restored records what a restore did: the state is another, so what its component is made of is not known until it is planned.

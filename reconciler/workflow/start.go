@@ -18,25 +18,32 @@ type Request struct {
 	Kind        Kind
 	Reason      string            // why there is this workflow, as a sentence
 	RequestedBy string            // a person's name; empty: nuon itself
+	Version     int32             // number of the app version that it is started for; 0 for none
 	Parts       []Part            // what it is about; not of an action run
+	Around      Around            // the actions around the parts
 	Components  map[string]string // install component id of each part
+	Redeploy    []string          // parts that are planned also when they are as they are wanted
+	PlanOnly    bool              // it plans and shows, and neither asks nor applies
+	Supposed    Supposed          // with PlanOnly: what the install is taken to want
 	Restore     Restore           // of a restore
-	Action      string            // of an action run
+	Act         Act               // of an action run
+	Of          string            // of an action run: the component that it is about, when it repeats a run that was about one
 	Env         map[string]string // of an action run
+	Inputs      map[string]string // of an action run: values of the action's inputs
 	Trace       string            // W3C traceparent of what led to it; empty for none
 }
 
 // Start makes a workflow and asks for its first step. It refuses, with a *Conflict, to work on a component that another running
 // workflow of the install is at work on.
 func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err error) {
-	steps, err := r.steps()
+	steps, err := r.Steps(func() string { return id.New("stp") })
 	if err != nil {
-		return "", fmt.Errorf("compose the %s of install %s: %w", r.Kind, r.Install, err)
+		return "", err
 	}
 	if err := free(ctx, tx, r); err != nil {
 		return "", err
 	}
-	request, err := encode(Asked{Env: r.Env, Restore: r.Restore})
+	request, err := encode(r.asked())
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +53,7 @@ func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err
 	defer func() { span.End(err) }()
 	number, err := tx.AddWorkflow(ctx, store.AddWorkflowParams{
 		OrgID: tx.Org, ID: workflowID, InstallID: r.Install, Kind: string(r.Kind), Reason: r.Reason, RequestedBy: by, Request: request,
-		Trace: telemetry.Inject(ctx),
+		PlanOnly: r.PlanOnly, Version: r.Version, Trace: telemetry.Inject(ctx),
 	})
 	if err != nil {
 		return "", fmt.Errorf("add a workflow to install %s: %w", r.Install, err)
@@ -56,7 +63,7 @@ func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err
 			return "", fmt.Errorf("add step %d: %w", i, err)
 		}
 	}
-	detail := map[string]any{"kind": r.Kind, "number": number, "install": r.Install, "reason": r.Reason}
+	detail := map[string]any{"kind": r.Kind, "number": number, "install": r.Install, "reason": r.Reason, "plan_only": r.PlanOnly}
 	if err := tx.Audit(ctx, by, "workflow.start", workflowID, detail); err != nil {
 		return "", err
 	}
@@ -66,12 +73,28 @@ func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err
 	return workflowID, tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+workflowID)
 }
 
-func (r Request) steps() ([]*Step, error) {
-	newID := func() string { return id.New("stp") }
-	if r.Kind == KindAction {
-		return ComposeAction(r.Action, r.Reason, newID), nil
+// Steps are the workflow's steps as they are composed, with ids of the caller's making.
+func (r Request) Steps(newID func() string) (steps []*Step, err error) {
+	switch {
+	case r.Kind == KindAction:
+		return ComposeAction(r.Act, r.Of, r.Reason, newID), nil
+	case r.PlanOnly:
+		steps, err = ComposePlans(r.Kind, r.Parts, newID)
+	default:
+		steps, err = Compose(r.Kind, r.Parts, r.Around, newID)
 	}
-	return Compose(r.Kind, r.Parts, newID)
+	if err != nil {
+		return nil, fmt.Errorf("compose the %s of install %s: %w", r.Kind, r.Install, err)
+	}
+	return steps, nil
+}
+
+func (r Request) asked() Asked {
+	asked := Asked{Env: r.Env, Inputs: r.Inputs, Restore: r.Restore, Redeploy: r.Redeploy}
+	if r.PlanOnly {
+		asked.Supposed = &r.Supposed
+	}
+	return asked
 }
 
 func (r Request) addStep(ctx context.Context, tx *store.Tx, workflowID string, position int, s *Step) error {
@@ -85,7 +108,7 @@ func (r Request) addStep(ctx context.Context, tx *store.Tx, workflowID string, p
 	}
 	row := store.AddStepParams{
 		OrgID: tx.Org, ID: s.ID, WorkflowID: workflowID, Position: int32(position), Kind: string(s.Kind), //nolint:gosec // bounded by the app's size
-		Component: s.Component, Action: s.Action, Destroy: s.Destroy, Needs: raw, Reason: s.Reason,
+		Component: s.Component, Action: s.Action, Trigger: s.Trigger, Destroy: s.Destroy, Needs: raw, Reason: s.Reason,
 	}
 	if s.Kind != StepAction {
 		component, ok := r.Components[s.Component]
@@ -99,13 +122,22 @@ func (r Request) addStep(ctx context.Context, tx *store.Tx, workflowID string, p
 
 // free sees to it that no two workflows of an install touch one component.
 func free(ctx context.Context, tx *store.Tx, r Request) error {
-	busy, err := tx.BusyComponents(ctx, tx.Org, r.Install)
+	components := []string{r.Of}
+	for _, p := range r.Parts {
+		components = append(components, p.Component)
+	}
+	return unoccupied(ctx, tx, r.Install, "", components)
+}
+
+// unoccupied refuses, with a *Conflict, components that a running workflow of an install other than one's own is at work on.
+func unoccupied(ctx context.Context, tx *store.Tx, install, own string, components []string) error {
+	busy, err := tx.BusyComponents(ctx, tx.Org, install)
 	if err != nil {
 		return err
 	}
 	for _, b := range busy {
-		if slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Component == b.Component }) {
-			return conflict(CodeBusy, "wait for it, or cancel it", "workflow %d (%s) is at work on %s", b.Number, b.Kind, b.Component)
+		if b.ID != own && slices.Contains(components, b.Component) {
+			return conflict(CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s", b.Number, b.Kind, b.Component)
 		}
 	}
 	return nil

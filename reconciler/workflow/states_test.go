@@ -68,12 +68,39 @@ const statesHead = "# Life cycles\n\n" +
 	"draws them anew. What follows when an apply has ended is the table of `reconciler/workflow/recover_test.go`.\n" +
 	"Every move carries a reason as a sentence, which is stored and is what `nuon explain` prints.\n"
 
+const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again what failed at a step of a running workflow: of a component all three steps,\n" +
+	"from the plan, with the actions before its apply that did not end well; of any other action just that. What was skipped because of it\n" +
+	"is begun again with it. What was refused about the component is forgotten, of what is begun with it only what this workflow refused:\n" +
+	"a retry is no yes to what somebody said no to before. Only then do ended steps move once more; an apply or an action that succeeded\n" +
+	"never does. What another workflow is at work on by now is not begun beside it. Once the workflow has ended, a retry starts a new one.\n\n" +
+	"A person's skip (`nuon workflows skip`) goes on without what has not begun: an action, or a component of which nothing is at work.\n" +
+	"The component is remembered as cancelled, so it is not asked about again, and what needs it is skipped; what needs the action goes on.\n" +
+	"\n### Actions\n\n" +
+	"An action's step runs once in a workflow, however often a component is planned anew, because what it does cannot be seen. Actions\n" +
+	"with one trigger run one after the other, by index and then by name. One that precedes an apply and that no runner has begun when the\n" +
+	"approved plan is withdrawn waits for the next yes; one that has left the app meanwhile is skipped, and stops nothing.\n\n" +
+	"| triggers | run | when it fails |\n|---|---|---|\n" +
+	"| `pre-deploy-component`, `pre-teardown-component`, `pre-enable-component`, `pre-disable-component`, `pre-deprovision-sandbox` | " +
+	"between the approval of the component's plan and its apply; not at all when there is nothing to apply or nobody approves | " +
+	"the component is not applied, its plan is withdrawn, it stalls like a plan that failed |\n" +
+	"| `post-deploy-component` and its like, `post-provision-sandbox`, `post-deprovision-sandbox` | after an apply that did something | the workflow fails, nothing is undone |\n" +
+	"| `pre-provision`, `pre-deprovision`, `pre-update-inputs` | before the first plan | nothing of the workflow is planned, all of it stalls |\n" +
+	"| `pre-deploy-all-components`, `pre-teardown-all-components` | before the first plan of a component, after the sandbox is there | no component is planned, all of them stall |\n" +
+	"| `post-deploy-all-components`, `post-teardown-all-components`, `post-provision`, `post-deprovision`, `post-update-inputs` | " +
+	"once all that they follow went well, their inner actions too, and something was done | the workflow fails, nothing is undone |\n\n" +
+	"`pre-update-inputs` and `post-update-inputs` belong to a deploy whose only reason are changed inputs, the enable and disable triggers to\n" +
+	"components that may be switched off. The sandbox is destroyed only when the actions after the components have ended, and the components\n" +
+	"are planned only when those after the sandbox have; how they ended does not matter there.\n" +
+	"\n### Plan only\n\n" +
+	"A workflow that only plans has nothing but plan steps, and none waits for another: what cannot be planned yet is skipped and says why. Its\n" +
+	"plans go from `ready` to `superseded` at once, nothing is remembered against what is wanted, and a plan without changes proves nothing.\n"
+
 func TestTheDocsShowTheTables(t *testing.T) {
 	jobs, attempts := dispatch.Lives()
 	want := statesHead +
 		"\n## Workflow\n\nIt runs until all of its steps have ended.\n\n" + diagram(Running, statusMoves) +
 		"\n## Step\n\nA component's plan, approve and apply steps are a group. What was stale, lost, failed or superseded goes back to pending as a\n" +
-		"group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" + diagram(StepPending, stepMoves) +
+		"group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" + diagram(StepPending, stepMoves) + statesSteps +
 		"\n## Plan\n\nA plan that is not applyable is born `empty` and stays so. `consumed` is the accept of its apply: it happens once.\n\n" + diagram(PlanReady, planMoves) +
 		"\n## Approval\n\nIt binds to the content digest of one plan. It is withdrawn when that plan no longer leads to what is wanted.\n\n" + diagram(ApprovalWaiting, approvalMoves) +
 		"\n## Job\n\nIt ends once, and its owner is told in the same transaction. A stale apply ends as `failed` with the word in its result. `lost`\n" +

@@ -17,7 +17,9 @@ type world struct {
 
 	applied  map[string]int    // how often each plan was consumed
 	yes      map[string]string // who approved each plan
+	runs     map[string]int    // how often each action ran since a person last asked for it, by step
 	applying map[string]string // the plan that is being applied, by component
+	own      map[string]bool   // what this workflow refused, by desired digest
 	history  []any             // commands, and texts about what others did
 }
 
@@ -48,7 +50,7 @@ type standing struct {
 
 // newWorld draws an app of up to five components, the first of them upstream of all, and a workflow over them.
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, applying: map[string]string{}}
+	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}}
 	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t, "kind")
 	n := rapid.IntRange(1, 5).Draw(t, "components")
 	if kind == KindRestore {
@@ -69,6 +71,7 @@ func newWorld(t *rapid.T) *world {
 
 func (w *world) start(kind Kind) {
 	var parts []Part
+	based := rapid.Bool().Draw(w.t, "the first is the sandbox")
 	for _, p := range w.parts {
 		p.version = 1
 		if kind != KindProvision {
@@ -79,22 +82,39 @@ func (w *world) start(kind Kind) {
 		}
 		p.absent = kind == KindDeprovision || kind == KindTeardown
 		p.disputed = kind == KindRestore && rapid.Bool().Draw(w.t, "disputed")
-		part := Part{Component: p.name, Reason: "it is behind"}
+		part := Part{Component: p.name, Reason: "it is behind", Base: based && len(p.after) == 0}
 		for _, up := range p.after {
 			part.After = append(part.After, w.parts[up].name)
 		}
-		if kind != KindRestore && rapid.IntRange(0, 2).Draw(w.t, "action") == 0 {
-			part.Actions = []PostDeploy{{Action: "check_" + p.name}}
+		if kind != KindRestore {
+			part.Before, part.Then = w.acts("pre-component", p.name), w.acts("post-component", p.name)
 		}
 		parts = append(parts, part)
 	}
-	steps, err := Compose(kind, parts, counter())
+	var around Around
+	if kind != KindRestore && rapid.IntRange(0, 2).Draw(w.t, "around") == 0 {
+		around = Around{Before: w.acts("pre-all", ""), Then: w.acts("post-all", ""), BeforeAll: w.acts("pre-inner", ""), ThenAll: w.acts("post-inner", "")}
+	}
+	steps, err := Compose(kind, parts, around, counter())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	rule := Rule{ApproveAll: rapid.Bool().Draw(w.t, "approve all"), AllowDestroy: rapid.Bool().Draw(w.t, "allow destroy")}
 	w.g = &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps}
 	w.settle()
+}
+
+// acts draws up to two actions that an event runs.
+func (w *world) acts(trigger, component string) []Act {
+	var all []Act
+	for i := range max(0, rapid.IntRange(-2, 2).Draw(w.t, trigger+" of "+component)) {
+		a := Act{Action: fmt.Sprint(trigger, i, component), Trigger: trigger}
+		if component != "" && rapid.Bool().Draw(w.t, "reads") {
+			a.After = []string{rapid.SampledFrom(w.parts).Draw(w.t, "read").name}
+		}
+		all = append(all, a)
+	}
+	return all
 }
 
 // wants is what the engine gives the core: of a restore just that, else what the install wants.
@@ -191,7 +211,11 @@ func (w *world) do(c Command) {
 	w.check(c)
 	w.g.Apply(c)
 	for _, s := range w.g.Steps {
-		if !stepMoves.allows(before[s.ID], s.Status) {
+		table := stepMoves
+		if renewed, is := c.(Renew); is && renewed.Step == s.ID {
+			table = retryMoves
+		}
+		if !table.allows(before[s.ID], s.Status) {
 			w.broken(lawMoves, "step %s moved from %s to %s", s.ID, before[s.ID], s.Status)
 		}
 		if s.Reason == "" {
@@ -270,6 +294,10 @@ func (w *world) end(s *Step, status JobStatus) {
 			status = JobStale // the runner sees it before it does anything
 		}
 		w.endApply(s, status)
+	case StepAction:
+		if status == JobStale { // it was not let begin
+			delete(w.runs, s.ID)
+		}
 	}
 	s.Job.Status = status
 }

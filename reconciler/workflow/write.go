@@ -39,6 +39,14 @@ func (f *flow) do(ctx context.Context, c Command) error {
 		err = f.again(ctx, c)
 	case Refuse:
 		err = f.refuse(ctx, c)
+	case Renew:
+		err = f.renew(ctx, c)
+	case Forgive:
+		err = f.forgive(ctx, c)
+	case Pass:
+		if err = f.move(ctx, c.Step, StepSkipped, c.Reason); err == nil {
+			err = one(f.tx.PassStep(ctx, f.tx.Org, c.Step))
+		}
 	case Finish:
 		err = one(f.tx.FinishWorkflow(ctx, store.FinishWorkflowParams{OrgID: f.tx.Org, ID: f.row.ID, Status: string(c.Status), Outcome: c.Outcome}))
 	}
@@ -72,7 +80,14 @@ func (f *flow) movePlan(ctx context.Context, plan *Plan, to PlanStatus, reason s
 	return one(f.tx.MovePlan(ctx, store.MovePlanParams{OrgID: f.tx.Org, ID: plan.ID, Status: string(to), Reason: reason, Was: string(plan.Status)}))
 }
 
-func (f *flow) plan(step string) *Plan { return f.graph.group(f.graph.step(step).Component).plan.Plan }
+// plan is the plan that a step is about.
+func (f *flow) plan(step string) *Plan {
+	s := f.graph.step(step)
+	if s.Kind != StepPlan {
+		s = f.graph.group(s.Component).plan
+	}
+	return s.Plan
+}
 
 func (f *flow) ask(ctx context.Context, c Ask) error {
 	plan := f.plan(c.Step)
@@ -128,6 +143,21 @@ func (f *flow) again(ctx context.Context, c Again) error {
 	return nil
 }
 
+func (f *flow) renew(ctx context.Context, c Renew) error {
+	if was := f.graph.step(c.Step).Status; !retryMoves.allows(was, StepPending) {
+		return fmt.Errorf("a step does not move from %s to %s", was, StepPending)
+	}
+	return f.tx.ResetStep(ctx, store.ResetStepParams{OrgID: f.tx.Org, ID: c.Step, Reason: c.Reason})
+}
+
+func (f *flow) forgive(ctx context.Context, c Forgive) error {
+	f.refused = true
+	if c.Own {
+		return f.tx.DropRefusalsOfWorkflow(ctx, f.tx.Org, f.row.ID, []string{c.Component})
+	}
+	return f.tx.DropRefusals(ctx, f.tx.Org, f.install.ID, []string{c.Component})
+}
+
 func (f *flow) refuse(ctx context.Context, c Refuse) error {
 	f.refused = true
 	row := f.rows[f.graph.group(c.Component).plan.ID]
@@ -173,7 +203,7 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 	}
 	var cannot *Unavailable
 	if errors.As(err, &cannot) {
-		return f.cannot(ctx, s, cannot.Reason)
+		return f.cannot(ctx, s, *cannot)
 	}
 	if err != nil {
 		return fmt.Errorf("begin %s of %s: %w", s.Kind, sentence(s.Component, s.Action), err)
@@ -190,8 +220,8 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 }
 
 // cannot ends what a step is part of that World says cannot be begun.
-func (f *flow) cannot(ctx context.Context, s *Step, why string) error {
-	for _, c := range f.graph.cannot(s, why) {
+func (f *flow) cannot(ctx context.Context, s *Step, by Unavailable) error {
+	for _, c := range f.graph.cannot(s, by) {
 		if err := f.do(ctx, c); err != nil {
 			return err
 		}
@@ -221,7 +251,7 @@ func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]by
 // target is what a plan of this workflow is to lead to.
 func (f *flow) target(ctx context.Context, installComponent string, destroy bool) (Target, error) {
 	if f.graph.Kind != KindRestore {
-		return f.engine.world.Spec(ctx, f.tx, f.install, installComponent, destroy)
+		return f.engine.world.Spec(ctx, f.tx, f.install, installComponent, destroy, f.asked.Supposed)
 	}
 	target, err := f.engine.world.RestoreSpec(ctx, f.tx, f.install, installComponent)
 	target.Digest, target.Restore = f.asked.Restore.digest(), f.asked.Restore.Restore
@@ -243,10 +273,7 @@ func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) erro
 }
 
 func (f *flow) actionJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
-	run := ActionRun{Action: s.Action, Trigger: TriggerPostDeploy, Component: s.Component}
-	if s.Component == "" {
-		run.Trigger, run.Env = TriggerManual, f.asked.Env
-	}
+	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: f.asked.Env, Inputs: f.asked.Inputs}
 	spec, limit, err := f.engine.world.ActionSpec(ctx, f.tx, f.install, run)
 	if err != nil {
 		return err

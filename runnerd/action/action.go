@@ -43,6 +43,9 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		defer stop()
 	}
 	running := &run{env: env, spec: spec, values: opened, work: work}
+	if err := running.openCluster(); err != nil {
+		return api.JobResult{}, err
+	}
 	var all []stepOutputs
 	for i, step := range spec.Steps {
 		given, err := running.step(limited, i, step)

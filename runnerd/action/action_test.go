@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -144,6 +145,66 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestCluster: what leads to the runner's cluster is there for an action that asks for it, and for no other, whoever passed it on; and no
+// log shows the credentials in it.
+func TestCluster(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	const content = "users: [{name: admin, user: {token: planted-t0ken-1}}]\nother:\n  user:\n    client-key-data: \"cGxhbnRlZC1rZXk=\"\n    password: 'planted-pass'\n"
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file+"-ambient:"+file)
+	t.Setenv("KUBE_TOKEN", "planted-ambient")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	t.Setenv(ambient.VarNamed, "KUBECONFIG,KUBE_TOKEN")
+	const look = `echo "seen=${KUBECONFIG:-none},${NUON_KUBECONFIG_ENABLED:-unset},${KUBE_TOKEN:+set},${KUBERNETES_SERVICE_HOST:-none}" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"
+for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; done`
+	for name, test := range map[string]struct {
+		asked bool
+		given string // by --kubeconfig
+		want  string
+	}{
+		"not asked":            {want: "none,unset,,none"},
+		"not asked, but given": {given: file, want: "none,unset,,none"},
+		"asked":                {asked: true, given: file, want: file + ",true,set,10.0.0.1"},
+		"asked, by a variable": {asked: true, want: file + "-ambient:" + file + ",true,set,10.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.env.KubeConfig, r.env.Spec.Action.KubeConfig = test.given, test.asked
+			got, err := r.run(t.Context(), script("s", look))
+			if err != nil || got["seen"] != `"`+test.want+`"` {
+				t.Errorf("%v, %v, want %s\n%s", got["seen"], err, test.want, r.log)
+			}
+			for _, secret := range []string{"planted-t0ken-1", "cGxhbnRlZC1rZXk=", "planted-pass"} {
+				if strings.Contains(r.log.String(), secret) {
+					t.Errorf("%s is in the log:\n%s", secret, r.log)
+				}
+			}
+			if shown := strings.Contains(r.log.String(), "client-key-data"); shown != test.asked {
+				t.Errorf("the steps saw a cluster: %v", shown)
+			}
+		})
+	}
+	t.Run("gone", func(t *testing.T) {
+		r := newRig(t)
+		r.env.KubeConfig, r.env.Spec.Action.KubeConfig = file+"-gone", true
+		if _, err := r.run(t.Context(), script("s", "true")); err == nil || !strings.Contains(err.Error(), "runnerd run --kubeconfig") {
+			t.Error(err)
+		}
+	})
+	t.Run("none", func(t *testing.T) {
+		t.Setenv("KUBECONFIG", "")
+		t.Setenv("KUBERNETES_SERVICE_HOST", "")
+		r := newRig(t)
+		r.env.Spec.Action.KubeConfig = true
+		got, err := r.run(t.Context(), script("s", look))
+		if err != nil || got["seen"] != `"none,unset,set,none"` || !strings.Contains(r.log.String(), "this runner was given no cluster") {
+			t.Error(got, err, r.log)
+		}
+	})
+}
+
 func TestFailures(t *testing.T) {
 	tests := map[string]struct {
 		step api.ActionStep
@@ -183,12 +244,16 @@ func TestFailures(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	r := newRig(t)
-	r.env.Spec.TimeoutSeconds = 1
-	begun := time.Now()
-	_, err := r.run(t.Context(), script("slow", "sleep 300"))
-	if err == nil || !strings.Contains(err.Error(), `step "slow": action smoke took longer than 1 s`) || time.Since(begun) > 20*time.Second {
-		t.Fatal(err, time.Since(begun))
+	for name, body := range map[string]string{"heeds": "sleep 300", "deaf": "trap '' INT TERM; while :; do sleep 1; done"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.env.Spec.TimeoutSeconds, r.env.Timing.ToolGrace = 1, 500*time.Millisecond
+			begun := time.Now()
+			_, err := r.run(t.Context(), script("slow", body))
+			if err == nil || !strings.Contains(err.Error(), `step "slow": action smoke took longer than 1 s`) || time.Since(begun) > 20*time.Second {
+				t.Fatal(err, time.Since(begun))
+			}
+		})
 	}
 }
 

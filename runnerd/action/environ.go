@@ -20,6 +20,7 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 		return nil, err
 	}
 	made := ambient.ForTool(os.Environ())
+	reachable := r.cluster(made)
 	made["TRIGGER_TYPE"], made["COMPONENT_NAME"] = r.spec.Trigger, r.spec.Component
 	maps.Copy(made, own)
 	maps.Copy(made, r.spec.Env)
@@ -28,6 +29,9 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 		return nil, err
 	}
 	made["TMPDIR"] = temporary
+	if reachable {
+		made["NUON_KUBECONFIG_ENABLED"] = "true"
+	}
 	made["NUON_ORG_ID"] = r.env.Spec.Org
 	made["NUON_INSTALL_ID"] = r.spec.InstallID
 	if app, found := r.values.Get("app", "id"); found {

@@ -2,6 +2,7 @@ package ambient
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,8 +27,22 @@ var basic = []string{
 // providers read them.
 var (
 	identityPrefixes = []string{"AWS_", "AZURE_", "ARM_", "GOOGLE_", "CLOUDSDK_", "KUBE_", "KUBERNETES_SERVICE_", "IDENTITY_", "MSI_"}
-	identityNames    = []string{"KUBECONFIG", "GCE_METADATA_HOST"}
+	identityNames    = []string{VarKubeConfig, "GCE_METADATA_HOST"}
 )
+
+// The variables by which programs find a cluster and how to log in there.
+var (
+	clusterPrefixes = []string{"KUBE_", "KUBERNETES_SERVICE_"}
+	clusterNames    = []string{VarKubeConfig}
+)
+
+// VarKubeConfig names the file by which Kubernetes' programs find their cluster.
+const VarKubeConfig = "KUBECONFIG"
+
+func isCluster(name string) bool {
+	return slices.Contains(clusterNames, name) ||
+		slices.ContainsFunc(clusterPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
 
 func isIdentity(name string) bool {
 	return slices.Contains(identityNames, name) ||
@@ -71,6 +86,12 @@ func ForTool(environ []string) map[string]string {
 		made[name] = value
 	}
 	return made
+}
+
+// WithoutCluster takes out of what ForTool gave all that leads to the runner's cluster: what did not ask for one gets none, also
+// when the runner's owner passes it on.
+func WithoutCluster(environ map[string]string) {
+	maps.DeleteFunc(environ, func(name, _ string) bool { return isCluster(name) })
 }
 
 // Lookup gives a variable of environ, empty when it is not there. As everywhere here the first entry of a name counts.

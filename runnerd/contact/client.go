@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
 // maxAnswer bounds the body of an answer. The largest is a sealed Terraform state, in base64.
@@ -23,19 +25,24 @@ func Always(token seal.Secret) func() seal.Secret { return func() seal.Secret { 
 // NewClient gives the generated client for base, which sends with every call what token gives then. It gives up a call after
 // limit; zero leaves that to the context.
 func NewClient(base string, token func() seal.Secret, limit time.Duration) (*api.ClientWithResponses, error) {
+	return newClient(base, token, limit, transport())
+}
+
+func newClient(base string, token func() seal.Secret, limit time.Duration, below http.RoundTripper) (*api.ClientWithResponses, error) {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
 		return nil, fmt.Errorf("%q is not the URL of a runner API; it looks like https://host:port", base)
 	}
 	doer := &http.Client{
 		Timeout:   limit,
-		Transport: boundedTransport{&packingTransport{below: transport()}},
+		Transport: boundedTransport{&packingTransport{below: below}},
 		// A token is for one host; the runner API never redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	client, err := api.NewClientWithResponses(base, api.WithHTTPClient(doer), api.WithRequestEditorFn(
 		func(_ context.Context, request *http.Request) error {
 			request.Header.Set("Authorization", "Bearer "+string(token().Reveal()))
+			request.Header.Set(version.HeaderAPI, strconv.Itoa(version.API))
 			return nil
 		}))
 	if err != nil {

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
@@ -37,7 +39,11 @@ func TestRefusal(t *testing.T) {
 		"of a proxy":  {refusal(404, "text/html", "<html>"), "take the job: Not Found (HTTP 404)" + stranger, true},
 		"a page":      {refusal(200, "text/html", "<html>"), "take the job: OK (HTTP 200)" + stranger, true},
 		"a redirect":  {refusal(302, "", ""), "take the job: Found (HTTP 302)" + stranger, true},
-		"too much":    {refusal(413, "text/html", "<html>"), "take the job: Request Entity Too Large (HTTP 413)", false},
+		"of another generation": {
+			refusal(426, "application/problem+json", `{"title":"this control plane speaks generation 2 of the API","code":"client_too_old","detail":"Update the client."}`),
+			"take the job: this control plane speaks generation 2 of the API (HTTP 426, client_too_old); Update the client.", true,
+		},
+		"too much": {refusal(413, "text/html", "<html>"), "take the job: Request Entity Too Large (HTTP 413)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.err == nil || test.err.Error() != test.text {
@@ -53,7 +59,7 @@ func TestRefusal(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for status, final := range map[int]bool{200: true, 404: true, 429: false, 502: false} {
+	for status, final := range map[int]bool{200: true, 404: true, 426: true, 429: false, 502: false} {
 		if got := contact.ByStatus(contact.AsRefusal(refusal(status, "text/html", ""))); got != final {
 			t.Errorf("%d: final %v", status, got)
 		}
@@ -130,6 +136,9 @@ func TestClientSendsItsTokenAndFollowsNoRedirect(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer key" {
 			t.Errorf("sent %q", r.Header.Get("Authorization"))
+		}
+		if got := r.Header.Get(version.HeaderAPI); got != strconv.Itoa(version.API) {
+			t.Errorf("says that it speaks generation %q", got)
 		}
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	}))

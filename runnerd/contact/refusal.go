@@ -55,9 +55,12 @@ func (r *Refusal) Error() string {
 }
 
 // Passing tells whether the same call may succeed later: the server is overloaded, restarting or behind a proxy that cannot reach
-// it. A key that the server does not know (401, 403) counts as passing too where work would be lost otherwise; the caller decides
-// that with Final.
-func (r *Refusal) Passing() bool { return r.Stranger || mayPass(r.Status) }
+// it; or the two are of different generations (426), until one of them is updated: what was done must not be thrown away for that.
+// A key that the server does not know (401, 403) counts as passing too where work would be lost otherwise; the caller decides that
+// with Final.
+func (r *Refusal) Passing() bool {
+	return r.Stranger || mayPass(r.Status) || r.Status == http.StatusUpgradeRequired
+}
 
 // ByStatus is a Pace's Final for a call that a person waits for: what a stranger says counts by its status.
 func ByStatus(r *Refusal) bool { return !mayPass(r.Status) }
@@ -88,8 +91,7 @@ func HasStatus(err error, status int) bool {
 // Check gives nil when the runner API says yes, else a *Refusal. body is the answer's body. A yes is 202 or 204, or JSON; every no
 // of the runner API is a problem with a code. The exception is 413: who does not let so much through now never will.
 func Check(doing string, answer *http.Response, body []byte) error {
-	yes := answer.StatusCode >= 200 && answer.StatusCode < 300 && strings.Contains(answer.Header.Get("Content-Type"), "json")
-	if yes || answer.StatusCode == http.StatusAccepted || answer.StatusCode == http.StatusNoContent {
+	if isYes(answer) || answer.StatusCode == http.StatusAccepted || answer.StatusCode == http.StatusNoContent {
 		return nil
 	}
 	refusal := &Refusal{Doing: doing, Status: answer.StatusCode, Body: body}
@@ -102,4 +104,9 @@ func Check(doing string, answer *http.Response, body []byte) error {
 	}
 	refusal.Stranger = refusal.Code == "" && refusal.Status != http.StatusRequestEntityTooLarge
 	return refusal
+}
+
+// isYes says that an answer is a yes with something in it.
+func isYes(answer *http.Response) bool {
+	return answer.StatusCode >= 200 && answer.StatusCode < 300 && strings.Contains(answer.Header.Get("Content-Type"), "json")
 }

@@ -26,6 +26,8 @@ type Env struct {
 	Redact *redact.Set
 	// Key is the install key; the zero Identity when the runner has none.
 	Key seal.Identity
+	// KubeConfig is the file by which what asks for it finds the cluster: the one that the runner was given, absolute; empty for none.
+	KubeConfig string
 	// API makes the calls that this attempt may make.
 	API *Remote
 	// Vendor and Install are the registries, as VendorRegistry and InstallRegistry give them; nil when the runner has none.

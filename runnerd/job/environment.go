@@ -24,6 +24,8 @@ const (
 	VarRoot = "NUON_JOB_ROOT"
 	// VarLock is the number of the open file that holds the attempt's lock; left out, the process takes the lock itself.
 	VarLock = "NUON_JOB_LOCK"
+	// VarKubeConfig is the file by which actions that ask for it find the cluster; empty when the runner was given none.
+	VarKubeConfig = "NUON_KUBECONFIG"
 	// VarKeyFile is the file of the install key; it need not be there.
 	VarKeyFile = "NUON_KEY_FILE"
 )
@@ -44,6 +46,7 @@ type environment struct {
 	url, dir, root   string
 	lock             string
 	keyFile          string
+	kubeConfig       string
 	token            seal.Secret
 	registry         string
 	registryUsername string
@@ -57,6 +60,7 @@ func readEnvironment() (environment, error) {
 	env := environment{
 		url: os.Getenv(VarURL), dir: os.Getenv(VarDir), root: os.Getenv(VarRoot), lock: os.Getenv(VarLock),
 		keyFile:          os.Getenv(VarKeyFile),
+		kubeConfig:       os.Getenv(VarKubeConfig),
 		token:            takeSecret(VarToken),
 		registry:         os.Getenv(VarRegistry),
 		registryUsername: os.Getenv(VarRegistryUsername),

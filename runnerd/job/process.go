@@ -64,7 +64,7 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 		log.Warn("this job is not traced: %v", err)
 	}
 	defer sendLast(ctx, stopTraces)
-	result := run(ctx, &Env{Dir: env.dir, Root: env.root, Log: log, Redact: secrets, Timing: at}, env, handlers)
+	result := run(ctx, &Env{Dir: env.dir, Root: env.root, KubeConfig: env.kubeConfig, Log: log, Redact: secrets, Timing: at}, env, handlers)
 	result.Error = secrets.String(result.Error)
 	leaveNothing(at)
 	closeLog()

@@ -11,7 +11,7 @@ import (
 
 // ahead notices when this runner has handed in a newer state than the control plane has. That only happens when the control plane
 // was brought back from an older backup: what it has kept once it never takes back. The newer one is delivered again, because to
-// plan from the older would be to make again what is there.
+// plan from the older would be to make again what is there. What people have dismissed or abandoned stays so.
 type ahead struct {
 	state.Remote
 	spool     spool.Spool
@@ -36,6 +36,11 @@ func (a ahead) GetState(ctx context.Context) (newest api.State, found bool, err 
 	if err := a.DeliverState(ctx, kept); err != nil {
 		return api.State{}, false, fmt.Errorf("the control plane has %s, and does not take serial %d, which this runner has handed in before; it is in the runner's directory states: %w", had, kept.Serial, err)
 	}
+	// A person may have said in the meantime that this version counts for nothing. Theirs is the last word.
+	newest, found, err = a.Remote.GetState(ctx)
+	if err != nil || !found || newest.Digest != kept.Digest {
+		return newest, found, err
+	}
 	a.say("the control plane had %s, but this runner has handed in serial %d before: it was brought back from an older backup. Serial %d is delivered again, and the work goes on from it", had, kept.Serial, kept.Serial)
-	return kept, true, nil
+	return newest, true, nil
 }

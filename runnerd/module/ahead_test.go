@@ -16,6 +16,7 @@ import (
 type restored struct {
 	state.Remote
 	has       *api.State
+	dismissed bool // what is delivered counts for nothing here
 	refuses   error
 	delivered []api.State
 }
@@ -29,26 +30,34 @@ func (r *restored) GetState(context.Context) (api.State, bool, error) {
 
 func (r *restored) DeliverState(_ context.Context, s api.State) error {
 	r.delivered = append(r.delivered, s)
+	if r.refuses == nil && !r.dismissed {
+		r.has = &s
+	}
 	return r.refuses
 }
 
 func TestAheadOfAControlPlane(t *testing.T) {
 	t.Parallel()
-	version := func(serial int64, lineage string) *api.State { return &api.State{Serial: serial, Lineage: lineage} }
+	version := func(serial int64, lineage string) *api.State {
+		return &api.State{Serial: serial, Lineage: lineage, Digest: fmt.Sprint(lineage, serial)}
+	}
 	for name, test := range map[string]struct {
 		has, kept *api.State
 		refuses   error
 		want      int64 // serial; -1 for an error
 		again     bool
+		dismissed bool
 	}{
-		"nothing anywhere":               {nil, nil, nil, 0, false},
-		"a new runner":                   {version(3, "l"), nil, nil, 3, false},
-		"the same":                       {version(3, "l"), version(3, "l"), nil, 3, false},
-		"another runner went on":         {version(4, "l"), version(3, "l"), nil, 4, false},
-		"made anew by a person":          {version(1, "new"), version(9, "l"), nil, 1, false},
-		"restored from an older backup":  {version(3, "l"), version(5, "l"), nil, 5, true},
-		"restored from before the first": {nil, version(5, "l"), nil, 5, true},
-		"it does not take it":            {version(3, "l"), version(5, "l"), errors.New("no"), -1, true},
+		"nothing anywhere":               {nil, nil, nil, 0, false, false},
+		"a new runner":                   {version(3, "l"), nil, nil, 3, false, false},
+		"the same":                       {version(3, "l"), version(3, "l"), nil, 3, false, false},
+		"another runner went on":         {version(4, "l"), version(3, "l"), nil, 4, false, false},
+		"made anew by a person":          {version(1, "new"), version(9, "l"), nil, 1, false, false},
+		"restored from an older backup":  {version(3, "l"), version(5, "l"), nil, 5, true, false},
+		"restored from before the first": {nil, version(5, "l"), nil, 5, true, false},
+		"a person abandoned it":          {nil, version(5, "l"), nil, 0, true, true},
+		"a person dismissed it":          {version(3, "l"), version(5, "l"), nil, 3, true, true},
+		"it does not take it":            {version(3, "l"), version(5, "l"), errors.New("no"), -1, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spooled, said := spool.Spool{Root: t.TempDir()}, ""
@@ -62,7 +71,7 @@ func TestAheadOfAControlPlane(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			remote := &restored{has: test.has, refuses: test.refuses}
+			remote := &restored{has: test.has, refuses: test.refuses, dismissed: test.dismissed}
 			got, found, err := ahead{Remote: remote, spool: spooled, component: "web", say: func(f string, args ...any) { said += fmt.Sprintf(f, args...) }}.GetState(t.Context())
 			if test.want < 0 {
 				if err == nil || found || !strings.Contains(err.Error(), "serial 5") {
@@ -73,7 +82,7 @@ func TestAheadOfAControlPlane(t *testing.T) {
 			if err != nil || got.Serial != test.want || found != (test.want > 0) {
 				t.Errorf("serial %d, %t, %v; want %d", got.Serial, found, err, test.want)
 			}
-			if again := len(remote.delivered) == 1; again != test.again || again != strings.Contains(said, "older backup") {
+			if again := len(remote.delivered) == 1; again != test.again || (again && !test.dismissed) != strings.Contains(said, "older backup") {
 				t.Errorf("delivered %v, said %q", remote.delivered, said)
 			}
 		})

@@ -40,7 +40,7 @@ var steps = []step{
 	{name: "writing state", file: "wrote-1", pause: "writing"},
 	{name: "concluding", held: "/result", file: "spool/job_1.1/result.json", late: true},
 	{name: "delivering states", held: "/state", late: true},
-	{name: "delivering lines", held: "/logs", late: true},
+	{name: "delivering lines", held: "/attempts/1/logs", late: true},
 	{name: "delivering the result", held: "/result", late: true},
 }
 

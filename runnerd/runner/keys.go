@@ -141,11 +141,11 @@ func (r *runner) registerAgain(ctx context.Context) error {
 		return err
 	}
 	// Neither another rule nor a stop may come between the token, which is good once, and what is got for it.
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), r.Timing.PollCall)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*r.Timing.Call)
 	defer stop()
 	known, err := r.register(ctx, key.Recipient())
 	if err != nil && ctx.Err() != nil {
-		return nil //nolint:nilerr // it did not answer; the token is still there for the next refusal
+		return nil // it did not answer; the token is still there for the next refusal
 	}
 	r.Token = seal.Secret{}
 	if err != nil {
@@ -195,6 +195,7 @@ func (r *runner) rotate(ctx context.Context, follows bool) error {
 		if err != nil {
 			return err
 		}
+		r.secrets.Add([]byte(answer.JSON200.RunnerKey))
 		if err := r.keys.offer(answer.JSON200.RunnerKey); err != nil {
 			return err
 		}

@@ -71,13 +71,10 @@ func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, cha
 	})
 	pace := r.pace()
 	pace.Final = func(*contact.Refusal) bool { return false }
-	request := api.LeaseRequest{Free: free, Version: r.Version, WaitSeconds: max(1, int(r.Timing.Poll/time.Second)), Policy: rule.RunnerPolicy}
-	if free == 0 {
-		request.WaitSeconds = -1
-	}
+	request := api.LeaseRequest{Free: free, Version: r.Version, Policy: rule.RunnerPolicy}
 	err = contact.Persist(ctx, pace, func(ctx context.Context) error {
 		key := r.keys.now()
-		answer, err := r.poll.LeaseWithResponse(ctx, request, contact.As(key))
+		answer, err := r.poll.lease(ctx, request, key)
 		if err == nil {
 			err = contact.Check("ask for work", answer.HTTPResponse, answer.Body)
 		}

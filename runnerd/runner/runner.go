@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/journal"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
@@ -43,6 +45,9 @@ type Options struct {
 	Version string
 	// Job is the command line of a job process; empty means this program with the argument "job".
 	Job []string
+	// KubeConfig is the path of the file by which actions that ask for it find the cluster; empty means that of KUBECONFIG, if that
+	// is set.
+	KubeConfig string
 	// PassEnv names variables that jobs get besides those that package ambient says.
 	PassEnv []string
 	// Settle, when set, is called when all processes of a job are gone and before its end is told: it keeps and clears away what
@@ -70,6 +75,11 @@ func (o Options) complete() (Options, error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return o, fmt.Errorf("find the runner's directory: %w", err)
 	}
+	if o.KubeConfig != "" {
+		if o.KubeConfig, err = readable(o.KubeConfig); err != nil {
+			return o, fmt.Errorf("--kubeconfig: %w", err)
+		}
+	}
 	if o.Capacity <= 0 {
 		o.Capacity = 2
 	}
@@ -89,6 +99,23 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
+// readable gives the absolute path of a file that can be read now.
+func readable(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("%w; name a file that this runner may read", err)
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a file; name the kubeconfig itself", path)
+	}
+	return path, nil
+}
+
 // runner is one Run.
 type runner struct {
 	Options
@@ -98,14 +125,17 @@ type runner struct {
 	rules *rules
 	line  *contact.Line
 	spool spool.Spool
-	lines                          // with the runner key
-	poll  *api.ClientWithResponses // lease
+	lines        // with the runner key
+	poll  *polls // lease
 
 	mutex    sync.Mutex
 	attempts map[string]*attempt
 	lease    time.Duration // as the control plane last said
 	// changed has an element when an attempt has come or gone.
 	changed chan struct{}
+	// journal takes down what log says, for the control plane; secrets is what it leaves out.
+	journal *journal.Journal
+	secrets *redact.Set
 	// working counts the goroutines of attempts.
 	working sync.WaitGroup
 	// children are the processes of attempts.
@@ -136,7 +166,9 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{Options: options, log: options.Log, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
+	own, secrets := newJournal(options)
+	options.Log = own.Over(options.Log)
+	r := &runner{Options: options, log: options.Log, journal: own, secrets: secrets, spool: spool.Spool{Root: options.Dir}, attempts: map[string]*attempt{}, changed: make(chan struct{}, 1), stuck: make(chan error, 1)}
 	r.line = &contact.Line{Log: r.log, URL: r.URL}
 	if r.children.known, err = process.Children(); err != nil {
 		return err
@@ -152,10 +184,11 @@ func Run(ctx context.Context, options Options) error {
 	}
 	r.log = r.log.With("runner", identity.RunnerID)
 	r.kind, r.keys = identity.Kind, newKeys(r.Dir, r.log, identity)
+	r.secrets.AddSecret(r.keys.now())
 	if r.lines, err = r.connect(r.keys.now); err != nil {
 		return err
 	}
-	if r.poll, err = contact.NewClient(r.URL, r.keys.now, r.Timing.PollCall); err != nil {
+	if r.poll, err = newPolls(r.Options, r.keys.now, r.line); err != nil {
 		return err
 	}
 	r.rules = newRules(r.Options)
@@ -216,6 +249,7 @@ func (r *runner) work(ctx context.Context) error {
 	loops.Go(func() { r.ruleLoop(taking) })
 	loops.Go(func() { r.rotateLoop(taking) })
 	loops.Go(func() { r.clearLoop(taking) })
+	endJournal := r.startJournal()
 	if r.Reaper {
 		loops.Go(func() { r.reapLoop(after) })
 	}
@@ -231,6 +265,7 @@ func (r *runner) work(ctx context.Context) error {
 	stop()
 	loops.Wait()
 	r.working.Wait()
+	endJournal() // the last, for what the others say
 	return stuck
 }
 

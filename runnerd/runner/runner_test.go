@@ -606,15 +606,19 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 	t.Setenv("NUON_REGISTRATION_TOKEN", "not-for-jobs")
 	t.Setenv("NUON_REGISTRY_PASSWORD", "registry-password")
 	const masked = "(sensitive)"
+	kubeConfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeConfig, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for kind, want := range map[string][]string{
-		"install": {"PATH=", "AWS_REGION=eu-1", "AWS_SECRET_ACCESS_KEY=" + masked, "VENDOR_API=" + masked},
+		"install": {"PATH=", "AWS_REGION=eu-1", "AWS_SECRET_ACCESS_KEY=" + masked, "VENDOR_API=" + masked, "NUON_KUBECONFIG=" + kubeConfig},
 		"build":   {"PATH=", "VENDOR_API=" + masked},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			s, dir := newServer(t), t.TempDir()
 			s.kind = kind
 			job := s.enqueue("job_1", "environment", nil)
-			work(t, s, dir, func(o *runner.Options) { o.PassEnv = append(o.PassEnv, "VENDOR_API") })
+			work(t, s, dir, func(o *runner.Options) { o.PassEnv, o.KubeConfig = append(o.PassEnv, "VENDOR_API"), kubeConfig })
 			s.until("the result is there", job.ended)
 			log := strings.Join(job.messages(), "\n")
 			for _, bad := range []string{"not-for-jobs", "registry-password", "attempt-token", "NUON_JOB_TOKEN", "planted"} {
@@ -627,8 +631,8 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 					t.Errorf("the environment lacks %s:\n%s", good, log)
 				}
 			}
-			if kind == "build" && strings.Contains(log, "AWS_") {
-				t.Errorf("a build sees a cloud identity:\n%s", log)
+			if kind == "build" && (strings.Contains(log, "AWS_") || strings.Contains(log, "KUBECONFIG")) {
+				t.Errorf("a build sees a cloud identity, or a cluster:\n%s", log)
 			}
 		})
 	}

@@ -37,7 +37,8 @@ type server struct {
 	runnerID     string
 	kind         string // of the runner that registers
 	recipient    string
-	policy       api.RunnerPolicy // as it was last told
+	policy       api.RunnerPolicy        // as it was last told
+	own          map[int64][]api.LogLine // the runner's own log
 	queue        []*served
 	known        map[string]*served
 	// trouble, when set, may answer a call in place of the server. after says that the server has already done what was asked.
@@ -72,6 +73,7 @@ func newServer(t *testing.T) *server {
 	mux.HandleFunc("POST /runner/v1/key", s.rotate)
 	mux.HandleFunc("POST /runner/v1/lease", s.lease)
 	mux.HandleFunc("POST /runner/v1/heartbeat", s.heartbeat)
+	mux.HandleFunc("POST /runner/v1/logs", s.ownLog)
 	const attempt = "/runner/v1/jobs/{job}/attempts/{attempt}"
 	for route, handle := range map[string]func(*served, http.ResponseWriter, *http.Request){
 		"POST " + attempt + "/accept":       s.accept,
@@ -124,7 +126,7 @@ const (
 func (s *server) inTrouble(w http.ResponseWriter, r *http.Request, after bool) bool {
 	s.mutex.Lock()
 	trouble := s.trouble
-	if !after {
+	if !after && r.URL.Path != "/runner/v1/logs" { // which come when something is said
 		s.calls = append(s.calls, r.Method+" "+r.URL.Path)
 	}
 	s.mutex.Unlock()
@@ -300,6 +302,41 @@ func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	}
 	s.note()
 	answer(w, orders)
+}
+
+func (s *server) ownLog(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.byRunner(w, r) {
+		return
+	}
+	for _, chunk := range read[api.LogBatch](s.t, r).Chunks {
+		if had, there := s.own[chunk.Seq]; there && gocmp.Diff(had, chunk.Lines) != "" {
+			s.t.Errorf("chunk %d of the runner's own log came twice and differs", chunk.Seq)
+		}
+		if s.own == nil {
+			s.own = map[int64][]api.LogLine{}
+		}
+		s.own[chunk.Seq] = chunk.Lines
+	}
+	s.note()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// said is what the runner said of itself, in order.
+func (s *server) said() string {
+	var seqs []int64
+	for seq := range s.own {
+		seqs = append(seqs, seq)
+	}
+	slices.Sort(seqs)
+	var all strings.Builder
+	for _, seq := range seqs {
+		for _, l := range s.own[seq] {
+			fmt.Fprintln(&all, l.L, l.M)
+		}
+	}
+	return all.String()
 }
 
 func (s *server) accept(job *served, w http.ResponseWriter, r *http.Request) {

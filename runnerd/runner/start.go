@@ -87,6 +87,9 @@ func (a *attempt) environment() []string {
 			env = append(env, entry)
 		}
 	}
+	if a.runner.KubeConfig != "" && a.runner.kind == string(api.RunnerKindInstall) {
+		env = append(env, job.VarKubeConfig+"="+a.runner.KubeConfig)
+	}
 	return append(env,
 		a.mark(),
 		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"), a.record.Job, a.record.Attempt),

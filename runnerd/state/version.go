@@ -75,7 +75,7 @@ func (v Version) Outputs() (map[string]Output, error) {
 func Opened(kept api.State, key seal.Identity, context string) (Version, error) {
 	plain, err := key.Open(kept.Sealed)
 	if err != nil {
-		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before; if that is lost, nobody can read this state any more: restore a version that was sealed to the key of now, if there is one", kept.Serial, err)
+		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before; if that is lost, nobody can read this state any more: restore a version that was sealed to the key of now (nuon state restore), or go on without a state (nuon state abandon)", kept.Serial, err)
 	}
 	version, err := parse(plain.Reveal())
 	if err != nil {

@@ -25,8 +25,11 @@ type Timing struct {
 	Call time.Duration
 	// Transfer is the limit of one call that carries a Terraform state.
 	Transfer time.Duration
-	// Poll is how long the server may hold a lease call open, and PollCall the limit of that call.
-	Poll, PollCall time.Duration
+	// Poll is how long the server may hold a lease call open. It shows every 30 ticks that it does; PollSilence is after how long
+	// without that the call is given up.
+	Poll, PollSilence time.Duration
+	// PollShort is Poll where the line lets no such sign through: the answer has to come before PollSilence.
+	PollShort time.Duration
 	// UnlockTry is how long a job process tries to free its state lock itself, before it leaves that to runnerd.
 	UnlockTry time.Duration
 	// ToolGrace is how long a handler may wait for what it started (Terraform, a script) after an interrupt; then it has to kill
@@ -62,8 +65,9 @@ func From(tick time.Duration) Timing {
 		Beat:         5 * tick,
 		Call:         15 * tick,
 		Transfer:     300 * tick,
-		Poll:         30 * tick,
-		PollCall:     40 * tick,
+		Poll:         300 * tick,
+		PollSilence:  40 * tick,
+		PollShort:    30 * tick,
 		UnlockTry:    10 * tick,
 		ToolGrace:    45 * tick,
 		JobGrace:     60 * tick,

@@ -9,7 +9,7 @@ import (
 
 func TestOrder(t *testing.T) {
 	for _, tick := range []time.Duration{timing.Tick, 20 * time.Millisecond} {
-		at := timing.From(tick)
+		at, beat := timing.From(tick), 30*tick // as the API's document promises
 		for _, rule := range []struct {
 			less, more time.Duration
 			why        string
@@ -19,9 +19,11 @@ func TestOrder(t *testing.T) {
 			{at.BackoffFirst, at.BackoffMost, "a backoff grows"},
 			{at.Gather, at.Beat, "a log is seen before the next heartbeat"},
 			{at.Beat, at.Call, "a slow answer is no lost contact"},
-			{at.Poll, at.PollCall, "the server ends a poll, not the client"},
-			{at.Call, at.PollCall, "a poll is held open longer than a call that is answered at once"},
-			{at.PollCall, at.Transfer, "a large state may take its time"},
+			{beat + 5*tick, at.PollSilence, "a beat of a poll that is a little late is no lost contact"},
+			{at.PollShort + 5*tick, at.PollSilence, "the answer to a short poll comes before it is given up"},
+			{2 * at.PollSilence, at.Poll, "most signs of life are no calls"},
+			{at.Call, at.PollSilence, "a poll may be quiet for longer than a call that is answered at once"},
+			{at.PollSilence, at.Transfer, "a large state may take its time"},
 			{at.Call + at.UnlockTry, at.JobGrace, "an interrupted job can still free its lock"},
 			{at.ToolGrace + at.UnlockTry, at.JobGrace, "a handler kills its tool and frees the lock before it is killed itself"},
 			{at.Beat, at.ToolGrace, "contact is not lost during a graceful cancel"},

@@ -7,6 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
+// mostReports is how many plans are shown at once with their reports, each of which may have megabytes.
+const mostReports = 50
+
 // ListApprovals implements GET /v1/approvals.
 func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject) (ListApprovalsResponseObject, error) {
 	var list api.ApprovalList
@@ -19,8 +22,12 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 			return err
 		}
 		most := page(r.Params.Limit)
+		if !r.Params.Brief {
+			most = min(most, mostReports+1)
+		}
 		rows, err := tx.ViewApprovals(ctx, store.ViewApprovalsParams{
-			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install, After: r.Params.Cursor, Most: most,
+			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install, Brief: r.Params.Brief,
+			After: r.Params.Cursor, Most: most,
 		})
 		if err != nil {
 			return err
@@ -86,11 +93,11 @@ func viewApproval(ctx context.Context, tx *store.Tx, key string) (api.Approval, 
 }
 
 func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) api.Approval {
-	ap, p := row.Approval, row.Plan
+	ap := row.Approval
 	out := api.Approval{
 		ID: ap.ID, Status: api.ApprovalStatus(ap.Status), Install: row.Install, InstallID: ap.InstallID, App: row.App,
-		Component: p.Component, Workflow: p.WorkflowID, Plan: p.ID, ContentDigest: ap.ContentDigest, Report: p.Report,
-		Destructive: p.Destructive, Destroy: p.Destroy, Restore: int(row.Restore), Reason: ap.Reason, Because: row.Because, CreatedAt: ap.CreatedAt,
+		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, ContentDigest: ap.ContentDigest, Report: row.Report, Totals: row.Totals,
+		Destructive: row.Destructive, Destroy: row.Destroy, Restore: int(row.Restore), Reason: ap.Reason, Because: row.Because, CreatedAt: ap.CreatedAt,
 	}
 	for _, r := range responses {
 		if r.ApprovalID == ap.ID {

@@ -58,6 +58,31 @@ func TestApprovalBindsToWhatWasShown(t *testing.T) {
 	}
 }
 
+// TestABriefListLeavesOutTheReports and keeps their totals, so that a queue of large plans is soon shown.
+func TestABriefListLeavesOutTheReports(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	w.exec(`update plans set report = '{"totals": {"create": 3}, "changes": ["much"]}'`)
+	list := func(brief bool) api.Approval {
+		t.Helper()
+		got, err := w.one.as("viewer").ListApprovalsWithResponse(t.Context(), &api.ListApprovalsParams{Brief: brief})
+		must(t, err)
+		if got.JSON200 == nil || len(got.JSON200.Items) != 1 {
+			t.Fatalf("%s", got.Body)
+		}
+		return got.JSON200.Items[0]
+	}
+	whole, brief := list(false), list(true)
+	if !strings.Contains(string(whole.Report), "much") || len(brief.Report) != 0 {
+		t.Errorf("reports: %s, brief: %s", whole.Report, brief.Report)
+	}
+	for _, a := range []api.Approval{whole, brief} {
+		if string(a.Totals) != `{"create":3}` || a.ContentDigest != "sha256:"+w.one.mark+"-content" || a.Install != w.one.mark+"-inst" {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
 // TestRejection is kept with its reason.
 func TestRejection(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -30,7 +31,7 @@ func (s *Server) ListApps(ctx context.Context, r ListAppsRequestObject) (ListApp
 			return err
 		}
 		rows, list.Next = paged(rows, most, func(a store.App) string { return a.Name })
-		list.Items, err = eachErr(rows, func(a store.App) (api.App, error) { return viewApp(ctx, tx, a) })
+		list.Items, err = viewApps(ctx, tx, rows)
 		return err
 	})
 	return ListApps200JSONResponse(list), err
@@ -91,6 +92,53 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 	return viewApp(ctx, tx, row)
 }
 
+// DeleteApp implements DELETE /v1/apps/{app}.
+func (s *Server) DeleteApp(ctx context.Context, r DeleteAppRequestObject) (DeleteAppResponseObject, error) {
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		found, err := findApp(ctx, tx, r.App)
+		if err != nil {
+			return err
+		}
+		app, err := tx.LockApp(ctx, tx.Org, found.ID) // nobody makes an install of it between the look and the end
+		if err != nil {
+			return err
+		}
+		installs, err := tx.InstallNamesOfApp(ctx, tx.Org, app.ID, namesShown+1)
+		if err != nil {
+			return err
+		}
+		if len(installs) > 0 {
+			return problem.New(http.StatusConflict, "in_use", "app "+app.Name+" has installs: "+someOf(installs),
+				"`nuon installs deprovision` takes down what is there, and `nuon installs forget` the record of it.")
+		}
+		if err := cancelBuilds(ctx, tx, app); err != nil {
+			return err
+		}
+		if err := tx.ClearDue(ctx, tx.Org, store.DueApp, app.ID); err != nil {
+			return err
+		}
+		if err := fenced(tx.DropApp(ctx, tx.Org, app.ID)); err != nil {
+			return fmt.Errorf("delete app %s: %w", app.Name, err)
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "app.delete", app.ID, map[string]any{"name": app.Name})
+	})
+	return DeleteApp204Response{}, err
+}
+
+// cancelBuilds ends the builds of an app that somebody may be at work on.
+func cancelBuilds(ctx context.Context, tx *store.Tx, app store.App) error {
+	jobs, err := tx.OpenJobsOfApp(ctx, tx.Org, app.ID)
+	if err != nil {
+		return err
+	}
+	for _, job := range jobs {
+		if err := dispatch.Cancel(ctx, tx, job, "app "+app.Name+" was deleted"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // badName refuses a name that breaks appName.
 func badName(what, name string) error {
 	return problem.New(http.StatusUnprocessableEntity, "bad_name", what+" cannot be named "+quoted(name), "Use lower-case letters, digits, - and _, at most 63.")
@@ -100,7 +148,7 @@ func badName(what, name string) error {
 func (s *Server) watchFor(ctx context.Context, tx *store.Tx, n api.NewApp) (store.Watch, error) {
 	credential := ""
 	if n.Credential != "" {
-		c, err := tx.ViewCredential(ctx, tx.Org, n.Credential)
+		c, err := tx.LockCredential(ctx, tx.Org, n.Credential)
 		if err != nil {
 			return store.Watch{}, named("credential", n.Credential, err)
 		}
@@ -118,16 +166,14 @@ func (s *Server) ListAppVersions(ctx context.Context, r ListAppVersionsRequestOb
 			return err
 		}
 		most := page(r.Params.Limit)
-		rows, err := tx.ViewAppVersions(ctx, store.ViewAppVersionsParams{
+		rows, err := tx.ViewVersionsOfApp(ctx, store.ViewVersionsOfAppParams{
 			OrgID: tx.Org, AppID: app.ID, Before: beforeNumber(r.Params.Cursor), Most: most,
 		})
 		if err != nil {
 			return err
 		}
-		rows, list.Next = paged(rows, most, func(v store.ViewAppVersionsRow) string { return strconv.Itoa(int(v.Number)) })
-		list.Items = each(rows, func(v store.ViewAppVersionsRow) api.AppVersion {
-			return api.AppVersion{ID: v.ID, Number: int(v.Number), Digest: v.Digest, Commit: v.Commit, Reason: v.Reason, CreatedAt: v.CreatedAt}
-		})
+		rows, list.Next = paged(rows, most, func(v store.ViewVersionsOfAppRow) string { return strconv.Itoa(int(v.Number)) })
+		list.Items = each(rows, func(v store.ViewVersionsOfAppRow) api.AppVersion { return viewVersionOf(store.ViewAppVersionsRow(v)) })
 		return nil
 	})
 	return ListAppVersions200JSONResponse(list), err
@@ -167,7 +213,7 @@ func currentConfig(ctx context.Context, tx *store.Tx, app store.App) (*appconfig
 	if app.VersionID == nil {
 		return config, nil
 	}
-	v, err := tx.ViewAppVersion(ctx, tx.Org, *app.VersionID)
+	v, err := tx.AppVersionByID(ctx, tx.Org, *app.VersionID)
 	if err != nil {
 		return nil, err
 	}
@@ -186,47 +232,50 @@ func findApp(ctx context.Context, tx *store.Tx, key string) (store.App, error) {
 }
 
 func viewApp(ctx context.Context, tx *store.Tx, a store.App) (api.App, error) {
-	app := api.App{ID: a.ID, Name: a.Name, Directory: a.Directory, CreatedAt: a.CreatedAt, Diagnostics: []api.Diagnostic{}}
-	if err := json.Unmarshal(a.Diagnostics, &app.Diagnostics); err != nil {
-		return api.App{}, fmt.Errorf("read diagnostics of app %s: %w", a.Name, err)
+	all, err := viewApps(ctx, tx, []store.App{a})
+	if err != nil {
+		return api.App{}, err
 	}
-	if a.WatchID != nil {
-		w, err := tx.WatchByID(ctx, tx.Org, *a.WatchID)
-		if err != nil {
-			return api.App{}, err
-		}
-		app.Repository, app.Ref, app.Problem = w.URL, w.Ref, w.Error
-		if w.RevisionID != nil {
-			if app.Revision, err = viewRevision(ctx, tx, *w.RevisionID); err != nil {
-				return api.App{}, err
-			}
-		}
-	}
-	if a.VersionID != nil {
-		v, err := tx.ViewAppVersion(ctx, tx.Org, *a.VersionID)
-		if err != nil {
-			return api.App{}, err
-		}
-		app.Version = api.AppVersion{ID: v.ID, Number: int(v.Number), Digest: v.Digest, Commit: v.Commit, Reason: v.Reason, CreatedAt: v.CreatedAt}
-	}
-	return app, nil
+	return all[0], nil
 }
 
-func viewRevision(ctx context.Context, tx *store.Tx, revision string) (api.Revision, error) {
-	r, err := tx.ViewRevision(ctx, tx.Org, revision)
+// viewApps shows apps with their repositories, newest revisions and versions, in as many queries for many as for one.
+func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, error) {
+	watches, err := tx.WatchesByID(ctx, tx.Org, idsOf(rows, func(a store.App) *string { return a.WatchID }))
 	if err != nil {
-		return api.Revision{}, err
+		return nil, err
 	}
-	out := api.Revision{
-		ID: r.ID, Repository: r.URL, Ref: r.Ref, Commit: r.Commit, Tree: r.Tree, Previous: r.Previous, Forced: r.Forced,
-		Subject: r.Subject, Author: r.Author, Reason: r.Reason, Outcome: r.Outcome, ObservedAt: r.ObservedAt,
+	revisions, err := viewRevisions(ctx, tx, idsOf(watches, func(w store.Watch) *string { return w.RevisionID }))
+	if err != nil {
+		return nil, err
 	}
-	if len(r.ChangedPaths) > 0 {
-		if err := json.Unmarshal(r.ChangedPaths, &out.ChangedPaths); err != nil {
-			return api.Revision{}, fmt.Errorf("read changed paths of %s: %w", r.ID, err)
+	versions, err := tx.ViewAppVersions(ctx, tx.Org, idsOf(rows, func(a store.App) *string { return a.VersionID }))
+	if err != nil {
+		return nil, err
+	}
+	watchOf := byID(watches, func(w store.Watch) string { return w.ID })
+	versionOf := byID(versions, func(v store.ViewAppVersionsRow) string { return v.ID })
+	return eachErr(rows, func(a store.App) (api.App, error) {
+		app := api.App{ID: a.ID, Name: a.Name, Directory: a.Directory, CreatedAt: a.CreatedAt, Diagnostics: []api.Diagnostic{}}
+		if err := json.Unmarshal(a.Diagnostics, &app.Diagnostics); err != nil {
+			return api.App{}, fmt.Errorf("read diagnostics of app %s: %w", a.Name, err)
 		}
-	}
-	return out, nil
+		if a.WatchID != nil {
+			w := watchOf[*a.WatchID]
+			app.Repository, app.Ref, app.Problem = w.URL, w.Ref, w.Error
+			if w.RevisionID != nil {
+				app.Revision = revisions[*w.RevisionID]
+			}
+		}
+		if a.VersionID != nil {
+			app.Version = viewVersionOf(versionOf[*a.VersionID])
+		}
+		return app, nil
+	})
+}
+
+func viewVersionOf(v store.ViewAppVersionsRow) api.AppVersion {
+	return api.AppVersion{ID: v.ID, Number: int(v.Number), Digest: v.Digest, Commit: v.Commit, Reason: v.Reason, CreatedAt: v.CreatedAt}
 }
 
 func orElse(s, otherwise string) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ type caller struct {
 	org   store.Org
 	actor string
 	role  role
+	// app is the id of the only app that it sees, and appName that app's name; empty for one that sees all.
+	app, appName string
 	// token is the id of what it showed, and expires when that ends; nil for never.
 	token   string
 	expires *time.Time
@@ -28,30 +31,59 @@ type caller struct {
 	accept string
 }
 
+// scope is what the caller's units of work see.
+func (c caller) scope() store.Scope { return store.Scope{Org: c.org.ID, App: c.app} }
+
 // role is what a token may do. Each role may do all that the ones before it may.
 type role int
 
 const (
 	viewer role = iota
+	ci
 	operator
 	approver
 	admin
 )
 
-var roles = map[string]role{"viewer": viewer, "operator": operator, "approver": approver, "admin": admin}
+// roleNames are the roles in their order.
+var roleNames = []string{"viewer", "ci", "operator", "approver", "admin"}
 
-func (r role) String() string { return [...]string{"viewer", "operator", "approver", "admin"}[r] }
+// roleNamed is the role of that name. A name that is none gives one that may nothing.
+func roleNamed(name string) role { return role(slices.Index(roleNames, name)) }
+
+func (r role) String() string {
+	if r < 0 {
+		return "unknown" // a newer control plane beside this one may know more of them
+	}
+	return roleNames[r]
+}
 
 // needs is the role for each operation that changes something, and for each that shows more than a viewer is to see; any other
 // reading needs viewer. One that changes something and is left out here needs admin.
 var needs = map[string]role{
-	"SyncApp": operator, "UploadAppVersion": operator, "RetryBuild": operator,
-	"CreateInstall": operator, "UpdateInstall": operator, "CreateWorkflow": operator, "CancelWorkflow": operator,
-	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator,
+	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "LookAtRepo": ci,
+	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator, "UnpinInstall": operator,
+	"CreateWorkflow": operator, "CancelWorkflow": operator, "RetryStep": operator, "SkipStep": operator,
+	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
 	"RespondApproval": approver,
 	"CreateApp":       admin, "ForgetInstall": admin, "CreateCredential": admin, "CreateWebhook": admin, "CreateRunner": admin,
-	"CreateRegistration": admin, "ReplaceRunner": admin, "ListTokens": admin, "CreateToken": admin,
+	"CreateRegistration": admin, "ReplaceRunner": admin, "AbandonState": admin, "ListTokens": admin, "CreateToken": admin,
+	"DeleteApp": admin, "DeleteRunner": admin, "DeleteCredential": admin, "DeleteWebhook": admin,
 	"RevokeToken": viewer, // its own; another's is for the operation itself to refuse
+}
+
+// inApp are the operations that a token for one app may ask for: those that concern an app and what belongs to it. Row-level security
+// hides the other apps from them. An operation that is not here, such as a new one for which nobody has decided, concerns the org.
+var inApp = map[string]bool{
+	"Whoami": true, "GetSealingKey": true, "RevokeToken": true, "Explain": true,
+	"ListApps": true, "GetApp": true, "DeleteApp": true, "GetAppConfig": true, "PreviewApp": true, "SyncApp": true, "GetSync": true,
+	"ListAppVersions": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
+	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true, "ForgetInstall": true,
+	"PinInstall": true, "UnpinInstall": true,
+	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true,
+	"RetryStep": true, "SkipStep": true, "GetPlan": true, "ListApprovals": true, "GetApproval": true, "RespondApproval": true,
+	"GetJob": true, "GetLogs": true,
+	"ListStates": true, "ListStateVersions": true, "RestoreState": true, "DismissState": true, "AbandonState": true, "FreeStateLock": true,
 }
 
 type callerKey struct{}
@@ -114,7 +146,11 @@ func (s *Server) find(r *http.Request) (caller, error) {
 		if err != nil {
 			return err
 		}
-		c.actor, c.role, c.token, c.expires, used = row.Name, roles[row.Role], row.ID, row.ExpiresAt, row.LastUsedAt
+		t := row.Token
+		c.actor, c.role, c.token, c.expires, used = t.Name, roleNamed(t.Role), t.ID, t.ExpiresAt, t.LastUsedAt
+		if t.AppID != nil {
+			c.app, c.appName = *t.AppID, row.App
+		}
 		c.org, err = tx.OrgByID(ctx, tx.Org)
 		return err
 	})
@@ -152,8 +188,12 @@ func hidden(err error, answer problem.Error) error {
 // authorize refuses an operation that the caller's role does not allow.
 func authorize(next StrictHandlerFunc, operation string) StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-		if c, need := callerOf(ctx), neededFor(operation, r.Method); c.role < need {
+		c := callerOf(ctx)
+		if need := neededFor(operation, r.Method); c.role < need {
 			return nil, forbidden(c, need)
+		}
+		if c.app != "" && !inApp[operation] {
+			return nil, forApp(c)
 		}
 		return next(ctx, w, r, request)
 	}
@@ -167,6 +207,15 @@ func forbidden(c caller, need role) error {
 	}
 }
 
+// forApp refuses what concerns the whole org to a token for one app.
+func forApp(c caller) error {
+	return problem.Error{
+		Status: http.StatusForbidden, Code: "forbidden",
+		Title:  fmt.Sprintf("token %s is for app %s alone; this concerns the whole org", quoted(c.actor), c.appName),
+		Detail: "Ask an admin for a token that is for all apps.",
+	}
+}
+
 // neededFor is the role for an operation. Nobody but an admin may change something by a route for which nobody has decided.
 func neededFor(operation, method string) role {
 	need, decided := needs[operation]
@@ -176,5 +225,13 @@ func neededFor(operation, method string) role {
 	return need
 }
 
-// quoted shows a name that came from outside on one line.
-func quoted(s string) string { return strconv.Quote(s) }
+// shownLength is how many characters of a name that came from outside are shown: names are shorter.
+const shownLength = 100
+
+// quoted shows a name that came from outside on one line, whatever it holds.
+func quoted(s string) string {
+	if all := []rune(s); len(all) > shownLength {
+		s = string(all[:shownLength]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -33,13 +33,16 @@ func (s *Server) Explain(ctx context.Context, r ExplainRequestObject) (ExplainRe
 func (s *Server) explain(ctx context.Context, tx *store.Tx, kind, key string) ([]api.Cause, error) {
 	switch kind {
 	case "revision":
+		if err := revisionIsSeen(ctx, tx, key); err != nil {
+			return nil, err
+		}
 		return revisionChain(ctx, tx, &key)
 	case "app":
 		return appChain(ctx, tx, key)
 	case "build":
 		return buildChain(ctx, tx, key)
 	case "install":
-		return s.installChain(ctx, tx, key)
+		return installChain(ctx, tx, key)
 	case "workflow":
 		return workflowChain(ctx, tx, key)
 	case "plan":
@@ -52,9 +55,9 @@ func revisionChain(ctx context.Context, tx *store.Tx, revision *string) ([]api.C
 	if revision == nil {
 		return nil, nil
 	}
-	r, err := viewRevision(ctx, tx, *revision)
+	r, err := findRevision(ctx, tx, *revision)
 	if err != nil {
-		return nil, named("revision", *revision, err)
+		return nil, err
 	}
 	reason := r.Reason
 	if r.Outcome != "" {
@@ -88,10 +91,14 @@ func versionChain(ctx context.Context, tx *store.Tx, version *string) ([]api.Cau
 	if version == nil {
 		return nil, nil
 	}
-	v, err := tx.ViewAppVersion(ctx, tx.Org, *version)
+	rows, err := tx.ViewAppVersions(ctx, tx.Org, []string{*version})
+	if err == nil && len(rows) == 0 {
+		err = store.ErrNotFound
+	}
 	if err != nil {
 		return nil, err
 	}
+	v := rows[0]
 	below, err := revisionChain(ctx, tx, v.RevisionID)
 	return append([]api.Cause{{Record: "app_version", ID: v.ID, Name: fmt.Sprintf("version %d", v.Number), Reason: v.Reason, At: v.CreatedAt}}, below...), err
 }
@@ -113,12 +120,12 @@ func buildChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, err
 }
 
 // installChain tells of each component of an install how it stands and of the build that it should run.
-func (s *Server) installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {
+func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {
 	install, _, err := findInstall(ctx, tx, key)
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.standing(ctx, tx, install)
+	view, err := standing(ctx, tx, install)
 	if err != nil {
 		return nil, err
 	}
@@ -126,19 +133,19 @@ func (s *Server) installChain(ctx context.Context, tx *store.Tx, key string) ([]
 	if err != nil {
 		return nil, err
 	}
-	chain := []api.Cause{{Record: "install", ID: install.ID, Name: install.Name + " (" + st.Status + ")", Reason: st.Reason}}
-	for _, r := range rows {
-		ic := r.InstallComponent
-		if st.Components[ic.ID].Status == "current" {
+	status, reason := view.Status()
+	chain := []api.Cause{{Record: "install", ID: install.ID, Name: install.Name + " (" + status + ")", Reason: reason}}
+	for _, row := range rows {
+		ic := row.InstallComponent
+		status, reason := view.Component(view.At(ic.ID))
+		if status == "current" {
 			continue
 		}
 		below, err := componentChain(ctx, tx, ic)
 		if err != nil {
 			return nil, err
 		}
-		chain = append(chain, api.Cause{
-			Record: "install_component", ID: ic.ID, Name: ic.Name + " (" + st.Components[ic.ID].Status + ")", Reason: st.Components[ic.ID].Reason,
-		})
+		chain = append(chain, api.Cause{Record: "install_component", ID: ic.ID, Name: ic.Name + " (" + status + ")", Reason: reason})
 		chain = append(chain, below...)
 	}
 	return chain, nil
@@ -146,7 +153,7 @@ func (s *Server) installChain(ctx context.Context, tx *store.Tx, key string) ([]
 
 // componentChain is why an install's component should be what it should be now, and what that is made from.
 func componentChain(ctx context.Context, tx *store.Tx, ic store.InstallComponent) ([]api.Cause, error) {
-	build, err := tx.BuildWanted(ctx, tx.Org, ic.ComponentID)
+	build, err := tx.BuildWanted(ctx, tx.Org, ic.ID)
 	if err != nil && !isNotFound(err) {
 		return nil, err
 	}
@@ -154,11 +161,15 @@ func componentChain(ctx context.Context, tx *store.Tx, ic store.InstallComponent
 	if err != nil {
 		return nil, err
 	}
-	app, err := findApp(ctx, tx, install.AppID)
-	if err != nil {
-		return nil, err
+	version := install.PinVersionID
+	if version == nil {
+		app, err := findApp(ctx, tx, install.AppID)
+		if err != nil {
+			return nil, err
+		}
+		version = app.VersionID
 	}
-	below, err := madeFrom(ctx, tx, build, app.VersionID)
+	below, err := madeFrom(ctx, tx, build, version)
 	return append([]api.Cause{desired(ic.DesiredDigest, ic.Name, orElse(ic.WaitsFor, ic.DesiredReason))}, below...), err
 }
 

@@ -11,6 +11,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 )
 
+// deliver delivers a signed body to a webhook's path.
+func (w *world) deliver(path, secret, body string) answer {
+	w.Helper()
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	return w.call("", http.MethodPost, path, body, observe.HeaderTimestamp, now,
+		observe.HeaderSignature, observe.Sign(seal.NewSecret([]byte(secret)), now, []byte(body)))
+}
+
 // TestWebhooks: the path and the secret that are shown when a webhook is made work together, without a token; nothing else does.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
@@ -22,11 +30,7 @@ func TestWebhooks(t *testing.T) {
 	if hook == nil || !strings.HasPrefix(hook.Path, "/hooks/"+w.one.org.ID+"/") {
 		t.Fatalf("%s", made.Body)
 	}
-	deliver := func(path, secret string) answer {
-		now := strconv.FormatInt(time.Now().Unix(), 10)
-		return w.call("", http.MethodPost, path, "{}", observe.HeaderTimestamp, now,
-			observe.HeaderSignature, observe.Sign(seal.NewSecret([]byte(secret)), now, []byte("{}")))
-	}
+	deliver := func(path, secret string) answer { return w.deliver(path, secret, "{}") }
 	other := strings.Replace(hook.Path, w.one.org.ID, w.two.org.ID, 1)
 	for name, got := range map[string]answer{
 		"unsigned":              w.call("", http.MethodPost, hook.Path, "{}"),

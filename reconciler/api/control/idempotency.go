@@ -67,7 +67,7 @@ func (s *Server) recall(ctx context.Context, tx *store.Tx, r repeatable, answer 
 	if err != nil {
 		return false, err
 	}
-	print, err := r.fingerprint()
+	print, err := r.fingerprint(tx.App)
 	if err != nil {
 		return false, err
 	}
@@ -91,7 +91,7 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 	if r.key == "" {
 		return nil
 	}
-	print, err := r.fingerprint()
+	print, err := r.fingerprint(tx.App)
 	if err != nil {
 		return err
 	}
@@ -116,12 +116,13 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 	return nil
 }
 
-// fingerprint names what was asked for.
-func (r repeatable) fingerprint() ([]byte, error) {
+// fingerprint names what was asked for, and by whom as far as that decides what it means: a token for one app is not given the answer
+// that another got.
+func (r repeatable) fingerprint(app string) ([]byte, error) {
 	body, err := json.Marshal(r.request)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(append([]byte(r.operation+"\n"), body...))
+	sum := sha256.Sum256(append([]byte(app+"\n"+r.operation+"\n"), body...))
 	return sum[:], nil
 }

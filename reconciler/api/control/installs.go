@@ -2,30 +2,21 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"regexp"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
-
-// Standing is how an install stands: what it is doing or waits for, and why.
-type Standing struct {
-	Status, Reason string
-	Version        int                          // number of the app version that is applied throughout; 0 when there is none
-	Components     map[string]ComponentStanding // by install component id
-}
-
-// ComponentStanding is how one component of an install stands.
-type ComponentStanding struct{ Status, Reason string }
 
 // firstLook is when a new install is looked at even if the request to look at it at once was lost.
 const firstLook = time.Minute
@@ -34,50 +25,16 @@ var installName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // ListInstalls implements GET /v1/installs.
 func (s *Server) ListInstalls(ctx context.Context, r ListInstallsRequestObject) (ListInstallsResponseObject, error) {
-	var list api.InstallList
+	list := api.InstallList{Items: []api.InstallSummary{}}
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
-		of := ""
-		if r.Params.App != "" {
-			app, err := findApp(ctx, tx, r.Params.App)
-			if err != nil {
-				return err
-			}
-			of = app.ID
-		}
-		most := page(r.Params.Limit)
-		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{OrgID: tx.Org, App: of, After: r.Params.Cursor, Most: most})
+		asked, err := selectionOf(ctx, tx, r.Params)
 		if err != nil {
 			return err
 		}
-		rows, list.Next = paged(rows, most, func(i store.ViewInstallsRow) string { return i.Install.ID })
-		list.Items, err = s.summaries(ctx, tx, rows)
+		list.Items, list.Next, err = asked.page(ctx, tx, int(page(r.Params.Limit))-1)
 		return err
 	})
 	return ListInstalls200JSONResponse(list), err
-}
-
-func (s *Server) summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) ([]api.InstallSummary, error) {
-	all, err := s.rooms.Standings(ctx, tx, each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
-	if err != nil {
-		return nil, err
-	}
-	out := make([]api.InstallSummary, 0, len(rows))
-	for n, st := range all {
-		i := rows[n].Install
-		out = append(out, api.InstallSummary{
-			ID: i.ID, Name: i.Name, App: rows[n].App, Status: api.InstallSummaryStatus(st.Status), Reason: st.Reason, Version: st.Version,
-		})
-	}
-	return out, nil
-}
-
-// standing says how one install stands.
-func (s *Server) standing(ctx context.Context, tx *store.Tx, install store.Install) (Standing, error) {
-	all, err := s.rooms.Standings(ctx, tx, []store.Install{install})
-	if err != nil {
-		return Standing{}, err
-	}
-	return all[0], nil
 }
 
 // GetInstall implements GET /v1/installs/{install}.
@@ -110,14 +67,12 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 			Detail: "Use lower-case letters, digits, - and _, at most 63, the first a letter or digit.",
 		}
 	}
-	if err := knownRule(string(n.Approval)); err != nil {
-		return made, err
-	}
 	app, err := findApp(ctx, tx, n.App)
 	if err != nil {
 		return made, err
 	}
-	if err := checkInputs(ctx, tx, app, nil, n.Inputs); err != nil {
+	fresh, err := newInstall(ctx, tx, app, n)
+	if err != nil {
 		return made, err
 	}
 	runner, created, err := s.runnerFor(ctx, tx, n)
@@ -125,14 +80,19 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 		return made, err
 	}
 	row, err := tx.AddInstall(ctx, store.AddInstallParams{
-		OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: n.Name, RunnerID: runner.ID,
-		Approval: orElse(string(n.Approval), "prompt"), AllowDestroy: n.AllowDestroy,
+		OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: fresh.Approval, AllowDestroy: fresh.AllowDestroy,
+		Owner: fresh.Owner, Labels: fresh.Labels, Account: fresh.Account, Toggles: fresh.Toggles,
 	})
 	if _, taken := store.IsConflict(err); taken {
 		return made, problem.Error{Status: http.StatusConflict, Code: "exists", Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name))}
 	}
 	if err != nil {
 		return made, fmt.Errorf("create install %s: %w", n.Name, err)
+	}
+	plain := row
+	plain.Toggles = json.RawMessage("{}")
+	if err := rollout.CheckToggles(ctx, tx, plain, row); err != nil {
+		return made, conflicting(err)
 	}
 	if err := inputs.Put(ctx, tx, s.key, row, n.Inputs); err != nil {
 		return made, err
@@ -152,19 +112,29 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	return made, err
 }
 
-// checkInputs checks an install's inputs against the app's current version.
-func checkInputs(ctx context.Context, tx *store.Tx, app store.App, kept []store.InstallInput, given []api.InputValue) error {
+// newInstall is an install as it is to be made, but for its runner: it has fit inputs and settings of the app's current version.
+func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInstall) (store.Install, error) {
 	if app.VersionID == nil {
-		return problem.Error{
+		return store.Install{}, problem.Error{
 			Status: http.StatusConflict, Code: "no_version", Title: "app " + app.Name + " has no version yet",
 			Detail: "Run `nuon sync` first; `nuon apps get " + app.Name + "` shows what is wrong.",
 		}
 	}
 	config, err := currentConfig(ctx, tx, app)
 	if err != nil {
-		return err
+		return store.Install{}, err
 	}
-	return inputs.Check(config, kept, given)
+	none := json.RawMessage("{}")
+	owner := orElse(string(n.Owner), "hand")
+	bare := store.Install{Name: n.Name, Approval: "prompt", Owner: owner, Labels: none, Account: none, Toggles: none}
+	made, err := changed(bare, config, api.InstallChange{
+		Approval: api.InstallChangeApproval(n.Approval), AllowDestroy: &n.AllowDestroy, Toggles: n.Toggles, Labels: n.Labels, Account: n.Account,
+		Owner: api.InstallChangeOwner(owner), By: api.InstallChangeBy(owner),
+	})
+	if err == nil {
+		err = inputs.Check(config, nil, n.Inputs)
+	}
+	return made, err
 }
 
 // knownRule refuses an approval rule that is none; an empty one means that nothing was said.
@@ -185,6 +155,9 @@ func (s *Server) runnerFor(ctx context.Context, tx *store.Tx, n api.NewInstall) 
 func (s *Server) chosenRunner(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
 	if n.Runner != "" {
 		r, err := tx.ViewRunner(ctx, tx.Org, n.Runner)
+		if err == nil {
+			err = runnerIsSeen(ctx, tx, r)
+		}
 		if err == nil && r.Kind != "install" {
 			err = problem.Error{Status: http.StatusUnprocessableEntity, Code: "bad_runner", Title: "runner " + quoted(n.Runner) + " builds; an install needs an install runner"}
 		}
@@ -204,6 +177,19 @@ func (s *Server) chosenRunner(ctx context.Context, tx *store.Tx, n api.NewInstal
 	return r, api.CreatedRunner{Runner: viewRunner(r), RegistrationToken: registration}, err
 }
 
+// runnerIsSeen is ErrNotFound for a runner that works for no install that the caller sees, unless it is shared: it works with the
+// rights of somebody's account.
+func runnerIsSeen(ctx context.Context, tx *store.Tx, r store.Runner) error {
+	if tx.App == "" || r.Shared {
+		return nil
+	}
+	installs, err := tx.InstallsOfRunner(ctx, tx.Org, r.ID)
+	if err == nil && len(installs) == 0 {
+		err = store.ErrNotFound
+	}
+	return err
+}
+
 // orTaken is the error of a look for a runner, or, when it was found, that its name cannot be a new one's.
 func orTaken(err error, name string) error {
 	if err != nil {
@@ -215,71 +201,58 @@ func orTaken(err error, name string) error {
 
 // UpdateInstall implements PATCH /v1/installs/{install}.
 func (s *Server) UpdateInstall(ctx context.Context, r UpdateInstallRequestObject) (UpdateInstallResponseObject, error) {
-	var install api.Install
-	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		found, app, err := findInstall(ctx, tx, r.Install)
-		if err != nil {
-			return err
-		}
-		// Locked before it is looked at: of two who change different things, neither writes back what the other has changed.
-		row, err := tx.LockInstall(ctx, tx.Org, found.ID)
-		if err != nil {
-			return err
-		}
-		install.ID = row.ID
-		return s.changeInstall(ctx, tx, row, app, *r.Body)
-	})
-	if err != nil {
-		return nil, err
-	}
-	goneOn(ctx, s.rooms.RolloutNow(ctx, callerOf(ctx).org.ID, install.ID))
-	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		install, err = s.viewInstall(ctx, tx, install.ID)
-		return err
+	install, err := s.moveInstall(ctx, r.Install, func(ctx context.Context, tx *store.Tx, row store.Install) error {
+		return s.changeInstall(ctx, tx, row, *r.Body)
 	})
 	return UpdateInstall200JSONResponse(install), err
 }
 
-func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Install, appName string, c api.InstallChange) error {
-	if err := knownRule(string(c.Approval)); err != nil {
+func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Install, c api.InstallChange) error {
+	config, err := declared(ctx, tx, row)
+	if err != nil {
 		return err
 	}
+	as, err := changed(row, config, c)
+	if err != nil {
+		return err
+	}
+	if err := rollout.CheckToggles(ctx, tx, row, as); err != nil {
+		return conflicting(err)
+	}
 	if len(c.Inputs) > 0 {
-		if err := s.changeInputs(ctx, tx, row, appName, c.Inputs); err != nil {
+		kept, err := tx.InputsOfInstalls(ctx, tx.Org, []string{row.ID})
+		if err != nil {
+			return err
+		}
+		if err := inputs.Check(config, kept, c.Inputs); err != nil {
+			return err
+		}
+		if err := inputs.Put(ctx, tx, s.key, row, c.Inputs); err != nil {
 			return err
 		}
 	}
-	destroy := row.AllowDestroy
-	if c.AllowDestroy != nil {
-		destroy = *c.AllowDestroy
+	if err := forgetNos(ctx, tx, row, as); err != nil {
+		return err
 	}
-	err := tx.ChangeInstall(ctx, store.ChangeInstallParams{
-		Approval: orElse(string(c.Approval), row.Approval), AllowDestroy: destroy, OrgID: tx.Org, ID: row.ID,
+	err = tx.ChangeInstall(ctx, store.ChangeInstallParams{
+		OrgID: tx.Org, ID: row.ID, Approval: as.Approval, AllowDestroy: as.AllowDestroy, Owner: as.Owner, Labels: as.Labels, Account: as.Account, Toggles: as.Toggles,
 	})
 	if err != nil {
 		return err
 	}
-	names := each(c.Inputs, func(i api.InputValue) string { return i.Name })
-	detail := map[string]any{"inputs": names, "approval": c.Approval, "allow_destroy": destroy}
+	detail := map[string]any{
+		"inputs": each(c.Inputs, func(i api.InputValue) string { return i.Name }), "approval": c.Approval, "allow_destroy": as.AllowDestroy,
+		"by": orElse(string(c.By), "hand"),
+	}
+	for name, given := range map[string]any{"toggles": c.Toggles, "labels": c.Labels, "account": c.Account, "owner": c.Owner} {
+		if v := reflect.ValueOf(given); v.Len() > 0 {
+			detail[name] = given
+		}
+	}
 	if err := tx.Audit(ctx, callerOf(ctx).actor, "install.change", row.ID, detail); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: row.ID})
-}
-
-func (s *Server) changeInputs(ctx context.Context, tx *store.Tx, row store.Install, appName string, given []api.InputValue) error {
-	app, err := findApp(ctx, tx, appName)
-	if err != nil {
-		return err
-	}
-	kept, err := tx.ViewInstallInputs(ctx, tx.Org, row.ID)
-	if err != nil {
-		return err
-	}
-	if err := checkInputs(ctx, tx, app, kept, given); err != nil {
-		return err
-	}
-	return inputs.Put(ctx, tx, s.key, row, given)
 }
 
 // ForgetInstall implements DELETE /v1/installs/{install}.
@@ -328,30 +301,37 @@ func findInstall(ctx context.Context, tx *store.Tx, key string) (store.Install, 
 	return rows[0].Install, rows[0].App, nil
 }
 
-func (s *Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.Install, error) {
+func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.Install, error) {
 	row, app, err := findInstall(ctx, tx, key)
 	if err != nil {
 		return api.Install{}, err
 	}
-	st, err := s.standing(ctx, tx, row)
+	view, err := standing(ctx, tx, row)
 	if err != nil {
 		return api.Install{}, err
 	}
-	runner, err := tx.ViewRunner(ctx, tx.Org, row.RunnerID)
+	all, err := summarize(ctx, tx, []store.ViewInstallsRow{{Install: row, App: app}}, []rollout.View{view})
 	if err != nil {
 		return api.Install{}, err
 	}
+	s := all[0]
 	out := api.Install{
-		ID: row.ID, Name: row.Name, App: app, Status: api.InstallStatus(st.Status), Reason: st.Reason, Version: st.Version,
-		Runner: runner.Name, RunnerOnline: dispatch.IsOnline(runner, time.Now()), Approval: api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy,
-		Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
+		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Version: s.Version, Latest: s.Latest,
+		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind, Health: api.InstallHealth(s.Health),
+		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels, LastWorkflow: s.LastWorkflow,
+		Approval: api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy, Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
 	}
-	values, err := tx.ViewInstallInputs(ctx, tx.Org, row.ID)
+	settings, err := settingsOf(row)
+	if err != nil {
+		return api.Install{}, err
+	}
+	out.Account, out.Toggles = settings.account, settings.toggles
+	values, err := tx.InputsOfInstalls(ctx, tx.Org, []string{row.ID})
 	if err != nil {
 		return api.Install{}, err
 	}
 	out.Inputs = each(values, viewInput)
-	out.Components, err = viewInstallComponents(ctx, tx, row.ID, st)
+	out.Components, err = viewInstallComponents(ctx, tx, row.ID, view)
 	return out, err
 }
 
@@ -363,8 +343,8 @@ func viewInput(i store.InstallInput) api.InputValue {
 	return v
 }
 
-func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, st Standing) ([]api.InstallComponent, error) {
-	outputs, err := tx.OutputsOfInstall(ctx, tx.Org, install)
+func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, view rollout.View) ([]api.InstallComponent, error) {
+	outputs, err := tx.OutputsOfInstalls(ctx, tx.Org, []string{install})
 	if err != nil {
 		return nil, err
 	}
@@ -376,11 +356,12 @@ func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, st
 	}
 	rows, err := tx.ViewInstallComponents(ctx, tx.Org, install)
 	return each(rows, func(r store.ViewInstallComponentsRow) api.InstallComponent {
-		ic := r.InstallComponent
+		ic := view.At(r.InstallComponent.ID)
+		status, reason := view.Component(ic)
 		c := api.InstallComponent{
-			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted),
-			Status: api.InstallComponentStatus(st.Components[ic.ID].Status), Reason: st.Components[ic.ID].Reason,
-			DesiredDigest: ic.DesiredDigest, AppliedDigest: ic.AppliedDigest, Outputs: append([]api.OutputValue{}, byComponent[ic.Name]...),
+			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted), Status: api.InstallComponentStatus(status), Reason: reason,
+			Off: api.InstallComponentOff(view.Off[ic.Name]), DesiredDigest: ic.DesiredDigest, AppliedDigest: ic.AppliedDigest,
+			Outputs: append([]api.OutputValue{}, byComponent[ic.Name]...),
 		}
 		if ic.AppliedAt != nil {
 			c.AppliedAt = *ic.AppliedAt

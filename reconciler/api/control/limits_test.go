@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 )
@@ -131,7 +132,7 @@ func TestEveryRouteHasAnEnd(t *testing.T) {
 					t.Errorf("%s: the %s deadline is %s", op.ID, name, until)
 				}
 			}
-			for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"} {
+			for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Nuon-Api": strconv.Itoa(version.API), "Nuon-Version": version.Number} {
 				if got := d.Header().Get(name); got != want {
 					t.Errorf("%s: %s is %q", op.ID, name, got)
 				}

@@ -48,11 +48,40 @@ func (s *Server) GetLogs(ctx context.Context, r GetLogsRequestObject) (GetLogsRe
 	return GetLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}), nil
 }
 
+// GetRunnerLogs implements GET /v1/runners/{runner}/logs, at once or as a stream.
+func (s *Server) GetRunnerLogs(ctx context.Context, r GetRunnerLogsRequestObject) (GetRunnerLogsResponseObject, error) {
+	var runner store.Runner
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		runner, err = findRunner(ctx, tx, r.Runner)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	org := callerOf(ctx).org.ID
+	if strings.Contains(acceptOf(ctx), "text/event-stream") {
+		return logStream(func(w http.ResponseWriter) error {
+			edge.Unhurried(w)
+			ctx, done := s.lasting(ctx)
+			defer done()
+			return s.rooms.FollowRunnerLog(ctx, w, org, runner.ID, r.Params.LastEventID)
+		}), nil
+	}
+	chunks, err := s.rooms.RunnerLog(ctx, org, runner.ID)
+	if err != nil {
+		return nil, err
+	}
+	return GetRunnerLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}), nil
+}
+
 // logStream is a followed log as a response.
 type logStream func(w http.ResponseWriter) error
 
 // VisitGetLogsResponse writes the stream.
 func (f logStream) VisitGetLogsResponse(w http.ResponseWriter) error { return f(w) }
+
+// VisitGetRunnerLogsResponse writes the stream.
+func (f logStream) VisitGetRunnerLogsResponse(w http.ResponseWriter) error { return f(w) }
 
 func findJob(ctx context.Context, tx *store.Tx, key string) (api.Job, error) {
 	rows, err := tx.ViewJobs(ctx, tx.Org, []string{key})
@@ -62,18 +91,28 @@ func findJob(ctx context.Context, tx *store.Tx, key string) (api.Job, error) {
 	if len(rows) == 0 {
 		return api.Job{}, named("job", key, store.ErrNotFound)
 	}
+	if err := jobIsSeen(ctx, tx, rows[0].Job); err != nil {
+		return api.Job{}, named("job", key, err)
+	}
 	return dispatch.View(rows[0].Job, rows[0].Runner, time.Now()), nil
+}
+
+// jobIsSeen is ErrNotFound for a job of an app that the caller does not see. A job names its install, or the build that it makes.
+func jobIsSeen(ctx context.Context, tx *store.Tx, job store.Job) error {
+	switch {
+	case tx.App == "":
+		return nil
+	case job.InstallID != nil:
+		_, err := tx.InstallForStatus(ctx, tx.Org, *job.InstallID)
+		return err
+	}
+	_, err := tx.ViewBuild(ctx, tx.Org, job.OwnerID)
+	return err
 }
 
 // waitsOf says, for those of the jobs that have not started or are not heard of, why; by job. Nil ones are passed over.
 func waitsOf(ctx context.Context, tx *store.Tx, jobs []*string) (map[string]string, error) {
-	var ids []string
-	for _, j := range jobs {
-		if j != nil {
-			ids = append(ids, *j)
-		}
-	}
-	rows, err := tx.ViewJobs(ctx, tx.Org, ids)
+	rows, err := tx.ViewJobs(ctx, tx.Org, idsOf(jobs, func(j *string) *string { return j }))
 	waits := make(map[string]string, len(rows))
 	for _, r := range rows {
 		if why := dispatch.Waits(r.Job, r.Runner, time.Now()); why != "" {

@@ -57,3 +57,23 @@ func each[A, B any](rows []A, f func(A) B) []B {
 	}
 	return out
 }
+
+// idsOf are the ids that rows refer to; nil refers to nothing.
+func idsOf[A any](rows []A, id func(A) *string) []string {
+	out := make([]string, 0, len(rows))
+	for _, r := range rows {
+		if id := id(r); id != nil {
+			out = append(out, *id)
+		}
+	}
+	return out
+}
+
+// byID finds rows by their id.
+func byID[A any](rows []A, id func(A) string) map[string]A {
+	out := make(map[string]A, len(rows))
+	for _, r := range rows {
+		out[id(r)] = r
+	}
+	return out
+}

@@ -25,7 +25,9 @@ func TestPages(t *testing.T) {
 		rows        int
 	}{
 		{"/v1/apps", "name", strings.Compare, 26},
-		{"/v1/installs", "id", strings.Compare, 26},
+		{"/v1/installs", "app", strings.Compare, 26},
+		{"/v1/runners", "name", strings.Compare, 26},
+		{"/v1/approvals?brief=true", "id", strings.Compare, 26},
 		{"/v1/approvals", "id", strings.Compare, 26},
 		{"/v1/workflows", "id", func(a, b string) int { return strings.Compare(b, a) }, 26},
 		{"/v1/workflows?install=" + w.one.ids["install"] + "&status=failed", "id", func(a, b string) int { return strings.Compare(b, a) }, 25},
@@ -95,11 +97,12 @@ func TestNewestFirstInEveryCollation(t *testing.T) {
 // manyRows seeds n more of everything that has pages.
 func (w *world) manyRows(n int) {
 	o := w.one
-	for i := range n {
+	for i := w.more; i < w.more+n; i++ {
 		app := id.New("app")
 		o.add("apps", "id", app, "name", fmt.Sprintf("more-%02d", i))
 		o.add("app_versions", "id", id.New("ver"), "app_id", o.ids["app"], "number", i+2, "digest", fmt.Sprint(i), "config", `{}`, "reason", "r")
 		o.add("installs", "id", id.New("ins"), "app_id", app, "name", "more", "runner_id", o.ids["runner"])
+		o.add("runners", "id", id.New("run"), "name", fmt.Sprintf("more-%02d", i), "kind", "install")
 		wfl, stp, pln := id.New("wfl"), id.New("stp"), id.New("pln")
 		o.add("workflows", "id", wfl, "install_id", o.ids["install"], "number", i+2, "kind", "deploy", "status", "failed", "reason", "r", "requested_by", "p")
 		o.add("steps", "id", stp, "workflow_id", wfl, "position", 0, "kind", "plan", "status", "succeeded")
@@ -112,6 +115,7 @@ func (w *world) manyRows(n int) {
 		o.add("builds", "id", id.New("bld"), "component_id", o.ids["component"], "input_id", input, "number", i+2, "status", "succeeded",
 			"repository", "r", "commit", "c", "reason", "r")
 	}
+	w.more += n
 }
 
 // pages follows a list to its end.

@@ -14,14 +14,19 @@ var needs = map[string]string{
 	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer", "listApprovals": "viewer",
 	"getApproval": "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer", "getJob": "viewer", "getLogs": "viewer",
 	"listStates": "viewer", "listStateVersions": "viewer", "listAudit": "viewer", "getSystem": "viewer",
+	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer", "getPlan": "viewer",
 
-	"syncApp": "operator", "uploadAppVersion": "operator", "retryBuild": "operator", "createInstall": "operator", "updateInstall": "operator",
+	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "lookAtRepo": "ci",
+
+	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator", "skipStep": "operator",
+	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",
 	"createWorkflow": "operator", "cancelWorkflow": "operator", "restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 
 	"respondApproval": "approver",
 
+	"deleteApp": "admin", "deleteRunner": "admin", "deleteCredential": "admin", "deleteWebhook": "admin",
 	"createApp": "admin", "createCredential": "admin", "createWebhook": "admin", "forgetInstall": "admin", "createRunner": "admin",
-	"createRegistration": "admin", "replaceRunner": "admin", "listTokens": "admin", "createToken": "admin",
+	"createRegistration": "admin", "replaceRunner": "admin", "abandonState": "admin", "listTokens": "admin", "createToken": "admin",
 	"revokeToken": "admin", // but its own: TestTokenRevokesItself
 }
 

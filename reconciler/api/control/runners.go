@@ -16,10 +16,12 @@ import (
 )
 
 // ListRunners implements GET /v1/runners.
-func (s *Server) ListRunners(ctx context.Context, _ ListRunnersRequestObject) (ListRunnersResponseObject, error) {
+func (s *Server) ListRunners(ctx context.Context, r ListRunnersRequestObject) (ListRunnersResponseObject, error) {
 	var list api.RunnerList
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
-		rows, err := tx.ViewRunners(ctx, tx.Org)
+		most := page(r.Params.Limit)
+		rows, err := tx.ViewRunners(ctx, tx.Org, r.Params.Cursor, most)
+		rows, list.Next = paged(rows, most, func(r store.Runner) string { return r.Name })
 		list.Items = each(rows, viewRunner)
 		return err
 	})
@@ -98,6 +100,67 @@ func (s *Server) ReplaceRunner(ctx context.Context, r ReplaceRunnerRequestObject
 		})
 	})
 	return ReplaceRunner200JSONResponse(done), err
+}
+
+// DeleteRunner implements DELETE /v1/runners/{runner}. What it has done goes with it, but for the builds that it made.
+func (s *Server) DeleteRunner(ctx context.Context, r DeleteRunnerRequestObject) (DeleteRunnerResponseObject, error) {
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := findRunner(ctx, tx, r.Runner)
+		if err != nil {
+			return err
+		}
+		if row, err = tx.LockRunner(ctx, tx.Org, row.ID); err != nil { // no install comes to name it between the look and the end
+			return err
+		}
+		if err := dropRunner(ctx, tx, row); err != nil {
+			return err
+		}
+		// Its polls are told that its key is void.
+		if err := tx.Notify(ctx, store.ChannelJobs, tx.Org+"/"+row.ID); err != nil {
+			return err
+		}
+		if err := s.rooms.MoveBuilds(ctx, tx); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "runner.delete", row.ID, map[string]any{"name": row.Name, "kind": row.Kind})
+	})
+	return DeleteRunner204Response{}, err
+}
+
+// dropRunner removes a runner that no install names and that has nothing in hand.
+func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
+	installs, err := tx.InstallNamesOfRunner(ctx, tx.Org, row.ID, namesShown+1)
+	if err != nil {
+		return err
+	}
+	if len(installs) > 0 {
+		return problem.New(http.StatusConflict, "in_use", "runner "+quoted(row.Name)+" works for installs: "+someOf(installs),
+			fmt.Sprintf("If only its machine is gone, `nuon runners replace %s` makes room for another.", row.Name))
+	}
+	// Once these are gone, what is left is what it was given, whoever else takes some at this moment.
+	if err := tx.DropJobsOfRunner(ctx, tx.Org, row.ID); err != nil {
+		return err
+	}
+	open, err := tx.OpenJobsOfRunner(ctx, tx.Org, row.ID)
+	if err != nil {
+		return err
+	}
+	if open > 0 {
+		return problem.New(http.StatusConflict, "in_use", fmt.Sprintf("runner %s has work in hand: %s", quoted(row.Name), jobs(open)),
+			fmt.Sprintf("Let it finish. If its machine is gone, say so first: `nuon runners replace %s`.", row.Name))
+	}
+	if err := fenced(tx.DropRunner(ctx, tx.Org, row.ID)); err != nil {
+		return fmt.Errorf("delete runner %s: %w", row.Name, err)
+	}
+	return nil
+}
+
+// jobs counts jobs in words.
+func jobs(n int64) string {
+	if n == 1 {
+		return "one job"
+	}
+	return fmt.Sprintf("%d jobs", n)
 }
 
 func findRunner(ctx context.Context, tx *store.Tx, key string) (store.Runner, error) {

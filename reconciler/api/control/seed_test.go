@@ -92,6 +92,7 @@ func (o *tenant) fill() {
 	o.add("component_inputs", "id", o.make("input", "inp"), "component_id", o.ids["component"], "digest", "sha256:"+m+"-in", "recipe", `{}`,
 		"revision_id", o.ids["revision"], "reason", m+" changed its module")
 	o.w.exec("update components set input_id = $1 where id = $2", o.ids["input"], o.ids["component"])
+	o.add("version_inputs", "version_id", o.ids["version"], "component_id", o.ids["component"], "input_id", o.ids["input"])
 	o.add("builds", "id", o.make("build", "bld"), "component_id", o.ids["component"], "input_id", o.ids["input"], "number", 1, "status", "succeeded",
 		"repository", "https://git.example/"+m, "commit", m+"-commit", "artifact_digest", "sha256:"+m+"-art", "reason", m+" has no build")
 	r, _ := o.runner(m+"-runner", "install", false)
@@ -133,5 +134,6 @@ func (o *tenant) fillInstall() {
 	o.add("jobs", "id", o.make("job", "job"), "runner_id", o.ids["runner"], "kind", "plan", "status", "succeeded", "owner_kind", "step",
 		"owner_id", o.ids["step"], "install_id", o.ids["install"], "spec", `{}`, "attempt", 1, "reason", m+" is planned")
 	o.add("attempts", "job_id", o.ids["job"], "number", 1, "runner_id", o.ids["runner"], "status", "succeeded", "lease_until", "2026-01-01")
+	o.add("runner_logs", "runner_id", o.ids["runner"], "seq", 1, "many", 1, "size", 1, "lines", packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` works"}]`))
 	o.add("log_chunks", "job_id", o.ids["job"], "attempt", 1, "seq", 1, "lines", packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` line"}]`))
 }

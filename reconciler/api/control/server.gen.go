@@ -35,12 +35,21 @@ type ServerInterface interface {
 
 	// (POST /v1/apps)
 	CreateApp(w http.ResponseWriter, r *http.Request, params CreateAppParams)
+	// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+	// (DELETE /v1/apps/{app})
+	DeleteApp(w http.ResponseWriter, r *http.Request, app InApp)
 
 	// (GET /v1/apps/{app})
 	GetApp(w http.ResponseWriter, r *http.Request, app InApp)
 
 	// (GET /v1/apps/{app}/components)
 	ListComponents(w http.ResponseWriter, r *http.Request, app InApp)
+	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	// (GET /v1/apps/{app}/config)
+	GetAppConfig(w http.ResponseWriter, r *http.Request, app InApp, params GetAppConfigParams)
+	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	// (POST /v1/apps/{app}/preview)
+	PreviewApp(w http.ResponseWriter, r *http.Request, app InApp, params PreviewAppParams)
 	// GetSync How far the app's current version is, its builds and the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(w http.ResponseWriter, r *http.Request, app InApp)
@@ -71,6 +80,9 @@ type ServerInterface interface {
 	// CreateCredential Keep a token for https:// git remotes, sealed to the control plane's key.
 	// (POST /v1/credentials)
 	CreateCredential(w http.ResponseWriter, r *http.Request)
+	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+	// (DELETE /v1/credentials/{credential})
+	DeleteCredential(w http.ResponseWriter, r *http.Request, credential string)
 	// Explain The chain of reasons that leads to a record, the cause first.
 	// (GET /v1/explain/{kind}/{id})
 	Explain(w http.ResponseWriter, r *http.Request, kind ExplainParamsKind, id string)
@@ -89,6 +101,9 @@ type ServerInterface interface {
 	// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(w http.ResponseWriter, r *http.Request, install InInstall)
+	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// (POST /v1/installs/{install}/components/{component}/abandon)
+	AbandonState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent)
 	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
 	// (DELETE /v1/installs/{install}/components/{component}/lock)
 	FreeStateLock(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params FreeStateLockParams)
@@ -101,10 +116,19 @@ type ServerInterface interface {
 	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion, params RestoreStateParams)
+	// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+	// (DELETE /v1/installs/{install}/pin)
+	UnpinInstall(w http.ResponseWriter, r *http.Request, install InInstall)
+	// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// (POST /v1/installs/{install}/pin)
+	PinInstall(w http.ResponseWriter, r *http.Request, install InInstall)
+	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// (POST /v1/installs/{install}/preview)
+	PreviewInstall(w http.ResponseWriter, r *http.Request, install InInstall)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(w http.ResponseWriter, r *http.Request, install InInstall)
-	// CreateWorkflow Ask for a deploy (also of what was refused before), a deprovision or an action run.
+	// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(w http.ResponseWriter, r *http.Request, install InInstall, params CreateWorkflowParams)
 
@@ -113,15 +137,33 @@ type ServerInterface interface {
 	// GetLogs The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(w http.ResponseWriter, r *http.Request, job string, params GetLogsParams)
+	// GetPlan One plan with its report, also one that was never asked about.
+	// (GET /v1/plans/{plan})
+	GetPlan(w http.ResponseWriter, r *http.Request, plan string)
+	// ListRepos The git branches that are watched, and for which apps and components.
+	// (GET /v1/repos)
+	ListRepos(w http.ResponseWriter, r *http.Request, params ListReposParams)
+
+	// (GET /v1/repos/{repo})
+	GetRepo(w http.ResponseWriter, r *http.Request, repo string)
+	// LookAtRepo Look at it now. Returns once the look is done.
+	// (POST /v1/repos/{repo}/look)
+	LookAtRepo(w http.ResponseWriter, r *http.Request, repo string)
 
 	// (GET /v1/runners)
-	ListRunners(w http.ResponseWriter, r *http.Request)
+	ListRunners(w http.ResponseWriter, r *http.Request, params ListRunnersParams)
 
 	// (POST /v1/runners)
 	CreateRunner(w http.ResponseWriter, r *http.Request)
+	// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+	// (DELETE /v1/runners/{runner})
+	DeleteRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
 
 	// (GET /v1/runners/{runner})
 	GetRunner(w http.ResponseWriter, r *http.Request, runner InRunner)
+	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	// (GET /v1/runners/{runner}/logs)
+	GetRunnerLogs(w http.ResponseWriter, r *http.Request, runner InRunner, params GetRunnerLogsParams)
 	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
 	// (POST /v1/runners/{runner}/registration)
 	CreateRegistration(w http.ResponseWriter, r *http.Request, runner InRunner)
@@ -143,9 +185,15 @@ type ServerInterface interface {
 	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
 	// (DELETE /v1/tokens/{token})
 	RevokeToken(w http.ResponseWriter, r *http.Request, token string)
+
+	// (GET /v1/webhooks)
+	ListWebhooks(w http.ResponseWriter, r *http.Request)
 	// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
 	// (POST /v1/webhooks)
 	CreateWebhook(w http.ResponseWriter, r *http.Request)
+	// DeleteWebhook From now on deliveries to it are refused.
+	// (DELETE /v1/webhooks/{webhook})
+	DeleteWebhook(w http.ResponseWriter, r *http.Request, webhook string)
 
 	// (GET /v1/whoami)
 	Whoami(w http.ResponseWriter, r *http.Request)
@@ -161,6 +209,12 @@ type ServerInterface interface {
 	// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
 	// (GET /v1/workflows/{workflow}/events)
 	StreamWorkflow(w http.ResponseWriter, r *http.Request, workflow InWorkflow, params StreamWorkflowParams)
+	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	// (POST /v1/workflows/{workflow}/steps/{step}/retry)
+	RetryStep(w http.ResponseWriter, r *http.Request, workflow InWorkflow, step InStep)
+	// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// (POST /v1/workflows/{workflow}/steps/{step}/skip)
+	SkipStep(w http.ResponseWriter, r *http.Request, workflow InWorkflow, step InStep)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -203,6 +257,19 @@ func (siw *ServerInterfaceWrapper) ListApprovals(w http.ResponseWriter, r *http.
 			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "install"})
 		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "brief" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "brief", r.URL.Query(), &params.Brief, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "brief"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "brief", Err: err})
 		}
 		return
 	}
@@ -383,6 +450,32 @@ func (siw *ServerInterfaceWrapper) CreateApp(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// DeleteApp operation middleware
+func (siw *ServerInterfaceWrapper) DeleteApp(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteApp(w, r, app)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetApp operation middleware
 func (siw *ServerInterfaceWrapper) GetApp(w http.ResponseWriter, r *http.Request) {
 
@@ -426,6 +519,90 @@ func (siw *ServerInterfaceWrapper) ListComponents(w http.ResponseWriter, r *http
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListComponents(w, r, app)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetAppConfig operation middleware
+func (siw *ServerInterfaceWrapper) GetAppConfig(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAppConfigParams
+
+	// ------------- Optional query parameter "version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "version", r.URL.Query(), &params.Version, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "version"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "version", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetAppConfig(w, r, app, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PreviewApp operation middleware
+func (siw *ServerInterfaceWrapper) PreviewApp(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PreviewAppParams
+
+	// ------------- Optional query parameter "directory" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "directory", r.URL.Query(), &params.Directory, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "directory"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "directory", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PreviewApp(w, r, app, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -805,6 +982,32 @@ func (siw *ServerInterfaceWrapper) CreateCredential(w http.ResponseWriter, r *ht
 	handler.ServeHTTP(w, r)
 }
 
+// DeleteCredential operation middleware
+func (siw *ServerInterfaceWrapper) DeleteCredential(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "credential" -------------
+	var credential string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "credential", r.PathValue("credential"), &credential, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "credential", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteCredential(w, r, credential)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // Explain operation middleware
 func (siw *ServerInterfaceWrapper) Explain(w http.ResponseWriter, r *http.Request) {
 
@@ -858,6 +1061,45 @@ func (siw *ServerInterfaceWrapper) ListInstalls(w http.ResponseWriter, r *http.R
 			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "app"})
 		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "status"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "status", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "runner" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "runner", r.URL.Query(), &params.Runner, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "runner"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runner", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "label" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "label", r.URL.Query(), &params.Label, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "label"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "label", Err: err})
 		}
 		return
 	}
@@ -1025,6 +1267,41 @@ func (siw *ServerInterfaceWrapper) UpdateInstall(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UpdateInstall(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AbandonState operation middleware
+func (siw *ServerInterfaceWrapper) AbandonState(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AbandonState(w, r, install, component)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1261,6 +1538,84 @@ func (siw *ServerInterfaceWrapper) RestoreState(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// UnpinInstall operation middleware
+func (siw *ServerInterfaceWrapper) UnpinInstall(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UnpinInstall(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PinInstall operation middleware
+func (siw *ServerInterfaceWrapper) PinInstall(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PinInstall(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PreviewInstall operation middleware
+func (siw *ServerInterfaceWrapper) PreviewInstall(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PreviewInstall(w, r, install)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListStates operation middleware
 func (siw *ServerInterfaceWrapper) ListStates(w http.ResponseWriter, r *http.Request) {
 
@@ -1413,11 +1768,167 @@ func (siw *ServerInterfaceWrapper) GetLogs(w http.ResponseWriter, r *http.Reques
 	handler.ServeHTTP(w, r)
 }
 
+// GetPlan operation middleware
+func (siw *ServerInterfaceWrapper) GetPlan(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "plan" -------------
+	var plan string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "plan", r.PathValue("plan"), &plan, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "plan", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetPlan(w, r, plan)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListRepos operation middleware
+func (siw *ServerInterfaceWrapper) ListRepos(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListReposParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListRepos(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetRepo operation middleware
+func (siw *ServerInterfaceWrapper) GetRepo(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "repo" -------------
+	var repo string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "repo", r.PathValue("repo"), &repo, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "repo", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetRepo(w, r, repo)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// LookAtRepo operation middleware
+func (siw *ServerInterfaceWrapper) LookAtRepo(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "repo" -------------
+	var repo string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "repo", r.PathValue("repo"), &repo, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "repo", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.LookAtRepo(w, r, repo)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListRunners operation middleware
 func (siw *ServerInterfaceWrapper) ListRunners(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRunnersParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListRunners(w, r)
+		siw.Handler.ListRunners(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1432,6 +1943,32 @@ func (siw *ServerInterfaceWrapper) CreateRunner(w http.ResponseWriter, r *http.R
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateRunner(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteRunner operation middleware
+func (siw *ServerInterfaceWrapper) DeleteRunner(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "runner" -------------
+	var runner InRunner
+
+	err = runtime.BindStyledParameterWithOptions("simple", "runner", r.PathValue("runner"), &runner, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runner", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteRunner(w, r, runner)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1458,6 +1995,56 @@ func (siw *ServerInterfaceWrapper) GetRunner(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetRunner(w, r, runner)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetRunnerLogs operation middleware
+func (siw *ServerInterfaceWrapper) GetRunnerLogs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "runner" -------------
+	var runner InRunner
+
+	err = runtime.BindStyledParameterWithOptions("simple", "runner", r.PathValue("runner"), &runner, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "runner", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetRunnerLogsParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetRunnerLogs(w, r, runner, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1652,11 +2239,51 @@ func (siw *ServerInterfaceWrapper) RevokeToken(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListWebhooks operation middleware
+func (siw *ServerInterfaceWrapper) ListWebhooks(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListWebhooks(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // CreateWebhook operation middleware
 func (siw *ServerInterfaceWrapper) CreateWebhook(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateWebhook(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteWebhook operation middleware
+func (siw *ServerInterfaceWrapper) DeleteWebhook(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook" -------------
+	var webhook string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook", r.PathValue("webhook"), &webhook, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "webhook", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteWebhook(w, r, webhook)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1711,6 +2338,19 @@ func (siw *ServerInterfaceWrapper) ListWorkflows(w http.ResponseWriter, r *http.
 			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "status"})
 		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "status", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", r.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "kind"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "kind", Err: err})
 		}
 		return
 	}
@@ -1854,6 +2494,76 @@ func (siw *ServerInterfaceWrapper) StreamWorkflow(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// RetryStep operation middleware
+func (siw *ServerInterfaceWrapper) RetryStep(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "workflow" -------------
+	var workflow InWorkflow
+
+	err = runtime.BindStyledParameterWithOptions("simple", "workflow", r.PathValue("workflow"), &workflow, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "workflow", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RetryStep(w, r, workflow, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SkipStep operation middleware
+func (siw *ServerInterfaceWrapper) SkipStep(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "workflow" -------------
+	var workflow InWorkflow
+
+	err = runtime.BindStyledParameterWithOptions("simple", "workflow", r.PathValue("workflow"), &workflow, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "workflow", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SkipStep(w, r, workflow, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -1978,7 +2688,13 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/sealing-key", wrapper.GetSealingKey)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/credentials", wrapper.ListCredentials)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/credentials", wrapper.CreateCredential)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/credentials/{credential}", wrapper.DeleteCredential)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/webhooks", wrapper.ListWebhooks)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks", wrapper.CreateWebhook)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/webhooks/{webhook}", wrapper.DeleteWebhook)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/repos", wrapper.ListRepos)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/repos/{repo}", wrapper.GetRepo)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/repos/{repo}/look", wrapper.LookAtRepo)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/tokens", wrapper.ListTokens)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/tokens", wrapper.CreateToken)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/tokens/{token}", wrapper.RevokeToken)
@@ -1986,7 +2702,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/system", wrapper.GetSystem)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps", wrapper.ListApps)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps", wrapper.CreateApp)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/apps/{app}", wrapper.DeleteApp)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}", wrapper.GetApp)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/config", wrapper.GetAppConfig)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/preview", wrapper.PreviewApp)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/sync", wrapper.GetSync)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/sync", wrapper.SyncApp)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/versions", wrapper.ListAppVersions)
@@ -2000,10 +2719,16 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}", wrapper.ForgetInstall)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}", wrapper.GetInstall)
 	m.HandleFunc(http.MethodPatch+" "+options.BaseURL+"/v1/installs/{install}", wrapper.UpdateInstall)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/preview", wrapper.PreviewInstall)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.UnpinInstall)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.PinInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/workflows", wrapper.CreateWorkflow)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/workflows", wrapper.ListWorkflows)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/workflows/{workflow}", wrapper.GetWorkflow)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/workflows/{workflow}/cancel", wrapper.CancelWorkflow)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/workflows/{workflow}/steps/{step}/retry", wrapper.RetryStep)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/workflows/{workflow}/steps/{step}/skip", wrapper.SkipStep)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/plans/{plan}", wrapper.GetPlan)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/workflows/{workflow}/events", wrapper.StreamWorkflow)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/approvals", wrapper.ListApprovals)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/approvals/{approval}", wrapper.GetApproval)
@@ -2011,13 +2736,16 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/explain/{kind}/{id}", wrapper.Explain)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/runners", wrapper.ListRunners)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners", wrapper.CreateRunner)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/runners/{runner}", wrapper.DeleteRunner)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/runners/{runner}", wrapper.GetRunner)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/runners/{runner}/logs", wrapper.GetRunnerLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners/{runner}/registration", wrapper.CreateRegistration)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/runners/{runner}/replace", wrapper.ReplaceRunner)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/states", wrapper.ListStates)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states", wrapper.ListStateVersions)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states/{version}/restore", wrapper.RestoreState)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/states/{version}/dismiss", wrapper.DismissState)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/abandon", wrapper.AbandonState)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/components/{component}/lock", wrapper.FreeStateLock)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}", wrapper.GetJob)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/jobs/{job}/logs", wrapper.GetLogs)
@@ -2226,6 +2954,39 @@ func (response CreateAppdefaultApplicationProblemPlusJSONResponse) VisitCreateAp
 	return err
 }
 
+type DeleteAppRequestObject struct {
+	App InApp `json:"app"`
+}
+
+type DeleteAppResponseObject interface {
+	VisitDeleteAppResponse(w http.ResponseWriter) error
+}
+
+type DeleteApp204Response struct {
+}
+
+func (response DeleteApp204Response) VisitDeleteAppResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteAppdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteAppdefaultApplicationProblemPlusJSONResponse) VisitDeleteAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAppRequestObject struct {
 	App InApp `json:"app"`
 }
@@ -2293,6 +3054,87 @@ type ListComponentsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListComponentsdefaultApplicationProblemPlusJSONResponse) VisitListComponentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAppConfigRequestObject struct {
+	App    InApp `json:"app"`
+	Params GetAppConfigParams
+}
+
+type GetAppConfigResponseObject interface {
+	VisitGetAppConfigResponse(w http.ResponseWriter) error
+}
+
+type GetAppConfig200JSONResponse AppConfig
+
+func (response GetAppConfig200JSONResponse) VisitGetAppConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAppConfigdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAppConfigdefaultApplicationProblemPlusJSONResponse) VisitGetAppConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewAppRequestObject struct {
+	App    InApp `json:"app"`
+	Params PreviewAppParams
+	Body   io.Reader
+}
+
+type PreviewAppResponseObject interface {
+	VisitPreviewAppResponse(w http.ResponseWriter) error
+}
+
+type PreviewApp200JSONResponse AppPreview
+
+func (response PreviewApp200JSONResponse) VisitPreviewAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewAppdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PreviewAppdefaultApplicationProblemPlusJSONResponse) VisitPreviewAppResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2696,6 +3538,39 @@ func (response CreateCredentialdefaultApplicationProblemPlusJSONResponse) VisitC
 	return err
 }
 
+type DeleteCredentialRequestObject struct {
+	Credential string `json:"credential"`
+}
+
+type DeleteCredentialResponseObject interface {
+	VisitDeleteCredentialResponse(w http.ResponseWriter) error
+}
+
+type DeleteCredential204Response struct {
+}
+
+func (response DeleteCredential204Response) VisitDeleteCredentialResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteCredentialdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteCredentialdefaultApplicationProblemPlusJSONResponse) VisitDeleteCredentialResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ExplainRequestObject struct {
 	Kind ExplainParamsKind `json:"kind"`
 	ID   string            `json:"id"`
@@ -2928,6 +3803,47 @@ func (response UpdateInstalldefaultApplicationProblemPlusJSONResponse) VisitUpda
 	return err
 }
 
+type AbandonStateRequestObject struct {
+	Install   InInstall   `json:"install"`
+	Component InComponent `json:"component"`
+	Body      *AbandonStateJSONRequestBody
+}
+
+type AbandonStateResponseObject interface {
+	VisitAbandonStateResponse(w http.ResponseWriter) error
+}
+
+type AbandonState200JSONResponse ComponentState
+
+func (response AbandonState200JSONResponse) VisitAbandonStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AbandonStatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AbandonStatedefaultApplicationProblemPlusJSONResponse) VisitAbandonStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type FreeStateLockRequestObject struct {
 	Install   InInstall   `json:"install"`
 	Component InComponent `json:"component"`
@@ -3078,6 +3994,125 @@ type RestoreStatedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RestoreStatedefaultApplicationProblemPlusJSONResponse) VisitRestoreStateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnpinInstallRequestObject struct {
+	Install InInstall `json:"install"`
+}
+
+type UnpinInstallResponseObject interface {
+	VisitUnpinInstallResponse(w http.ResponseWriter) error
+}
+
+type UnpinInstall200JSONResponse Install
+
+func (response UnpinInstall200JSONResponse) VisitUnpinInstallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UnpinInstalldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UnpinInstalldefaultApplicationProblemPlusJSONResponse) VisitUnpinInstallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PinInstallRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *PinInstallJSONRequestBody
+}
+
+type PinInstallResponseObject interface {
+	VisitPinInstallResponse(w http.ResponseWriter) error
+}
+
+type PinInstall200JSONResponse Install
+
+func (response PinInstall200JSONResponse) VisitPinInstallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PinInstalldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PinInstalldefaultApplicationProblemPlusJSONResponse) VisitPinInstallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewInstallRequestObject struct {
+	Install InInstall `json:"install"`
+	Body    *PreviewInstallJSONRequestBody
+}
+
+type PreviewInstallResponseObject interface {
+	VisitPreviewInstallResponse(w http.ResponseWriter) error
+}
+
+type PreviewInstall200JSONResponse InstallPreview
+
+func (response PreviewInstall200JSONResponse) VisitPreviewInstallResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewInstalldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PreviewInstalldefaultApplicationProblemPlusJSONResponse) VisitPreviewInstallResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3291,7 +4326,164 @@ func (response GetLogsdefaultApplicationProblemPlusJSONResponse) VisitGetLogsRes
 	return err
 }
 
+type GetPlanRequestObject struct {
+	Plan string `json:"plan"`
+}
+
+type GetPlanResponseObject interface {
+	VisitGetPlanResponse(w http.ResponseWriter) error
+}
+
+type GetPlan200JSONResponse Plan
+
+func (response GetPlan200JSONResponse) VisitGetPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlandefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPlandefaultApplicationProblemPlusJSONResponse) VisitGetPlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReposRequestObject struct {
+	Params ListReposParams
+}
+
+type ListReposResponseObject interface {
+	VisitListReposResponse(w http.ResponseWriter) error
+}
+
+type ListRepos200JSONResponse RepoList
+
+func (response ListRepos200JSONResponse) VisitListReposResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReposdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListReposdefaultApplicationProblemPlusJSONResponse) VisitListReposResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRepoRequestObject struct {
+	Repo string `json:"repo"`
+}
+
+type GetRepoResponseObject interface {
+	VisitGetRepoResponse(w http.ResponseWriter) error
+}
+
+type GetRepo200JSONResponse Repo
+
+func (response GetRepo200JSONResponse) VisitGetRepoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRepodefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetRepodefaultApplicationProblemPlusJSONResponse) VisitGetRepoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LookAtRepoRequestObject struct {
+	Repo string `json:"repo"`
+}
+
+type LookAtRepoResponseObject interface {
+	VisitLookAtRepoResponse(w http.ResponseWriter) error
+}
+
+type LookAtRepo200JSONResponse Repo
+
+func (response LookAtRepo200JSONResponse) VisitLookAtRepoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type LookAtRepodefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response LookAtRepodefaultApplicationProblemPlusJSONResponse) VisitLookAtRepoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunnersRequestObject struct {
+	Params ListRunnersParams
 }
 
 type ListRunnersResponseObject interface {
@@ -3368,6 +4560,39 @@ func (response CreateRunnerdefaultApplicationProblemPlusJSONResponse) VisitCreat
 	return err
 }
 
+type DeleteRunnerRequestObject struct {
+	Runner InRunner `json:"runner"`
+}
+
+type DeleteRunnerResponseObject interface {
+	VisitDeleteRunnerResponse(w http.ResponseWriter) error
+}
+
+type DeleteRunner204Response struct {
+}
+
+func (response DeleteRunner204Response) VisitDeleteRunnerResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteRunnerdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteRunnerdefaultApplicationProblemPlusJSONResponse) VisitDeleteRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetRunnerRequestObject struct {
 	Runner InRunner `json:"runner"`
 }
@@ -3396,6 +4621,89 @@ type GetRunnerdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetRunnerdefaultApplicationProblemPlusJSONResponse) VisitGetRunnerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRunnerLogsRequestObject struct {
+	Runner InRunner `json:"runner"`
+	Params GetRunnerLogsParams
+}
+
+type GetRunnerLogsResponseObject interface {
+	VisitGetRunnerLogsResponse(w http.ResponseWriter) error
+}
+
+type GetRunnerLogs200JSONResponse LogChunkList
+
+func (response GetRunnerLogs200JSONResponse) VisitGetRunnerLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRunnerLogs200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetRunnerLogs200TextEventStreamResponse) VisitGetRunnerLogsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type GetRunnerLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetRunnerLogsdefaultApplicationProblemPlusJSONResponse) VisitGetRunnerLogsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3680,6 +4988,44 @@ func (response RevokeTokendefaultApplicationProblemPlusJSONResponse) VisitRevoke
 	return err
 }
 
+type ListWebhooksRequestObject struct {
+}
+
+type ListWebhooksResponseObject interface {
+	VisitListWebhooksResponse(w http.ResponseWriter) error
+}
+
+type ListWebhooks200JSONResponse WebhookList
+
+func (response ListWebhooks200JSONResponse) VisitListWebhooksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhooksdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListWebhooksdefaultApplicationProblemPlusJSONResponse) VisitListWebhooksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateWebhookRequestObject struct {
 }
 
@@ -3707,6 +5053,39 @@ type CreateWebhookdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateWebhookdefaultApplicationProblemPlusJSONResponse) VisitCreateWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWebhookRequestObject struct {
+	Webhook string `json:"webhook"`
+}
+
+type DeleteWebhookResponseObject interface {
+	VisitDeleteWebhookResponse(w http.ResponseWriter) error
+}
+
+type DeleteWebhook204Response struct {
+}
+
+func (response DeleteWebhook204Response) VisitDeleteWebhookResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteWebhookdefaultApplicationProblemPlusJSONResponse) VisitDeleteWebhookResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3943,6 +5322,87 @@ func (response StreamWorkflowdefaultApplicationProblemPlusJSONResponse) VisitStr
 	return err
 }
 
+type RetryStepRequestObject struct {
+	Workflow InWorkflow `json:"workflow"`
+	Step     InStep     `json:"step"`
+}
+
+type RetryStepResponseObject interface {
+	VisitRetryStepResponse(w http.ResponseWriter) error
+}
+
+type RetryStep200JSONResponse Workflow
+
+func (response RetryStep200JSONResponse) VisitRetryStepResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryStepdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RetryStepdefaultApplicationProblemPlusJSONResponse) VisitRetryStepResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SkipStepRequestObject struct {
+	Workflow InWorkflow `json:"workflow"`
+	Step     InStep     `json:"step"`
+	Body     *SkipStepJSONRequestBody
+}
+
+type SkipStepResponseObject interface {
+	VisitSkipStepResponse(w http.ResponseWriter) error
+}
+
+type SkipStep200JSONResponse Workflow
+
+func (response SkipStep200JSONResponse) VisitSkipStepResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SkipStepdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SkipStepdefaultApplicationProblemPlusJSONResponse) VisitSkipStepResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 
@@ -3960,12 +5420,21 @@ type StrictServerInterface interface {
 
 	// (POST /v1/apps)
 	CreateApp(ctx context.Context, request CreateAppRequestObject) (CreateAppResponseObject, error)
+	// DeleteApp Drop an app with its versions and builds. 409 in_use while it has installs.
+	// (DELETE /v1/apps/{app})
+	DeleteApp(ctx context.Context, request DeleteAppRequestObject) (DeleteAppResponseObject, error)
 
 	// (GET /v1/apps/{app})
 	GetApp(ctx context.Context, request GetAppRequestObject) (GetAppResponseObject, error)
 
 	// (GET /v1/apps/{app}/components)
 	ListComponents(ctx context.Context, request ListComponentsRequestObject) (ListComponentsResponseObject, error)
+	// GetAppConfig What a version of the app declares and a client needs to ask, complete and run by name. 404 when there is no such version.
+	// (GET /v1/apps/{app}/config)
+	GetAppConfig(ctx context.Context, request GetAppConfigRequestObject) (GetAppConfigResponseObject, error)
+	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
+	// (POST /v1/apps/{app}/preview)
+	PreviewApp(ctx context.Context, request PreviewAppRequestObject) (PreviewAppResponseObject, error)
 	// GetSync How far the app's current version is, its builds and the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(ctx context.Context, request GetSyncRequestObject) (GetSyncResponseObject, error)
@@ -3996,6 +5465,9 @@ type StrictServerInterface interface {
 	// CreateCredential Keep a token for https:// git remotes, sealed to the control plane's key.
 	// (POST /v1/credentials)
 	CreateCredential(ctx context.Context, request CreateCredentialRequestObject) (CreateCredentialResponseObject, error)
+	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
+	// (DELETE /v1/credentials/{credential})
+	DeleteCredential(ctx context.Context, request DeleteCredentialRequestObject) (DeleteCredentialResponseObject, error)
 	// Explain The chain of reasons that leads to a record, the cause first.
 	// (GET /v1/explain/{kind}/{id})
 	Explain(ctx context.Context, request ExplainRequestObject) (ExplainResponseObject, error)
@@ -4014,6 +5486,9 @@ type StrictServerInterface interface {
 	// UpdateInstall Change inputs, the approval rule or allow_destroy. What is left out stays.
 	// (PATCH /v1/installs/{install})
 	UpdateInstall(ctx context.Context, request UpdateInstallRequestObject) (UpdateInstallResponseObject, error)
+	// AbandonState A person's word that the install key which the component's state is sealed to is lost. What exists stays where it is, and nuon does not know of it any more: all versions are dismissed, the component's outputs go, and the next plan starts from nothing. 409 readable while the runner has the key, approve_all while plans of the install need no person.
+	// (POST /v1/installs/{install}/components/{component}/abandon)
+	AbandonState(ctx context.Context, request AbandonStateRequestObject) (AbandonStateResponseObject, error)
 	// FreeStateLock Free the state lock of an attempt that has ended. 409 locked when its attempt may still be at work; that is for replaceRunner, or a cancel, to end.
 	// (DELETE /v1/installs/{install}/components/{component}/lock)
 	FreeStateLock(ctx context.Context, request FreeStateLockRequestObject) (FreeStateLockResponseObject, error)
@@ -4026,10 +5501,19 @@ type StrictServerInterface interface {
 	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(ctx context.Context, request RestoreStateRequestObject) (RestoreStateResponseObject, error)
+	// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+	// (DELETE /v1/installs/{install}/pin)
+	UnpinInstall(ctx context.Context, request UnpinInstallRequestObject) (UnpinInstallResponseObject, error)
+	// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// (POST /v1/installs/{install}/pin)
+	PinInstall(ctx context.Context, request PinInstallRequestObject) (PinInstallResponseObject, error)
+	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
+	// (POST /v1/installs/{install}/preview)
+	PreviewInstall(ctx context.Context, request PreviewInstallRequestObject) (PreviewInstallResponseObject, error)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(ctx context.Context, request ListStatesRequestObject) (ListStatesResponseObject, error)
-	// CreateWorkflow Ask for a deploy (also of what was refused before), a deprovision or an action run.
+	// CreateWorkflow Ask for a deploy (also of what was refused before), the teardown of components, a deprovision or an action run. dry_run says what would be done and does nothing.
 	// (POST /v1/installs/{install}/workflows)
 	CreateWorkflow(ctx context.Context, request CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error)
 
@@ -4038,15 +5522,33 @@ type StrictServerInterface interface {
 	// GetLogs The log so far. With the Accept header text/event-stream it follows until the job ends; event ids are attempt/seq.
 	// (GET /v1/jobs/{job}/logs)
 	GetLogs(ctx context.Context, request GetLogsRequestObject) (GetLogsResponseObject, error)
+	// GetPlan One plan with its report, also one that was never asked about.
+	// (GET /v1/plans/{plan})
+	GetPlan(ctx context.Context, request GetPlanRequestObject) (GetPlanResponseObject, error)
+	// ListRepos The git branches that are watched, and for which apps and components.
+	// (GET /v1/repos)
+	ListRepos(ctx context.Context, request ListReposRequestObject) (ListReposResponseObject, error)
+
+	// (GET /v1/repos/{repo})
+	GetRepo(ctx context.Context, request GetRepoRequestObject) (GetRepoResponseObject, error)
+	// LookAtRepo Look at it now. Returns once the look is done.
+	// (POST /v1/repos/{repo}/look)
+	LookAtRepo(ctx context.Context, request LookAtRepoRequestObject) (LookAtRepoResponseObject, error)
 
 	// (GET /v1/runners)
 	ListRunners(ctx context.Context, request ListRunnersRequestObject) (ListRunnersResponseObject, error)
 
 	// (POST /v1/runners)
 	CreateRunner(ctx context.Context, request CreateRunnerRequestObject) (CreateRunnerResponseObject, error)
+	// DeleteRunner Forget a runner. 409 in_use while installs name it or it has work in hand.
+	// (DELETE /v1/runners/{runner})
+	DeleteRunner(ctx context.Context, request DeleteRunnerRequestObject) (DeleteRunnerResponseObject, error)
 
 	// (GET /v1/runners/{runner})
 	GetRunner(ctx context.Context, request GetRunnerRequestObject) (GetRunnerResponseObject, error)
+	// GetRunnerLogs The runner's own log of late, not its jobs'. With the Accept header text/event-stream it follows until the client goes; event ids are seq.
+	// (GET /v1/runners/{runner}/logs)
+	GetRunnerLogs(ctx context.Context, request GetRunnerLogsRequestObject) (GetRunnerLogsResponseObject, error)
 	// CreateRegistration Another registration token for a runner that has not registered yet; the ones before it are void. 409 registered when it has.
 	// (POST /v1/runners/{runner}/registration)
 	CreateRegistration(ctx context.Context, request CreateRegistrationRequestObject) (CreateRegistrationResponseObject, error)
@@ -4068,9 +5570,15 @@ type StrictServerInterface interface {
 	// RevokeToken From now on the token opens nothing. Revoking it again changes nothing.
 	// (DELETE /v1/tokens/{token})
 	RevokeToken(ctx context.Context, request RevokeTokenRequestObject) (RevokeTokenResponseObject, error)
+
+	// (GET /v1/webhooks)
+	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
 	// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
 	// (POST /v1/webhooks)
 	CreateWebhook(ctx context.Context, request CreateWebhookRequestObject) (CreateWebhookResponseObject, error)
+	// DeleteWebhook From now on deliveries to it are refused.
+	// (DELETE /v1/webhooks/{webhook})
+	DeleteWebhook(ctx context.Context, request DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error)
 
 	// (GET /v1/whoami)
 	Whoami(ctx context.Context, request WhoamiRequestObject) (WhoamiResponseObject, error)
@@ -4086,6 +5594,12 @@ type StrictServerInterface interface {
 	// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
 	// (GET /v1/workflows/{workflow}/events)
 	StreamWorkflow(ctx context.Context, request StreamWorkflowRequestObject) (StreamWorkflowResponseObject, error)
+	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
+	// (POST /v1/workflows/{workflow}/steps/{step}/retry)
+	RetryStep(ctx context.Context, request RetryStepRequestObject) (RetryStepResponseObject, error)
+	// SkipStep Go on without a step that has done nothing yet, with its group; what needs a component is skipped with it, what needs an action goes on. 409 not_skippable when it is at work or has ended.
+	// (POST /v1/workflows/{workflow}/steps/{step}/skip)
+	SkipStep(ctx context.Context, request SkipStepRequestObject) (SkipStepResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -4271,6 +5785,32 @@ func (sh *strictHandler) CreateApp(w http.ResponseWriter, r *http.Request, param
 	}
 }
 
+// DeleteApp operation middleware
+func (sh *strictHandler) DeleteApp(w http.ResponseWriter, r *http.Request, app InApp) {
+	var request DeleteAppRequestObject
+
+	request.App = app
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteApp(ctx, request.(DeleteAppRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteApp")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteAppResponseObject); ok {
+		if err := validResponse.VisitDeleteAppResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetApp operation middleware
 func (sh *strictHandler) GetApp(w http.ResponseWriter, r *http.Request, app InApp) {
 	var request GetAppRequestObject
@@ -4316,6 +5856,62 @@ func (sh *strictHandler) ListComponents(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListComponentsResponseObject); ok {
 		if err := validResponse.VisitListComponentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetAppConfig operation middleware
+func (sh *strictHandler) GetAppConfig(w http.ResponseWriter, r *http.Request, app InApp, params GetAppConfigParams) {
+	var request GetAppConfigRequestObject
+
+	request.App = app
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAppConfig(ctx, request.(GetAppConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAppConfig")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetAppConfigResponseObject); ok {
+		if err := validResponse.VisitGetAppConfigResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreviewApp operation middleware
+func (sh *strictHandler) PreviewApp(w http.ResponseWriter, r *http.Request, app InApp, params PreviewAppParams) {
+	var request PreviewAppRequestObject
+
+	request.App = app
+	request.Params = params
+
+	request.Body = r.Body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewApp(ctx, request.(PreviewAppRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewApp")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PreviewAppResponseObject); ok {
+		if err := validResponse.VisitPreviewAppResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -4596,6 +6192,32 @@ func (sh *strictHandler) CreateCredential(w http.ResponseWriter, r *http.Request
 	}
 }
 
+// DeleteCredential operation middleware
+func (sh *strictHandler) DeleteCredential(w http.ResponseWriter, r *http.Request, credential string) {
+	var request DeleteCredentialRequestObject
+
+	request.Credential = credential
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCredential(ctx, request.(DeleteCredentialRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCredential")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteCredentialResponseObject); ok {
+		if err := validResponse.VisitDeleteCredentialResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // Explain operation middleware
 func (sh *strictHandler) Explain(w http.ResponseWriter, r *http.Request, kind ExplainParamsKind, id string) {
 	var request ExplainRequestObject
@@ -4768,6 +6390,40 @@ func (sh *strictHandler) UpdateInstall(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// AbandonState operation middleware
+func (sh *strictHandler) AbandonState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent) {
+	var request AbandonStateRequestObject
+
+	request.Install = install
+	request.Component = component
+
+	var body AbandonStateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AbandonState(ctx, request.(AbandonStateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AbandonState")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AbandonStateResponseObject); ok {
+		if err := validResponse.VisitAbandonStateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // FreeStateLock operation middleware
 func (sh *strictHandler) FreeStateLock(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params FreeStateLockParams) {
 	var request FreeStateLockRequestObject
@@ -4895,6 +6551,98 @@ func (sh *strictHandler) RestoreState(w http.ResponseWriter, r *http.Request, in
 	}
 }
 
+// UnpinInstall operation middleware
+func (sh *strictHandler) UnpinInstall(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request UnpinInstallRequestObject
+
+	request.Install = install
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UnpinInstall(ctx, request.(UnpinInstallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UnpinInstall")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UnpinInstallResponseObject); ok {
+		if err := validResponse.VisitUnpinInstallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PinInstall operation middleware
+func (sh *strictHandler) PinInstall(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request PinInstallRequestObject
+
+	request.Install = install
+
+	var body PinInstallJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PinInstall(ctx, request.(PinInstallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PinInstall")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PinInstallResponseObject); ok {
+		if err := validResponse.VisitPinInstallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreviewInstall operation middleware
+func (sh *strictHandler) PreviewInstall(w http.ResponseWriter, r *http.Request, install InInstall) {
+	var request PreviewInstallRequestObject
+
+	request.Install = install
+
+	var body PreviewInstallJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewInstall(ctx, request.(PreviewInstallRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewInstall")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PreviewInstallResponseObject); ok {
+		if err := validResponse.VisitPreviewInstallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListStates operation middleware
 func (sh *strictHandler) ListStates(w http.ResponseWriter, r *http.Request, install InInstall) {
 	var request ListStatesRequestObject
@@ -5008,9 +6756,115 @@ func (sh *strictHandler) GetLogs(w http.ResponseWriter, r *http.Request, job str
 	}
 }
 
+// GetPlan operation middleware
+func (sh *strictHandler) GetPlan(w http.ResponseWriter, r *http.Request, plan string) {
+	var request GetPlanRequestObject
+
+	request.Plan = plan
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPlan(ctx, request.(GetPlanRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPlan")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetPlanResponseObject); ok {
+		if err := validResponse.VisitGetPlanResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListRepos operation middleware
+func (sh *strictHandler) ListRepos(w http.ResponseWriter, r *http.Request, params ListReposParams) {
+	var request ListReposRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRepos(ctx, request.(ListReposRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRepos")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListReposResponseObject); ok {
+		if err := validResponse.VisitListReposResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetRepo operation middleware
+func (sh *strictHandler) GetRepo(w http.ResponseWriter, r *http.Request, repo string) {
+	var request GetRepoRequestObject
+
+	request.Repo = repo
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRepo(ctx, request.(GetRepoRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRepo")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetRepoResponseObject); ok {
+		if err := validResponse.VisitGetRepoResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// LookAtRepo operation middleware
+func (sh *strictHandler) LookAtRepo(w http.ResponseWriter, r *http.Request, repo string) {
+	var request LookAtRepoRequestObject
+
+	request.Repo = repo
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.LookAtRepo(ctx, request.(LookAtRepoRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "LookAtRepo")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(LookAtRepoResponseObject); ok {
+		if err := validResponse.VisitLookAtRepoResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListRunners operation middleware
-func (sh *strictHandler) ListRunners(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) ListRunners(w http.ResponseWriter, r *http.Request, params ListRunnersParams) {
 	var request ListRunnersRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.ListRunners(ctx, request.(ListRunnersRequestObject))
@@ -5063,6 +6917,32 @@ func (sh *strictHandler) CreateRunner(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// DeleteRunner operation middleware
+func (sh *strictHandler) DeleteRunner(w http.ResponseWriter, r *http.Request, runner InRunner) {
+	var request DeleteRunnerRequestObject
+
+	request.Runner = runner
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRunner(ctx, request.(DeleteRunnerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRunner")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteRunnerResponseObject); ok {
+		if err := validResponse.VisitDeleteRunnerResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetRunner operation middleware
 func (sh *strictHandler) GetRunner(w http.ResponseWriter, r *http.Request, runner InRunner) {
 	var request GetRunnerRequestObject
@@ -5082,6 +6962,33 @@ func (sh *strictHandler) GetRunner(w http.ResponseWriter, r *http.Request, runne
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetRunnerResponseObject); ok {
 		if err := validResponse.VisitGetRunnerResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetRunnerLogs operation middleware
+func (sh *strictHandler) GetRunnerLogs(w http.ResponseWriter, r *http.Request, runner InRunner, params GetRunnerLogsParams) {
+	var request GetRunnerLogsRequestObject
+
+	request.Runner = runner
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRunnerLogs(ctx, request.(GetRunnerLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRunnerLogs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetRunnerLogsResponseObject); ok {
+		if err := validResponse.VisitGetRunnerLogsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -5281,6 +7188,30 @@ func (sh *strictHandler) RevokeToken(w http.ResponseWriter, r *http.Request, tok
 	}
 }
 
+// ListWebhooks operation middleware
+func (sh *strictHandler) ListWebhooks(w http.ResponseWriter, r *http.Request) {
+	var request ListWebhooksRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWebhooks(ctx, request.(ListWebhooksRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWebhooks")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListWebhooksResponseObject); ok {
+		if err := validResponse.VisitListWebhooksResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // CreateWebhook operation middleware
 func (sh *strictHandler) CreateWebhook(w http.ResponseWriter, r *http.Request) {
 	var request CreateWebhookRequestObject
@@ -5298,6 +7229,32 @@ func (sh *strictHandler) CreateWebhook(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateWebhookResponseObject); ok {
 		if err := validResponse.VisitCreateWebhookResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteWebhook operation middleware
+func (sh *strictHandler) DeleteWebhook(w http.ResponseWriter, r *http.Request, webhook string) {
+	var request DeleteWebhookRequestObject
+
+	request.Webhook = webhook
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteWebhook(ctx, request.(DeleteWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteWebhook")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteWebhookResponseObject); ok {
+		if err := validResponse.VisitDeleteWebhookResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -5434,6 +7391,67 @@ func (sh *strictHandler) StreamWorkflow(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(StreamWorkflowResponseObject); ok {
 		if err := validResponse.VisitStreamWorkflowResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RetryStep operation middleware
+func (sh *strictHandler) RetryStep(w http.ResponseWriter, r *http.Request, workflow InWorkflow, step InStep) {
+	var request RetryStepRequestObject
+
+	request.Workflow = workflow
+	request.Step = step
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RetryStep(ctx, request.(RetryStepRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RetryStep")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RetryStepResponseObject); ok {
+		if err := validResponse.VisitRetryStepResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SkipStep operation middleware
+func (sh *strictHandler) SkipStep(w http.ResponseWriter, r *http.Request, workflow InWorkflow, step InStep) {
+	var request SkipStepRequestObject
+
+	request.Workflow = workflow
+	request.Step = step
+
+	var body SkipStepJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SkipStep(ctx, request.(SkipStepRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SkipStep")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SkipStepResponseObject); ok {
+		if err := validResponse.VisitSkipStepResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -27,36 +28,51 @@ import (
 type Rooms struct {
 	// Watch finds or makes the watch of a ref of a repository. It refuses, in words, what this control plane must not read.
 	Watch func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error)
+	// Look looks at a watched ref now. That it cannot be read is kept with the watch.
+	Look func(ctx context.Context, org, watch string) error
 	// SyncNow looks at a connected app's ref, reads its config and plans its builds, all in this call.
 	SyncNow func(ctx context.Context, org, app string) error
 	// Upload makes a version of an app that has no repository from a tar+gzip of its directory.
 	Upload func(ctx context.Context, org, app, actor string, archive io.Reader) error
+	// PreviewApp says what a sync of a tar+gzip of an app's files would cause, with the config in a directory of it. It keeps nothing.
+	PreviewApp func(ctx context.Context, org, app, directory string, archive io.Reader) (api.AppPreview, error)
 	// RetryBuild builds the input of a failed build again and gives the new build's id.
 	RetryBuild func(ctx context.Context, tx *store.Tx, build string) (string, error)
 	// AdvanceNow takes a workflow as far as it goes, so that an answer shows what came of a word.
 	AdvanceNow func(ctx context.Context, org, workflow string) error
 	// RolloutNow works out what an install wants and starts what is missing.
 	RolloutNow func(ctx context.Context, org, install string) error
-	// Standings says how installs and each of their components stand, in their order.
-	Standings func(ctx context.Context, tx *store.Tx, installs []store.Install) ([]Standing, error)
-	// AskDeploy forgets what was refused for these components (all when none is named) and starts what is behind.
-	AskDeploy func(ctx context.Context, tx *store.Tx, install store.Install, components []string, actor string) error
-	// AskAction starts one run of an action and gives the workflow's id.
-	AskAction func(ctx context.Context, tx *store.Tx, install store.Install, action string, env map[string]string, actor string) (string, error)
+	// Ask takes a person's wish for an install's components and starts what is to be done; Sketch only says what would be.
+	Ask, Sketch func(ctx context.Context, tx *store.Tx, install store.Install, wish rollout.Wish) (rollout.Granted, error)
+	// AskAction starts one run of an action and gives the workflow's id; SketchAction only says what would be started.
+	AskAction    func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.Run) (string, error)
+	SketchAction func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.Run) (rollout.Sketch, error)
+	// RetryStep begins again what failed at a step, and gives the id of the workflow in which it does.
+	RetryStep func(ctx context.Context, tx *store.Tx, workflow, step, actor string) (string, error)
+	// SkipStep goes on without what a step belongs to.
+	SkipStep func(ctx context.Context, tx *store.Tx, workflow, step, actor, reason string) error
 	// Respond takes a person's answer to an approval.
 	Respond func(ctx context.Context, tx *store.Tx, approval string, answer api.Response, actor string) error
 	// CancelWorkflow stops a workflow as soon as that is safe.
 	CancelWorkflow func(ctx context.Context, tx *store.Tx, workflow, actor, reason string) error
 	// AddRunner makes a runner and its registration token.
 	AddRunner func(ctx context.Context, tx *store.Tx, r api.NewRunner) (store.Runner, string, error)
+	// MoveBuilds has builds that no runner has in hand given to one.
+	MoveBuilds func(ctx context.Context, tx *store.Tx) error
 	// ReplaceRunner takes a person's word that a runner's machine is gone.
 	ReplaceRunner func(ctx context.Context, tx *store.Tx, r dispatch.Replacement) (dispatch.Replaced, error)
 	// AskRestore starts the workflow that makes a version of a component's state the newest one, and gives its id.
 	AskRestore func(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (string, error)
+	// AbandonState takes a person's word that the key of a component's state is lost.
+	AbandonState func(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error
 	// FollowLogs streams a job's log as server-sent events.
 	FollowLogs func(ctx context.Context, w http.ResponseWriter, org, job, lastEventID string) error
 	// Logs gives a job's log so far.
 	Logs func(ctx context.Context, org, job string) ([]api.LogChunk, error)
+	// FollowRunnerLog streams a runner's own log as server-sent events.
+	FollowRunnerLog func(ctx context.Context, w http.ResponseWriter, org, runner, lastEventID string) error
+	// RunnerLog gives what is kept of a runner's own log.
+	RunnerLog func(ctx context.Context, org, runner string) ([]api.LogChunk, error)
 	// Health is the control plane's own: what of GET /v1/system belongs to no org.
 	Health func(ctx context.Context) (api.System, error)
 }
@@ -117,11 +133,11 @@ func routes(operations StrictServerInterface, middlewares ...StrictMiddlewareFun
 	return mux
 }
 
-// limitBody bounds every body before anything reads it. Only the upload may be large, whatever a request says that it holds.
+// limitBody bounds every body before anything reads it. Only uploads may be large, whatever a request says that it holds.
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit := int64(bodyLimit)
-		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/apps/") && strings.HasSuffix(r.URL.Path, "/versions") {
+		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/apps/") && (strings.HasSuffix(r.URL.Path, "/versions") || strings.HasSuffix(r.URL.Path, "/preview")) {
 			limit = uploadLimit
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -183,6 +199,8 @@ func explained(err error) error {
 		return err
 	}
 	switch {
+	case store.IsGone(err):
+		return problem.New(http.StatusConflict, "gone", "something that this names was removed meanwhile", "Look again.")
 	case errors.Is(err, store.ErrNotFound):
 		return problem.New(http.StatusNotFound, "not_found", "there is no such thing in this org", "Names and ids are those that the list commands show.")
 	case errors.Is(err, context.DeadlineExceeded):
@@ -204,6 +222,8 @@ func named(kind, key string, err error) error {
 		detail = "`nuon workflows get` shows those of a workflow."
 	case "revision":
 		detail = "`nuon apps get` shows the newest of an app."
+	case "credential":
+		detail = "`nuon repos list` shows those in use."
 	}
 	return problem.New(http.StatusNotFound, "not_found", "there is no "+kind+" "+quoted(key), detail)
 }

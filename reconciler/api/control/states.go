@@ -156,6 +156,33 @@ func (s *Server) DismissState(ctx context.Context, r DismissStateRequestObject) 
 	return DismissState200JSONResponse(view), err
 }
 
+// AbandonState implements POST /v1/installs/{install}/components/{component}/abandon.
+func (s *Server) AbandonState(ctx context.Context, r AbandonStateRequestObject) (AbandonStateResponseObject, error) {
+	if err := checkReason(r.Body.Reason); err != nil {
+		return nil, err
+	}
+	var view api.ComponentState
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		install, place, err := lockPlace(ctx, tx, r.Install, r.Component)
+		if err != nil {
+			return err
+		}
+		newest, err := tx.ViewStatesOfInstall(ctx, tx.Org, install.ID)
+		if err != nil {
+			return err
+		}
+		was, actor := stateOf(place.Name, newest, nil).Newest, callerOf(ctx).actor
+		if err := s.rooms.AbandonState(ctx, tx, install, place.Name, r.Body.Reason, actor); err != nil {
+			return err
+		}
+		view = stateOf(place.Name, nil, nil)
+		return tx.Audit(ctx, actor, "state.abandon", place.ID, map[string]any{
+			"install": install.Name, "component": place.Name, "version": was.Version, "key": was.KeyID, "reason": r.Body.Reason,
+		})
+	})
+	return AbandonState200JSONResponse(view), err
+}
+
 // FreeStateLock implements DELETE /v1/installs/{install}/components/{component}/lock.
 func (s *Server) FreeStateLock(ctx context.Context, r FreeStateLockRequestObject) (FreeStateLockResponseObject, error) {
 	if err := checkReason(r.Params.Reason); err != nil {

@@ -82,6 +82,32 @@ func TestAContestedVersionIsDismissedOnce(t *testing.T) {
 	}
 }
 
+// TestAStateIsAbandonedByAnAdminWithAReason: of the component nothing is known any more, and all its versions are listed.
+func TestAStateIsAbandonedByAnAdminWithAReason(t *testing.T) {
+	w, install, component := seededState(t)
+	abandon := func(role, reason string) answer {
+		return w.call(w.one.token[role], "POST", component+"/abandon", map[string]any{"reason": reason})
+	}
+	w.refusedAs(abandon("approver", "why"), http.StatusForbidden, "forbidden")
+	w.refusedAs(abandon("admin", " "), http.StatusUnprocessableEntity, "no_reason")
+	w.refusedAs(w.call(w.one.token["admin"], "POST", install+"/components/none/abandon", map[string]any{"reason": "why"}), http.StatusNotFound, "not_found")
+	w.refusedAs(abandon("admin", "why"), http.StatusConflict, "key_unknown")
+	w.exec("update runners set recipient = $1 where id = $2", w.key.Recipient().String(), w.one.ids["runner"])
+	done, err := w.one.as("admin").AbandonStateWithResponse(t.Context(), w.one.ids["install"], w.one.mark+"-web", api.Reason{Reason: "it burnt"})
+	must(t, err)
+	if done.JSON200 == nil || done.JSON200.Component != w.one.mark+"-web" || done.JSON200.Newest.Version != 0 || len(done.JSON200.Contested) != 0 {
+		t.Fatalf("abandoned: %s", done.Body)
+	}
+	if got := w.texts("select version || ' ' || status || ' ' || reason from states order by version"); strings.Join(got, ", ") !=
+		"1 dismissed abandoned by "+w.one.mark+"-admin: it burnt, 2 dismissed abandoned by "+w.one.mark+"-admin: it burnt" {
+		t.Errorf("the versions are %v", got)
+	}
+	p := w.refusedAs(abandon("admin", "again"), http.StatusConflict, "no_state")
+	if p.Detail == "" || p.Detail[0] < 'A' || p.Detail[0] > 'Z' {
+		t.Errorf("what to do next is %q", p.Detail)
+	}
+}
+
 // TestALockIsFreedByHandWhenItsAttemptIsOver, and a live one is refused with its holder and what to do.
 func TestALockIsFreedByHandWhenItsAttemptIsOver(t *testing.T) {
 	w, _, component := seededState(t)

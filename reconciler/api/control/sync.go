@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -103,29 +104,30 @@ func (s *Server) syncOf(ctx context.Context, key string) (api.Sync, error) {
 		if err := fillBuilds(ctx, tx, row, &sync); err != nil {
 			return err
 		}
-		sync.Installs, err = s.followers(ctx, tx, row.ID)
+		sync.Installs, err = followers(ctx, tx, row.ID)
 		return err
 	})
 	return sync, err
 }
 
 // followers are all installs of an app: whoever waits until a version is everywhere must not miss those after the first page.
-func (s *Server) followers(ctx context.Context, tx *store.Tx, app string) ([]api.InstallSummary, error) {
+func followers(ctx context.Context, tx *store.Tx, app string) ([]api.InstallSummary, error) {
 	all := []api.InstallSummary{}
-	for after := ""; ; {
-		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{OrgID: tx.Org, App: app, After: after, Most: pageMost})
+	page := store.ViewInstallsParams{OrgID: tx.Org, AppID: app, Labels: json.RawMessage("{}"), Most: pageMost}
+	for {
+		rows, err := tx.ViewInstalls(ctx, page)
 		if err != nil {
 			return nil, err
 		}
-		summaries, err := s.summaries(ctx, tx, rows)
+		found, err := summaries(ctx, tx, rows)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, summaries...)
+		all = append(all, found...)
 		if len(rows) < pageMost {
 			return all, nil
 		}
-		after = rows[len(rows)-1].Install.ID
+		page.AfterApp, page.AfterName = rows[len(rows)-1].App, rows[len(rows)-1].Install.Name
 	}
 }
 

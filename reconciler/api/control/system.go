@@ -39,7 +39,7 @@ func (s *Server) GetSystem(ctx context.Context, _ GetSystemRequestObject) (GetSy
 		for _, r := range runners {
 			counts[r.State] = int(r.Runners)
 		}
-		system.Runners.Online, system.Runners.Offline = counts["online"]+counts["off"], counts["offline"]
+		system.Runners.Online, system.Runners.Offline = counts["online"], counts["offline"]
 		system.Runners.Off, system.Runners.Unregistered = counts["off"], counts["unregistered"]
 		return err
 	})

@@ -37,8 +37,8 @@ func (s *Server) ListTokens(ctx context.Context, r ListTokensRequestObject) (Lis
 		if err != nil {
 			return err
 		}
-		rows, list.Next = paged(rows, most, func(t store.Token) string { return t.ID })
-		list.Items = each(rows, viewToken)
+		rows, list.Next = paged(rows, most, func(t store.ViewTokensRow) string { return t.Token.ID })
+		list.Items = each(rows, func(t store.ViewTokensRow) api.Token { return viewToken(t.Token, t.App) })
 		return nil
 	})
 	return ListTokens200JSONResponse(list), err
@@ -52,12 +52,16 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 	}
 	var made api.CreatedToken
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		app, appName, err := appOfToken(ctx, tx, *r.Body)
+		if err != nil {
+			return err
+		}
 		if err := tx.RetireToken(ctx, tx.Org, r.Body.Name); err != nil {
 			return err
 		}
 		plain, hash := token.Mint(token.Control, tx.Org)
 		row, err := tx.CreateToken(ctx, store.CreateTokenParams{
-			OrgID: tx.Org, ID: id.New("tok"), Name: r.Body.Name, Role: string(r.Body.Role), Hash: hash,
+			OrgID: tx.Org, ID: id.New("tok"), Name: r.Body.Name, Role: string(r.Body.Role), AppID: app, Hash: hash,
 			CreatedBy: callerOf(ctx).actor, ExpiresAt: &expires,
 		})
 		if _, taken := store.IsConflict(err); taken {
@@ -67,10 +71,24 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 		if err != nil {
 			return fmt.Errorf("make token %s: %w", r.Body.Name, err)
 		}
-		made = api.CreatedToken{Token: viewToken(row), Secret: plain}
-		return tx.Audit(ctx, callerOf(ctx).actor, "token.create", row.ID, map[string]any{"name": row.Name, "role": row.Role, "expires_at": expires})
+		made = api.CreatedToken{Token: viewToken(row, appName), Secret: plain}
+		return tx.Audit(ctx, callerOf(ctx).actor, "token.create", row.ID, map[string]any{
+			"name": row.Name, "role": row.Role, "app": appName, "expires_at": expires,
+		})
 	})
 	return CreateToken201JSONResponse(made), err
+}
+
+// appOfToken finds the one app that a new token is to be for; nil means all.
+func appOfToken(ctx context.Context, tx *store.Tx, n api.NewToken) (id *string, name string, err error) {
+	if n.App == "" {
+		if n.Role == api.NewTokenRoleCi {
+			return nil, "", problem.New(http.StatusUnprocessableEntity, "no_app", "a token with the role ci is for one app", "Say for which: `nuon tokens create --role ci --app APP`.")
+		}
+		return nil, "", nil
+	}
+	app, err := findApp(ctx, tx, n.App)
+	return &app.ID, app.Name, err
 }
 
 // newTokenEnd checks a token that is to be made and says when it runs out.
@@ -80,10 +98,10 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 		return none, problem.New(http.StatusUnprocessableEntity, "bad_name", "a token cannot be named "+quoted(n.Name),
 			"Use lower-case letters, digits, - and _, at most 63, the first a letter or digit; the name nuon is the control plane's own.")
 	}
-	if err := oneOf(n.Role.Valid(), "bad_role", "role", string(n.Role), "viewer", "operator", "approver", "admin"); err != nil {
+	if err := oneOf(n.Role.Valid(), "bad_role", "role", string(n.Role), roleNames...); err != nil {
 		return none, err
 	}
-	if need := roles[string(n.Role)]; c.role < need {
+	if need := roleNamed(string(n.Role)); c.role < need {
 		return none, forbidden(c, need)
 	}
 	life := tokenLife
@@ -102,10 +120,15 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 func (s *Server) RevokeToken(ctx context.Context, r RevokeTokenRequestObject) (RevokeTokenResponseObject, error) {
 	c := callerOf(ctx)
 	var row store.Token
-	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		row, err = tx.ViewToken(ctx, tx.Org, r.Token)
-		if c.role < admin && (err != nil || row.ID != c.token) {
+	var app string
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		found, err := tx.ViewToken(ctx, tx.Org, r.Token)
+		row, app = found.Token, found.App
+		switch own := err == nil && row.ID == c.token; {
+		case c.role < admin && !own:
 			return forbidden(c, admin)
+		case c.app != "" && !own:
+			return forApp(c)
 		}
 		if err != nil {
 			return named("token", r.Token, err)
@@ -123,12 +146,13 @@ func (s *Server) RevokeToken(ctx context.Context, r RevokeTokenRequestObject) (R
 		}
 		return tx.Audit(ctx, c.actor, "token.revoke", row.ID, map[string]any{"name": row.Name})
 	})
-	return RevokeToken200JSONResponse(viewToken(row)), err
+	return RevokeToken200JSONResponse(viewToken(row, app)), err
 }
 
-func viewToken(t store.Token) api.Token {
+// viewToken shows a token; app is the name of the one that it is for, if it is for one.
+func viewToken(t store.Token, app string) api.Token {
 	return api.Token{
-		ID: t.ID, Name: t.Name, Role: api.TokenRole(t.Role), CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt,
+		ID: t.ID, Name: t.Name, Role: api.TokenRole(t.Role), App: app, CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt,
 		ExpiresAt: at(t.ExpiresAt), LastUsedAt: at(t.LastUsedAt), RevokedAt: at(t.RevokedAt),
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// read runs one unit of work of the caller's org that only reads.
+// read runs one unit of work of what the caller sees that only reads.
 func (s *Server) read(ctx context.Context, work func(context.Context, *store.Tx) error) error {
-	return s.store.Read(ctx, callerOf(ctx).org.ID, work)
+	return s.store.ReadScope(ctx, callerOf(ctx).scope(), work)
 }
 
-// change runs one unit of work of the caller's org.
+// change runs one unit of work of what the caller sees.
 func (s *Server) change(ctx context.Context, work func(context.Context, *store.Tx) error) error {
-	return s.store.In(ctx, callerOf(ctx).org.ID, work)
+	return s.store.InScope(ctx, callerOf(ctx).scope(), work)
 }
 
 // goneOn takes what came of going on at once after a person's word. The word is stored, and the work queue goes on with it in any
@@ -44,6 +44,6 @@ func eachErr[A, B any](rows []A, f func(A) (B, error)) ([]B, error) {
 func (s *Server) Whoami(ctx context.Context, _ WhoamiRequestObject) (WhoamiResponseObject, error) {
 	c := callerOf(ctx)
 	return Whoami200JSONResponse{WhoJSONResponse(api.Whoami{
-		Org: c.org.Name, OrgID: c.org.ID, Actor: c.actor, Role: c.role.String(), ServerVersion: s.version,
+		Org: c.org.Name, OrgID: c.org.ID, Actor: c.actor, Role: c.role.String(), App: c.appName, ExpiresAt: at(c.expires), ServerVersion: s.version,
 	})}, nil
 }

@@ -90,6 +90,29 @@ func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequest
 	return CreateCredential201JSONResponse(viewCredential(made)), err
 }
 
+// DeleteCredential implements DELETE /v1/credentials/{credential}.
+func (s *Server) DeleteCredential(ctx context.Context, r DeleteCredentialRequestObject) (DeleteCredentialResponseObject, error) {
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.TakeCredential(ctx, tx.Org, r.Credential) // nobody begins to read something with it between the look and the end
+		if err != nil {
+			return named("credential", r.Credential, err)
+		}
+		apps, err := tx.AppsOfCredential(ctx, row.ID, tx.Org, namesShown+1)
+		if err != nil {
+			return err
+		}
+		if len(apps) > 0 {
+			return problem.New(http.StatusConflict, "in_use", "credential "+row.Name+" is what these apps are read with: "+someOf(apps),
+				"Delete them first, or leave it: `nuon repos list` shows what is read with what.")
+		}
+		if err := fenced(tx.DropCredential(ctx, tx.Org, row.ID)); err != nil {
+			return fmt.Errorf("delete credential %s: %w", row.Name, err)
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "credential.delete", row.ID, map[string]any{"name": row.Name})
+	})
+	return DeleteCredential204Response{}, err
+}
+
 func viewCredential(c store.Credential) api.Credential {
 	return api.Credential{ID: c.ID, Name: c.Name, Username: c.Username, CreatedAt: c.CreatedAt}
 }
@@ -109,7 +132,7 @@ func (s *Server) CreateWebhook(ctx context.Context, _ CreateWebhookRequestObject
 	}
 	hook := api.Webhook{ID: id.New("hok"), Secret: secret}
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		hook.Path = "/hooks/" + tx.Org + "/" + hook.ID
+		hook.Path = hookPath(tx.Org, hook.ID)
 		if err := tx.AddWebhook(ctx, tx.Org, hook.ID, b); err != nil {
 			return err
 		}
@@ -117,3 +140,34 @@ func (s *Server) CreateWebhook(ctx context.Context, _ CreateWebhookRequestObject
 	})
 	return CreateWebhook201JSONResponse(hook), err
 }
+
+// ListWebhooks implements GET /v1/webhooks.
+func (s *Server) ListWebhooks(ctx context.Context, _ ListWebhooksRequestObject) (ListWebhooksResponseObject, error) {
+	var list api.WebhookList
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		rows, err := tx.ViewWebhooks(ctx, tx.Org)
+		list.Items = each(rows, func(w store.ViewWebhooksRow) api.KnownWebhook {
+			return api.KnownWebhook{ID: w.ID, Path: hookPath(tx.Org, w.ID), CreatedAt: w.CreatedAt, LastDeliveryAt: at(w.LastDeliveryAt)}
+		})
+		return err
+	})
+	return ListWebhooks200JSONResponse(list), err
+}
+
+// DeleteWebhook implements DELETE /v1/webhooks/{webhook}.
+func (s *Server) DeleteWebhook(ctx context.Context, r DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error) {
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
+		gone, err := tx.DropWebhook(ctx, tx.Org, r.Webhook)
+		if err == nil && gone == 0 {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return named("webhook", r.Webhook, err)
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "webhook.delete", r.Webhook, nil)
+	})
+	return DeleteWebhook204Response{}, err
+}
+
+// hookPath is where deliveries to a webhook go.
+func hookPath(org, hook string) string { return "/hooks/" + org + "/" + hook }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -20,7 +19,7 @@ func (s *Server) ListWorkflows(ctx context.Context, r ListWorkflowsRequestObject
 		}
 		most := page(r.Params.Limit)
 		rows, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{
-			OrgID: tx.Org, InstallID: install, Status: r.Params.Status, Before: before(r.Params.Cursor), Most: most,
+			OrgID: tx.Org, InstallID: install, Status: r.Params.Status, Kind: r.Params.Kind, Before: before(r.Params.Cursor), Most: most,
 		})
 		if err != nil {
 			return err
@@ -77,81 +76,8 @@ func (s *Server) CancelWorkflow(ctx context.Context, r CancelWorkflowRequestObje
 	if err != nil {
 		return nil, err
 	}
-	goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, w.ID))
-	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		w, err = viewWorkflow(ctx, tx, w.ID)
-		return err
-	})
+	w, err = s.advanced(ctx, w.ID)
 	return CancelWorkflow200JSONResponse(w), err
-}
-
-// CreateWorkflow implements POST /v1/installs/{install}/workflows.
-func (s *Server) CreateWorkflow(ctx context.Context, r CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error) {
-	if err := oneOf(r.Body.Kind.Valid(), "bad_kind", "kind of workflow that can be asked for", string(r.Body.Kind), "deploy", "deprovision", "action"); err != nil {
-		return nil, err
-	}
-	var install store.Install
-	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		install, _, err = findInstall(ctx, tx, r.Install)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	create := repeatable{operation: "createWorkflow/" + install.ID, key: r.Params.IdempotencyKey, request: r.Body}
-	asked, err := once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.Asked, error) { return s.ask(ctx, tx, install, *r.Body) })
-	if err != nil {
-		return nil, err
-	}
-	goneOn(ctx, s.rooms.RolloutNow(ctx, install.OrgID, install.ID))
-	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) error { return s.outcome(ctx, tx, install, &asked) })
-	return CreateWorkflow201JSONResponse(asked), err
-}
-
-func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (api.Asked, error) {
-	actor, asked := callerOf(ctx).actor, api.Asked{}
-	var err error
-	switch n.Kind {
-	case api.NewWorkflowKindDeploy:
-		if err = tx.WantInstall(ctx, "present", tx.Org, install.ID); err == nil {
-			err = s.rooms.AskDeploy(ctx, tx, install, n.Components, actor)
-		}
-	case api.NewWorkflowKindDeprovision:
-		if err = tx.WantInstall(ctx, "absent", tx.Org, install.ID); err == nil {
-			err = s.rooms.AskDeploy(ctx, tx, install, nil, actor)
-		}
-	case api.NewWorkflowKindAction:
-		asked.Workflow.ID, err = s.rooms.AskAction(ctx, tx, install, n.Action, n.Env, actor)
-	}
-	if err != nil {
-		return asked, err
-	}
-	detail := map[string]any{"kind": n.Kind, "components": n.Components, "action": n.Action}
-	if err := tx.Audit(ctx, actor, "workflow.ask", install.ID, detail); err != nil {
-		return asked, err
-	}
-	return asked, tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
-}
-
-// outcome says what came of asking: the workflow that was made or already runs, or why there is none.
-func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Install, asked *api.Asked) error {
-	var err error
-	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
-		return err
-	}
-	if asked.Workflow.ID == "" {
-		running, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{OrgID: tx.Org, InstallID: install.ID, Status: "running", Before: before(""), Most: 1})
-		if err != nil {
-			return err
-		}
-		if len(running) == 0 {
-			asked.Outcome = "nothing to do: " + asked.Install.Reason
-			return nil
-		}
-		asked.Workflow.ID = running[0].Workflow.ID
-	}
-	asked.Workflow, err = viewWorkflow(ctx, tx, asked.Workflow.ID)
-	return err
 }
 
 func viewWorkflow(ctx context.Context, tx *store.Tx, key string) (api.Workflow, error) {
@@ -176,7 +102,7 @@ func jobOf(s store.ViewStepsRow) *string { return s.Step.JobID }
 func workflowOf(w store.Workflow, install, app string, steps []store.ViewStepsRow, waits map[string]string) (api.Workflow, error) {
 	out := api.Workflow{
 		ID: w.ID, Number: int(w.Number), Install: install, InstallID: w.InstallID, App: app, Kind: api.WorkflowKind(w.Kind),
-		Status: api.WorkflowStatus(w.Status), Reason: w.Reason, Outcome: w.Outcome, RequestedBy: w.RequestedBy, Revision: w.Revision,
+		PlanOnly: w.PlanOnly, Version: int(w.Version), Status: api.WorkflowStatus(w.Status), Reason: w.Reason, Outcome: w.Outcome, RequestedBy: w.RequestedBy, Revision: w.Revision,
 		CreatedAt: w.CreatedAt, Steps: []api.Step{},
 	}
 	if w.EndedAt != nil {
@@ -198,7 +124,7 @@ func workflowOf(w store.Workflow, install, app string, steps []store.ViewStepsRo
 func viewStep(row store.ViewStepsRow, waits map[string]string) (api.Step, error) {
 	s := row.Step
 	step := api.Step{
-		ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action, Destroy: s.Destroy,
+		ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action, Trigger: s.Trigger, Destroy: s.Destroy,
 		Status: api.StepStatus(s.Status), Reason: s.Reason, Tries: int(s.Tries), Approval: row.Approval, Needs: []string{},
 	}
 	if err := json.Unmarshal(s.Needs, &step.Needs); err != nil {

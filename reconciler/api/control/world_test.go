@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,9 +23,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -44,6 +47,9 @@ type world struct {
 	url      string
 	one, two *tenant
 	advance  func() error // what comes of advancing a workflow at once
+	look     func() error // what comes of looking at a repository
+	moved    atomic.Int64 // how often builds were given to other runners
+	more     int          // how many rows manyRows has made of everything
 }
 
 // tenant is one org, with a token of each role, and what is seeded in it.
@@ -57,7 +63,7 @@ type tenant struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, dsn: storetest.DSN(t), advance: func() error { return nil }}
+	w := &world{T: t, dsn: storetest.DSN(t), advance: func() error { return nil }, look: func() error { return nil }}
 	var err error
 	w.store, err = store.Open(t.Context(), w.dsn)
 	must(t, err)
@@ -97,23 +103,29 @@ func (w *world) handler(limits quota.Options) http.Handler {
 	return control.New(control.Options{
 		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: observe.Webhook(w.store, w.key), Quota: limits,
 		Rooms: control.Rooms{
-			Watch:   watcher.Watch,
+			Watch: func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error) {
+				watch, err := watcher.Watch(ctx, tx, url, ref, credential)
+				var trouble *observe.Trouble
+				if errors.As(err, &trouble) {
+					err = problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
+				}
+				return watch, err
+			},
+			Look:    func(context.Context, string, string) error { return w.look() },
 			SyncNow: func(context.Context, string, string) error { return nil },
 			Upload: func(_ context.Context, _, _, _ string, archive io.Reader) error {
 				_, err := io.Copy(io.Discard, archive)
 				return err
 			},
+			PreviewApp: preview.New(w.store, catalog.New(w.store, watcher, nil)).App,
 			RetryBuild: func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
 			AdvanceNow: func(context.Context, string, string) error { return w.advance() },
 			RolloutNow: rolls.Reconcile,
-			Standings:  standings,
-			AskDeploy: func(ctx context.Context, tx *store.Tx, i store.Install, components []string, actor string) error {
-				return refused(rolls.Ask(ctx, tx, i, components, actor))
+			Ask:        rolls.Ask, Sketch: rolls.Sketch, AskAction: rolls.AskAction, SketchAction: rolls.SketchAction,
+			RetryStep: func(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
+				return workflowID, engine.RetryStep(ctx, tx, workflowID, step, actor)
 			},
-			AskAction: func(ctx context.Context, tx *store.Tx, i store.Install, action string, env map[string]string, actor string) (string, error) {
-				made, err := rolls.AskAction(ctx, tx, i, action, env, actor)
-				return made, refused(err)
-			},
+			SkipStep: engine.SkipStep,
 			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
 				return refused(workflow.Respond(ctx, tx, workflow.Response{
 					Approval: approval, Answer: workflow.Answer(a.Answer), ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
@@ -132,32 +144,22 @@ func (w *world) handler(limits quota.Options) http.Handler {
 				}
 				return r, registration, err
 			},
+			MoveBuilds:    func(context.Context, *store.Tx) error { w.moved.Add(1); return nil },
 			ReplaceRunner: w.dispatch.Replace,
 			AskRestore: func(ctx context.Context, tx *store.Tx, i store.Install, component string, version int, reason, actor string) (string, error) {
 				made, err := rolls.AskRestore(ctx, tx, i, component, version, reason, actor)
 				return made, refused(err)
 			},
-			FollowLogs: w.dispatch.StreamLogs,
-			Logs:       w.dispatch.Logs,
+			AbandonState: func(ctx context.Context, tx *store.Tx, i store.Install, component, reason, actor string) error {
+				return refused(rolls.Abandon(ctx, tx, i, component, reason, actor))
+			},
+			FollowLogs: w.dispatch.StreamLogs, FollowRunnerLog: w.dispatch.StreamRunnerLog, RunnerLog: w.dispatch.RunnerLog,
+			Logs: w.dispatch.Logs,
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},
 		},
 	})
-}
-
-func standings(ctx context.Context, tx *store.Tx, installs []store.Install) (all []control.Standing, err error) {
-	views, err := rollout.LoadViews(ctx, tx, installs)
-	for _, v := range views {
-		st := control.Standing{Version: int(v.Applied()), Components: map[string]control.ComponentStanding{}}
-		st.Status, st.Reason = v.Status()
-		for _, c := range v.Components {
-			status, reason := v.Component(c)
-			st.Components[c.ID] = control.ComponentStanding{Status: status, Reason: reason}
-		}
-		all = append(all, st)
-	}
-	return all, err
 }
 
 func refused(err error) error {
@@ -169,7 +171,7 @@ func refused(err error) error {
 }
 
 // roles from the least to the most.
-var roles = []string{"viewer", "operator", "approver", "admin"}
+var roles = []string{"viewer", "ci", "operator", "approver", "admin"}
 
 // tenant makes an org with a token of each role.
 func (w *world) tenant(mark string) *tenant {
@@ -181,6 +183,24 @@ func (w *world) tenant(mark string) *tenant {
 		o.token[role] = o.mint(role, nil, nil)
 	}
 	return o
+}
+
+// sibling is another app of the same org, with everything that belongs to it. Its mark is in every text of its own.
+func (o *tenant) sibling(mark string) *tenant {
+	o.w.Helper()
+	s := &tenant{w: o.w, org: o.org, mark: mark, token: o.token, ids: map[string]string{}}
+	s.fill()
+	s.fillStates()
+	s.ids["token"] = o.ids["token"]
+	return s
+}
+
+// mintFor makes a control token for the tenant's app alone.
+func (o *tenant) mintFor(role string) string {
+	o.w.Helper()
+	plain := o.mint(role, ptr(time.Now().Add(time.Hour)), nil)
+	o.w.exec("update tokens set app_id = $1 where org_id = $2 and id = $3", o.ids["app"], o.org.ID, o.ids["token"])
+	return plain
 }
 
 // mint makes a control token, which may have an end.
@@ -340,6 +360,17 @@ func (w *world) sealed(to seal.Recipient, plain string) seal.Sealed {
 	sealed, err := to.Seal([]byte(plain))
 	must(w, err)
 	return sealed
+}
+
+// eventually waits until something is so.
+func (w *world) eventually(so func() bool) {
+	w.Helper()
+	for end := time.Now().Add(4 * patience); !so(); {
+		if time.Now().After(end) {
+			w.Fatal("it never came to be so")
+		}
+		w.text("select pg_sleep(0.01)::text") // the database's pause
+	}
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -1,6 +1,6 @@
 // Package edge is what stands before every HTTP listener of the reconciler, whatever answers behind it: it gives each request an id,
-// bounds how long its client may take to send and to read, sets the headers that keep browsers and caches away from the answer, and
-// turns a panic into a 500 that tells nothing. It knows no route, no token and no caller. Whoever serves a listener wraps its handler.
+// says which nuon answers and refuses clients of another generation, bounds how long a client may take to send and to read, sets the
+// headers that keep browsers and caches away from the answer, and turns a panic into a 500 that tells nothing. It knows no route, no token and no caller. Whoever serves a listener wraps its handler.
 package edge
 
 import (
@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
+	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
@@ -42,6 +44,8 @@ func New(next http.Handler, o Options) http.Handler {
 		id := newID()
 		header := w.Header()
 		header.Set(problem.HeaderRequest, id)
+		header.Set(version.HeaderAPI, strconv.Itoa(version.API))
+		header.Set(version.HeaderNumber, version.Number)
 		for name, value := range always {
 			header.Set(name, value)
 		}
@@ -50,6 +54,10 @@ func New(next http.Handler, o Options) http.Handler {
 		ctx := telemetry.With(context.WithValue(r.Context(), idKey{}, id), slog.String("request", id))
 		r = r.WithContext(ctx)
 		defer o.caught(answer, r)
+		if err := spoken(r); err != nil {
+			refuseGeneration(answer, r, err)
+			return
+		}
 		next.ServeHTTP(answer, r)
 	})
 }

@@ -10,12 +10,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
@@ -42,7 +44,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-			"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+			"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Nuon-Api": strconv.Itoa(version.API), "Nuon-Version": version.Number,
 		} {
 			if got := w.Header().Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)

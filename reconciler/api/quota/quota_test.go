@@ -79,7 +79,9 @@ func TestOneCallerIsBoundedAndNoOther(t *testing.T) {
 func TestRefusalsCostNothing(t *testing.T) {
 	c := newClock(Options{Rate: 1, Burst: 1})
 	c.Good("a", "alice")
-	c.admitted(1000, "a", from("192.0.2.1:1"))
+	if n, _ := c.admitted(1000, "a", from("192.0.2.1:1")); n == 1000 {
+		t.Fatal("nothing is refused")
+	}
 	c.now = c.now.Add(time.Second)
 	if n, _ := c.admitted(1, "a", from("192.0.2.1:1")); n != 1 {
 		t.Error("still refused")

@@ -40,7 +40,7 @@ func New(o Options) http.Handler {
 		o.Quota.Rate = DefaultRate
 	}
 	door := &door{dispatch: o.Dispatch, quota: quota.New(o.Quota), fail: problem.Writer(o.Log)}
-	mux := routesOf(handlers{o.Dispatch}, door)
+	mux := routesOf(handlers{dispatch: o.Dispatch, log: o.Log}, door)
 	mux.Handle("/v2/", newProxy(door, o.Vendor, o.Log))
 	return edge.New(problem.Mux(mux), edge.Options{Log: o.Log})
 }
@@ -97,6 +97,7 @@ var routes = map[string]route{
 	"POST /runner/v1/key":                                        {byRunner, 64 * kib, usual},
 	"POST /runner/v1/lease":                                      {byRunner | idle, mib, dispatch.LongestPoll + usual},
 	"POST /runner/v1/heartbeat":                                  {byRunner, mib, usual},
+	"POST /runner/v1/logs":                                       {byRunner, mib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":       {byRunner, 64 * kib, usual},
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":          {byAttempt, 64 * kib, usual},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":         {byRunner | byAttempt, 4 * mib, usual},
@@ -180,7 +181,7 @@ func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (
 	if err := d.quota.Admit(token, r); err != nil {
 		return dispatch.Caller{}, err
 	}
-	caller, err := dispatch.Caller{}, error(errNoToken)
+	caller, err := dispatch.Caller{}, errNoToken
 	if token != "" {
 		caller, err = find(ctx, token)
 	}

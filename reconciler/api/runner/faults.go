@@ -27,7 +27,7 @@ type fault struct {
 var faults = []fault{
 	{errNoToken, http.StatusUnauthorized, "no_token", "Send the runner key or the attempt token as a bearer token."},
 	{dispatch.ErrUnknownToken, http.StatusUnauthorized, "unknown_token", "If the runner was replaced, register its new machine with the token that was made then; an attempt uses the newest token that it was given."},
-	{dispatch.ErrRegistration, http.StatusUnauthorized, "registration_refused", "Make another with `nuon runners token`, and use it once, within the hour."},
+	{dispatch.ErrRegistration, http.StatusUnauthorized, "registration_refused", "Make another with `nuon runners register`, and use it once, within the hour."},
 	{errWrongToken, http.StatusForbidden, "wrong_token", "Runner keys lease and deliver; attempt tokens read the spec, the state and artifacts."},
 	{dispatch.ErrNotFound, http.StatusNotFound, "not_found", "It may belong to another runner, or be gone."},
 	{dispatch.ErrNoState, http.StatusNotFound, "no_state", "Start with an empty state."},

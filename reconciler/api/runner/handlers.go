@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
@@ -10,7 +11,10 @@ import (
 
 // handlers are the operations of the OpenAPI document over package dispatch. The door has let the caller in; whether an attempt
 // is the caller's is for dispatch to say.
-type handlers struct{ dispatch *dispatch.Dispatch }
+type handlers struct {
+	dispatch *dispatch.Dispatch
+	log      *slog.Logger
+}
 
 var _ StrictServerInterface = handlers{}
 
@@ -25,12 +29,6 @@ func (h handlers) Register(ctx context.Context, r RegisterRequestObject) (Regist
 func (h handlers) RotateKey(ctx context.Context, _ RotateKeyRequestObject) (RotateKeyResponseObject, error) {
 	key, err := h.dispatch.RotateKey(ctx, callerOf(ctx))
 	return RotateKey200JSONResponse(key), err
-}
-
-// Lease waits for offers.
-func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseResponseObject, error) {
-	offers, err := h.dispatch.Lease(ctx, callerOf(ctx), *r.Body)
-	return Lease200JSONResponse(offers), err
 }
 
 // Heartbeat extends leases.
@@ -54,6 +52,11 @@ func (h handlers) GetSpec(ctx context.Context, r GetSpecRequestObject) (GetSpecR
 // AppendLogs keeps chunks of a log.
 func (h handlers) AppendLogs(ctx context.Context, r AppendLogsRequestObject) (AppendLogsResponseObject, error) {
 	return AppendLogs204Response{}, h.dispatch.AppendLogs(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Body.Chunks)
+}
+
+// AppendRunnerLogs keeps chunks of the runner's own log.
+func (h handlers) AppendRunnerLogs(ctx context.Context, r AppendRunnerLogsRequestObject) (AppendRunnerLogsResponseObject, error) {
+	return AppendRunnerLogs204Response{}, h.dispatch.AppendRunnerLog(ctx, callerOf(ctx), r.Body.Chunks)
 }
 
 // PostResult records an end.

@@ -30,6 +30,7 @@ var open = map[string][]string{
 	"POST /runner/v1/key":                                        {byKey},
 	"POST /runner/v1/lease":                                      {byKey},
 	"POST /runner/v1/heartbeat":                                  {byKey},
+	"POST /runner/v1/logs":                                       {byKey},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":       {byKey},
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":          {byAttempt},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":         {byKey, byAttempt, late},
@@ -125,7 +126,7 @@ func (s served) registration(t *testing.T) string {
 func (s served) everything(t *testing.T) string {
 	t.Helper()
 	var all []string
-	for _, table := range []string{"jobs", "attempts", "states", "state_locks", "log_chunks", "registrations"} {
+	for _, table := range []string{"jobs", "attempts", "states", "state_locks", "log_chunks", "runner_logs", "registrations"} {
 		all = append(all, s.Text(t, "select coalesce(string_agg(x::text, '\n' order by x::text), '') from "+table+" x"))
 	}
 	return strings.Join(all, "\n")

@@ -189,7 +189,7 @@ func TestRegisterOverHTTP(t *testing.T) {
 	r := s.Runner(t, dispatch.RunnerBuild)
 	for name, plain := range map[string]string{"forged": forged, "nonsense": "nonsense", "a runner key": r.Key} {
 		a := s.call(t, "POST", "/runner/v1/register", plain, api.Registration{Version: "1", Capacity: 1})
-		if a.status != 401 || a.code(t) != "registration_refused" || !strings.Contains(string(a.body), "nuon runners token") {
+		if a.status != 401 || a.code(t) != "registration_refused" || !strings.Contains(string(a.body), "nuon runners register") {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}

@@ -49,9 +49,12 @@ type ServerInterface interface {
 	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
 	// (POST /runner/v1/key)
 	RotateKey(w http.ResponseWriter, r *http.Request)
-	// Lease Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
 	// (POST /runner/v1/lease)
 	Lease(w http.ResponseWriter, r *http.Request)
+	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// (POST /runner/v1/logs)
+	AppendRunnerLogs(w http.ResponseWriter, r *http.Request)
 	// Register Trade a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(w http.ResponseWriter, r *http.Request)
@@ -404,6 +407,20 @@ func (siw *ServerInterfaceWrapper) Lease(w http.ResponseWriter, r *http.Request)
 	handler.ServeHTTP(w, r)
 }
 
+// AppendRunnerLogs operation middleware
+func (siw *ServerInterfaceWrapper) AppendRunnerLogs(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AppendRunnerLogs(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // Register operation middleware
 func (siw *ServerInterfaceWrapper) Register(w http.ResponseWriter, r *http.Request) {
 
@@ -542,6 +559,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/key", wrapper.RotateKey)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/lease", wrapper.Lease)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/heartbeat", wrapper.Heartbeat)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/logs", wrapper.AppendRunnerLogs)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/accept", wrapper.Accept)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/spec", wrapper.GetSpec)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/jobs/{job}/attempts/{attempt}/logs", wrapper.AppendLogs)
@@ -989,6 +1007,39 @@ func (response LeasedefaultApplicationProblemPlusJSONResponse) VisitLeaseRespons
 	return err
 }
 
+type AppendRunnerLogsRequestObject struct {
+	Body *AppendRunnerLogsJSONRequestBody
+}
+
+type AppendRunnerLogsResponseObject interface {
+	VisitAppendRunnerLogsResponse(w http.ResponseWriter) error
+}
+
+type AppendRunnerLogs204Response struct {
+}
+
+func (response AppendRunnerLogs204Response) VisitAppendRunnerLogsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type AppendRunnerLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AppendRunnerLogsdefaultApplicationProblemPlusJSONResponse) VisitAppendRunnerLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RegisterRequestObject struct {
 	Body *RegisterJSONRequestBody
 }
@@ -1060,9 +1111,12 @@ type StrictServerInterface interface {
 	// RotateKey A new runner key. The one that asked stays good until the new one is used for the first time, so an answer that is lost locks nobody out.
 	// (POST /runner/v1/key)
 	RotateKey(ctx context.Context, request RotateKeyRequestObject) (RotateKeyResponseObject, error)
-	// Lease Long poll (30 s) for offers. An offer that is not accepted in time is offered again, with another attempt number.
+	// Lease Long poll for offers. An offer that is not accepted in time is offered again, with another attempt number.
 	// (POST /runner/v1/lease)
 	Lease(ctx context.Context, request LeaseRequestObject) (LeaseResponseObject, error)
+	// AppendRunnerLogs The runner's own log lines, in numbered chunks; one that is there already changes nothing. The control plane keeps the newest few.
+	// (POST /runner/v1/logs)
+	AppendRunnerLogs(ctx context.Context, request AppendRunnerLogsRequestObject) (AppendRunnerLogsResponseObject, error)
 	// Register Trade a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(ctx context.Context, request RegisterRequestObject) (RegisterResponseObject, error)
@@ -1431,6 +1485,37 @@ func (sh *strictHandler) Lease(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(LeaseResponseObject); ok {
 		if err := validResponse.VisitLeaseResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AppendRunnerLogs operation middleware
+func (sh *strictHandler) AppendRunnerLogs(w http.ResponseWriter, r *http.Request) {
+	var request AppendRunnerLogsRequestObject
+
+	var body AppendRunnerLogsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AppendRunnerLogs(ctx, request.(AppendRunnerLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AppendRunnerLogs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AppendRunnerLogsResponseObject); ok {
+		if err := validResponse.VisitAppendRunnerLogsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -169,7 +169,7 @@ func (w *World) Enqueue(t testing.TB, runner Runner, j dispatch.NewJob) string {
 // Offer leases the one job that the runner has queued.
 func (w *World) Offer(t testing.TB, runner Runner) api.AttemptRef {
 	t.Helper()
-	offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1})
+	offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
 	must(t, err)
 	if len(offers.Offers) != 1 {
 		t.Fatalf("offered %v, want one job", offers.Offers)

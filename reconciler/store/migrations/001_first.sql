@@ -35,7 +35,9 @@ create table tokens (
     org_id     text not null references orgs on delete cascade,
     id         text not null,
     name       text not null,
-    role       text not null check (role in ('viewer', 'operator', 'approver', 'admin')),
+    role       text not null check (role in ('viewer', 'ci', 'operator', 'approver', 'admin')),
+    -- The only app that it opens; null for all.
+    app_id     text,
     hash       bytea not null,
     created_by text not null default '',
     expires_at timestamptz,
@@ -64,6 +66,7 @@ create table webhooks (
     id         text not null,
     sealed     jsonb not null,
     created_at timestamptz not null default now(),
+    last_delivery_at timestamptz,
     primary key (org_id, id)
 );
 
@@ -172,6 +175,8 @@ create table app_versions (
     unique (org_id, app_id, number),
     foreign key (org_id, app_id) references apps on delete cascade
 );
+-- A token for one app goes with the app.
+alter table tokens add foreign key (org_id, app_id) references apps on delete cascade;
 
 -- The sandbox is the component of kind sandbox, upstream of all others.
 create table components (
@@ -206,6 +211,18 @@ create table component_inputs (
     primary key (org_id, id),
     unique (org_id, component_id, digest),
     foreign key (org_id, component_id) references components on delete cascade
+);
+
+-- What each component's input was when a version was last the current one: what an install that is held at the version gets.
+create table version_inputs (
+    org_id       text not null,
+    version_id   text not null,
+    component_id text not null,
+    input_id     text not null,
+    primary key (org_id, version_id, component_id),
+    foreign key (org_id, version_id) references app_versions on delete cascade,
+    foreign key (org_id, component_id) references components on delete cascade,
+    foreign key (org_id, input_id) references component_inputs on delete cascade
 );
 
 create table builds (
@@ -284,9 +301,20 @@ create table installs (
     allow_destroy boolean not null default false,
     wanted        text not null default 'present' check (wanted in ('present', 'absent')),
     provisioned   boolean not null default false,
+    -- The version that it is held at; null when it follows the newest.
+    pin_version_id text,
+    pin_reason    text not null default '',
+    pinned_by     text not null default '',
+    -- Who changes it: people, or the install files of its app.
+    owner         text not null default 'hand' check (owner in ('hand', 'file')),
+    labels        jsonb not null default '{}',
+    account       jsonb not null default '{}',
+    -- Components that it switched on (true) or off, by name.
+    toggles       jsonb not null default '{}',
     created_at    timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, app_id, name),
+    foreign key (org_id, pin_version_id) references app_versions,
     foreign key (org_id, app_id) references apps on delete cascade,
     foreign key (org_id, runner_id) references runners
 );
@@ -317,12 +345,17 @@ create table install_components (
     desired_digest     text not null default '',
     desired_reason     text not null default '',
     waits_for          text not null default '',
+    -- A person tore it down: it stays absent until somebody asks for its deploy.
+    torn_down          boolean not null default false,
+    torn_down_reason   text not null default '',
     applied_digest     text not null default '',
     applied_artifact   text not null default '',
     applied_version_id text,
     applied_config     jsonb,
     applied_values     jsonb,
     applied_at         timestamptz,
+    -- Who gave its state up and why, in words, until it is applied anew: what was made before may still exist.
+    abandoned          text not null default '',
     primary key (org_id, id),
     unique (org_id, install_id, component_id),
     foreign key (org_id, install_id) references installs on delete cascade,
@@ -374,6 +407,9 @@ create table workflows (
     -- What a person asked for besides the kind, and who ended it and why (workflow.Asked).
     request      jsonb not null default '{}',
     cancelled    boolean not null default false,
+    plan_only    boolean not null default false,
+    -- Number of the app version that it was started for; 0 for none.
+    version      int not null default 0,
     revision     bigint not null default 0,
     trace        text not null default '',
     created_at   timestamptz not null default now(),
@@ -392,11 +428,14 @@ create table steps (
     kind                 text not null check (kind in ('plan', 'approve', 'apply', 'action')),
     component            text not null default '',
     action               text not null default '',
+    trigger              text not null default '',
     destroy              boolean not null default false,
     needs                jsonb not null default '[]',
     install_component_id text,
     status               text not null check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'skipped', 'cancelled')),
     reason               text not null default '',
+    -- Skipped by a person, who said to go on without it.
+    passed               boolean not null default false,
     tries                int not null default 0,
     -- What the plan under way leads to (workflow.Target); kept with the plan once there is one.
     target               jsonb,
@@ -425,6 +464,8 @@ create table plans (
     basis_digest         text not null,
     bundle_digest        text not null,
     report               jsonb not null,
+    -- Beside the report, so that a list need not read that.
+    totals               jsonb generated always as (report -> 'totals') stored,
     report_digest        text not null,
     content_digest       text not null,
     destructive          boolean not null,
@@ -513,7 +554,8 @@ create table attempts (
     number      int not null,
     runner_id   text not null,
     status      text not null check (status in ('offered', 'running', 'expired', 'succeeded', 'failed', 'cancelled', 'lost', 'withdrawn')),
-    token_hash  bytea,
+    -- One for each time that it was accepted: which of the answers arrived, only its runner knows.
+    token_hashes bytea[] not null default '{}',
     offered_at  timestamptz not null default now(),
     accepted_at timestamptz,
     lease_until timestamptz not null,
@@ -539,6 +581,20 @@ create table log_chunks (
 );
 -- It was packed before it came: Postgres need not try.
 alter table log_chunks alter lines set storage external;
+
+-- A runner's own log, the newest of it.
+create table runner_logs (
+    org_id    text not null,
+    runner_id text not null,
+    seq       bigint not null,
+    lines     bytea not null, -- gzip of the JSON of an array of lines
+    many      int not null, -- lines
+    size      int not null, -- of the JSON, in bytes
+    at        timestamptz not null default now(),
+    primary key (org_id, runner_id, seq),
+    foreign key (org_id, runner_id) references runners on delete cascade
+);
+alter table runner_logs alter lines set storage external;
 
 -- Terraform state, sealed in the customer's account before it gets here.
 create table states (
@@ -588,6 +644,18 @@ begin
         execute format('alter table %I force row level security', t);
         execute format('create policy org_only on %I using (org_id = nullif(current_setting(''nuon.org'', true), '''')) '
                        'with check (org_id = nullif(current_setting(''nuon.org'', true), ''''))', t);
+    end loop;
+end $$;
+
+-- A unit of work of a token for one app sees that app alone: these four are what everything else of an app is read together with.
+-- Without a scope nothing is hidden. (coalesce, because the planner then takes the half to be seen, and not next to nothing.)
+do $$
+declare t text;
+begin
+    foreach t in array array['apps', 'app_versions', 'components', 'installs']
+    loop
+        execute format('create policy app_only on %I as restrictive using (coalesce(%I = nullif(current_setting(''nuon.app'', true), ''''), true))',
+                       t, case t when 'apps' then 'id' else 'app_id' end);
     end loop;
 end $$;
 

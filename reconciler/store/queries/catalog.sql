@@ -9,6 +9,9 @@ select * from apps where org_id = @org_id and id = @id for update;
 -- name: VersionByDigest :one
 select * from app_versions where org_id = @org_id and app_id = @app_id and digest = @digest;
 
+-- name: VersionByNumber :one
+select * from app_versions where org_id = @org_id and app_id = @app_id and number = @number;
+
 -- name: AppVersionByID :one
 select * from app_versions where org_id = @org_id and id = @id;
 
@@ -18,6 +21,9 @@ values (@org_id, @id, @app_id,
     (select coalesce(max(v.number), 0) + 1 from app_versions v where v.org_id = @org_id and v.app_id = @app_id),
     @digest, @config, @revision_id, @reason)
 returning *;
+
+-- name: NextVersionNumber :one
+select (coalesce(max(number), 0) + 1)::int from app_versions where org_id = @org_id and app_id = @app_id;
 
 -- A version that is current again says why, and at which revision.
 -- name: ReviveAppVersion :exec

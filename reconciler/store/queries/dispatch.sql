@@ -83,7 +83,7 @@ order by j.id for no key update;
 -- RunnerOfAttemptToken: the token of an attempt that has ended opens what is left to deliver, for a while.
 -- name: RunnerOfAttemptToken :one
 select runner_id from attempts
-where org_id = @org_id and job_id = @job_id and number = @number and token_hash = @token_hash::bytea
+where org_id = @org_id and job_id = @job_id and number = @number and @token_hash::bytea = any(token_hashes)
   and (ended_at is null or ended_at > now() - make_interval(secs => @late_seconds::float8));
 
 -- TouchRunner notes that a runner was heard of, at most every so many seconds unless what it says of itself has changed.
@@ -93,9 +93,9 @@ where org_id = @org_id and id = @id
   and (last_seen is null or last_seen < now() - make_interval(secs => @every_seconds::float8)
        or version <> @version or policy <> coalesce(sqlc.narg(policy)::jsonb, policy));
 
--- SeenRunners notes that runners which only wait are there.
+-- SeenRunners notes that runners which only wait are there. One that was replaced meanwhile is not.
 -- name: SeenRunners :exec
-update runners set last_seen = now() where org_id = @org_id and id = any(@ids::text[]);
+update runners set last_seen = now() where org_id = @org_id and id = any(@ids::text[]) and key_hash is not null;
 
 -- name: InsertJob :exec
 insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, reason)
@@ -171,7 +171,7 @@ update attempts set status = @to_status, ended_at = case when @ended::bool then 
 where org_id = @org_id and job_id = @job_id and number = @number and status = @from_status;
 
 -- name: AcceptAttempt :execrows
-update attempts set status = 'running', token_hash = @token_hash::bytea, accepted_at = coalesce(accepted_at, now()),
+update attempts set status = 'running', token_hashes = token_hashes || @token_hash::bytea, accepted_at = coalesce(accepted_at, now()),
     lease_until = now() + make_interval(secs => @lease_seconds::float8)
 where org_id = @org_id and job_id = @job_id and number = @number and runner_id = @runner_id and status = @from_status;
 

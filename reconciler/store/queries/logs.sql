@@ -21,3 +21,23 @@ select count(pg_notify(@channel, @payload)) from noted;
 -- name: LogChunksAfter :many
 select * from log_chunks where org_id = @org_id and job_id = @job_id and (attempt, seq) > (@attempt::int, @seq::bigint)
 order by attempt, seq limit @most;
+
+-- KeepRunnerLog keeps chunks of a runner's own log that are not there yet, says how many, and wakes the log's followers.
+-- name: KeepRunnerLog :one
+with kept as (
+    insert into runner_logs (org_id, runner_id, seq, lines, many, size)
+    select @org_id, @runner_id::text, unnest(@seqs::bigint[]), unnest(@lines::bytea[]), unnest(@manies::int[]), unnest(@sizes::int[])
+    on conflict (org_id, runner_id, seq) do nothing
+    returning 1
+)
+select count(pg_notify(@channel, @payload)) from kept;
+
+-- TrimRunnerLog leaves the newest chunks of a runner's own log: the one with which a bound is passed is the last that stays.
+-- name: TrimRunnerLog :exec
+delete from runner_logs d using (
+    select l.seq, sum(l.many) over newest - l.many as lines_after, sum(l.size) over newest - l.size as bytes_after
+    from runner_logs l where l.org_id = @org_id and l.runner_id = @runner_id window newest as (order by l.seq desc)) r
+where d.org_id = @org_id and d.runner_id = @runner_id and d.seq = r.seq and (r.lines_after >= @most_lines::bigint or r.bytes_after >= @most_bytes::bigint);
+
+-- name: RunnerLogAfter :many
+select * from runner_logs where org_id = @org_id and runner_id = @runner_id and seq > @seq order by seq limit @most;

@@ -53,8 +53,10 @@ select * from webhooks where org_id = @org_id and id = @id;
 
 -- A delivery that is there already changes no row: it is a replay.
 -- name: AddWebhookDelivery :execrows
-insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values (@org_id, @webhook_id, @signature, @received_at)
-on conflict do nothing;
+with new as (
+    insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values (@org_id, @webhook_id, @signature, @received_at)
+    on conflict do nothing returning org_id, webhook_id, received_at)
+update webhooks w set last_delivery_at = new.received_at from new where w.org_id = new.org_id and w.id = new.webhook_id;
 
 -- name: ForgetWebhookDeliveries :exec
 delete from webhook_deliveries where org_id = @org_id and webhook_id = @webhook_id and received_at < @before;

@@ -18,6 +18,11 @@ delete from log_chunks c using (
     where j.org_id = @org_id and j.ended_at < @before::timestamptz and c.at < @before::timestamptz limit @most) gone
 where c.org_id = gone.org_id and c.job_id = gone.job_id and c.attempt = gone.attempt and c.seq = gone.seq;
 
+-- name: RetainRunnerLogs :execrows
+delete from runner_logs d using (
+    select l.org_id, l.runner_id, l.seq from runner_logs l where l.org_id = @org_id and l.at < @before::timestamptz limit @most) gone
+where d.org_id = gone.org_id and d.runner_id = gone.runner_id and d.seq = gone.seq;
+
 -- A workflow goes with its steps, plans, reports and answers. Not the newest of its install; not one with a plan that waits or is
 -- under way, or that is the last that was applied to its component; not one that a person's no names; not one whose job has not
 -- ended.

@@ -1,7 +1,7 @@
 -- rollout: what an install wants of each component, and whether it is behind. Read and written under the lock of the install's row.
 
--- name: RolloutRunner :one
-select * from runners where org_id = @org_id and id = @id;
+-- name: RunnersByID :many
+select * from runners where org_id = @org_id and id = any(@ids::text[]);
 
 -- name: RolloutComponents :many
 select * from components where org_id = @org_id and app_id = @app_id order by kind <> 'sandbox', name;
@@ -20,6 +20,20 @@ join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_i
 where c.org_id = @org_id and c.app_id = @app_id
 order by b.component_id, b.number desc;
 
+-- VersionArtifacts gives the newest succeeded build of each component's input of a version (version_inputs).
+-- name: VersionArtifacts :many
+select distinct on (b.component_id) b.* from version_inputs v
+join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
+where v.org_id = @org_id and v.version_id = @version_id and b.status = 'succeeded'
+order by b.component_id, b.number desc;
+
+-- VersionBuilds gives the newest build of each component's input of a version, however it is.
+-- name: VersionBuilds :many
+select distinct on (b.component_id) b.* from version_inputs v
+join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
+where v.org_id = @org_id and v.version_id = @version_id
+order by b.component_id, b.number desc;
+
 -- name: RolloutPlaces :many
 select * from install_components where org_id = @org_id and install_id = @install_id order by name;
 
@@ -33,24 +47,73 @@ update install_components set wanted = @wanted, desired_digest = @desired_digest
 where org_id = @org_id and id = @id
   and (wanted, desired_digest, desired_reason, waits_for) is distinct from (@wanted, @desired_digest, @desired_reason, @waits_for);
 
+-- TearDown has components stay absent until somebody asks for their deploy.
+-- name: TearDown :exec
+update install_components set torn_down = true, torn_down_reason = @reason
+where org_id = @org_id and install_id = @install_id and name = any(@names::text[]);
+
+-- name: BringBack :exec
+update install_components set torn_down = false, torn_down_reason = ''
+where org_id = @org_id and install_id = @install_id and name = any(@names::text[]) and torn_down;
+
+-- AbandonComponent says that nothing is known any more of what there is of a component.
+-- name: AbandonComponent :execrows
+update install_components set applied_digest = '', applied_artifact = '', applied_version_id = null, applied_config = null,
+    applied_values = null, applied_at = null, abandoned = @reason
+where org_id = @org_id and id = @id;
+
 -- ForgetApplied says that what is there of a component is not known any more.
 -- name: ForgetApplied :exec
 update install_components set applied_digest = '' where org_id = @org_id and id = @id;
 
--- name: RolloutInputs :many
-select * from install_inputs where org_id = @org_id and install_id = @install_id;
+-- What a snapshot of some installs is read from, one query each for all of them.
 
--- name: OutputsOfInstall :many
-select * from outputs where org_id = @org_id and install_id = @install_id order by scope, owner, name;
+-- name: PlacesOfInstalls :many
+select * from install_components where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, name;
 
--- name: RolloutRefusals :many
-select r.* from refusals r join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
-where r.org_id = @org_id and ic.install_id = @install_id;
+-- name: InputsOfInstalls :many
+select * from install_inputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, name;
+
+-- name: OutputsOfInstalls :many
+select * from outputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, scope, owner, name;
+
+-- name: RefusalsOfInstalls :many
+select sqlc.embed(r), ic.install_id from refusals r
+join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
+where r.org_id = @org_id and ic.install_id = any(@install_ids::text[]);
+
+-- name: ContestedOfInstalls :many
+select ic.install_id, s.install_component_id, s.version, s.reason from states s
+join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
+where s.org_id = @org_id and ic.install_id = any(@install_ids::text[]) and s.status = 'contested'
+order by s.install_component_id, s.version;
+
+-- BusyOfInstalls is BusyComponents of several installs.
+-- A workflow that only plans does nothing to its components, and is not in it.
+-- name: BusyOfInstalls :many
+select distinct w.install_id, w.id, w.number, w.kind, s.component from workflows w
+join steps s on s.org_id = w.org_id and s.workflow_id = w.id
+where w.org_id = @org_id and w.install_id = any(@install_ids::text[]) and w.status = 'running' and not w.plan_only
+  and s.component <> '' and s.status in ('pending', 'running', 'waiting')
+order by w.install_id, w.number, s.component;
+
+-- name: WaitingOfInstalls :many
+select a.install_id, a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = @org_id and a.install_id = any(@install_ids::text[]) and a.status = 'waiting' order by a.created_at;
 
 -- name: DropRefusals :exec
 delete from refusals r using install_components ic
 where r.org_id = @org_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.install_id = @install_id
   and (cardinality(@names::text[]) = 0 or ic.name = any(@names::text[]));
+
+-- DropRefusalsOfWorkflow forgets what one workflow refused of components.
+-- name: DropRefusalsOfWorkflow :exec
+delete from refusals r using install_components ic
+where r.org_id = @org_id and r.workflow_id = @workflow_id and ic.org_id = r.org_id and ic.id = r.install_component_id and ic.name = any(@names::text[]);
+
+-- DropRefusal forgets the no that was said to one thing that was wanted.
+-- name: DropRefusal :exec
+delete from refusals where org_id = @org_id and install_component_id = @install_component_id and desired_digest = @desired_digest;
 
 -- BusyComponents are what the running workflows of an install have still to do something about. A component whose own steps have all
 -- ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
@@ -60,10 +123,6 @@ join steps s on s.org_id = w.org_id and s.workflow_id = w.id
 where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running'
   and s.component <> '' and s.status in ('pending', 'running', 'waiting')
 order by w.number, s.component;
-
--- name: WaitingApprovals :many
-select a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
-where a.org_id = @org_id and a.install_id = @install_id and a.status = 'waiting' order by a.created_at;
 
 -- name: SetProvisioned :exec
 update installs set provisioned = @provisioned where org_id = @org_id and id = @id and provisioned <> @provisioned;

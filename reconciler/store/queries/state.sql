@@ -27,6 +27,11 @@ returning version;
 update states set status = 'dismissed', reason = @reason
 where org_id = @org_id and install_component_id = @install_component_id and version = @version and status = 'contested';
 
+-- DismissStates is a word on all versions of a state that count.
+-- name: DismissStates :execrows
+update states set status = 'dismissed', reason = @reason
+where org_id = @org_id and install_component_id = @install_component_id and status in ('kept', 'contested');
+
 -- SetBaseVersion remembers what an attempt begins with.
 -- name: SetBaseVersion :exec
 update attempts set base_version = (select coalesce(max(s.version), 0)::int from states s

@@ -24,8 +24,9 @@ where (org_id, kind, id) in (
     order by d.at limit @most for update skip locked)
 returning org_id, kind, id;
 
--- name: SetOrg :exec
-select set_config('nuon.org', @org::text, true);
+-- SetScope says what a unit of work may see: one org, and of that one app if it is not empty.
+-- name: SetScope :exec
+select set_config('nuon.org', @org::text, true), set_config('nuon.app', @app::text, true);
 
 -- name: SendNotification :exec
 select pg_notify(@channel::text, @payload::text);

@@ -36,7 +36,7 @@ group by j.kind, j.status;
 -- name: ContestedComponents :one
 select count(distinct install_component_id) from states where org_id = @org_id and status = 'contested';
 
--- RunnersByState counts an org's runners. One that is off is online.
+-- RunnersByState counts an org's runners. One that is off is heard of, and takes nothing.
 -- name: RunnersByState :many
 select (case when key_hash is null and last_seen is null then 'unregistered'
              when last_seen is null or last_seen < now() - make_interval(secs => @online_seconds::float8) then 'offline'

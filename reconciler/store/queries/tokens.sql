@@ -1,16 +1,18 @@
 -- Who may do what: the tokens of people and programs, and the record of what was done with them.
 
 -- name: CreateToken :one
-insert into tokens (org_id, id, name, role, hash, created_by, expires_at)
-values (@org_id, @id, @name, @role, @hash, @created_by, @expires_at) returning *;
+insert into tokens (org_id, id, name, role, app_id, hash, created_by, expires_at)
+values (@org_id, @id, @name, @role, @app_id, @hash, @created_by, @expires_at) returning *;
 
 -- RetireToken frees the name of a token that has run out.
 -- name: RetireToken :exec
 update tokens set revoked_at = expires_at where org_id = @org_id and name = @name and revoked_at is null and expires_at <= now();
 
+-- TokenByHash is the token, if it is good, with the name of the one app that it opens, if it is for one.
 -- name: TokenByHash :one
-select * from tokens
-where org_id = @org_id and hash = @hash and revoked_at is null and (expires_at is null or expires_at > now());
+select sqlc.embed(t), coalesce(a.name, '') as app from tokens t
+left join apps a on a.org_id = t.org_id and a.id = t.app_id
+where t.org_id = @org_id and t.hash = @hash and t.revoked_at is null and (t.expires_at is null or t.expires_at > now());
 
 -- TokenIsGood says whether a token that opened something would open it still.
 -- name: TokenIsGood :one
@@ -23,11 +25,15 @@ where org_id = @org_id and id = @id and (last_used_at is null or last_used_at < 
 
 -- ViewToken takes an id, or a name: then the token that has it now, else the last one that had it.
 -- name: ViewToken :one
-select * from tokens where org_id = @org_id and (id = @key or name = @key)
-order by id = @key desc, revoked_at is null desc, id desc limit 1;
+select sqlc.embed(t), coalesce(a.name, '') as app from tokens t
+left join apps a on a.org_id = t.org_id and a.id = t.app_id
+where t.org_id = @org_id and (t.id = @key or t.name = @key)
+order by t.id = @key desc, t.revoked_at is null desc, t.id desc limit 1;
 
 -- name: ViewTokens :many
-select * from tokens where org_id = @org_id and id < @before order by id desc limit @most;
+select sqlc.embed(t), coalesce(a.name, '') as app from tokens t
+left join apps a on a.org_id = t.org_id and a.id = t.app_id
+where t.org_id = @org_id and t.id < @before order by t.id desc limit @most;
 
 -- RevokeToken gives no row for a token that is revoked already.
 -- name: RevokeToken :one

@@ -6,17 +6,18 @@ select * from apps where org_id = @org_id and (id = @key or name = @key);
 -- name: ViewApps :many
 select * from apps where org_id = @org_id and name > @after order by name limit @most;
 
--- name: ViewRevision :one
-select r.*, w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
-where r.org_id = @org_id and r.id = @id;
+-- name: ViewRevisions :many
+select sqlc.embed(r), w.url, w.ref from revisions r join watches w on w.org_id = r.org_id and w.id = r.watch_id
+where r.org_id = @org_id and r.id = any(@ids::text[]);
 
--- name: ViewAppVersion :one
-select v.*, coalesce(r.commit, '') as commit from app_versions v
-left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
-where v.org_id = @org_id and v.id = @id;
-
+-- ViewAppVersions are versions without their config, which may be large.
 -- name: ViewAppVersions :many
-select v.*, coalesce(r.commit, '') as commit from app_versions v
+select v.id, v.app_id, v.number, v.digest, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
+left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
+where v.org_id = @org_id and v.id = any(@ids::text[]);
+
+-- name: ViewVersionsOfApp :many
+select v.id, v.app_id, v.number, v.digest, v.revision_id, v.reason, v.created_at, coalesce(r.commit, '') as commit from app_versions v
 left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
 where v.org_id = @org_id and v.app_id = @app_id and v.number < @before order by v.number desc limit @most;
 
@@ -54,20 +55,31 @@ select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.
 where i.org_id = @org_id
   and (i.id = @key or i.name = @key or i.name = split_part(@key, '/', 2) and a.name || '/' || i.name = @key) limit 2;
 
+-- ViewInstalls are by app and name, those after a place in that order. Labels are those that an install must have.
 -- name: ViewInstalls :many
 select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
-where i.org_id = @org_id and (@app::text = '' or a.name = @app or a.id = @app) and i.id > @after
-order by i.id limit @most;
+where i.org_id = @org_id and (@app_id::text = '' or a.id = @app_id) and (@runner_id::text = '' or i.runner_id = @runner_id)
+  and i.labels @> @labels::jsonb and (a.name, i.name) > (@after_app::text, @after_name::text)
+order by a.name, i.name limit @most;
 
--- name: ViewInstallInputs :many
-select * from install_inputs where org_id = @org_id and install_id = @install_id order by name;
+-- LastWorkflows gives the newest workflow of each install.
+-- name: LastWorkflows :many
+select w.* from unnest(@install_ids::text[]) as i(id)
+cross join lateral (
+    select * from workflows w where w.org_id = @org_id and w.install_id = i.id order by w.number desc limit 1) w;
 
+-- AddInstall makes one; it belongs to people, and has no labels, account and toggles, unless they are given.
 -- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy)
-values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy) returning *;
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, owner, labels, account, toggles)
+values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy, coalesce(nullif(@owner::text, ''), 'hand'),
+    coalesce(sqlc.narg('labels')::jsonb, '{}'), coalesce(sqlc.narg('account')::jsonb, '{}'), coalesce(sqlc.narg('toggles')::jsonb, '{}')) returning *;
 
 -- name: ChangeInstall :exec
-update installs set approval = @approval, allow_destroy = @allow_destroy where org_id = @org_id and id = @id;
+update installs set approval = @approval, allow_destroy = @allow_destroy, owner = @owner, labels = @labels, account = @account, toggles = @toggles
+where org_id = @org_id and id = @id;
+
+-- name: PinInstall :exec
+update installs set pin_version_id = @pin_version_id, pin_reason = @pin_reason, pinned_by = @pinned_by where org_id = @org_id and id = @id;
 
 -- name: WantInstall :exec
 update installs set wanted = @wanted where org_id = @org_id and id = @id;
@@ -95,7 +107,7 @@ select sqlc.embed(w), i.name as install, a.name as app from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 where w.org_id = @org_id and (@install_id::text = '' or w.install_id = @install_id)
-  and (@status::text = '' or w.status = @status) and w.id < @before
+  and (@status::text = '' or w.status = @status) and (@kind::text = '' or w.kind = @kind) and w.id < @before
 order by w.id desc limit @most;
 
 -- name: ViewWorkflow :one
@@ -109,8 +121,10 @@ select sqlc.embed(s), coalesce(ap.id, '') as approval from steps s
 left join approvals ap on ap.org_id = s.org_id and ap.plan_id = s.plan_id
 where s.org_id = @org_id and s.workflow_id = any(@workflow_ids::text[]) order by s.workflow_id, s.position;
 
+-- ViewApprovals leaves out the reports of a brief list, which are by far the most of it: they are not even read.
 -- name: ViewApprovals :many
-select sqlc.embed(ap), sqlc.embed(p), i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, (case when not @brief::bool then p.report end)::jsonb as report,
+    i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
@@ -123,7 +137,8 @@ where ap.org_id = @org_id and ap.status = @status
 order by ap.id limit @most;
 
 -- name: ViewApproval :one
-select sqlc.embed(ap), sqlc.embed(p), i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
+select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, p.report::jsonb as report,
+    i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
 join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
@@ -137,7 +152,14 @@ where ap.org_id = @org_id and ap.id = @id;
 select * from approval_responses where org_id = @org_id and approval_id = any(@approval_ids::text[]);
 
 -- name: ViewPlan :one
-select * from plans where org_id = @org_id and id = @id;
+select p.* from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = @org_id and p.id = @id;
+
+-- ShowPlan is a plan as people see it.
+-- name: ShowPlan :one
+select p.id, p.status, p.install_id, p.component, p.workflow_id, p.destroy, p.destructive, p.reason, p.report, p.created_at,
+    i.name as install, a.name as app
+from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id join apps a on a.org_id = i.org_id and a.id = i.app_id
+where p.org_id = @org_id and p.id = @id;
 
 -- name: ViewInstallComponents :many
 select sqlc.embed(ic), c.kind from install_components ic
@@ -148,7 +170,7 @@ where ic.org_id = @org_id and ic.install_id = @install_id order by c.kind <> 'sa
 select * from runners where org_id = @org_id and (id = @key or name = @key);
 
 -- name: ViewRunners :many
-select * from runners where org_id = @org_id order by name;
+select * from runners where org_id = @org_id and name > @after order by name limit @most;
 
 -- name: ViewSharedRunners :many
 select * from runners where org_id = @org_id and kind = 'install' and shared order by created_at;
@@ -159,9 +181,6 @@ where j.org_id = @org_id and j.id = any(@ids::text[]);
 
 -- name: AddCredential :one
 insert into credentials (org_id, id, name, username, sealed) values (@org_id, @id, @name, @username, @sealed) returning *;
-
--- name: ViewCredential :one
-select * from credentials where org_id = @org_id and (id = @key or name = @key);
 
 -- name: ViewCredentials :many
 select * from credentials where org_id = @org_id order by name;
@@ -187,7 +206,13 @@ order by number limit 1;
 -- name: AddApp :one
 insert into apps (org_id, id, name, watch_id, directory) values (@org_id, @id, @name, @watch_id, @directory) returning *;
 
--- BuildWanted is the newest build of a component's current input.
+-- BuildWanted is the newest build of what an install's component is to be made from: of the component's input, or of the one that it
+-- had in the version at which the install is held.
 -- name: BuildWanted :one
-select b.id from builds b join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
-where b.org_id = @org_id and c.id = @component_id order by b.number desc limit 1;
+select b.id from install_components ic
+join installs i on i.org_id = ic.org_id and i.id = ic.install_id
+join components c on c.org_id = ic.org_id and c.id = ic.component_id
+left join version_inputs v on v.org_id = i.org_id and v.version_id = i.pin_version_id and v.component_id = c.id
+join builds b on b.org_id = c.org_id and b.component_id = c.id
+  and b.input_id = case when i.pin_version_id is null then c.input_id else v.input_id end
+where ic.org_id = @org_id and ic.id = @install_component_id order by b.number desc limit 1;

@@ -10,11 +10,18 @@ select * from workflows where org_id = @org_id and id = @id;
 -- name: RunningWorkflows :many
 select * from workflows where org_id = @org_id and install_id = @install_id and status = 'running' order by number;
 
+-- RunningAction gives the running workflows of an install that run an action, or will, because of the same event.
+-- name: RunningAction :many
+select w.number from workflows w join steps s on s.org_id = w.org_id and s.workflow_id = w.id
+where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running' and s.kind = 'action'
+  and s.action = @action and s.trigger = @trigger and s.component = @component and s.status in ('pending', 'running', 'waiting')
+order by w.number;
+
 -- name: StepsOfWorkflow :many
 select * from steps where org_id = @org_id and workflow_id = @workflow_id order by position;
 
 -- name: FindStep :one
-select sqlc.embed(s), w.install_id, w.cancelled, w.status as workflow_status
+select sqlc.embed(s), w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
 from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
 where s.org_id = @org_id and s.id = @id;
 
@@ -37,7 +44,8 @@ select distinct component from plans where org_id = @org_id and workflow_id = @w
 -- name: JobsUnderWay :many
 select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
        coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,
-       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale
+       coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
+       exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as begun
 from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
 where s.org_id = @org_id and s.workflow_id = @workflow_id;
 
@@ -45,14 +53,14 @@ where s.org_id = @org_id and s.workflow_id = @workflow_id;
 select status, cancel, error from jobs where org_id = @org_id and id = @id;
 
 -- name: AddWorkflow :one
-insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, trace)
-select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb, @trace
+insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, version, trace)
+select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb, @plan_only, @version, @trace
 from workflows where org_id = @org_id and install_id = @install_id
 returning number;
 
 -- name: AddStep :exec
-insert into steps (org_id, id, workflow_id, position, kind, component, action, destroy, needs, install_component_id, status, reason)
-values (@org_id, @id, @workflow_id, @position, @kind, @component, @action, @destroy, @needs, @install_component_id, 'pending', @reason);
+insert into steps (org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
+values (@org_id, @id, @workflow_id, @position, @kind, @component, @action, @trigger, @destroy, @needs, @install_component_id, 'pending', @reason);
 
 -- name: MoveStep :execrows
 update steps set status = @status, reason = @reason,
@@ -65,9 +73,13 @@ update steps set status = 'running', reason = @reason, tries = @tries, job_id = 
 where org_id = @org_id and id = @id and status = 'pending';
 
 -- name: ResetStep :exec
-update steps set status = 'pending', reason = @reason, tries = @tries, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = @reason, passed = false, tries = @tries, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
 where org_id = @org_id and id = @id;
+
+-- PassStep says that it was a person who skipped a step.
+-- name: PassStep :execrows
+update steps set passed = true where org_id = @org_id and id = @id and status = 'skipped';
 
 -- name: SetStepTarget :exec
 update steps set target = @target where org_id = @org_id and id = @id;
@@ -126,9 +138,12 @@ where org_id = @org_id and plan_id = @plan_id and status in ('waiting', 'approve
 insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor)
 values (@org_id, @id, @approval_id, @content_digest, @answer, @reason, @actor);
 
+-- PutRefusal remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
+-- is none to what is there.
 -- name: PutRefusal :exec
 insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
-values (@org_id, @install_component_id, @desired_digest, @kind, @actor, @reason, @workflow_id)
+select @org_id, @install_component_id::text, @desired_digest::text, @kind, @actor, @reason, @workflow_id
+where not exists (select 1 from install_components c where c.org_id = @org_id and c.id = @install_component_id::text and c.applied_digest = @desired_digest::text)
 on conflict (org_id, install_component_id, desired_digest)
 do update set kind = excluded.kind, actor = excluded.actor, reason = excluded.reason, workflow_id = excluded.workflow_id, at = now();
 
@@ -148,7 +163,7 @@ select * from install_components where org_id = @org_id and id = @id;
 -- SetApplied says what is there now, or, with an empty digest and an artifact, what was being put there when it became unknown.
 -- name: SetApplied :execrows
 update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_version_id = @version_id,
-    applied_config = @config, applied_values = @values_read, applied_at = now()
+    applied_config = @config, applied_values = @values_read, applied_at = now(), abandoned = ''
 where org_id = @org_id and id = @id;
 
 -- name: DropOutputs :exec

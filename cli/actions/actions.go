@@ -1,0 +1,178 @@
+// Package actions is `nuon actions`: what can be run on an install besides deploys, by name and with typed values. It also holds
+// `nuon run`, its short form.
+package actions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/listing"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// New is the command with its verbs.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{Use: "actions", Short: "What can be run on installs besides deploys"}
+	c.AddCommand(newList(e), newGet(e), newRun(e))
+	return c
+}
+
+// of is whose actions are meant: an app's, as its newest version has them, or an install's, as the version that it follows.
+type of struct{ app, install string }
+
+func (o *of) flags(e *env.Env, c *cobra.Command) {
+	c.Flags().StringVar(&o.app, "app", "", "the app that has them")
+	c.Flags().StringVar(&o.install, "install", "", "the install that they are for")
+	c.MarkFlagsMutuallyExclusive("app", "install")
+	c.MarkFlagsOneRequired("app", "install")
+	complete.Flag(e, c, "app", complete.Apps)
+	complete.Flag(e, c, "install", complete.Installs)
+}
+
+// config is what the app's version declares.
+func (o *of) config(ctx context.Context, client *remote.Client) (api.AppConfig, error) {
+	if o.install != "" {
+		i, err := remote.Get[api.Install](client.GetInstall(ctx, o.install))
+		if err != nil {
+			return api.AppConfig{}, err
+		}
+		return configOf(ctx, client, i.App, i.Pinned)
+	}
+	return configOf(ctx, client, o.app, 0)
+}
+
+// configOf is what a version of an app declares; version 0 is the newest.
+func configOf(ctx context.Context, client *remote.Client, app string, version int) (api.AppConfig, error) {
+	return remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Version: version}))
+}
+
+func newList(e *env.Env) *cobra.Command {
+	var o of
+	l := &listing.List[api.DeclaredAction]{
+		Header: []string{"NAME", "RUNS", "INPUTS", "TIMEOUT", "WHAT"},
+		Row: func(a api.DeclaredAction) []string {
+			var inputs []string
+			for _, in := range a.Inputs {
+				inputs = append(inputs, in.Name)
+			}
+			return []string{a.Name, orDash(strings.Join(a.Triggers, ", ")), orDash(strings.Join(inputs, ", ")), orDash(a.Timeout), a.Description}
+		},
+		Page: func(ctx context.Context, client *remote.Client, _ listing.Page) ([]api.DeclaredAction, string, error) {
+			config, err := o.config(ctx, client)
+			return config.Actions, "", err
+		},
+	}
+	c := l.Command(e, &cobra.Command{
+		Use: "list --app APP|--install INSTALL", Aliases: []string{"ls"}, Short: "List the actions of an app and what makes them run", Args: cobra.NoArgs,
+		Example: "  nuon actions list --app hello\n  nuon actions list --install acme",
+	})
+	o.flags(e, c)
+	return c
+}
+
+func newGet(e *env.Env) *cobra.Command {
+	var o of
+	c := &cobra.Command{
+		Use: "get ACTION --app APP|--install INSTALL", Short: "Show one action: what makes it run, its inputs and its steps", Args: cobra.ExactArgs(1),
+		Example: "  nuon actions get smoke_test --app hello",
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			config, err := o.config(ctx, client)
+			if err != nil {
+				return err
+			}
+			a, err := find(config, args[0])
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(a, func(w io.Writer) error { return show(w, a, o) })
+		}),
+	}
+	o.flags(e, c)
+	c.ValidArgsFunction = complete.Args(e, func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+		config, err := o.config(ctx, client)
+		var names []complete.Name
+		for _, a := range config.Actions {
+			names = append(names, complete.Name{Name: a.Name, About: a.Description})
+		}
+		return names, err
+	})
+	return c
+}
+
+// find gives the action of that name.
+func find(config api.AppConfig, name string) (api.DeclaredAction, error) {
+	n := slices.IndexFunc(config.Actions, func(a api.DeclaredAction) bool { return a.Name == name })
+	if n >= 0 {
+		return config.Actions[n], nil
+	}
+	var names []string
+	for _, a := range config.Actions {
+		names = append(names, a.Name)
+	}
+	if len(names) == 0 {
+		return api.DeclaredAction{}, errors.New("version " + fmt.Sprint(config.Version) + " of the app has no actions")
+	}
+	return api.DeclaredAction{}, fmt.Errorf("there is no action %s: the app has %s", console.Line(fmt.Sprintf("%q", name)), strings.Join(names, ", "))
+}
+
+// show prints an action for people, and how to run it.
+func show(w io.Writer, a api.DeclaredAction, o of) error {
+	lines := []string{a.Name}
+	if a.Description != "" {
+		lines[0] += ": " + a.Description
+	}
+	lines = append(lines, "  timeout "+orDash(a.Timeout), "runs")
+	for _, t := range a.Triggers {
+		lines = append(lines, "  "+t)
+	}
+	if len(a.Inputs) > 0 {
+		lines = append(lines, "inputs")
+	}
+	command := "nuon run " + cmp.Or(o.install, "INSTALL") + " " + a.Name
+	for _, in := range a.Inputs {
+		lines = append(lines, fmt.Sprintf("  %-18s %-7s %s", in.Name, in.Type, need(in)))
+		if in.Description != "" {
+			lines = append(lines, "    "+in.Description)
+		}
+		if in.Required && in.Default == nil {
+			command += " --input " + in.Name + "=…"
+		}
+	}
+	lines = append(lines, "steps")
+	for _, s := range a.Steps {
+		lines = append(lines, "  "+s)
+	}
+	if slices.Contains(a.Triggers, "manual") {
+		lines = append(lines, "", command)
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(console.Line(l), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// need says whether an input has to be given.
+func need(in api.DeclaredParameter) string {
+	switch {
+	case in.Default != nil:
+		return fmt.Sprintf("default %q", *in.Default)
+	case in.Required:
+		return "required"
+	}
+	return "optional"
+}
+
+func orDash(s string) string { return cmp.Or(s, "-") }

@@ -1,0 +1,107 @@
+package apps
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// run runs the command against a control plane that gives these answers, by method and path, and says what was asked of it.
+func run(t *testing.T, answers map[string]any, args ...string) (screen string, asked []string, err error) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
+		answer, known := answers[r.Method+" "+r.URL.Path]
+		if !known {
+			w.WriteHeader(http.StatusConflict)
+			_ = json.NewEncoder(w).Encode(api.Problem{Code: "in_use", Title: "app hello has installs"})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer s.Close()
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	var out strings.Builder
+	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+	c.SetArgs(args)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err = c.ExecuteContext(t.Context())
+	return out.String(), asked, err
+}
+
+// TestList: one line each, with why an app is not at its newest commit.
+func TestList(t *testing.T) {
+	screen, _, err := run(t, map[string]any{"GET /v1/apps": api.AppList{Items: []api.App{
+		{Name: "new"},
+		{Name: "hello", Repository: "https://git/x", Version: api.AppVersion{ID: "ver_1", Number: 3, Commit: "0123456789abcdef"}},
+		{Name: "lost", Problem: "the branch is gone"},
+		{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}}, Revision: api.Revision{Commit: "fedcba9876543210"}},
+	}}}, "list")
+	want := "new\t-\t\t\t\nhello\t3\t0123456789ab\thttps://git/x\t\nlost\t-\t\t\tthe branch is gone\n" +
+		"wrong\t-\t\t\t2 errors in the config at fedcba9: `nuon apps get wrong` shows what is wrong\n"
+	if err != nil || screen != want {
+		t.Errorf("%v, printed\n%s, want\n%s", err, screen, want)
+	}
+}
+
+// TestConfig shows what can be asked, switched and run.
+func TestConfig(t *testing.T) {
+	text := "blue"
+	screen, asked, err := run(t, map[string]any{"GET /v1/apps/hello/config": api.AppConfig{
+		Version: 4,
+		Inputs: []api.DeclaredInput{
+			{Name: "region", Type: "string", Group: "account", Required: true, ReadBy: []string{"sandbox", "action/smoke"}, Description: "where"},
+			{Name: "colour", Type: "string", Default: &text},
+			{Name: "key", Type: "string", Sensitive: true, Required: true},
+			{Name: "note", Type: "string", Sensitive: true},
+			{Name: "size", Type: "number"},
+		},
+		Components: []api.DeclaredComponent{{Name: "sandbox", Kind: "terraform_module"}, {Name: "cache", Kind: "helm_chart", DependsOn: []string{"sandbox"}, Toggleable: true}, {Name: "web", Toggleable: true, Enabled: true}},
+		Actions:    []api.DeclaredAction{{Name: "migrate", Timeout: "5m", Triggers: []string{"manual", "post-deploy-component:web"}, Inputs: []api.DeclaredParameter{{Name: "to", Type: "number", Required: true}, {Name: "dry", Type: "bool", Required: true, Default: &text}}}},
+	}}, "config", "hello", "--version", "4")
+	for _, want := range []string{
+		"hello, version 4\n", "region\tstring\taccount\trequired\tsandbox action/smoke\twhere\n", "colour\tstring\t\tdefault blue\t\t\n", "key\tstring\t\trequired, sensitive\t", "note\tstring\t\tsensitive\t", "size\tnumber\t\toptional\t",
+		"sandbox\tterraform_module\t\talways there\n", "cache\thelm_chart\tsandbox\toff unless switched on\n", "web\t\t\ton unless switched off\n", "migrate\tmanual post-deploy-component:web\t5m\tto*:number dry:bool\t\n",
+	} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("the screen lacks %q:\n%s", want, screen)
+		}
+	}
+	if err != nil || len(asked) != 1 || asked[0] != "GET /v1/apps/hello/config?version=4" {
+		t.Errorf("%v, asked %q", err, asked)
+	}
+	if _, asked, err := run(t, nil, "config", "hello", "--version", "-1"); exit.CodeOf(err) != exit.Usage || len(asked) > 0 {
+		t.Errorf("a version below 1: %v, asked %q", err, asked)
+	}
+}
+
+// TestVersions are listed with why each was made.
+func TestVersions(t *testing.T) {
+	screen, asked, err := run(t, map[string]any{"GET /v1/apps/hello/versions": api.AppVersionList{Items: []api.AppVersion{{Number: 2, Commit: "0123456789abcdef", Digest: "sha256:aaaaaaaaaaaabbbb", Reason: "commit 0123456 changed web.toml"}}}}, "versions", "hello")
+	if err != nil || !strings.HasPrefix(screen, "2\t") || !strings.HasSuffix(screen, "\t0123456789ab\taaaaaaaaaaaa\tcommit 0123456 changed web.toml\n") || !strings.HasPrefix(asked[0], "GET /v1/apps/hello/versions?") {
+		t.Errorf("%v, asked %q, printed %q", err, asked, screen)
+	}
+}
+
+// TestDelete asks first, and says what the control plane refuses.
+func TestDelete(t *testing.T) {
+	if _, asked, err := run(t, nil, "delete", "hello"); exit.CodeOf(err) != exit.Usage || len(asked) > 0 {
+		t.Errorf("without a yes: %v, asked %q", err, asked)
+	}
+	screen, asked, err := run(t, map[string]any{"DELETE /v1/apps/hello": nil}, "delete", "hello", "--yes")
+	if err != nil || screen != "app hello dropped\n" || asked[0] != "DELETE /v1/apps/hello" {
+		t.Errorf("%v, asked %q, said %q", err, asked, screen)
+	}
+	if _, _, err := run(t, nil, "delete", "hello", "--yes"); exit.CodeOf(err) != exit.Failed || err.Error() != "app hello has installs" {
+		t.Errorf("refused: %v", err)
+	}
+}

@@ -1,0 +1,37 @@
+package apps
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/listing"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newVersions(e *env.Env) *cobra.Command {
+	l := &listing.List[api.AppVersion]{
+		Limit:  20,
+		Header: []string{"VERSION", "MADE", "COMMIT", "DIGEST", "WHY"},
+		Row: func(v api.AppVersion) []string {
+			return []string{fmt.Sprint(v.Number), v.CreatedAt.Local().Format(time.DateTime), console.Short(v.Commit), console.Short(v.Digest), v.Reason}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.AppVersion, string, error) {
+			l, err := remote.Get[api.AppVersionList](client.ListAppVersions(ctx, at.Args[0], &api.ListAppVersionsParams{Cursor: at.Cursor, Limit: at.Limit}))
+			return l.Items, l.Next, err
+		},
+	}
+	return l.Command(e, &cobra.Command{
+		Use: "versions APP", Short: "List an app's versions, the newest first", Args: cobra.ExactArgs(1),
+		Long: `Lists the versions of an app's config, the newest first, each with why it was made. An install can be held at one of them, or
+go back to it, with ` + "`nuon installs pin`" + `.`,
+		Example:           `  nuon apps versions hello --limit 5`,
+		ValidArgsFunction: complete.Args(e, complete.Apps),
+	})
+}

@@ -1,0 +1,133 @@
+package builds
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// plane is a control plane with an app of some components, of which a build that is retried gets on by one status with each look.
+type plane struct {
+	components []api.Component
+	then       []api.BuildStatus // of what is retried; the last one for ever
+
+	lock  sync.Mutex
+	looks int
+	asked []string
+}
+
+func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if r.Method == http.MethodPost {
+		p.asked = append(p.asked, r.URL.Path)
+	}
+	again := api.Build{ID: "bld_9", Component: "web", Number: 9, Status: api.BuildStatusQueued, Reason: "retried"}
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/components"):
+		_ = json.NewEncoder(w).Encode(api.ComponentList{Items: p.components})
+	case strings.HasSuffix(r.URL.Path, "/retry"):
+		_ = json.NewEncoder(w).Encode(again)
+	case r.URL.Path == "/v1/builds/bld_9":
+		again.Status = p.then[min(p.looks, len(p.then)-1)]
+		if again.Status == api.BuildStatusFailed {
+			again.Error = "terraform init: no network"
+		}
+		p.looks++
+		_ = json.NewEncoder(w).Encode(again)
+	case r.URL.Path == "/v1/builds":
+		_ = json.NewEncoder(w).Encode(api.BuildList{Items: []api.Build{{ID: "bld_2", Status: "failed", Error: "broken"}, {ID: "bld_1", Status: "succeeded", Reason: "first input"}}})
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (p *plane) run(t *testing.T, output string, args ...string) (string, error) {
+	t.Helper()
+	s := httptest.NewServer(p)
+	defer s.Close()
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	var out strings.Builder
+	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &strings.Builder{}, Output: output}})
+	c.SetArgs(args)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err := c.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func shop() []api.Component {
+	return []api.Component{
+		{Name: "sandbox", Build: api.Build{ID: "bld_1", Number: 1, Status: api.BuildStatusSucceeded}},
+		{Name: "web", Build: api.Build{ID: "bld_2", Number: 8, Status: api.BuildStatusFailed, Error: "broken"}},
+		{Name: "api", Build: api.Build{ID: "bld_3", Number: 3, Status: api.BuildStatusQueued, Waits: "no build runner is online"}},
+		{Name: "lost", Problem: "modules/lost is not in the repository"},
+		{Name: "new"},
+	}
+}
+
+// TestCreate builds what failed and nothing else, and says of each component how it stands.
+func TestCreate(t *testing.T) {
+	ok := shop()[:2]
+	for name, c := range map[string]struct {
+		components []api.Component
+		then       []api.BuildStatus
+		args       string
+		prints     string
+		asked      string
+		code       int
+		says       string
+	}{
+		"all that is missing": {shop(), nil, "create shop", "sandbox\tbuilt\t1 succeeded\t\nweb\tretried\t9 queued\tretried\napi\tbuilding\t3 queued\tno build runner is online\n" +
+			"lost\tblocked\t-\tmodules/lost is not in the repository\nnew\tblocked\t-\tits input is not known yet: the app's repository has not been read\n", "/v1/builds/bld_2/retry", exit.Failed, "cannot be built as they are in git: lost, new"},
+		"only these":     {shop(), nil, "create shop sandbox", "sandbox\tbuilt\t1 succeeded\t\n", "", 0, ""},
+		"dry":            {ok, nil, "create shop --dry-run --wait", "sandbox\tbuilt\t1 succeeded\t\nweb\twould be retried\t8 failed\tbroken\n", "", 0, ""},
+		"unknown":        {ok, nil, "create shop wob", "", "", exit.Failed, `app shop has no component "wob"`},
+		"until built":    {ok, []api.BuildStatus{"queued", "running", "succeeded"}, "create shop web --wait", "web\tretried\t9 succeeded\tretried\n", "/v1/builds/bld_2/retry", 0, ""},
+		"until it fails": {ok, []api.BuildStatus{"running", "failed"}, "create shop web --wait", "web\tretried\t9 failed\tretried\n", "/v1/builds/bld_2/retry", exit.Failed, "build 9 of web failed: terraform init: no network (`nuon logs bld_9` shows its log)"},
+		"not for ever":   {ok, []api.BuildStatus{"running"}, "create shop web --wait --timeout 600ms", "web\tretried\t9 running\tretried\n", "/v1/builds/bld_2/retry", exit.Failed, "not built within 600ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &plane{components: c.components, then: c.then}
+			out, err := p.run(t, "table", strings.Fields(c.args)...)
+			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ended with %v", err)
+			}
+			if out != c.prints || strings.Join(p.asked, " ") != c.asked {
+				t.Errorf("asked %q, printed\n%s, want\n%s", p.asked, out, c.prints)
+			}
+		})
+	}
+}
+
+// TestRetryWaits, and ends as the build does.
+func TestRetryWaits(t *testing.T) {
+	p := &plane{then: []api.BuildStatus{"running", "succeeded"}}
+	if out, err := p.run(t, "json", "retry", "bld_2", "--wait"); err != nil || !strings.Contains(out, `"status": "succeeded"`) {
+		t.Errorf("%v, printed %s", err, out)
+	}
+	p = &plane{then: []api.BuildStatus{"failed"}}
+	if _, err := p.run(t, "json", "retry", "bld_2", "--wait"); exit.CodeOf(err) != exit.Failed {
+		t.Errorf("a failed build ended with %v", err)
+	}
+	p = &plane{then: []api.BuildStatus{"failed"}}
+	if out, err := p.run(t, "name", "retry", "bld_2"); err != nil || out != "bld_9\n" {
+		t.Errorf("without --wait: %v, printed %q", err, out)
+	}
+}
+
+// TestListByStatus leaves the others out.
+func TestListByStatus(t *testing.T) {
+	if out, err := (&plane{}).run(t, "name", "list", "--app", "shop", "--status", "failed"); err != nil || out != "bld_2\n" {
+		t.Errorf("%v, printed %q", err, out)
+	}
+}

@@ -1,0 +1,135 @@
+package builds
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/components"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newCreate(e *env.Env) *cobra.Command {
+	w := waiting{env: e}
+	dry := false
+	c := &cobra.Command{
+		Use: "create APP [COMPONENT…]", Short: "Build now what of an app is not built", Args: cobra.MinimumNArgs(1),
+		Long: `Builds what of an app is not built: components whose newest build has failed are built again from the same input, and
+those that are being built already are named. What is built stays: an input that has not changed is not built twice. The control plane
+builds by itself whatever a push changes.`,
+		Example: `  nuon builds create hello --wait
+  nuon builds create hello web --dry-run`,
+		ValidArgsFunction: complete.Rest(e, complete.Apps, complete.Components),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			chosen, err := choose(c.Context(), client, args[0], args[1:])
+			if err != nil {
+				return err
+			}
+			return create(c.Context(), client, chosen, dry, &w)
+		},
+	}
+	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be built, and build nothing")
+	w.flags(c)
+	return c
+}
+
+// choose gives the components of these names, or all of the app's.
+func choose(ctx context.Context, client *remote.Client, app string, names []string) ([]api.Component, error) {
+	l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app))
+	if err != nil || len(names) == 0 {
+		return l.Items, err
+	}
+	var chosen []api.Component
+	for _, name := range names {
+		k, err := components.Find(l.Items, app, name)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, k)
+	}
+	return chosen, nil
+}
+
+// done is what was done about one component.
+type done struct {
+	Component string     `json:"component"`
+	Done      string     `json:"done"` // built, building, retried, would be retried, blocked
+	Reason    string     `json:"reason,omitempty"`
+	Build     *api.Build `json:"build,omitempty"`
+}
+
+func create(ctx context.Context, client *remote.Client, chosen []api.Component, dry bool, w *waiting) error {
+	all, blocked := []done{}, []string(nil)
+	for _, k := range chosen {
+		d, err := build(ctx, client, k, dry)
+		if err != nil {
+			return err
+		}
+		if all = append(all, d); d.Done == "blocked" {
+			blocked = append(blocked, k.Name)
+		}
+	}
+	failed := error(nil)
+	if !dry {
+		failed = w.all(ctx, client, all)
+	}
+	err := w.env.Console.Result(all, func(out io.Writer) error { return showDone(w.env.Console, out, all) })
+	if err != nil || failed != nil {
+		return errors.Join(err, failed)
+	}
+	if len(blocked) > 0 {
+		return exit.With(exit.Failed, fmt.Errorf("cannot be built as they are in git: %s", strings.Join(blocked, ", ")))
+	}
+	return nil
+}
+
+// build does what is missing for one component.
+func build(ctx context.Context, client *remote.Client, k api.Component, dry bool) (done, error) {
+	d := done{Component: k.Name, Reason: cmp.Or(k.Problem, k.Build.Error, k.Build.Waits)}
+	if k.Build.ID != "" {
+		d.Build = &k.Build
+	}
+	switch {
+	case k.Problem != "" || k.Build.ID == "":
+		d.Done, d.Reason = "blocked", cmp.Or(k.Problem, "its input is not known yet: the app's repository has not been read")
+	case k.Build.Status == api.BuildStatusSucceeded:
+		d.Done = "built"
+	case k.Build.Status != api.BuildStatusFailed:
+		d.Done = "building"
+	case dry:
+		d.Done = "would be retried"
+	default:
+		b, err := remote.Get[api.Build](client.RetryBuild(ctx, k.Build.ID))
+		if err != nil {
+			return d, err
+		}
+		d.Done, d.Reason, d.Build = "retried", b.Reason, &b
+	}
+	return d, nil
+}
+
+func showDone(c *console.Console, w io.Writer, all []done) error {
+	var rows [][]string
+	for _, d := range all {
+		number := "-"
+		if d.Build != nil {
+			number = fmt.Sprintf("%d %s", d.Build.Number, d.Build.Status)
+		}
+		rows = append(rows, []string{d.Component, d.Done, number, d.Reason})
+	}
+	return c.Table(w, []string{"COMPONENT", "DONE", "BUILD", "WHY"}, rows)
+}

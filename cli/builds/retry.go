@@ -1,0 +1,39 @@
+package builds
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newRetry(e *env.Env) *cobra.Command {
+	w := waiting{env: e}
+	c := &cobra.Command{
+		Use: "retry BUILD", Short: "Build the same input again after a failure", Args: cobra.ExactArgs(1),
+		Example:           `  nuon builds retry bld_06gvn3e82qfnps3l02b9i1pa6k --wait`,
+		ValidArgsFunction: complete.Args(e, complete.FailedBuilds),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			b, err := remote.Get[api.Build](client.RetryBuild(c.Context(), args[0]))
+			if err != nil {
+				return err
+			}
+			all := []done{{Component: b.Component, Done: "retried", Build: &b}}
+			failed := w.all(c.Context(), client, all)
+			if err := e.Console.Result(b, func(out io.Writer) error { return show(out, b) }); err != nil {
+				return err
+			}
+			return failed
+		},
+	}
+	w.flags(c)
+	return c
+}

@@ -1,0 +1,124 @@
+package builds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// waiting is what the commands that start builds have in common.
+type waiting struct {
+	env     *env.Env
+	wait    bool
+	timeout time.Duration
+}
+
+func (w *waiting) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&w.wait, "wait", false, "wait until it is built")
+	c.Flags().DurationVar(&w.timeout, "timeout", 30*time.Minute, "with --wait: stop waiting after this long")
+}
+
+// pause is how long to wait before the next look at what is under way.
+const pause = 500 * time.Millisecond
+
+// all waits, if that is wanted, until the builds have ended, and puts how they stand in their place. One that failed is an error.
+func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done) error {
+	if !w.wait {
+		return nil
+	}
+	limit := fmt.Errorf("not built within %s; it goes on, and `nuon builds list` shows how it stands", w.timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, w.timeout, limit)
+	defer cancel()
+	view := progress.Start(w.env.Console)
+	defer view.Stop()
+	var patience remote.Patience
+	patience.Seen() // it has just answered
+	for {
+		view.Show(lines(builds))
+		if ended(builds) {
+			return verdict(builds)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		err := look(ctx, client, builds)
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return limit
+		case ctx.Err() != nil:
+			return exit.Interrupted
+		case err == nil:
+			patience.Seen()
+		case !patience.Bears(err):
+			return err
+		}
+	}
+}
+
+// look reads anew the builds that have not ended.
+func look(ctx context.Context, client *remote.Client, builds []done) error {
+	for _, d := range builds {
+		if d.Build == nil || over(*d.Build) {
+			continue
+		}
+		b, err := remote.Get[api.Build](client.GetBuild(ctx, d.Build.ID))
+		if err != nil {
+			return err
+		}
+		*d.Build = b
+	}
+	return nil
+}
+
+func over(b api.Build) bool {
+	return b.Status == api.BuildStatusSucceeded || b.Status == api.BuildStatusFailed
+}
+
+func ended(builds []done) bool {
+	for _, d := range builds {
+		if d.Build != nil && !over(*d.Build) {
+			return false
+		}
+	}
+	return true
+}
+
+// verdict names the builds that failed.
+func verdict(builds []done) error {
+	var failed []string
+	for _, d := range builds {
+		if d.Build != nil && d.Build.Status == api.BuildStatusFailed {
+			failed = append(failed, fmt.Sprintf("build %d of %s failed: %s (`nuon logs %s` shows its log)", d.Build.Number, d.Component, d.Build.Error, d.Build.ID))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return exit.With(exit.Failed, errors.New(strings.Join(failed, "\n")))
+}
+
+func lines(builds []done) []progress.Line {
+	var out []progress.Line
+	for _, d := range builds {
+		if d.Build == nil {
+			continue
+		}
+		mark := "✓"
+		if d.Build.Status == api.BuildStatusFailed {
+			mark = "✗"
+		}
+		out = append(out, progress.Line{Mark: mark, Busy: !over(*d.Build), Text: fmt.Sprintf("%-16s build %d %s  %s", d.Component, d.Build.Number, d.Build.Status, d.Build.Waits)})
+	}
+	return out
+}

@@ -1,0 +1,217 @@
+package complete
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// most is how many names are got: one page as large as the API allows. Nobody reads more.
+const most = 500
+
+// list makes names of the items of a list.
+func list[T any](items []T, err error, name func(T) Name) ([]Name, error) {
+	out := make([]Name, 0, len(items))
+	for _, i := range items {
+		out = append(out, name(i))
+	}
+	return out, err
+}
+
+// Apps are the apps of the org.
+func Apps(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
+	return list(l.Items, err, func(a api.App) Name { return Name{a.Name, a.Repository} })
+}
+
+// Components are those of the app that stands first.
+func Components(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	return ComponentsOf(ctx, client, args[0])
+}
+
+// ComponentsOf are the components of an app.
+func ComponentsOf(ctx context.Context, client *remote.Client, app string) ([]Name, error) {
+	l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app))
+	return list(l.Items, err, func(c api.Component) Name { return Name{c.Name, c.Kind} })
+}
+
+// Installs are the installs of the org; where several apps have one of the same name, as app/name.
+func Installs(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
+	times := map[string]int{}
+	for _, i := range l.Items {
+		times[i.Name]++
+	}
+	return list(l.Items, err, func(i api.InstallSummary) Name {
+		if times[i.Name] > 1 {
+			return Name{i.App + "/" + i.Name, string(i.Status)}
+		}
+		return Name{i.Name, i.App + ", " + string(i.Status)}
+	})
+}
+
+// InstallComponents are the components of the install that stands first.
+func InstallComponents(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	i, err := installOf(ctx, client, args)
+	return list(i.Components, err, func(c api.InstallComponent) Name { return Name{c.Name, string(c.Status)} })
+}
+
+// Inputs are the inputs of the install that stands first, as NAME=.
+func Inputs(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	i, err := installOf(ctx, client, args)
+	return list(i.Inputs, err, func(v api.InputValue) Name { return Name{Name: v.Name + "="} })
+}
+
+// Actions are what can be run by name on the install that stands first.
+func Actions(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	i, err := installOf(ctx, client, args)
+	if err != nil {
+		return nil, err
+	}
+	c, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Version: i.Pinned}))
+	return list(c.Actions, err, func(a api.DeclaredAction) Name { return Name{a.Name, a.Description} })
+}
+
+func installOf(ctx context.Context, client *remote.Client, args []string) (api.Install, error) {
+	if len(args) == 0 {
+		return api.Install{}, nil
+	}
+	return remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+}
+
+// Workflows are the newest workflows, and latest:INSTALL for each of their installs.
+func Workflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
+	var out []Name
+	seen := map[string]bool{}
+	for _, w := range l.Items {
+		about := fmt.Sprintf("%s of %s/%s, %s", w.Kind, w.App, w.Install, w.Status)
+		if of := "latest:" + w.Install; !seen[of] {
+			seen[of] = true
+			out = append(out, Name{of, about})
+		}
+		out = append(out, Name{w.ID, about})
+	}
+	return out, err
+}
+
+// RunningWorkflows are those that can be cancelled.
+func RunningWorkflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: most}))
+	return list(l.Items, err, func(w api.Workflow) Name { return Name{w.ID, fmt.Sprintf("%s of %s/%s", w.Kind, w.App, w.Install)} })
+}
+
+// Steps are the steps of the workflow that stands first, which may be latest:INSTALL.
+func Steps(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	id := args[0]
+	if install, latest := strings.CutPrefix(id, "latest:"); latest {
+		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Install: install, Limit: 1}))
+		if err != nil || len(l.Items) == 0 {
+			return nil, err
+		}
+		id = l.Items[0].ID
+	}
+	w, err := remote.Get[api.Workflow](client.GetWorkflow(ctx, id))
+	return list(w.Steps, err, func(s api.Step) Name {
+		return Name{s.ID, fmt.Sprintf("%s %s, %s", s.Kind, cmp.Or(s.Action, s.Component), s.Status)}
+	})
+}
+
+// Logs are what has a log: the newest workflows and builds.
+func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	workflows, err := Workflows(ctx, client, args)
+	if err != nil {
+		return nil, err
+	}
+	builds, err := Builds(ctx, client, args)
+	return append(workflows, builds...), err
+}
+
+// Approvals are the plans that wait, as install/component.
+func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Limit: most}))
+	return list(l.Items, err, func(a api.Approval) Name { return Name{a.Install + "/" + a.Component, a.Reason} })
+}
+
+// Runners are the runners of the org.
+func Runners(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: most}))
+	return list(l.Items, err, func(r api.Runner) Name { return Name{r.Name, string(r.Kind)} })
+}
+
+// Builds are the newest builds of each app.
+func Builds(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	return buildsThat(ctx, client, func(api.Build) bool { return true })
+}
+
+// FailedBuilds are those of the newest builds that can be retried.
+func FailedBuilds(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	return buildsThat(ctx, client, func(b api.Build) bool { return b.Status == api.BuildStatusFailed })
+}
+
+// newest is how many builds of an app are got.
+const newest = 50
+
+func buildsThat(ctx context.Context, client *remote.Client, fit func(api.Build) bool) ([]Name, error) {
+	apps, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
+	if err != nil {
+		return nil, err
+	}
+	var out []Name
+	for _, a := range apps.Items {
+		l, err := remote.Get[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: a.Name, Limit: newest}))
+		if err != nil {
+			return out, err
+		}
+		for _, b := range l.Items {
+			if fit(b) {
+				out = append(out, Name{b.ID, fmt.Sprintf("build %d of %s/%s, %s", b.Number, a.Name, b.Component, b.Status)})
+			}
+		}
+	}
+	return out, nil
+}
+
+// Repos are the branches that are watched.
+func Repos(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: most}))
+	return list(l.Items, err, func(r api.Repo) Name { return Name{r.ID, r.URL + " " + r.Ref} })
+}
+
+// Credentials are the names of the tokens for git.
+func Credentials(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.CredentialList](client.ListCredentials(ctx))
+	return list(l.Items, err, func(c api.Credential) Name { return Name{c.Name, c.Username} })
+}
+
+// Webhooks are the webhooks of the org.
+func Webhooks(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.WebhookList](client.ListWebhooks(ctx))
+	return list(l.Items, err, func(w api.KnownWebhook) Name { return Name{w.ID, w.Path} })
+}
+
+// Tokens are the API tokens.
+func Tokens(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
+	l, err := remote.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: most}))
+	return list(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
+}
+
+// Versions are the numbers of the app versions of the install that stands first.
+func Versions(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	i, err := installOf(ctx, client, args)
+	if err != nil || i.App == "" {
+		return nil, err
+	}
+	l, err := remote.Get[api.AppVersionList](client.ListAppVersions(ctx, i.App, &api.ListAppVersionsParams{Limit: most}))
+	return list(l.Items, err, func(v api.AppVersion) Name { return Name{fmt.Sprint(v.Number), v.Reason} })
+}

@@ -1,0 +1,111 @@
+// Package components is `nuon components`: what an app consists of.
+package components
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// New is the command with its verbs.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{Use: "components", Short: "What an app consists of"}
+	c.AddCommand(newList(e), newGet(e))
+	return c
+}
+
+func newList(e *env.Env) *cobra.Command {
+	var kind string
+	l := &listing.List[api.Component]{
+		Header: []string{"NAME", "KIND", "BUILD", "NEEDS", "PROBLEM"},
+		Row: func(k api.Component) []string {
+			return []string{k.Name, k.Kind, newest(k), strings.Join(k.DependsOn, " "), k.Problem}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Component, string, error) {
+			l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, at.Args[0]))
+			if kind == "" {
+				return l.Items, "", err
+			}
+			var fit []api.Component
+			for _, k := range l.Items {
+				if k.Kind == kind {
+					fit = append(fit, k)
+				}
+			}
+			return fit, "", err
+		},
+	}
+	c := l.Command(e, &cobra.Command{
+		Use: "list APP", Aliases: []string{"ls"}, Short: "List an app's components with their newest builds", Args: cobra.ExactArgs(1),
+		Example: `  nuon components list hello
+  nuon components list hello -o name`,
+		ValidArgsFunction: complete.Args(e, complete.Apps),
+	})
+	c.Flags().StringVar(&kind, "kind", "", "only those of this kind, such as terraform_module")
+	return c
+}
+
+// newest is a component's newest build in two words.
+func newest(k api.Component) string {
+	if k.Build.ID == "" {
+		return "-"
+	}
+	return fmt.Sprintf("%d %s", k.Build.Number, k.Build.Status)
+}
+
+func newGet(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "get APP COMPONENT", Short: "Show one component with its newest build", Args: cobra.ExactArgs(2),
+		Example:           `  nuon components get hello web`,
+		ValidArgsFunction: complete.Args(e, complete.Apps, complete.Components),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, args[0]))
+			if err != nil {
+				return err
+			}
+			k, err := Find(l.Items, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(k, func(w io.Writer) error { return show(w, args[0], k) })
+		}),
+	}
+}
+
+// Find gives the component of an app by its name or id.
+func Find(all []api.Component, app, name string) (api.Component, error) {
+	for _, k := range all {
+		if k.Name == name || k.ID == name {
+			return k, nil
+		}
+	}
+	return api.Component{}, exit.With(exit.Failed, fmt.Errorf("app %s has no component %q: `nuon components list %[1]s` shows those it has", app, name))
+}
+
+func show(w io.Writer, app string, k api.Component) error {
+	_, err := fmt.Fprintf(w, "%s of app %s (%s)\n  kind      %s\n  needs     %s\n", console.Line(k.Name), console.Line(app), k.ID, k.Kind, cmp.Or(strings.Join(k.DependsOn, " "), "-"))
+	if err == nil && k.Problem != "" {
+		_, err = fmt.Fprintf(w, "  problem   %s\n", console.Line(k.Problem))
+	}
+	if err != nil || k.Build.ID == "" {
+		return err
+	}
+	b := k.Build
+	_, err = fmt.Fprintf(w, "  build     %d (%s): %s\n            %s\n", b.Number, b.ID, b.Status, console.Line(cmp.Or(b.Error, b.Waits, b.Reason)))
+	if err == nil && b.ArtifactDigest != "" {
+		_, err = fmt.Fprintf(w, "  artifact  %s\n", b.ArtifactDigest)
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+// person is a console on a real terminal, and the other side of it.
+func person(t *testing.T) (*Console, *os.File) {
+	t.Helper()
+	hand, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = hand.Close()
+		_ = tty.Close()
+	})
+	return &Console{In: tty, Out: tty, Err: tty, InIsTerminal: true, ErrIsTerminal: true, OutIsTerminal: true}, hand
+}
+
+// answered waits for the prompt on the terminal and types.
+func answered(t *testing.T, hand *os.File, prompt, typed string) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { // ends with the prompt, or with the terminal
+		seen, read := "", bufio.NewReader(hand)
+		for !strings.Contains(seen, prompt) {
+			b, err := read.ReadByte()
+			if err != nil {
+				done <- err
+				return
+			}
+			seen += string(b)
+		}
+		_, err := hand.WriteString(typed)
+		done <- err
+	}()
+	return done
+}
+
+// TestConfirm: only a yes is a yes.
+func TestConfirm(t *testing.T) {
+	for typed, want := range map[string]int{"y\n": 0, "yes\n": 0, " YES \n": 0, "n\n": exit.Rejected, "\n": exit.Rejected, "yess\n": exit.Rejected, "\x04": exit.Rejected} {
+		c, hand := person(t)
+		done := answered(t, hand, "this drops it. Go on? [y/N] ", typed)
+		if err := c.Confirm(t.Context(), "this drops it", false); exit.CodeOf(err) != want {
+			t.Errorf("%q ended with %v", typed, err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestConfirmWithoutAPerson: --yes answers beforehand, and nothing is read; where nobody can be asked the error says --yes.
+func TestConfirmWithoutAPerson(t *testing.T) {
+	for name, c := range map[string]*Console{
+		"a pipe":            {In: strings.NewReader("y\n"), Err: &strings.Builder{}, ErrIsTerminal: true},
+		"words go to a log": {In: strings.NewReader("y\n"), Err: &strings.Builder{}, InIsTerminal: true},
+	} {
+		if err := c.Confirm(t.Context(), "this drops it", true); err != nil {
+			t.Errorf("%s: --yes ended with %v", name, err)
+		}
+		err := c.Confirm(t.Context(), "this drops it", false)
+		if exit.CodeOf(err) != exit.Usage || err.Error() != "this drops it; say --yes if you mean it" {
+			t.Errorf("%s: ended with %v", name, err)
+		}
+		if c.In.(*strings.Reader).Len() != 2 {
+			t.Errorf("%s: read what was meant for another", name)
+		}
+	}
+}
+
+// TestAskEndsWithItsContext, while nobody types anything: that is Ctrl-C and SIGTERM.
+func TestAskEndsWithItsContext(t *testing.T) {
+	for name, ask := range map[string]func(*Console, context.Context) (string, error){
+		"shown":  func(c *Console, ctx context.Context) (string, error) { return c.Ask(ctx, "name: ") },
+		"hidden": func(c *Console, ctx context.Context) (string, error) { return c.AskHidden(ctx, "name: ") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, hand := person(t)
+			ctx, stop := context.WithCancel(t.Context())
+			done := answered(t, hand, "name: ", "half a na")
+			go func() { // ends with the typing
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				stop()
+			}()
+			if text, err := ask(c, ctx); !errors.Is(err, exit.Interrupted) || text != "" {
+				t.Errorf("gave %q, %v", text, err)
+			}
+			<-ctx.Done()
+		})
+	}
+}
+
+// TestAskHidden: what is typed is not shown and comes whole, Ctrl-C is Ctrl-C, and afterwards the terminal shows again what is typed.
+func TestAskHidden(t *testing.T) {
+	for typed, want := range map[string]string{"hush\r": "hush", "hu\x7f\x7fbang\r": "bang", "\r": ""} {
+		c, hand := person(t)
+		done := answered(t, hand, "token (not shown): ", typed)
+		got, err := c.AskHidden(t.Context(), "token (not shown): ")
+		if err != nil || got != want {
+			t.Errorf("%q gave %q, %v", typed, got, err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		// The terminal echoes again, and the first thing that it says is this: the answer was never shown.
+		if _, err := hand.WriteString("seen\n"); err != nil {
+			t.Fatal(err)
+		}
+		said, err := bufio.NewReader(hand).ReadString('n')
+		if err != nil || strings.TrimLeft(said, "\r\n") != "seen" {
+			t.Errorf("after %q the terminal shows %q, %v", typed, said, err)
+		}
+	}
+	c, hand := person(t)
+	done := answered(t, hand, "token: ", "hu\x03")
+	if _, err := c.AskHidden(t.Context(), "token: "); !errors.Is(err, exit.Interrupted) {
+		t.Errorf("Ctrl-C ended with %v", err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,117 @@
+package context
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+const two = `current = "prod"
+[contexts.prod]
+url = "http://prod"
+token = "hush"
+org = "acme"
+[contexts.dev]
+url = "http://dev"
+token = "hush"
+`
+
+// run runs the command with a file of two contexts, and gives what it printed and the file as it is then.
+func run(t *testing.T, output string, args ...string) (string, contexts.File, error) {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(p, []byte(two), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NUON_CONFIG", p)
+	var out strings.Builder
+	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
+	c.SetArgs(args)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err := c.ExecuteContext(t.Context())
+	f, loaded := contexts.Load()
+	if loaded != nil {
+		t.Fatal(loaded)
+	}
+	if strings.Contains(out.String(), "hush") {
+		t.Errorf("shows a token: %s", out.String())
+	}
+	return out.String(), f, err
+}
+
+func clean(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"NUON_URL", "NUON_TOKEN", "NUON_CONTEXT"} {
+		t.Setenv(name, "")
+	}
+}
+
+// TestShow says which control plane is next, and what chose it.
+func TestShow(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  map[string]string
+		want []string
+	}{
+		"the current one":       {nil, []string{"prod\n", "http://prod", "org      acme", "from     the current context\n"}},
+		"by NUON_CONTEXT":       {map[string]string{"NUON_CONTEXT": "dev"}, []string{"dev\n", "http://dev", "from     NUON_CONTEXT\n"}},
+		"another address":       {map[string]string{"NUON_URL": "http://x"}, []string{"prod\n", "http://x", "its address from NUON_URL"}},
+		"another token":         {map[string]string{"NUON_TOKEN": "hush"}, []string{"prod\n", "its token from NUON_TOKEN"}},
+		"the environment alone": {map[string]string{"NUON_URL": "http://ci", "NUON_TOKEN": "hush"}, []string{"no context\n", "http://ci", "from     NUON_URL and NUON_TOKEN\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean(t)
+			for k, v := range c.set {
+				t.Setenv(k, v)
+			}
+			out, _, err := run(t, "table", "show")
+			for _, want := range c.want {
+				if err != nil || !strings.Contains(out, want) {
+					t.Errorf("%v, printed\n%s, which lacks %q", err, out, want)
+				}
+			}
+		})
+	}
+}
+
+// TestRemove forgets a context; the current one leaves none current.
+func TestRemove(t *testing.T) {
+	clean(t)
+	if _, f, err := run(t, "table", "remove", "dev"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {
+		t.Errorf("without a yes: %v, left %v", err, f.Contexts)
+	}
+	if _, f, err := run(t, "table", "remove", "dev", "--yes"); err != nil || len(f.Contexts) != 1 || f.Current != "prod" {
+		t.Errorf("%v, left %+v", err, f)
+	}
+	if _, f, err := run(t, "table", "remove", "prod", "--yes"); err != nil || f.Current != "" || f.Contexts["dev"].URL == "" {
+		t.Errorf("%v, left %+v", err, f)
+	}
+	if _, f, err := run(t, "table", "remove", "none", "--yes"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
+// TestAddAndUse: what is added is current; what is no address of a control plane is refused before a token is asked for.
+func TestAddAndUse(t *testing.T) {
+	clean(t)
+	t.Setenv("A_TOKEN", "hush")
+	if _, f, err := run(t, "table", "add", "new", "--url", "https://new", "--token-from", "env:A_TOKEN"); err != nil || f.Current != "new" || f.Contexts["new"] != (contexts.Context{URL: "https://new", Token: "hush"}) {
+		t.Errorf("%v, left %+v", err, f)
+	}
+	for _, url := range []string{"new", "ftp://new", "http://", "localhost:7110"} {
+		if _, f, err := run(t, "table", "add", "new", "--url", url, "--token-from", "env:A_TOKEN"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if _, f, err := run(t, "table", "use", "dev"); err != nil || f.Current != "dev" {
+		t.Errorf("%v, left %+v", err, f)
+	}
+	if out, _, err := run(t, "name", "list"); err != nil || out != "dev\nprod\n" {
+		t.Errorf("%v, listed %q", err, out)
+	}
+}

@@ -1,0 +1,188 @@
+// Package form asks a person for values on the terminal: one form of declared fields, by keyboard alone. It knows nothing of what
+// the values are for and sends nothing; what is typed into a sensitive field is not shown and leaves it as a seal.Secret. The
+// commands that make installs and run actions call it, and only where there is somebody to ask.
+package form
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/huh"
+	"golang.org/x/term"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// Page is a group of fields that are asked for together. A page without fields is left out.
+type Page struct {
+	Title, Description string
+	Fields             []Field
+}
+
+// Field is one value to ask for.
+type Field struct {
+	Name        string // the key of the answer
+	Title       string // empty: the name
+	Description string
+	Type        string // bool is a choice; every other type is typed
+	Value       string // what stands there at first; ignored if Sensitive
+	Required    bool   // it cannot be left empty
+	Sensitive   bool   // what is typed is not shown
+	// Check says what is wrong with a value that is not empty, in words that follow "this", such as "is not a number"; or nothing.
+	Check func(value string) string
+}
+
+// Answers are what was entered, by the names of the fields. A field that was left as it stood at first is not among them.
+type Answers struct {
+	Plain  map[string]string
+	Secret map[string]seal.Secret
+}
+
+// Ask shows the pages one after the other. Ctrl-C and a context that ends are exit.Interrupted, and nothing was answered.
+func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error) {
+	values := map[string]*string{}
+	groups := make([]*huh.Group, 0, len(pages))
+	size := sizeOf(c)
+	for _, p := range pages {
+		if len(p.Fields) > 0 {
+			groups = append(groups, size.group(p, values))
+		}
+	}
+	if len(groups) == 0 {
+		return Answers{}, nil
+	}
+	f := huh.NewForm(groups...).WithTheme(theme(c)).WithKeyMap(keys()).WithShowHelp(size.roomy()).WithShowErrors(true)
+	f.SubmitCmd, f.CancelCmd = tea.Quit, tea.Quit // in order, so that nothing of the form stays on the screen
+	program := tea.NewProgram(f, tea.WithInput(c.In), tea.WithOutput(c.Err), tea.WithoutSignalHandler())
+	stop := context.AfterFunc(ctx, program.Quit) // in order, too: a program that is killed does not wait for its reader
+	_, err := program.Run()
+	stop()
+	switch {
+	case ctx.Err() != nil, f.State == huh.StateAborted:
+		return Answers{}, exit.Interrupted
+	case err != nil:
+		return Answers{}, fmt.Errorf("ask on the terminal: %w", err)
+	}
+	return answers(pages, values), nil
+}
+
+// answers keeps what was changed.
+func answers(pages []Page, values map[string]*string) Answers {
+	a := Answers{Plain: map[string]string{}, Secret: map[string]seal.Secret{}}
+	for _, p := range pages {
+		for _, f := range p.Fields {
+			switch value := *values[f.Name]; {
+			case f.Sensitive && value != "":
+				a.Secret[f.Name] = seal.NewSecret([]byte(value))
+			case !f.Sensitive && value != f.Value:
+				a.Plain[f.Name] = value
+			}
+		}
+	}
+	return a
+}
+
+// wrong says what is wrong with a value, or nothing.
+func (f Field) wrong(value string) string {
+	switch {
+	case value == "" && f.Required:
+		return "this is needed"
+	case value == "" || f.Check == nil:
+		return ""
+	}
+	if wrong := f.Check(value); wrong != "" {
+		return "this " + wrong
+	}
+	return ""
+}
+
+// size is how much room there is.
+type size struct{ rows int }
+
+// roomyRows is from how many rows on a page has its descriptions and the help of the keys.
+const roomyRows = 12
+
+func (s size) roomy() bool { return s.rows >= roomyRows }
+
+// sizeOf is that of the terminal on Err; where it is not known, a usual one.
+func sizeOf(c *console.Console) size {
+	if tty, is := c.Err.(*os.File); is {
+		if _, rows, err := term.GetSize(int(tty.Fd())); err == nil && rows > 0 {
+			return size{rows}
+		}
+	}
+	return size{24}
+}
+
+func (s size) group(p Page, values map[string]*string) *huh.Group {
+	fields := make([]huh.Field, 0, len(p.Fields))
+	for _, f := range p.Fields {
+		values[f.Name] = new(string)
+		if !f.Sensitive {
+			*values[f.Name] = f.Value
+		}
+		fields = append(fields, s.field(f, values[f.Name]))
+	}
+	g := huh.NewGroup(fields...)
+	if s.roomy() {
+		g = g.Title(console.Line(p.Title)).Description(console.Line(p.Description))
+	}
+	return g
+}
+
+// field is how a value is asked for: true or false by a choice, everything else by a line of text.
+func (s size) field(f Field, value *string) huh.Field {
+	title, description := console.Line(cmp.Or(f.Title, f.Name)), ""
+	if f.Required {
+		title += " *"
+	}
+	if s.roomy() {
+		description = console.Line(f.Description)
+	}
+	if f.Type == "bool" && !f.Sensitive {
+		return huh.NewSelect[string]().Title(title).Description(description).Options(choices(f)...).Value(value).Inline(true).Filtering(false)
+	}
+	in := huh.NewInput().Title(title).Description(description).Value(value).Validate(func(v string) error {
+		if wrong := f.wrong(v); wrong != "" {
+			return errors.New(wrong)
+		}
+		return nil
+	})
+	if f.Sensitive {
+		in = in.EchoMode(huh.EchoModePassword)
+	}
+	return in
+}
+
+// choices are true and false, and for what may be left open nothing.
+func choices(f Field) []huh.Option[string] {
+	all := huh.NewOptions("true", "false")
+	if !f.Required && f.Value == "" {
+		all = append([]huh.Option[string]{huh.NewOption("(left open)", "")}, all...)
+	}
+	return all
+}
+
+// keys are huh's own with the arrows, which are what people try first.
+func keys() *huh.KeyMap {
+	k := huh.NewDefaultKeyMap()
+	k.Input.Prev = key.NewBinding(key.WithKeys("shift+tab", "up"), key.WithHelp("↑", "back"))
+	k.Input.Next = key.NewBinding(key.WithKeys("enter", "tab", "down"), key.WithHelp("enter", "next"))
+	k.Select.Filter.SetEnabled(false)
+	return k
+}
+
+// theme is of the terminal's own sixteen colours, or of none.
+func theme(c *console.Console) *huh.Theme {
+	if !c.Color {
+		return huh.ThemeBase()
+	}
+	return huh.ThemeBase16()
+}

@@ -1,0 +1,197 @@
+package form
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
+	"github.com/hinshun/vt10x"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// person is somebody at a terminal who is asked.
+type person struct {
+	t       *testing.T
+	master  *os.File
+	screen  vt10x.Terminal
+	answers chan Answers
+	ended   chan error
+	cancel  context.CancelFunc
+}
+
+// sit has a form asked on a terminal of this size.
+func sit(t *testing.T, columns, rows int, pages []Page) *person {
+	t.Helper()
+	t.Setenv("NO_COLOR", "1")
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil { //nolint:gosec // small
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &person{t: t, master: master, screen: vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(master)), answers: make(chan Answers, 1), ended: make(chan error, 1), cancel: cancel}
+	read := make(chan struct{})
+	go func() { // what a terminal does with what it is sent, until it is closed
+		defer close(read)
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			if err != nil {
+				return
+			}
+			_, _ = p.screen.Write(buf[:n])
+		}
+	}()
+	go func() { // the command, until it has its answers
+		a, err := Ask(ctx, &console.Console{In: tty, Out: tty, Err: tty, InIsTerminal: true, ErrIsTerminal: true, Width: columns}, pages)
+		p.answers <- a
+		p.ended <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = <-p.ended
+		_ = tty.Close()
+		_ = master.Close()
+		<-read
+	})
+	return p
+}
+
+// sees waits until the terminal shows a text.
+func (p *person) sees(text string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.screen.String(), text); {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the terminal does not show %q but\n%s", text, p.screen)
+		}
+		select {
+		case err := <-p.ended:
+			p.ended <- err
+			if !strings.Contains(p.screen.String(), text) {
+				p.t.Fatalf("ended with %v; the terminal does not show %q but\n%s", err, text, p.screen)
+			}
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (p *person) types(keys string) {
+	p.t.Helper()
+	if _, err := p.master.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// ends gives what came of it.
+func (p *person) ends() (Answers, error) {
+	p.t.Helper()
+	select {
+	case err := <-p.ended:
+		p.ended <- err
+		return <-p.answers, err
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("the form does not end:\n%s", p.screen)
+		return Answers{}, nil
+	}
+}
+
+var pages = []Page{
+	{Title: "Sizing", Description: "How big it is", Fields: []Field{
+		{Name: "replicas", Title: "Replicas", Description: "How many copies run", Type: "number", Value: "2", Check: (&appconfig.Input{Type: "number"}).Check},
+		{Name: "public", Title: "Public", Type: "bool", Value: "false"},
+	}},
+	{Title: "Nothing to ask"},
+	{Title: "Access", Fields: []Field{
+		{Name: "token", Title: "Token", Type: "string", Required: true, Sensitive: true},
+		{Name: "name", Title: "Name", Required: true, Check: func(v string) string {
+			if strings.Contains(v, " ") {
+				return "has a blank"
+			}
+			return ""
+		}},
+	}},
+}
+
+// TestForm: by keyboard alone, with the defaults where nothing was changed; what is wrong is said and not taken, and a secret is
+// never on the screen.
+func TestForm(t *testing.T) {
+	p := sit(t, 80, 24, pages)
+	p.sees("How many copies run")
+	p.types("x\r")
+	p.sees("this is not a number")
+	p.types("\x7f\x7f3\r") // rub out x and 2
+	p.sees("┃ Public")
+	p.types("\x1b[D\r") // to the left: true
+	p.sees("┃ Token *")
+	p.types("\r")
+	p.sees("this is needed")
+	p.types("hush\r")
+	p.sees("┃ Name *")
+	p.types("a b\r")
+	p.sees("this has a blank")
+	if strings.Contains(p.screen.String(), "hush") {
+		t.Errorf("a secret is on the screen:\n%s", p.screen)
+	}
+	p.types("\x7f\x7f\r")
+	got, err := p.ends()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]string{"replicas": "3", "public": "true", "name": "a"}, got.Plain); d != "" {
+		t.Error(d)
+	}
+	secret := got.Secret["token"]
+	if len(got.Secret) != 1 || string(secret.Reveal()) != "hush" {
+		t.Errorf("%d secrets", len(got.Secret))
+	}
+}
+
+// TestFormOnASmallTerminal: on 20 by 5 every field can still be read and filled in.
+func TestFormOnASmallTerminal(t *testing.T) {
+	p := sit(t, 20, 5, pages)
+	p.sees("┃ Replicas")
+	p.types("\r")
+	p.sees("┃ Public")
+	p.types("\r")
+	p.sees("┃ Token *")
+	p.types("s\r")
+	p.sees("┃ Name *")
+	p.types("acme\r")
+	got, err := p.ends()
+	if d := cmp.Diff(map[string]string{"name": "acme"}, got.Plain); d != "" || err != nil || len(got.Secret) != 1 {
+		t.Error(d, err)
+	}
+}
+
+// TestFormIsLeft by Ctrl-C, and by a command that is told to end: nothing was answered.
+func TestFormIsLeft(t *testing.T) {
+	p := sit(t, 80, 24, pages)
+	p.sees("┃ Replicas")
+	p.types("\x7f9\x03")
+	if got, err := p.ends(); !errors.Is(err, exit.Interrupted) || len(got.Plain) > 0 {
+		t.Errorf("Ctrl-C ended with %v, %v", got, err)
+	}
+	p = sit(t, 80, 24, pages)
+	p.sees("┃ Replicas")
+	p.cancel()
+	if got, err := p.ends(); !errors.Is(err, exit.Interrupted) || len(got.Plain) > 0 {
+		t.Errorf("the end of the command ended with %v, %v", got, err)
+	}
+}
+
+// TestNothingToAsk is answered at once, without a terminal.
+func TestNothingToAsk(t *testing.T) {
+	if got, err := Ask(t.Context(), &console.Console{}, []Page{{Title: "none"}}); err != nil || len(got.Plain) > 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}

@@ -1,0 +1,95 @@
+package form
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// Inputs are the pages for the inputs of an app, a page for each of its groups. Given are those whose value is known already,
+// which are not asked for; Current are the plain values that an install has, and Kept the sensitive ones, which may stay.
+func Inputs(config api.AppConfig, given map[string]bool, current map[string]string, kept map[string]bool) []Page {
+	var pages []Page
+	for _, g := range groups(config) {
+		page := Page{Title: cmp.Or(g.DisplayName, g.Name), Description: g.Description}
+		for _, in := range config.Inputs {
+			if in.Group == g.Name && !given[in.Name] {
+				page.Fields = append(page.Fields, input(in, current, kept[in.Name]))
+			}
+		}
+		if len(page.Fields) > 0 {
+			pages = append(pages, page)
+		}
+	}
+	return pages
+}
+
+// groups are the declared ones, and behind them those that inputs name all the same.
+func groups(config api.AppConfig) []api.DeclaredGroup {
+	all := slices.Clone(config.Groups)
+	for _, in := range config.Inputs {
+		if !slices.ContainsFunc(all, func(g api.DeclaredGroup) bool { return g.Name == in.Group }) {
+			all = append(all, api.DeclaredGroup{Name: in.Group})
+		}
+	}
+	return all
+}
+
+func input(in api.DeclaredInput, current map[string]string, kept bool) Field {
+	f := Field{
+		Name: in.Name, Title: in.DisplayName, Description: in.Description, Type: in.Type, Sensitive: in.Sensitive,
+		Check: (&appconfig.Input{Type: in.Type}).Check,
+	}
+	value, has := current[in.Name]
+	switch {
+	case has:
+		f.Value = value
+	case in.Default != nil:
+		f.Value = *in.Default
+	}
+	f.Required = in.Required && in.Default == nil && !kept
+	if kept {
+		f.Description = sentence(f.Description, "Left empty it stays as it is.")
+	}
+	if len(in.ReadBy) > 0 {
+		f.Description = sentence(f.Description, "Read by "+strings.Join(in.ReadBy, ", ")+".")
+	}
+	return f
+}
+
+// Parameters are the page for the declared inputs of an action; given are those whose value is known already.
+func Parameters(a api.DeclaredAction, given map[string]string) []Page {
+	page := Page{Title: a.Name, Description: a.Description}
+	for _, p := range a.Inputs {
+		if _, known := given[p.Name]; known {
+			continue
+		}
+		f := Field{
+			Name: p.Name, Description: p.Description, Type: p.Type, Required: p.Required && p.Default == nil,
+			Check: (&appconfig.ActionInput{Type: p.Type}).Check,
+		}
+		if p.Default != nil {
+			f.Value = *p.Default
+		}
+		page.Fields = append(page.Fields, f)
+	}
+	if len(page.Fields) == 0 {
+		return nil
+	}
+	return []Page{page}
+}
+
+// sentence puts one more behind a description that may lack its full stop.
+func sentence(before, next string) string {
+	before = strings.TrimSpace(before)
+	if before == "" {
+		return next
+	}
+	if !strings.HasSuffix(before, ".") {
+		before += "."
+	}
+	return before + " " + next
+}

@@ -1,0 +1,203 @@
+package initialize
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+func runGit(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	c := exec.Command("git", append([]string{"-C", dir}, args...)...)
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("git %v (install git): %v\n%s", args, err, out)
+	}
+}
+
+// initialize runs the command with nobody at the terminal.
+func initialize(t *testing.T, args ...string) (Made, string, error) {
+	t.Helper()
+	var out, remarks strings.Builder
+	c := New(&env.Env{Console: &console.Console{In: strings.NewReader("never\nread\n"), Out: &out, Err: &remarks, Output: "json"}})
+	c.SetArgs(append([]string{}, args...))
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err := c.ExecuteContext(t.Context())
+	var made Made
+	if err == nil {
+		if err := json.Unmarshal([]byte(out.String()), &made); err != nil {
+			t.Fatalf("%v: %s", err, out.String())
+		}
+	}
+	return made, remarks.String(), err
+}
+
+func load(t *testing.T, dir string) *appconfig.App {
+	t.Helper()
+	app, found := appconfig.Load(os.DirFS(dir), appconfig.Options{})
+	if len(found) > 0 {
+		t.Fatalf("what was written has diagnostics:\n%v", found)
+	}
+	return app
+}
+
+// TestSample is an app with nothing to complain about, and says what comes next.
+func TestSample(t *testing.T) {
+	t.Chdir(t.TempDir())
+	made, remarks, err := initialize(t, "my App!")
+	if err != nil || remarks != "" {
+		t.Fatalf("%v, %s", err, remarks)
+	}
+	here, err := filepath.EvalSymlinks(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if here, err = filepath.Abs(here); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(here, "my App!")
+	want := Made{
+		Name: "my-app", Directory: dir,
+		Files: []string{"metadata.toml", "sandbox.toml", "components/web.toml", "inputs.toml", ".gitignore", "modules/account/main.tf", "modules/web/main.tf"},
+		Next: []string{
+			"cd 'my App!'", "git init -b main && git add -A && git commit -m 'Package my-app'", "nuon apps create my-app --repo 'file://" + dir + "'",
+			"nuon sync . --app my-app", "nuon installs create acme --app my-app", "nuon review",
+		},
+	}
+	if d := cmp.Diff(want, made); d != "" {
+		t.Error(d)
+	}
+	app := load(t, dir)
+	if len(app.Components) != 1 || app.Components[0].Source.Directory != "modules/web" {
+		t.Errorf("has the components %+v", app.Components)
+	}
+	for _, c := range append(app.Components, *app.Sandbox) {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(c.Source.Directory), "main.tf")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNothingIsOverwritten, and nothing half written.
+func TestNothingIsOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "inputs.toml")
+	if err := os.WriteFile(mine, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := initialize(t, "--name", "x", dir)
+	if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "has inputs.toml already, and nothing is overwritten") {
+		t.Errorf("ended with %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if b, _ := os.ReadFile(mine); string(b) != "mine" || err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v, %q", entries, err, b)
+	}
+	if _, _, err := initialize(t, mine); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("in a file it ended with %v", err)
+	}
+}
+
+const module = `
+variable "zone" {
+  type        = string
+  description = "A \"zone\"\nof the $${cloud} {{.nuon.x}}"
+}
+variable "token" {
+  type      = string
+  sensitive = true
+}
+variable "sizes" { type = list(string) }
+variable "count_of" { type = number }
+variable "any" {}
+variable "kept" { default = "x" }
+resource "terraform_data" "x" { input = "${var.zone}${var.any}" }
+`
+
+// TestOfAModule: what the module needs to be told becomes inputs, in an app that lies anywhere in the module's repository.
+func TestOfAModule(t *testing.T) {
+	repo := t.TempDir()
+	runGit(t, repo, "init", "-q", "-b", "main")
+	runGit(t, repo, "remote", "add", "origin", "git@git.example:acme/shop.git")
+	for file, text := range map[string]string{"infra/My Shop/main.tf": module, "elsewhere/README.md": "no module\n"} {
+		if err := os.MkdirAll(filepath.Join(repo, filepath.Dir(file)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(repo, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(repo)
+	made, _, err := initialize(t, "--name", "shop", "--from", "infra/My Shop", "apps/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := load(t, filepath.Join(repo, "apps", "shop"))
+	c := app.Components[0]
+	if c.Name != "my_shop" || c.Source.Directory != "infra/My Shop" || app.Sandbox.Source.Directory != "apps/shop/modules/account" {
+		t.Errorf("component %s of %s, sandbox of %s", c.Name, c.Source.Directory, app.Sandbox.Source.Directory)
+	}
+	var inputs []string
+	for _, in := range app.Inputs {
+		inputs = append(inputs, strings.TrimSpace(in.Name+" "+in.Type+map[bool]string{true: " sensitive"}[in.Sensitive]))
+	}
+	slices.Sort(inputs)
+	if d := cmp.Diff([]string{"any string", "count_of number", "sizes json", "token string sensitive", "zone string"}, inputs); d != "" {
+		t.Error(d)
+	}
+	if len(c.Vars) != 4 || len(c.VarFiles) != 1 || !strings.Contains(c.VarFiles[0], "sizes = {{.nuon.inputs.inputs.sizes}}") {
+		t.Errorf("vars %v, files %v", c.Vars, c.VarFiles)
+	}
+	want := []string{
+		"cd apps/shop", "git add -A && git commit -m 'Package shop' && git push", "nuon apps create shop --repo https://git.example/acme/shop.git --directory apps/shop", "nuon sync",
+		"nuon installs create acme --app shop --input any=… --input count_of=… --input sizes=… --secret token=env:NAME --input zone=…", "nuon review",
+	}
+	if d := cmp.Diff(want, made.Next); d != "" {
+		t.Error(d)
+	}
+	if slices.Contains(made.Files, ".gitignore") || slices.Contains(made.Files, "modules/web/main.tf") {
+		t.Errorf("wrote %v", made.Files)
+	}
+	for from, says := range map[string]string{"nowhere": "there is no such directory", "elsewhere": "there are no .tf files", t.TempDir(): "is not in the repository"} {
+		if _, _, err := initialize(t, "--name", "x", "--from", from, "apps/x"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) {
+			t.Errorf("--from %s ended with %v", from, err)
+		}
+	}
+}
+
+// TestNames: what no control plane would take is refused before anything is written.
+func TestNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"Shop", "a b", "../x", strings.Repeat("a", 64), "-x", "🚀"} {
+		if _, _, err := initialize(t, "--name", name, "x"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "use lower-case letters") {
+			t.Errorf("%q ended with %v", name, err)
+		}
+	}
+	if _, _, err := initialize(t, "🚀"); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("a directory without letters ended with %v", err)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+func TestOverHTTPS(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://git.example/a/b": "https://git.example/a/b", "git@git.example:a/b.git": "https://git.example/a/b.git", "https://vera:secret@git.example/a": "", "/srv/git/a.git": "", "ssh://git@x/y": "",
+	} {
+		if got := overHTTPS(url); got != want {
+			t.Errorf("%s is %q, want %q", url, got, want)
+		}
+	}
+}

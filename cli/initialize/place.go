@@ -1,0 +1,113 @@
+package initialize
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+// place is where an app is written.
+type place struct {
+	dir    string // absolute; it need not be there
+	root   string // of the git work tree that it is in, else dir
+	inGit  bool
+	origin string // https:// URL of the repository, where it has one
+}
+
+// findPlace finds the repository that a directory is, or will be, in.
+func findPlace(dir string) (place, error) {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return place{}, err
+	}
+	if info, err := os.Stat(full); err == nil && !info.IsDir() {
+		return place{}, exit.Usagef("%s is not a directory", dir)
+	}
+	above, rest := existing(full)
+	if above, err = filepath.EvalSymlinks(above); err != nil {
+		return place{}, fmt.Errorf("find %s: %w", dir, err)
+	}
+	p := place{dir: filepath.Join(above, rest)}
+	p.root = p.dir
+	repo, err := git.PlainOpenWithOptions(above, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	if errors.Is(err, git.ErrRepositoryNotExists) {
+		return p, nil
+	}
+	if err != nil {
+		return place{}, fmt.Errorf("open the git work tree of %s: %w", dir, err)
+	}
+	tree, err := repo.Worktree()
+	if err != nil {
+		return place{}, fmt.Errorf("read the work tree of %s: %w", dir, err)
+	}
+	if p.root, err = filepath.EvalSymlinks(tree.Filesystem.Root()); err != nil {
+		return place{}, err
+	}
+	p.inGit = true
+	if remote, err := repo.Remote(git.DefaultRemoteName); err == nil && len(remote.Config().URLs) > 0 {
+		p.origin = overHTTPS(remote.Config().URLs[0])
+	}
+	return p, nil
+}
+
+// existing is the nearest directory above a path that is there, and the rest of the path.
+func existing(full string) (above, rest string) {
+	for above = full; ; above = filepath.Dir(above) {
+		if _, err := os.Stat(above); err == nil || above == filepath.Dir(above) {
+			return above, rest
+		}
+		rest = filepath.Join(filepath.Base(above), rest)
+	}
+}
+
+// overHTTPS is a remote's URL as the control plane can read it; empty when there is none.
+func overHTTPS(url string) string {
+	if strings.HasPrefix(url, "https://") && !strings.Contains(strings.TrimPrefix(url, "https://"), "@") {
+		return url
+	}
+	// git@host:owner/name, as ssh has it.
+	if host, path, found := strings.Cut(strings.TrimPrefix(url, "git@"), ":"); found && strings.HasPrefix(url, "git@") {
+		return "https://" + host + "/" + path
+	}
+	return ""
+}
+
+// inRoot is a path in the directory as a path in the repository.
+func (p place) inRoot(below string) string {
+	rel, err := filepath.Rel(p.root, p.dir)
+	if err != nil {
+		return below
+	}
+	return path.Join(filepath.ToSlash(rel), below)
+}
+
+// module is the path in the repository of a directory that a person names.
+func (p place) module(from string) (string, error) {
+	full, err := filepath.Abs(from)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", exit.Usagef("--from %s: there is no such directory", from)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", from, err)
+	}
+	rel, err := filepath.Rel(p.root, full)
+	if err != nil || !filepath.IsLocal(rel) {
+		where := "the repository " + p.root
+		if !p.inGit {
+			where = p.root + ", which will be the repository"
+		}
+		return "", exit.Usagef("--from %s is not in %s: copy the module into it, or name a directory of the module's repository to write the app into", from, where)
+	}
+	return filepath.ToSlash(rel), nil
+}

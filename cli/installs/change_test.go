@@ -1,0 +1,175 @@
+package installs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// TestAPlainSecretStaysHere: a value in clear for a sensitive input is refused before it leaves this machine.
+func TestAPlainSecretStaysHere(t *testing.T) {
+	for _, line := range []string{"create acme --app hello --input token=hush", "update acme --input token=hush"} {
+		p, e := start(t)
+		err := execute(t, New(e), strings.Fields(line)...)
+		if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "--secret token") {
+			t.Errorf("%s ended with %v", line, err)
+		}
+		if strings.Contains(p.all, "hush") || p.created != nil || p.changed != nil {
+			t.Errorf("%s sent\n%s", line, p.all)
+		}
+	}
+}
+
+// TestUpdateShowsFirst what would change and what would follow: alone with --preview, before the question on a terminal, and not at
+// all in a script.
+func TestUpdateShowsFirst(t *testing.T) {
+	preview := `hello/acme would change:
+  input greeting  "hi" → "hey"
+  label tier      (none) → "gold"
+and then:
+  web                planned  input greeting changed
+  (as they are: 1 component)
+`
+	for name, c := range map[string]struct {
+		more    string
+		typed   string
+		code    int
+		changes bool
+		shows   bool
+	}{
+		"only shown":      {"--preview", "", 0, false, true},
+		"yes":             {"", "y\n", 0, true, true},
+		"no":              {"", "n\n", exit.Rejected, false, true},
+		"yes beforehand":  {"--yes", "n\n", 0, true, false},
+		"in a script":     {"", "", 0, true, false},
+		"a silly pairing": {"--preview --wait", "", exit.Failed, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, e := start(t)
+			p.installs[0].Inputs = []api.InputValue{{Name: "greeting", Value: "hi"}}
+			p.effects = []api.PreviewedEffect{{Name: "sandbox", Effect: "none"}, {Name: "web", Effect: "behind", Reason: "input greeting changed"}}
+			if c.typed != "" {
+				atATerminal(e, c.typed)
+			}
+			err := execute(t, New(e), strings.Fields("update acme --input greeting=hey --label tier=gold "+c.more)...)
+			if exit.CodeOf(err) != c.code || (p.changed != nil) != c.changes {
+				t.Errorf("ended with %v, changed %v", err, p.changed)
+			}
+			said := fmt.Sprint(e.Console.Err, e.Console.Out)
+			if strings.Contains(said, preview) != c.shows {
+				t.Errorf("shows %t:\n%s", !c.shows, said)
+			}
+		})
+	}
+}
+
+// TestUpdateOfNothing in a script says what can be changed.
+func TestUpdateOfNothing(t *testing.T) {
+	p, e := start(t)
+	if err := execute(t, New(e), "update", "acme"); exit.CodeOf(err) != exit.Usage || p.all != "" {
+		t.Errorf("ended with %v after\n%s", err, p.all)
+	}
+}
+
+// TestToggles: switching off is shown and asked first, and needs --yes in a script; switching on just works there.
+func TestToggles(t *testing.T) {
+	for name, c := range map[string]struct {
+		line  string
+		typed string
+		code  int
+		want  *api.InstallChange
+	}{
+		"off in a script":           {"disable acme metrics", "", exit.Usage, nil},
+		"off in a script, with yes": {"disable acme metrics db --yes", "", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": false, "db": false}}},
+		"off, yes":                  {"disable acme metrics", "y\n", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": false}}},
+		"off, no":                   {"disable acme metrics", "\n", exit.Rejected, nil},
+		"on in a script":            {"enable acme metrics", "", 0, &api.InstallChange{Toggles: map[string]bool{"metrics": true}}},
+		"on, no":                    {"enable acme metrics", "no\n", exit.Rejected, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, e := start(t)
+			if c.typed != "" {
+				atATerminal(e, c.typed)
+			}
+			err := execute(t, New(e), strings.Fields(c.line)...)
+			if exit.CodeOf(err) != c.code {
+				t.Errorf("ended with %v", err)
+			}
+			if d := cmp.Diff(c.want, p.changed); d != "" {
+				t.Error(d)
+			}
+			if c.typed != "" && p.previewed == nil {
+				t.Error("asked without showing what would follow")
+			}
+		})
+	}
+}
+
+// TestOwner: hand and file are all that an install can belong to.
+func TestOwner(t *testing.T) {
+	p, e := start(t)
+	if err := execute(t, New(e), "owner", "acme", "hand"); err != nil || p.changed.Owner != "hand" {
+		t.Errorf("%v, %+v", err, p.changed)
+	}
+	if err := execute(t, New(e), "owner", "acme", "nobody"); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestForget: what leaves something behind is asked about first; what is gone is not.
+func TestForget(t *testing.T) {
+	for line, code := range map[string]int{"forget acme": 0, "forget acme --force": exit.Usage, "forget acme --force --yes": 0} {
+		p, e := start(t)
+		if err := execute(t, New(e), strings.Fields(line)...); exit.CodeOf(err) != code || (p.all == "") != (code != 0) {
+			t.Errorf("%s ended with %v after %q", line, err, p.all)
+		}
+	}
+}
+
+// TestPinning: where an install is held, by word or by what it is at; and back.
+func TestPinning(t *testing.T) {
+	deployed := func(version int, kind api.WorkflowKind, planOnly bool) api.Workflow {
+		return api.Workflow{Version: version, Kind: kind, PlanOnly: planOnly, Status: "succeeded"}
+	}
+	for line, c := range map[string]struct {
+		install api.Install
+		history []api.Workflow
+		code    int
+		want    *api.NewPin
+		says    string
+	}{
+		"pin acme 4":               {api.Install{}, nil, 0, &api.NewPin{Version: 4}, "hello/acme is held at version 4 (the newest is 7)"},
+		"pin acme v4 --reason x":   {api.Install{}, nil, 0, &api.NewPin{Version: 4, Reason: "x"}, "held at version 4 (the newest is 7): x\n"},
+		"pin acme":                 {api.Install{Version: 6, Latest: 7}, nil, 0, &api.NewPin{Version: 6}, "nuon installs unpin acme"},
+		"pin acme --wait=false":    {api.Install{Latest: 7}, nil, exit.Usage, nil, "nuon installs pin acme 7"},
+		"pin acme 0":               {api.Install{}, nil, exit.Usage, nil, `"0" is no version`},
+		"pin acme 99999999999":     {api.Install{}, nil, exit.Usage, nil, "is no version"},
+		"rollback acme":            {api.Install{Version: 7, Latest: 7}, nil, 0, &api.NewPin{Version: 6, Reason: "rolled back from version 7"}, "held at version 6"},
+		"rollback acme --reason y": {api.Install{Version: 5, Latest: 7, Pinned: 5}, nil, 0, &api.NewPin{Version: 4, Reason: "y"}, "behind: web"},
+		"rollback acme --to 2":     {api.Install{Latest: 7}, nil, 0, &api.NewPin{Version: 2, Reason: "rolled back from version 7"}, "held at version 2"},
+		"rollback acme --to x":     {api.Install{}, nil, exit.Usage, nil, "is no version"},
+		"rollback acme --wait=0":   {api.Install{Version: 1, Latest: 1}, nil, exit.Usage, nil, "there is none before it"},
+		"rollback acme --timeout 1s": {api.Install{Latest: 7}, []api.Workflow{deployed(7, "deploy", false), deployed(6, "deploy", true), deployed(5, "action", false), deployed(3, "deploy", false),
+			deployed(2, "provision", false)}, 0, &api.NewPin{Version: 3, Reason: "rolled back from version 7"}, "held at version 3"},
+		"rollback acme --timeout 2s": {api.Install{Latest: 7}, []api.Workflow{deployed(7, "deploy", false)}, exit.Usage, nil, "say which with --to"},
+		"unpin acme":                 {api.Install{}, nil, 0, nil, "hello/acme follows the newest version (7)"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			p, e := start(t)
+			c.install.ID, c.install.App, c.install.Name = "ins_acme", "hello", "acme"
+			p.installs, p.history = []api.Install{c.install}, c.history
+			err := execute(t, New(e), strings.Fields(line)...)
+			if said := fmt.Sprint(e.Console.Out, err); exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+				t.Errorf("ended with %v after %s", err, e.Console.Out)
+			}
+			if d := cmp.Diff(c.want, p.pinned); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package installs
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newForget(e *env.Env) *cobra.Command {
+	var force, yes bool
+	c := &cobra.Command{
+		Use: "forget INSTALL", Short: "Drop the record of an install of which nothing is left", Args: cobra.ExactArgs(1),
+		Long: `Drops the record of an install of which nothing is left, with its history. With --force also one of which something is
+there: that stays where it is, and nuon does not know of it any more.`,
+		Example:           "  nuon installs forget acme",
+		ValidArgsFunction: complete.Args(e, complete.Installs),
+		RunE: func(c *cobra.Command, args []string) error {
+			if force {
+				what := "this drops all that is known of " + args[0] + "; what is there of it stays, and nuon does not know of it any more"
+				if err := e.Console.Confirm(c.Context(), what, yes); err != nil {
+					return err
+				}
+			}
+			return e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+				if err := remote.Done(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force})); err != nil {
+					return err
+				}
+				e.Console.Say("install %s forgotten", args[0])
+				return nil
+			})(c, args)
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "also when something is still applied: it stays where it is, and nuon no longer knows of it")
+	c.Flags().BoolVar(&yes, "yes", false, "with --force: yes, drop it")
+	return c
+}

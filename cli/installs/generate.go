@@ -1,0 +1,156 @@
+package installs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// installFile is an installs/*.toml file, as the format has its keys.
+type installFile struct {
+	Name           string            `json:"name"`
+	ApprovalOption string            `json:"approval_option"`
+	AllowDestroy   bool              `json:"allow_destroy,omitempty"`
+	AWS            map[string]string `json:"aws_account,omitempty"`
+	Azure          map[string]string `json:"azure_account,omitempty"`
+	GCP            map[string]string `json:"gcp_account,omitempty"`
+	Inputs         map[string]string `json:"inputs,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty"`
+	Toggles        map[string]bool   `json:"component_toggles,omitempty"`
+}
+
+func newGenerateConfig(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "generate-config INSTALL", Short: "Write the installs/*.toml file of an install as it stands", Args: cobra.ExactArgs(1),
+		Long: `Prints the installs/*.toml file that describes an install as it stands: a sync of it changes nothing. Sensitive inputs are
+no part of it.`,
+		Example:           "  nuon installs generate-config acme > installs/acme.toml",
+		ValidArgsFunction: complete.Args(e, complete.Installs),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+			if err != nil {
+				return err
+			}
+			config, err := declared(ctx, client, i.App, 0)
+			if err != nil {
+				return err
+			}
+			f := fileOf(i, config)
+			return e.Console.Result(f, func(w io.Writer) error {
+				_, err := io.WriteString(w, f.encode(sensitive(config)))
+				return err
+			})
+		}),
+	}
+}
+
+// fileOf is the file of an install. What the app does not have any more is left out: a file that names it has an error.
+func fileOf(i api.Install, config api.AppConfig) installFile {
+	f := installFile{
+		Name: i.Name, ApprovalOption: string(i.Approval), AllowDestroy: i.AllowDestroy, Labels: i.Labels,
+		AWS: i.Account["aws_account"], Azure: i.Account["azure_account"], GCP: i.Account["gcp_account"],
+		Inputs: map[string]string{}, Toggles: map[string]bool{},
+	}
+	for _, in := range i.Inputs {
+		known := slices.ContainsFunc(config.Inputs, func(d api.DeclaredInput) bool { return d.Name == in.Name && !d.Sensitive })
+		if known && !in.Sensitive {
+			f.Inputs[in.Name] = in.Value
+		}
+	}
+	for name, on := range i.Toggles {
+		if slices.ContainsFunc(config.Components, func(c api.DeclaredComponent) bool { return c.Name == name && c.Toggleable }) {
+			f.Toggles[name] = on
+		}
+	}
+	return f
+}
+
+// sensitive are the names of the inputs that no file holds.
+func sensitive(config api.AppConfig) []string {
+	var names []string
+	for _, in := range config.Inputs {
+		if in.Sensitive {
+			names = append(names, in.Name)
+		}
+	}
+	return names
+}
+
+// encode gives the file's text, with a remark on the inputs that are not in it.
+func (f installFile) encode(secrets []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "name            = %s\napproval_option = %s\n", quote(f.Name), quote(f.ApprovalOption))
+	if f.AllowDestroy {
+		b.WriteString("allow_destroy   = true\n")
+	}
+	table(&b, "aws_account", f.AWS, quote)
+	table(&b, "azure_account", f.Azure, quote)
+	table(&b, "gcp_account", f.GCP, quote)
+	table(&b, "inputs", f.Inputs, quote)
+	table(&b, "labels", f.Labels, quote)
+	table(&b, "component_toggles", f.Toggles, strconv.FormatBool)
+	if len(secrets) > 0 {
+		fmt.Fprintf(&b, "\n# Sensitive inputs are in no file: set them with `nuon installs update %s --secret NAME` (%s).\n", f.Name, strings.Join(secrets, ", "))
+	}
+	return b.String()
+}
+
+// table writes a TOML table, its keys below each other by name; one without keys is left out.
+func table[V any](b *strings.Builder, name string, values map[string]V, text func(V) string) {
+	if len(values) == 0 {
+		return
+	}
+	width := 0
+	for k := range values {
+		width = max(width, len(key(k)))
+	}
+	fmt.Fprintf(b, "\n[%s]\n", name)
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(b, "%-*s = %s\n", width, key(k), text(values[k]))
+	}
+}
+
+// bare are the keys that TOML takes without quotes.
+var bare = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func key(k string) string {
+	if bare.MatchString(k) {
+		return k
+	}
+	return quote(k)
+}
+
+// quote gives a basic string of TOML (section String of version 1.0).
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,157 @@
+package installs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/watch"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newGet(e *env.Env) *cobra.Command {
+	live := false
+	c := &cobra.Command{
+		Use: "get INSTALL", Short: "Show one install: how it stands, whose it is, inputs, components, outputs", Args: cobra.ExactArgs(1),
+		Example:           "  nuon installs get acme\n  nuon installs get hello/acme -o json",
+		ValidArgsFunction: complete.Args(e, complete.Installs),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			look := func(ctx context.Context, onto *console.Console) error {
+				i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
+				if err != nil {
+					return err
+				}
+				return onto.Result(i, func(w io.Writer) error { return show(w, i) })
+			}
+			if live {
+				return watch.Run(ctx, e.Console, look)
+			}
+			return look(ctx, e.Console)
+		}),
+	}
+	watch.Flag(c, &live)
+	return c
+}
+
+// show prints an install for people.
+func show(w io.Writer, i api.Install) error {
+	lines := []string{fmt.Sprintf("%s/%s (%s): %s", i.App, i.Name, i.ID, i.Status), "  " + i.Reason}
+	lines = append(lines, facts(i)...)
+	inputs := "inputs"
+	if len(i.Inputs) == 0 {
+		inputs += "               none set: the app's defaults are in force"
+	}
+	lines = append(lines, inputs)
+	for _, in := range i.Inputs {
+		lines = append(lines, fmt.Sprintf("  %-18s %s", in.Name, value(in.Value, in.Sensitive)))
+	}
+	lines = append(lines, "components")
+	for _, c := range i.Components {
+		lines = append(lines, fmt.Sprintf("  %-18s %-9s %s", c.Name, c.Status, c.Reason))
+		for _, o := range c.Outputs {
+			lines = append(lines, fmt.Sprintf("    %-16s %s", o.Name, value(string(o.Value), o.Sensitive)))
+		}
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(console.Line(l), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// facts are what is to be said of an install besides its status, a line each.
+func facts(i api.Install) []string {
+	var lines []string
+	say := func(format string, a ...any) { lines = append(lines, "  "+fmt.Sprintf(format, a...)) }
+	switch {
+	case i.Pinned > 0:
+		say("pinned at version %d of %d by %s%s", i.Pinned, i.Latest, cmp.Or(i.PinnedBy, "somebody"), because(i.PinReason))
+	case i.Latest > 0 && i.Version > 0:
+		say("at version %d of %d", i.Version, i.Latest)
+	case i.Latest > 0:
+		say("not yet at version %d throughout", i.Latest)
+	}
+	if len(i.Behind) > 0 {
+		say("behind: %s", strings.Join(i.Behind, ", "))
+	}
+	rule := string(i.Approval)
+	if i.AllowDestroy {
+		rule += ", also what destroys"
+	}
+	online := "offline"
+	if i.RunnerOnline {
+		online = "online"
+	}
+	say("approval %s, runner %s (%s)", rule, i.Runner, online)
+	switch i.Owner {
+	case api.InstallOwnerFile:
+		say("belongs to its file: `nuon installs sync` changes it")
+	case api.InstallOwnerHand:
+		say("belongs to people: `nuon installs update` changes it")
+	}
+	if i.LastWorkflow.ID != "" {
+		say("last workflow %s %d (%s): %s", i.LastWorkflow.Kind, i.LastWorkflow.Number, i.LastWorkflow.ID, cmp.Or(i.LastWorkflow.Outcome, i.LastWorkflow.Status))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(i.Account)) {
+		say("%s: %s", kind, pairs(i.Account[kind]))
+	}
+	if len(i.Labels) > 0 {
+		say("labels %s", pairs(i.Labels))
+	}
+	return append(lines, toggles(i.Toggles)...)
+}
+
+// toggles says which components were switched on and off.
+func toggles(all map[string]bool) []string {
+	var on, off []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name] {
+			on = append(on, name)
+		} else {
+			off = append(off, name)
+		}
+	}
+	var lines []string
+	if len(on) > 0 {
+		lines = append(lines, "  switched on: "+strings.Join(on, ", "))
+	}
+	if len(off) > 0 {
+		lines = append(lines, "  switched off: "+strings.Join(off, ", "))
+	}
+	return lines
+}
+
+// pairs are names with their values on one line, by name.
+func pairs(m map[string]string) string {
+	all := make([]string, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, k+"="+m[k])
+	}
+	return strings.Join(all, ", ")
+}
+
+// because puts a reason behind a sentence, if there is one.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func value(v string, sensitive bool) string {
+	if sensitive {
+		return "(sensitive)"
+	}
+	return v
+}

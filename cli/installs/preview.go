@@ -1,0 +1,170 @@
+package installs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// Move is one thing about an install that a change sets: what it is now and what it would be. A value that nobody may read is said
+// to be so.
+type Move struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// Preview is what a change of an install would do: what `nuon installs update --preview` prints.
+type Preview struct {
+	Install    string                `json:"install"`
+	App        string                `json:"app"`
+	Changes    []Move                `json:"changes"`
+	Components []api.PreviewedEffect `json:"components"`
+}
+
+// preview asks what a change would cause.
+func preview(ctx context.Context, client *remote.Client, i api.Install, change api.InstallChange) (Preview, error) {
+	p, err := remote.Get[api.InstallPreview](client.PreviewInstall(ctx, i.ID, change))
+	return Preview{Install: i.Name, App: i.App, Changes: moves(i, change), Components: p.Components}, err
+}
+
+// moves are what a change sets, field by field; what is so already is left out.
+func moves(i api.Install, change api.InstallChange) []Move {
+	all := []Move{}
+	add := func(field, from, to string) {
+		if from != to {
+			all = append(all, Move{field, from, to})
+		}
+	}
+	add("approval", string(i.Approval), cmp.Or(string(change.Approval), string(i.Approval)))
+	if change.AllowDestroy != nil {
+		add("allow_destroy", strconv.FormatBool(i.AllowDestroy), strconv.FormatBool(*change.AllowDestroy))
+	}
+	if change.Owner != "" {
+		add("owner", string(i.Owner), string(change.Owner))
+	}
+	for _, in := range change.Inputs {
+		if in.Sensitive {
+			all = append(all, Move{"input " + in.Name, "(sensitive)", "(another value)"})
+			continue
+		}
+		add("input "+in.Name, inputOf(i, in.Name), strconv.Quote(in.Value))
+	}
+	for _, name := range slices.Sorted(maps.Keys(change.Labels)) {
+		add("label "+name, quoted(i.Labels[name]), quoted(change.Labels[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(change.Toggles)) {
+		from := "as the app has it"
+		if was, set := i.Toggles[name]; set {
+			from = onOff(was)
+		}
+		add("component "+name, from, onOff(change.Toggles[name]))
+	}
+	return all
+}
+
+// inputOf is an input of an install as a person sees it.
+func inputOf(i api.Install, name string) string {
+	n := slices.IndexFunc(i.Inputs, func(v api.InputValue) bool { return v.Name == name })
+	switch {
+	case n < 0:
+		return "(not set)"
+	case i.Inputs[n].Sensitive:
+		return "(sensitive)"
+	}
+	return strconv.Quote(i.Inputs[n].Value)
+}
+
+// quoted is a label's value; an empty one is none.
+func quoted(v string) string {
+	if v == "" {
+		return "(none)"
+	}
+	return strconv.Quote(v)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// showPreview prints what a change would do for people.
+func showPreview(w io.Writer, p Preview) error {
+	lines := []string{fmt.Sprintf("%s/%s would change:", p.App, p.Install)}
+	if len(p.Changes) == 0 {
+		lines[0] = fmt.Sprintf("%s/%s is so already", p.App, p.Install)
+	}
+	lines = append(lines, showMoves(p.Changes, "  ")...)
+	untouched := 0
+	var follows []string
+	for _, c := range p.Components {
+		if c.Effect == api.PreviewedEffectEffectNone {
+			untouched++
+			continue
+		}
+		follows = append(follows, fmt.Sprintf("  %-18s %-8s %s", c.Name, effect(c.Effect), c.Reason))
+	}
+	if len(follows) == 0 {
+		lines = append(lines, "no component is planned because of it")
+	} else {
+		lines = append(append(lines, "and then:"), follows...)
+		if untouched > 0 {
+			lines = append(lines, fmt.Sprintf("  (as they are: %s)", many(untouched, "component")))
+		}
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(console.Line(l), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showMoves are changes for people, a line each, their values below each other.
+func showMoves(all []Move, indent string) []string {
+	width := 0
+	for _, m := range all {
+		width = max(width, len(m.Field))
+	}
+	lines := make([]string, 0, len(all))
+	for _, m := range all {
+		if m.From == "" {
+			lines = append(lines, fmt.Sprintf("%s%-*s  %s", indent, width, m.Field, m.To))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s%-*s  %s → %s", indent, width, m.Field, m.From, m.To))
+	}
+	return lines
+}
+
+// effect is what becomes of a component, in a word that goes before its reason.
+func effect(e api.PreviewedEffectEffect) string {
+	switch e {
+	case api.PreviewedEffectEffectBehind:
+		return "planned"
+	case api.PreviewedEffectEffectWaiting:
+		return "waits"
+	case api.PreviewedEffectEffectRemoved:
+		return "REMOVED"
+	}
+	return string(e)
+}
+
+// many says how many of something there are.
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

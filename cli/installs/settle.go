@@ -1,0 +1,163 @@
+package installs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// settling is what the commands that change an install and may wait for what follows have in common.
+type settling struct {
+	wait    bool
+	timeout time.Duration // 0 for ever
+}
+
+func (s *settling) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&s.wait, "wait", false, "wait until the install is as it is wanted, or needs a person")
+	c.Flags().DurationVar(&s.timeout, "timeout", 30*time.Minute, "with --wait: stop waiting after this long")
+}
+
+// settled is what --wait means for a command whose request has no workflow yet (workflows.Asking).
+func settled(c *console.Console) func(context.Context, *remote.Client, string, time.Duration) (now api.Install, stands, err error) {
+	return func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (api.Install, error, error) {
+		s := settling{wait: true, timeout: timeout}
+		all, err := s.settle(ctx, c, client, []string{install})
+		if err != nil {
+			return api.Install{}, nil, err
+		}
+		return all[0], verdict(all), nil
+	}
+}
+
+// pause is how long to wait before the next look at an install.
+const pause = 500 * time.Millisecond
+
+// settle waits until none of the installs (by id) can go on by itself, and gives how they stand then.
+func (s *settling) settle(ctx context.Context, c *console.Console, client *remote.Client, ids []string) ([]api.Install, error) {
+	if s.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+	}
+	view := progress.Start(c)
+	defer view.Stop()
+	var patience remote.Patience
+	for {
+		now, err := look(ctx, client, ids)
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return now, exit.With(exit.Failed, fmt.Errorf("not done within %s; it goes on, and `nuon installs list` shows how far it is", s.timeout))
+		case ctx.Err() != nil:
+			return now, exit.Interrupted
+		case err != nil && !patience.Bears(err):
+			return now, err
+		case err == nil:
+			patience.Seen()
+			view.Show(progressOf(now))
+			if allSettled(now) {
+				return now, nil
+			}
+		}
+		select {
+		case <-ctx.Done(): // the next look says how
+		case <-time.After(pause):
+		}
+	}
+}
+
+func look(ctx context.Context, client *remote.Client, ids []string) ([]api.Install, error) {
+	now := make([]api.Install, 0, len(ids))
+	for _, id := range ids {
+		i, err := remote.Get[api.Install](client.GetInstall(ctx, id))
+		if err != nil {
+			return now, err
+		}
+		now = append(now, i)
+	}
+	return now, nil
+}
+
+func allSettled(all []api.Install) bool {
+	for _, i := range all {
+		if !Settles(string(i.Status)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Settles says that an install that stands so cannot go on by itself.
+func Settles(status string) bool {
+	switch api.InstallStatus(status) {
+	case api.InstallStatusCurrent, api.InstallStatusWaitingForApproval, api.InstallStatusRefused, api.InstallStatusStalled, api.InstallStatusGone:
+		return true
+	}
+	return false
+}
+
+func progressOf(all []api.Install) []progress.Line {
+	lines := make([]progress.Line, 0, len(all))
+	for _, i := range all {
+		line := progress.Line{Mark: "·", Busy: !Settles(string(i.Status)), Text: fmt.Sprintf("%s/%s: %s: %s", i.App, i.Name, i.Status, i.Reason)}
+		switch i.Status {
+		case api.InstallStatusCurrent:
+			line.Mark = "✓"
+		case api.InstallStatusStalled, api.InstallStatusRefused:
+			line.Mark = "✗"
+		case api.InstallStatusWaitingForApproval:
+			line.Mark = "?"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// verdict is the exit code for how installs stand after waiting.
+func verdict(all []api.Install) error {
+	var waiting, refused []string
+	for _, i := range all {
+		switch i.Status {
+		case api.InstallStatusStalled:
+			return exit.With(exit.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
+		case api.InstallStatusRefused:
+			refused = append(refused, i.Name)
+		case api.InstallStatusWaitingForApproval:
+			waiting = append(waiting, i.Name)
+		}
+	}
+	switch {
+	case len(refused) > 0:
+		return exit.With(exit.Rejected, fmt.Errorf("somebody said no on %s: `nuon installs get %s` shows who and why", strings.Join(refused, ", "), refused[0]))
+	case len(waiting) > 0:
+		return exit.With(exit.Waiting, fmt.Errorf("%s: waits for an approval: `nuon review` shows it", strings.Join(waiting, ", ")))
+	}
+	return nil
+}
+
+// end is how a command that changed one install ends: it waits if that is wanted and prints the install.
+func (s *settling) end(ctx context.Context, c *console.Console, client *remote.Client, i api.Install, people func(api.Install) error) error {
+	if s.wait {
+		now, err := s.settle(ctx, c, client, []string{i.ID})
+		if err != nil {
+			return err
+		}
+		i = now[0]
+	}
+	if err := people(i); err != nil {
+		return err
+	}
+	if s.wait {
+		return verdict([]api.Install{i})
+	}
+	return nil
+}

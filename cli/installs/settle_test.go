@@ -1,0 +1,116 @@
+package installs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// course is a control plane on which installs stand one way after the other, the last one for ever; "away" is one that is not
+// there. It answers in this process, so that a test's clock can run ahead.
+type course map[string][]string
+
+func (c course) Do(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	name := path.Base(r.URL.Path)
+	now := c[name][0]
+	if len(c[name]) > 1 {
+		c[name] = c[name][1:]
+	}
+	if now == "away" {
+		return nil, errors.New("connection refused")
+	}
+	w := httptest.NewRecorder()
+	_ = json.NewEncoder(w).Encode(api.Install{ID: name, Name: name, App: "hello", Status: api.InstallStatus(now), Reason: "because"})
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+func (c course) client(t *testing.T) *remote.Client {
+	t.Helper()
+	client, err := remote.New(contexts.Context{URL: "http://plane"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Client.Client = c
+	return client
+}
+
+// TestSettle waits until no install can go on by itself, over a control plane that is away for a while, and the code says how they
+// stand: a failure before a no before an approval.
+func TestSettle(t *testing.T) {
+	for name, c := range map[string]struct {
+		course course
+		code   int
+	}{
+		"at once":             {course{"a": {"current"}}, 0},
+		"after a while":       {course{"a": {"behind", "deploying", "away", "away", "deploying", "current"}, "b": {"current"}}, 0},
+		"a person is needed":  {course{"a": {"deploying", "waiting_for_approval"}, "b": {"current"}}, exit.Waiting},
+		"somebody said no":    {course{"a": {"refused"}, "b": {"waiting_for_approval"}}, exit.Rejected},
+		"something failed":    {course{"a": {"refused"}, "b": {"new", "stalled"}}, exit.Failed},
+		"it never was there":  {course{"a": {"away"}}, exit.Unreachable},
+		"it waits for ever":   {course{"a": {"waiting"}}, exit.Failed},
+		"nothing is any more": {course{"a": {"deprovisioning", "gone"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ids []string
+				for id := range c.course {
+					ids = append(ids, id)
+				}
+				s := settling{timeout: time.Hour}
+				now, err := s.settle(t.Context(), &console.Console{Out: io.Discard, Err: io.Discard}, c.course.client(t), ids)
+				if err == nil {
+					err = verdict(now)
+				}
+				if exit.CodeOf(err) != c.code {
+					t.Errorf("ended with %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestSettleIsInterrupted by Ctrl-C at once.
+func TestSettleIsInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		begun, s := time.Now(), settling{timeout: time.Hour}
+		_, err := s.settle(ctx, &console.Console{Out: io.Discard, Err: io.Discard}, course{"a": {"deploying"}}.client(t), []string{"a"})
+		if !errors.Is(err, exit.Interrupted) || time.Since(begun) != time.Minute {
+			t.Errorf("ended after %s with %v", time.Since(begun), err)
+		}
+	})
+}
+
+// TestWaitWithoutAWorkflow: what was asked for is begun later, or is there already. Waiting means the install then, and the code says
+// how it stands.
+func TestWaitWithoutAWorkflow(t *testing.T) {
+	for status, code := range map[string]int{"current": 0, "waiting_for_approval": exit.Waiting, "stalled": exit.Failed} {
+		t.Run(status, func(t *testing.T) {
+			p, e := start(t)
+			p.installs[0].Status = api.InstallStatus(status)
+			p.answer = api.Asked{Install: api.Install{ID: "ins_acme"}, Outcome: "it is begun once workflow 7, which only plans, has ended"}
+			if err := execute(t, NewDeploy(e), "acme", "--wait"); exit.CodeOf(err) != code {
+				t.Errorf("ended with %v, want code %d", err, code)
+			}
+		})
+	}
+}

@@ -1,0 +1,338 @@
+package installs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/form"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/runners"
+	"github.com/nuon-toolkit/nuon/cli/validate"
+	"github.com/nuon-toolkit/nuon/cli/vault"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// syncing is one run of `nuon installs sync`.
+type syncing struct {
+	env           *env.Env
+	app           string
+	runner        string
+	secrets       []string
+	takeOwnership bool
+	dryRun        bool
+	yes           bool
+	settling      settling
+}
+
+func newSync(e *env.Env) *cobra.Command {
+	o := &syncing{env: e}
+	c := &cobra.Command{
+		Use: "sync [DIRECTORY]", Short: "Make the installs of an app what their installs/*.toml files say", Args: cobra.MaximumNArgs(1),
+		Long: `Makes the installs of an app what the installs/*.toml files in its directory say (by default the one you are in). It first
+prints what it would do about each: create it, change it field by field, or nothing; then it asks, or needs --yes.
+
+An install that a sync created belongs to its file, and people's commands do not change it. One that belongs to people is
+refused, unless --take-ownership gives it to its file; then nothing at all is done. What a file does not name is as the app
+has it by default. Nothing is ever removed: an install whose file is gone is named, and stays.
+
+Sensitive inputs are in no file. Where a new install needs one, a terminal asks for it; a script gives it with
+--secret INSTALL/NAME=env:VAR (or NAME=… for all new ones).
+
+Exit codes: 0 done or nothing to do, 1 something failed or was refused, 2 errors in the files, 3 waits for an approval
+(--wait), 4 somebody said no, 5 cannot reach the control plane or not authorised.`,
+		Example: `  nuon installs sync --app hello --dry-run
+  nuon installs sync examples/hello --yes --secret api_token=env:TOKEN --wait`,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
+	}
+	c.Flags().StringVar(&o.app, "app", "", "the app (default: the directory's name)")
+	c.Flags().StringVar(&o.runner, "runner", "", "runner that works for new installs (default: the shared one, else a new one for each)")
+	c.Flags().StringArrayVar(&o.secrets, "secret", nil, "a sensitive input of new installs: [INSTALL/]NAME=env:VAR or [INSTALL/]NAME=@FILE (repeatable)")
+	c.Flags().BoolVar(&o.takeOwnership, "take-ownership", false, "also change installs that belong to people; from then on they belong to their files")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and end")
+	c.Flags().BoolVar(&o.yes, "yes", false, "yes, do it; in a script nobody can be asked")
+	o.settling.flags(c)
+	c.MarkFlagsMutuallyExclusive("dry-run", "wait")
+	complete.Flag(e, c, "app", complete.Apps)
+	complete.Flag(e, c, "runner", complete.Runners)
+	return c
+}
+
+func (o *syncing) run(ctx context.Context, args []string) error {
+	dir := "."
+	if len(args) == 1 {
+		dir = args[0]
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	app, err := o.load(dir)
+	if err != nil {
+		return err
+	}
+	client, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	name := cmp.Or(o.app, filepath.Base(dir))
+	known, err := remote.Get[api.App](client.GetApp(ctx, name))
+	if remote.CodeIs(err, "not_found") {
+		return exit.Usagef("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name)
+	}
+	if err != nil {
+		return err
+	}
+	installs, err := o.installs(ctx, client, known)
+	if err != nil {
+		return err
+	}
+	all := compare(app, known.Name, installs, o.takeOwnership)
+	if err := o.show(known.Name, all); err != nil || o.dryRun {
+		return err
+	}
+	return o.apply(ctx, client, app, known.Name, all)
+}
+
+// show prints what would be done; by name, the installs that something would be done about.
+func (o *syncing) show(app string, all []Difference) error {
+	c := o.env.Console
+	if c.Output != "name" {
+		return c.Result(all, func(w io.Writer) error { return showDifferences(w, app, all) })
+	}
+	var rows [][]string
+	for _, d := range todo(all) {
+		rows = append(rows, []string{d.Install})
+	}
+	return c.List(all, nil, rows)
+}
+
+// todo are the differences that a sync does away with.
+func todo(all []Difference) []Difference {
+	return slices.DeleteFunc(slices.Clone(all), func(d Difference) bool { return d.Outcome != OutcomeCreate && d.Outcome != OutcomeChange })
+}
+
+// load reads the app's directory, and says what is wrong in it, or odd in its install files.
+func (o *syncing) load(dir string) (*appconfig.App, error) {
+	app, found, err := validate.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found {
+		if d.Severity == appconfig.SeverityError || strings.HasPrefix(d.File, "installs/") { // what else is warned of is no matter of installs
+			o.env.Console.Say("%s", console.Line(d.String()))
+		}
+	}
+	if found.HasErrors() {
+		return nil, &exit.Error{Code: exit.Usage}
+	}
+	return app, nil
+}
+
+// installs are all installs of the app, whole.
+func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.App) ([]api.Install, error) {
+	briefs, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{App: app.ID, Cursor: cursor}))
+		return l.Items, l.Next, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(briefs))
+	for _, b := range briefs {
+		ids = append(ids, b.ID)
+	}
+	return look(ctx, client, ids)
+}
+
+// apply asks and does it, an install after the other; one that fails does not keep the others from theirs.
+func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconfig.App, name string, all []Difference) error {
+	todo := todo(all)
+	if refused := withOutcome(all, OutcomeRefused); len(refused) > 0 {
+		return exit.With(exit.Failed, fmt.Errorf("nothing was done: %s may not be changed by a file, as said above", list(refused)))
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	if err := o.env.Console.Confirm(ctx, "this "+sum(all)+" of "+name, o.yes); err != nil {
+		return err
+	}
+	secrets, err := o.read(ctx, app, todo)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	var failed []error
+	for _, d := range todo {
+		id, err := o.one(ctx, client, d, secrets[d.Install])
+		switch {
+		case errors.Is(err, exit.Interrupted):
+			return errors.Join(append(failed, err)...)
+		case err != nil:
+			failed = append(failed, fmt.Errorf("%s: %w", d.Install, err))
+		default:
+			ids = append(ids, id)
+		}
+	}
+	return errors.Join(errors.Join(failed...), o.wait(ctx, client, ids))
+}
+
+// one does what is to be done about one install, and says so.
+func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, secrets map[string]seal.Secret) (id string, err error) {
+	if d.Outcome == OutcomeChange {
+		i, err := remote.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
+		if err == nil {
+			o.env.Console.Say("%s changed: %s", i.Name, console.Line(cmp.Or(i.Reason, string(i.Status))))
+		}
+		return i.ID, err
+	}
+	d.create.Runner = o.runner
+	sealed, err := entered{secret: secrets}.seal(ctx, client, "")
+	if err != nil {
+		return "", err
+	}
+	d.create.Inputs = append(d.create.Inputs, sealed...)
+	made, err := remote.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, d.create))
+	if err != nil {
+		return "", err
+	}
+	o.env.Console.Say("%s made (%s)", made.Install.Name, made.Install.ID)
+	if made.Runner.RegistrationToken != "" {
+		err = runners.HowToStart(o.env.Console.Err, made.Runner)
+	}
+	return made.Install.ID, err
+}
+
+// wait waits, if that is wanted, until none of them can go on by itself.
+func (o *syncing) wait(ctx context.Context, client *remote.Client, ids []string) error {
+	if !o.settling.wait || len(ids) == 0 {
+		return nil
+	}
+	now, err := o.settling.settle(ctx, o.env.Console, client, ids)
+	if err != nil {
+		return err
+	}
+	return verdict(now)
+}
+
+// read gets the sensitive inputs of new installs: those of --secret, and from a person those that one cannot do without. All of
+// them are there before anything is made.
+func (o *syncing) read(ctx context.Context, app *appconfig.App, todo []Difference) (map[string]map[string]seal.Secret, error) {
+	all := map[string]map[string]seal.Secret{}
+	for _, d := range todo {
+		if d.Outcome == OutcomeCreate {
+			all[d.Install] = map[string]seal.Secret{}
+		}
+	}
+	for _, s := range o.secrets {
+		name, from, _ := strings.Cut(s, "=")
+		install, input, of := strings.Cut(name, "/")
+		if !of {
+			install, input = "", name
+		}
+		secret, err := vault.Read(ctx, o.env.Console, name, from)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if _, own := all[i][input]; install == i || install == "" && !own {
+				all[i][input] = secret
+			}
+		}
+	}
+	for _, d := range todo {
+		if d.Outcome != OutcomeCreate {
+			continue
+		}
+		if err := o.fillIn(ctx, app, d.Install, all[d.Install]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// fillIn asks for the sensitive inputs that a new install cannot do without and has not been given.
+func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string, have map[string]seal.Secret) error {
+	page := form.Page{Title: "Sensitive inputs of " + install, Description: "They are sealed before they leave this machine."}
+	for _, in := range app.Inputs {
+		if _, has := have[in.Name]; !has && in.Sensitive && in.Required && in.Default == nil {
+			page.Fields = append(page.Fields, form.Field{Name: in.Name, Title: in.DisplayName, Description: in.Description, Sensitive: true, Required: true})
+		}
+	}
+	switch {
+	case len(page.Fields) == 0:
+		return nil
+	case !o.env.Console.Asks():
+		name := page.Fields[0].Name
+		return exit.Usagef("%s needs the sensitive input %s: give it with --secret %s/%s=env:VAR; nothing was done", install, name, install, name)
+	}
+	answers, err := form.Ask(ctx, o.env.Console, []form.Page{page})
+	for name, secret := range answers.Secret {
+		have[name] = secret
+	}
+	return err
+}
+
+func withOutcome(all []Difference, o Outcome) []string {
+	var names []string
+	for _, d := range all {
+		if d.Outcome == o {
+			names = append(names, d.Install)
+		}
+	}
+	return names
+}
+
+// sum says how much a sync does: "creates 2 and changes 1 install".
+func sum(all []Difference) string {
+	creates, changes := len(withOutcome(all, OutcomeCreate)), len(withOutcome(all, OutcomeChange))
+	switch {
+	case changes == 0:
+		return "creates " + many(creates, "install")
+	case creates == 0:
+		return "changes " + many(changes, "install")
+	}
+	return fmt.Sprintf("creates %d and changes %s", creates, many(changes, "install"))
+}
+
+// showDifferences prints what a sync would do for people.
+func showDifferences(w io.Writer, app string, all []Difference) error {
+	var lines []string
+	for _, d := range all {
+		switch d.Outcome {
+		case OutcomeCreate:
+			lines = append(lines, "+ "+d.Install+"  create")
+		case OutcomeChange:
+			lines = append(lines, "~ "+d.Install+"  change")
+		case OutcomeNone:
+			lines = append(lines, "= "+d.Install+"  is as its file says")
+		case OutcomeRefused:
+			lines = append(lines, "! "+d.Install+"  refused: "+d.Reason)
+		case OutcomeNoFile:
+			lines = append(lines, "? "+d.Install+"  "+d.Reason)
+		}
+		lines = append(lines, showMoves(d.Changes, "    ")...)
+	}
+	if len(all) == 0 {
+		lines = append(lines, "there are no install files in the directory, and no install of "+app+" that belongs to one")
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(console.Line(l), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

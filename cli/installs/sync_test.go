@@ -1,0 +1,125 @@
+package installs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// written puts the shop and its install files on disk, and gives the directory.
+func written(t *testing.T, installs map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, shop(installs)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestSync: what is done about two files, one new and one of an install that differs, and when nothing is done at all.
+func TestSync(t *testing.T) {
+	files := map[string]string{"acme": "name = \"acme\"\n[inputs]\nnote = \"n\"\n", "globex": "name = \"globex\"\n"}
+	owned := api.Install{ID: "ins_acme", App: "hello", Name: "acme", Approval: "prompt", Owner: "file", Status: "current"}
+	hands := owned
+	hands.Owner = "hand"
+	t.Setenv("TOKEN", "hush")
+	for name, c := range map[string]struct {
+		acme           api.Install
+		args           []string
+		typed          string
+		code           int
+		makes, changes bool
+		says           string
+	}{
+		"just to see":            {owned, []string{"--dry-run"}, "", 0, false, false, "~ acme  change"},
+		"in a script":            {owned, nil, "", exit.Usage, false, false, "this creates 1 and changes 1 install of hello; say --yes"},
+		"without the secret":     {owned, []string{"--yes"}, "", exit.Usage, false, false, "--secret globex/token=env:VAR"},
+		"with it":                {owned, []string{"--yes", "--secret", "globex/token=env:TOKEN"}, "", 0, true, true, "globex made (ins_1)"},
+		"with one for all":       {owned, []string{"--yes", "--secret", "token=env:TOKEN"}, "", 0, true, true, "acme changed"},
+		"of another":             {owned, []string{"--yes", "--secret", "initech/token=env:TOKEN"}, "", exit.Usage, false, false, "globex needs"},
+		"of nothing":             {owned, []string{"--yes", "--secret", "token=env:NOT_THERE"}, "", exit.Usage, false, false, "NOT_THERE"},
+		"a person says no":       {owned, nil, "n\n", exit.Rejected, false, false, "+ globex  create"},
+		"people's":               {hands, []string{"--yes", "--secret", "token=env:TOKEN"}, "", exit.Failed, false, false, "nothing was done: acme may not be changed"},
+		"people's, taken":        {hands, []string{"--yes", "--secret", "token=env:TOKEN", "--take-ownership"}, "", 0, true, true, "owner"},
+		"with another's runner":  {owned, []string{"--yes", "--secret", "token=env:TOKEN", "--runner", "shared"}, "", 0, true, true, "globex made"},
+		"seen, and waited for":   {owned, []string{"--dry-run", "--wait"}, "", exit.Failed, false, false, "if any flags in the group"},
+		"and waited until there": {owned, []string{"--yes", "--secret", "token=env:TOKEN", "--wait"}, "", 0, true, true, "globex made"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, e := start(t)
+			p.installs = []api.Install{c.acme}
+			if c.changes && strings.Contains(name, "waited") {
+				p.installs = append(p.installs, api.Install{ID: "ins_1", Name: "not yet listed", Status: "current"})
+			}
+			if c.typed != "" {
+				atATerminal(e, c.typed)
+			}
+			err := execute(t, New(e), append([]string{"sync", written(t, files), "--app", "hello"}, c.args...)...)
+			said := fmt.Sprint(e.Console.Out, e.Console.Err, err)
+			if exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
+				t.Errorf("ended with %v after\n%s", err, said)
+			}
+			if (p.created != nil) != c.makes || (p.changed != nil) != c.changes {
+				t.Errorf("made %+v, changed %+v", p.created, p.changed)
+			}
+			if strings.Contains(p.all+said, "hush") {
+				t.Error("a secret is readable")
+			}
+			if !c.makes {
+				return
+			}
+			if d := cmp.Diff(api.NewInstallOwnerFile, p.created.Owner); d != "" || len(p.created.Inputs) != 1 || p.created.Inputs[0].Name != "token" {
+				t.Errorf("made %+v", p.created)
+			}
+			opened, err := p.own.Open(p.created.Inputs[0].Sealed)
+			if err != nil || string(opened.Reveal()) != "hush" {
+				t.Errorf("sealed is %v", err)
+			}
+			if p.changed.By != api.InstallChangeByFile {
+				t.Errorf("changed by %q", p.changed.By)
+			}
+		})
+	}
+}
+
+// TestSyncOfNothing to do asks nobody; programs get the outcomes, and the names only of what would be done.
+func TestSyncOfNothing(t *testing.T) {
+	dir := written(t, map[string]string{"acme": "name = \"acme\"\n"})
+	for format, want := range map[string]string{"table": "= acme  is as its file says\n", "name": "", "json": "none"} {
+		p, e := start(t)
+		p.installs = []api.Install{{ID: "ins_acme", Name: "acme", Approval: "prompt", Owner: "file"}}
+		e.Console.Output = format
+		if err := execute(t, New(e), "sync", dir, "--app", "hello"); err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(e.Console.Out)
+		if format == "json" {
+			var all []Difference
+			if err := json.Unmarshal([]byte(got), &all); err != nil || len(all) != 1 {
+				t.Fatal(err, got)
+			}
+			got = string(all[0].Outcome)
+		}
+		if got != want {
+			t.Errorf("-o %s printed %q", format, got)
+		}
+	}
+}
+
+// TestSyncOfABrokenFile says where it is broken, and sends nothing.
+func TestSyncOfABrokenFile(t *testing.T) {
+	dir := written(t, map[string]string{"acme": "name = \"acme\"\n[inputs]\ncolour = \"red\"\n"})
+	p, e := start(t)
+	err := execute(t, New(e), "sync", filepath.Join(dir), "--app", "hello", "--yes")
+	if exit.CodeOf(err) != exit.Usage || p.all != "" || !strings.Contains(fmt.Sprint(e.Console.Err), "installs/acme.toml:3:1: error: the app has no input") {
+		t.Errorf("ended with %v after %s, said %s", err, p.all, e.Console.Err)
+	}
+}

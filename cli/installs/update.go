@@ -1,0 +1,202 @@
+package installs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/form"
+	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// updating is one run of `nuon installs update`.
+type updating struct {
+	env      *env.Env
+	approval string
+	destroy  bool
+	labels   []string
+	values   values
+	preview  bool
+	yes      bool
+	settling settling
+}
+
+func newUpdate(e *env.Env) *cobra.Command {
+	o := &updating{env: e}
+	c := &cobra.Command{
+		Use: "update INSTALL", Short: "Change inputs, labels or the approval rule; what reads a changed input is planned again", Args: cobra.ExactArgs(1),
+		Long: `Changes an install: its inputs, its labels, or its approval rule. What is left out stays. Only components whose templates
+read a changed input are planned again, and those that read what these put out.
+
+On a terminal it first shows what would change and what would follow from it, and asks; --yes leaves that out. In a script
+nobody is asked. --preview only shows it. Without anything to change, a terminal shows a form of the inputs.
+An install that belongs to a file (` + "`nuon installs sync`" + `) is changed there.`,
+		Example: `  nuon installs update acme --input greeting=hello --preview
+  nuon installs update acme --input-file settings=@settings.json --wait
+  nuon installs update acme --label tier=gold --label region=`,
+		ValidArgsFunction: complete.Args(e, complete.Installs),
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.run(c.Context(), args[0], c.Flags().Changed("allow-destroy"))
+		},
+	}
+	c.Flags().StringVar(&o.approval, "approval", "", "prompt or approve-all")
+	c.Flags().BoolVar(&o.destroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too")
+	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE; NAME= removes it (repeatable)")
+	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and what would follow, and end")
+	c.Flags().BoolVar(&o.yes, "yes", false, "do not show and ask first")
+	o.values.flags(c)
+	o.settling.flags(c)
+	c.MarkFlagsMutuallyExclusive("preview", "wait")
+	complete.FlagWords(c, "approval", "prompt", "approve-all")
+	complete.Flag(e, c, "input", complete.Inputs)
+	return c
+}
+
+func (o *updating) run(ctx context.Context, install string, destroy bool) error {
+	var change api.InstallChange
+	var err error
+	if change.Labels, err = given.Pairs("--label", o.labels); err != nil {
+		return err
+	}
+	change.Approval = api.InstallChangeApproval(o.approval)
+	if destroy {
+		change.AllowDestroy = &o.destroy
+	}
+	entered, err := o.values.read(ctx, o.env, nil)
+	if err != nil {
+		return err
+	}
+	other := destroy || o.approval != "" || len(o.labels) > 0
+	asks := !other && !o.values.any()
+	if asks && (o.yes || !o.env.Console.Asks()) {
+		return exit.Usagef("say what to change: --input, --input-file, --secret, --label, --approval or --allow-destroy")
+	}
+	client, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	i, err := remote.Get[api.Install](client.GetInstall(ctx, install))
+	if err != nil {
+		return err
+	}
+	if err := o.ask(ctx, client, i, entered, asks); err != nil {
+		return err
+	}
+	if change.Inputs, err = entered.seal(ctx, client, i.ID); err != nil {
+		return err
+	}
+	if asks && len(change.Inputs) == 0 {
+		o.env.Console.Say("nothing was changed")
+		return nil
+	}
+	return o.apply(ctx, client, i, change)
+}
+
+// ask refuses what must not leave in clear and, if a person is to say what to change, shows the form of the inputs.
+func (o *updating) ask(ctx context.Context, client *remote.Client, i api.Install, e entered, asks bool) error {
+	if len(e.plain) == 0 && !asks {
+		return nil
+	}
+	config, err := declared(ctx, client, i.App, i.Pinned)
+	if err != nil {
+		return err
+	}
+	if err := e.check(config); err != nil || !asks {
+		return err
+	}
+	current, kept := map[string]string{}, map[string]bool{}
+	for _, in := range i.Inputs {
+		if in.Sensitive {
+			kept[in.Name] = true
+		} else {
+			current[in.Name] = in.Value
+		}
+	}
+	answers, err := form.Ask(ctx, o.env.Console, form.Inputs(config, nil, current, kept))
+	e.add(answers)
+	return err
+}
+
+// apply shows what a change would do where somebody is to see it first, and makes it.
+func (o *updating) apply(ctx context.Context, client *remote.Client, i api.Install, change api.InstallChange) error {
+	if o.preview {
+		p, err := preview(ctx, client, i, change)
+		if err != nil {
+			return err
+		}
+		return o.env.Console.Result(p, func(w io.Writer) error { return showPreview(w, p) })
+	}
+	if o.env.Console.Asks() && !o.yes {
+		if err := confirm(ctx, o.env, client, i, change, "this changes "+i.App+"/"+i.Name); err != nil {
+			return err
+		}
+	}
+	return makeChange(ctx, o.env, client, i, change, &o.settling)
+}
+
+// confirm shows what a change would do and has a person say yes to it.
+func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Install, change api.InstallChange, what string) error {
+	p, err := preview(ctx, client, i, change)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	if err := showPreview(&b, p); err != nil {
+		return err
+	}
+	e.Console.Say("%s", b.String())
+	return e.Console.Confirm(ctx, what, false)
+}
+
+// makeChange changes an install and prints how it stands.
+func makeChange(ctx context.Context, e *env.Env, client *remote.Client, i api.Install, change api.InstallChange, s *settling) error {
+	i, err := remote.Get[api.Install](client.UpdateInstall(ctx, i.ID, change))
+	if err != nil {
+		return err
+	}
+	return s.end(ctx, e.Console, client, i, func(i api.Install) error {
+		return e.Console.Result(i, func(w io.Writer) error { return show(w, i) })
+	})
+}
+
+func newOwner(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "owner INSTALL hand|file", Short: "Say who changes an install: people, or its installs/*.toml file", Args: cobra.ExactArgs(2),
+		Long: `Says whom an install belongs to. One that belongs to its file is changed by ` + "`nuon installs sync`" + ` alone, so that
+nobody's change is undone by the next sync; one that belongs to people is left alone by it.`,
+		Example: "  nuon installs owner acme hand",
+		ValidArgsFunction: complete.Args(e, complete.Installs, func(context.Context, *remote.Client, []string) ([]complete.Name, error) {
+			return []complete.Name{{Name: "hand", About: "people"}, {Name: "file", About: "installs/*.toml of its app"}}, nil
+		}),
+		RunE: func(c *cobra.Command, args []string) error {
+			owner := api.InstallChangeOwner(args[1])
+			if !owner.Valid() {
+				return exit.Usagef("an install belongs to hand (people) or to file, not to %q", args[1])
+			}
+			client, err := e.Client()
+			if err != nil {
+				return err
+			}
+			i, err := remote.Get[api.Install](client.UpdateInstall(c.Context(), args[0], api.InstallChange{Owner: owner}))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(i, func(w io.Writer) error {
+				says := "belongs to people now: `nuon installs update` changes it, and `nuon installs sync` leaves it alone"
+				if i.Owner == api.InstallOwnerFile {
+					says = "belongs to its file now: `nuon installs sync` changes it; `nuon installs generate-config " + i.Name + "` writes the file as it stands"
+				}
+				_, err := fmt.Fprintf(w, "%s/%s %s\n", i.App, i.Name, says)
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,119 @@
+package installs
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/form"
+	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/vault"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// values are inputs as they are given on the command line, in a file or in a form.
+type values struct {
+	plain   []string // NAME=VALUE
+	files   []string // NAME=FILE or NAME=@FILE
+	secrets []string // NAME, NAME=env:VAR or NAME=@FILE
+}
+
+func (v *values) flags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&v.plain, "input", nil, "value of an input, NAME=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&v.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
+	c.Flags().StringArrayVar(&v.secrets, "secret", nil, "value of a sensitive input: NAME asks for it, NAME=env:VAR and NAME=@FILE read it (repeatable)")
+}
+
+// any says that something was given.
+func (v *values) any() bool { return len(v.plain)+len(v.files)+len(v.secrets) > 0 }
+
+// entered are values that were read, and not sealed yet.
+type entered struct {
+	plain  map[string]string
+	secret map[string]seal.Secret
+}
+
+// read reads what the flags say, before anything is sent. Those of the flags go before those of more.
+func (v *values) read(ctx context.Context, e *env.Env, more map[string]string) (entered, error) {
+	g := entered{plain: map[string]string{}, secret: map[string]seal.Secret{}}
+	maps.Copy(g.plain, more)
+	plain, err := given.Pairs("--input", v.plain)
+	if err != nil {
+		return g, err
+	}
+	maps.Copy(g.plain, plain)
+	files, err := given.Files("--input-file", v.files)
+	if err != nil {
+		return g, err
+	}
+	maps.Copy(g.plain, files)
+	for _, s := range v.secrets {
+		name, from, _ := strings.Cut(s, "=")
+		if g.secret[name], err = vault.Read(ctx, e.Console, name, from); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
+}
+
+// add takes what was entered in a form.
+func (g entered) add(a form.Answers) {
+	maps.Copy(g.plain, a.Plain)
+	maps.Copy(g.secret, a.Secret)
+}
+
+// names are those that have a value.
+func (g entered) names() map[string]bool {
+	all := map[string]bool{}
+	for name := range g.plain {
+		all[name] = true
+	}
+	for name := range g.secret {
+		all[name] = true
+	}
+	return all
+}
+
+// check refuses a value in clear for an input that is sensitive, before it leaves this machine.
+func (g entered) check(config api.AppConfig) error {
+	for _, in := range config.Inputs {
+		if _, plain := g.plain[in.Name]; plain && in.Sensitive {
+			return exit.Usagef("input %[1]s is sensitive: give it with --secret %[1]s, so that it is sealed before it leaves", in.Name)
+		}
+	}
+	return nil
+}
+
+// seal gives the inputs as they are sent: the sensitive ones sealed to the install's key or, install empty, to the control
+// plane's.
+func (g entered) seal(ctx context.Context, client *remote.Client, install string) ([]api.InputValue, error) {
+	var out []api.InputValue
+	for _, name := range slices.Sorted(maps.Keys(g.plain)) {
+		out = append(out, api.InputValue{Name: name, Value: g.plain[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.secret)) {
+		sealed, err := vault.Seal(ctx, client, install, g.secret[name])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, api.InputValue{Name: name, Sensitive: true, Sealed: sealed})
+	}
+	return out, nil
+}
+
+// declared is what the version of an app declares that an install is at: the pinned one, or (0) the newest. An app without a
+// version declares nothing; whoever needs one is told so by the control plane.
+func declared(ctx context.Context, client *remote.Client, app string, pinned int) (api.AppConfig, error) {
+	config, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Version: pinned}))
+	if remote.CodeIs(err, "not_found") || remote.CodeIs(err, "no_version") {
+		return api.AppConfig{}, nil
+	}
+	return config, err
+}

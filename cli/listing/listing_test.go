@@ -1,0 +1,185 @@
+package listing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+)
+
+// numbers is a list of so many things, in pages of at most as many as the API gives.
+type numbers struct {
+	many, page int
+	asked      []Page
+	fails      int // the request that fails; 0 for none
+	printed    func() string
+	before     []int // how much was printed when each page was asked for
+}
+
+var errBroken = errors.New("broken")
+
+func (n *numbers) list(limit int) *List[int] {
+	return &List[int]{
+		Limit:  limit,
+		Header: []string{"NAME", "TWICE"},
+		Row:    func(i int) []string { return []string{fmt.Sprint("n", i), strconv.Itoa(2 * i)} },
+		Page: func(_ context.Context, _ *remote.Client, at Page) ([]int, string, error) {
+			n.asked = append(n.asked, at)
+			n.before = append(n.before, len(n.printed()))
+			if len(n.asked) == n.fails {
+				return nil, "", errBroken
+			}
+			from, _ := strconv.Atoi(at.Cursor) // the first page has none
+			to := min(from+min(at.Limit, n.page), n.many)
+			items := []int{}
+			for i := from; i < to; i++ {
+				items = append(items, i)
+			}
+			if to == n.many {
+				return items, "", nil
+			}
+			return items, strconv.Itoa(to), nil
+		},
+	}
+}
+
+func (n *numbers) run(t interface{ Context() context.Context }, list *List[int], format string, args ...string) (string, error) {
+	var out strings.Builder
+	n.printed = out.String
+	c := list.Command(&env.Env{Console: &console.Console{Out: &out, Err: &strings.Builder{}, Output: format}}, &cobra.Command{Use: "list", SilenceErrors: true, SilenceUsage: true})
+	c.SetArgs(args)
+	err := c.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func chosen(t *testing.T) {
+	t.Helper()
+	t.Setenv("NUON_URL", "http://plane")
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+}
+
+// TestAsManyAsAsked: whatever the sizes of list, pages and limit, the first so many come, in order, once each.
+func TestAsManyAsAsked(t *testing.T) {
+	chosen(t)
+	rapid.Check(t, func(t *rapid.T) {
+		n := &numbers{many: rapid.IntRange(0, 1500).Draw(t, "many"), page: rapid.IntRange(1, 600).Draw(t, "page")}
+		limit := rapid.IntRange(0, 1600).Draw(t, "limit")
+		format := rapid.SampledFrom([]string{"table", "name", "json"}).Draw(t, "format")
+		out, err := n.run(t, n.list(20), format, "--limit", strconv.Itoa(limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := n.many
+		if limit > 0 {
+			want = min(want, limit)
+		}
+		if format == "json" {
+			var got []int
+			if err := json.Unmarshal([]byte(out), &got); err != nil || got == nil || len(got) != want {
+				t.Fatalf("%d items, %v; want %d", len(got), err, want)
+			}
+			return
+		}
+		var lines strings.Builder
+		for i := range want {
+			fmt.Fprintf(&lines, "n%d", i)
+			if format == "table" {
+				fmt.Fprintf(&lines, "\t%d", 2*i)
+			}
+			lines.WriteString("\n")
+		}
+		if out != lines.String() {
+			t.Fatalf("printed %.300q", out)
+		}
+		for _, at := range n.asked {
+			if at.Limit < 1 || at.Limit > largePage {
+				t.Fatalf("asked for a page of %d", at.Limit)
+			}
+		}
+	})
+}
+
+// TestRowsAreThereBeforeTheNextPage: a list of thousands is not held back until its end.
+func TestRowsAreThereBeforeTheNextPage(t *testing.T) {
+	chosen(t)
+	n := &numbers{many: 3000, page: 500}
+	if _, err := n.run(t, n.list(0), "table"); err != nil {
+		t.Fatal(err)
+	}
+	if n.asked[0].Limit != firstPage || len(n.asked) != 7 {
+		t.Errorf("asked for %+v", n.asked)
+	}
+	for i := 1; i < len(n.before); i++ {
+		if n.before[i] <= n.before[i-1] {
+			t.Errorf("nothing was printed between the pages %d and %d", i, i+1)
+		}
+	}
+}
+
+// TestHalfAListIsNoData: a list that breaks off in the middle ends with its error, and what is data is whole or not there.
+func TestHalfAListIsNoData(t *testing.T) {
+	chosen(t)
+	for format, prints := range map[string]bool{"json": false, "yaml": false, "table": true, "name": true} {
+		n := &numbers{many: 300, page: 100, fails: 3}
+		out, err := n.run(t, n.list(0), format)
+		if !errors.Is(err, errBroken) || (out != "") != prints {
+			t.Errorf("%s: printed %d bytes, %v", format, len(out), err)
+		}
+	}
+}
+
+// TestAPageForEver: a control plane that gives the same page again and again is no list.
+func TestAPageForEver(t *testing.T) {
+	chosen(t)
+	n := &numbers{}
+	l := n.list(0)
+	l.Page = func(context.Context, *remote.Client, Page) ([]int, string, error) { return []int{1}, "again", nil }
+	if _, err := n.run(t, l, "name"); exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestNames: a list says what its things are called where that is not what stands first.
+func TestNames(t *testing.T) {
+	chosen(t)
+	n := &numbers{many: 2, page: 9}
+	l := n.list(0)
+	l.Name = func(i int) string { return fmt.Sprint("id\n", i) }
+	if out, err := n.run(t, l, "name"); err != nil || out != "id 0\nid 1\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+}
+
+// TestThereIsMore is said to people, of a list that was cut, and to nobody else.
+func TestThereIsMore(t *testing.T) {
+	chosen(t)
+	for _, c := range []struct {
+		many     int
+		terminal bool
+		want     bool
+	}{{5, true, true}, {3, true, false}, {5, false, false}} {
+		n := &numbers{many: c.many, page: 9}
+		var out, remarks strings.Builder
+		n.printed = out.String
+		cmd := n.list(3).Command(&env.Env{Console: &console.Console{Out: &out, Err: &remarks, OutIsTerminal: c.terminal, Output: "table"}}, &cobra.Command{Use: "list"})
+		cmd.SetArgs(nil)
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(remarks.String(), "--limit 0"); got != c.want {
+			t.Errorf("%+v: said %q", c, remarks.String())
+		}
+	}
+}

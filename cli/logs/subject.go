@@ -1,0 +1,172 @@
+package logs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/workflows"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// subject is what a command prints the log of.
+type subject struct {
+	sources []source
+	several bool   // there may be several sources: each line says which it is of
+	silent  string // why there is no line, where something better than the usual is known
+	// workflow is set when more sources may come while it runs; of its steps those that fit.
+	workflow string
+	fits     func(api.Step) bool
+}
+
+// named is what an id or latest:INSTALL alone stands for.
+func named(ctx context.Context, client *remote.Client, id string) (subject, error) {
+	prefix, _, _ := strings.Cut(id, "_")
+	switch {
+	case strings.HasPrefix(id, "latest:"):
+		return workflowNamed(ctx, client, id, "")
+	case !strings.Contains(id, "_"):
+		return subject{}, exit.Usagef("%q is no id; say what it is: nuon logs build|workflow|step|action|runner|job, and its name", console.Line(id))
+	}
+	switch prefix {
+	case "bld":
+		return buildNamed(ctx, client, id)
+	case "wfl":
+		return workflowNamed(ctx, client, id, "")
+	case "stp":
+		return stepNamed(ctx, client, id)
+	case "run":
+		return runnerNamed(ctx, client, id)
+	}
+	return jobNamed(ctx, client, id)
+}
+
+func jobNamed(_ context.Context, _ *remote.Client, id string) (subject, error) {
+	return subject{sources: []source{{job: id}}}, nil
+}
+
+func runnerNamed(_ context.Context, _ *remote.Client, name string) (subject, error) {
+	return subject{sources: []source{{runner: name}}, silent: "this runner has said nothing in the last days, or is too old to send its log"}, nil
+}
+
+// buildNamed is a build by its id, or the newest of a component as APP/COMPONENT.
+func buildNamed(ctx context.Context, client *remote.Client, name string) (subject, error) {
+	b, err := findBuild(ctx, client, name)
+	switch {
+	case err != nil:
+	case b.Job == "" && b.EndedAt.IsZero():
+		err = errors.New("this build has no log: its job has not been made yet")
+	case b.Job == "":
+		err = errors.New("the log of this build is no longer kept; `nuon builds get` shows how it ended")
+	}
+	return subject{sources: []source{{job: b.Job}}}, err
+}
+
+func findBuild(ctx context.Context, client *remote.Client, name string) (api.Build, error) {
+	app, component, both := strings.Cut(name, "/")
+	if !both {
+		return remote.Get[api.Build](client.GetBuild(ctx, name))
+	}
+	l, err := remote.Get[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: app, Component: component, Limit: 1}))
+	if err == nil && len(l.Items) == 0 {
+		err = fmt.Errorf("%s has no build: `nuon apps get %s` says what it waits for", console.Line(name), console.Line(app))
+	}
+	if err != nil {
+		return api.Build{}, err
+	}
+	return l.Items[0], nil
+}
+
+// workflowNamed is a workflow by its id or as latest:INSTALL, with those of its steps that step names; empty for all.
+func workflowNamed(ctx context.Context, client *remote.Client, name, step string) (subject, error) {
+	w, err := workflows.Find(ctx, client, name)
+	if err != nil {
+		return subject{}, err
+	}
+	s := subject{several: true, workflow: w.ID, fits: func(s api.Step) bool { return step == "" || isCalled(s, step) }}
+	if step != "" && !slices.ContainsFunc(w.Steps, s.fits) {
+		var there []string
+		for _, s := range w.Steps {
+			there = append(there, called(s))
+		}
+		return subject{}, fmt.Errorf("workflow %s has no step %s; it has %s", w.ID, console.Line(step), strings.Join(there, ", "))
+	}
+	s.sources = s.sourcesOf(w)
+	s.silent = fmt.Sprintf("workflow %s has no log yet: none of these steps has begun; `nuon workflows get %[1]s` says why", w.ID)
+	if len(s.sources) > 0 {
+		s.silent = ""
+	}
+	return s, nil
+}
+
+// sourcesOf are the logs that a workflow's steps have by now.
+func (s subject) sourcesOf(w api.Workflow) []source {
+	var sources []source
+	for _, step := range w.Steps {
+		if step.Job != "" && s.fits(step) {
+			sources = append(sources, source{job: step.Job, of: called(step)})
+		}
+	}
+	return sources
+}
+
+// called is what a step is called in a log.
+func called(s api.Step) string { return string(s.Kind) + " " + cmp.Or(s.Action, s.Component) }
+
+// isCalled says whether a step is meant by its id, by what it is called, or by its action or component.
+func isCalled(s api.Step, name string) bool {
+	return name == s.ID || name == called(s) || name == cmp.Or(s.Action, s.Component) || name == s.Component
+}
+
+// someWorkflows is how many workflows are looked at, at once.
+const someWorkflows = 200
+
+// stepNamed is a step by its id, of one of the newest workflows: the control plane finds steps only by their workflows.
+func stepNamed(ctx context.Context, client *remote.Client, id string) (subject, error) {
+	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: someWorkflows}))
+	if err != nil {
+		return subject{}, err
+	}
+	for _, w := range l.Items {
+		if n := slices.IndexFunc(w.Steps, func(s api.Step) bool { return s.ID == id }); n >= 0 {
+			return ofStep(w, w.Steps[n])
+		}
+	}
+	return subject{}, fmt.Errorf("none of the newest %d workflows has a step %s; if it is older, name its workflow: nuon logs workflow WORKFLOW --step %[2]s", len(l.Items), console.Line(id))
+}
+
+// newestRun is the newest run of an action on an install that has a log.
+func newestRun(ctx context.Context, client *remote.Client, install, action string) (subject, error) {
+	p := api.ListWorkflowsParams{Install: install, Limit: someWorkflows}
+	for {
+		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &p))
+		if err != nil {
+			return subject{}, err
+		}
+		for _, w := range l.Items {
+			for _, s := range slices.Backward(w.Steps) {
+				if s.Action == action && s.Job != "" {
+					return ofStep(w, s)
+				}
+			}
+		}
+		if l.Next == "" {
+			return subject{}, fmt.Errorf("action %s has not run on %s yet, or not for a long time: `nuon actions list --install %[2]s` shows what makes it run",
+				console.Line(action), console.Line(install))
+		}
+		p.Cursor = l.Next
+	}
+}
+
+func ofStep(w api.Workflow, s api.Step) (subject, error) {
+	if s.Job == "" {
+		return subject{}, fmt.Errorf("step %s (%s) has no log: it is %s; `nuon workflows get %s` says why", s.ID, called(s), s.Status, w.ID)
+	}
+	return subject{sources: []source{{job: s.Job}}}, nil
+}

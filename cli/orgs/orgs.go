@@ -1,0 +1,56 @@
+// Package orgs is `nuon orgs`: whom the control plane takes the caller for.
+package orgs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// New is the command with its verbs.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{Use: "orgs", Short: "The org that you work in, and who you are there"}
+	c.AddCommand(newGet(e))
+	return c
+}
+
+// org is what the control plane says of the caller, with the org under the name by which -o name knows a thing.
+type org struct {
+	Name string `json:"name"`
+	api.Whoami
+	URL string `json:"url"`
+}
+
+func newGet(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "get", Aliases: []string{"whoami"}, Short: "Show your org, your role in it, and which control plane answers", Args: cobra.NoArgs,
+		Example: `  nuon orgs get
+  nuon orgs get -o name`,
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
+			me, err := remote.Get[api.Whoami](client.Whoami(ctx))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(org{me.Org, me, client.URL}, func(w io.Writer) error { return show(w, client.URL, me) })
+		}),
+	}
+}
+
+func show(w io.Writer, url string, me api.Whoami) error {
+	until := ""
+	if !me.ExpiresAt.IsZero() {
+		until = ", until " + me.ExpiresAt.Local().Format(time.DateTime)
+	}
+	_, err := fmt.Fprintf(w, "org %s (%s)\n  you are       %s, %s%s\n  for apps      %s\n  control plane %s, version %s\n", console.Line(me.Org), me.OrgID, console.Line(me.Actor), me.Role, until,
+		console.Line(cmp.Or(me.App, "all")), console.Line(url), console.Line(me.ServerVersion))
+	return err
+}

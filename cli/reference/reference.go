@@ -1,0 +1,208 @@
+// Package reference writes down what the commands say of themselves: one page of Markdown with everything, which is docs/cli.md, and
+// a manual page for each command. It knows no command by name.
+package reference
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+// New is `nuon reference`, which no help mentions: it is for those who build nuon.
+func New(e *env.Env) *cobra.Command {
+	var format, directory string
+	c := &cobra.Command{
+		Use: "reference", Short: "Write the reference of all commands", Args: cobra.NoArgs, Hidden: true, ValidArgsFunction: complete.Nothing,
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch {
+			case format == "markdown" && directory == "":
+				return Markdown(e.Console.Out, c.Root())
+			case format == "man" && directory != "":
+				return manPages(directory, c.Root())
+			}
+			return exit.Usagef("use --format markdown, which is printed, or --format man with a --directory for the pages")
+		},
+	}
+	c.Flags().StringVar(&format, "format", "markdown", "markdown or man")
+	c.Flags().StringVar(&directory, "directory", "", "where to put manual pages")
+	complete.FlagWords(c, "format", "markdown", "man")
+	return c
+}
+
+// manPages writes the pages of all commands into a directory, which is made.
+func manPages(directory string, root *cobra.Command) error {
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return fmt.Errorf("write manual pages: %w", err)
+	}
+	return each(root, func(c *cobra.Command) error {
+		var page strings.Builder
+		man(&page, c)
+		if err := os.WriteFile(filepath.Join(directory, pageOf(c)+".1"), []byte(page.String()), 0o644); err != nil {
+			return fmt.Errorf("write manual pages: %w", err)
+		}
+		return nil
+	})
+}
+
+// pageOf is what a command's page is called.
+func pageOf(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// each visits a command and those below it that people see, in order.
+func each(c *cobra.Command, visit func(*cobra.Command) error) error {
+	if err := visit(c); err != nil {
+		return err
+	}
+	for _, sub := range seen(c) {
+		if err := each(sub, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seen are a command's own commands that people see.
+func seen(c *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			all = append(all, sub)
+		}
+	}
+	return all
+}
+
+// flag is a flag as it is described.
+type flag struct{ name, value, usage, byDefault string }
+
+// flagsOf are a command's own flags, or those that all commands have.
+func flagsOf(set *pflag.FlagSet) []flag {
+	var all []flag
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		byDefault := f.DefValue
+		switch byDefault {
+		case "false", "0", "0s", "[]":
+			byDefault = ""
+		}
+		all = append(all, flag{name, value, usage, byDefault})
+	})
+	return all
+}
+
+// says is a flag's description with its default, for which its own words go first.
+func (f flag) says() string {
+	if f.byDefault == "" || strings.Contains(f.usage, "default") {
+		return f.usage
+	}
+	return fmt.Sprintf("%s (default %s)", f.usage, f.byDefault)
+}
+
+// usage is how a command is called.
+func usage(c *cobra.Command) string {
+	if c.HasSubCommands() {
+		return c.CommandPath() + " COMMAND"
+	}
+	return c.UseLine()
+}
+
+// description is what a command does, at length where it has more to say.
+func description(c *cobra.Command) string { return cmp.Or(strings.TrimSpace(c.Long), c.Short+".") }
+
+// Markdown writes everything on one page.
+func Markdown(w io.Writer, root *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("# The nuon command\n\nMade from the commands themselves by `make generate`; `nuon COMMAND --help` says the same.\n\n")
+	b.WriteString(root.Short + ".\n")
+	for _, g := range root.Groups() {
+		fmt.Fprintf(&b, "\n**%s**\n\n", strings.TrimSuffix(g.Title, ":"))
+		for _, c := range seen(root) {
+			if c.GroupID == g.ID {
+				fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", c.CommandPath(), pageOf(c), text(c.Short))
+			}
+		}
+	}
+	b.WriteString("\n## For all commands\n\n")
+	flagTable(&b, flagsOf(root.PersistentFlags()))
+	b.WriteString("\nResults go to stdout, progress and remarks to stderr. A table in a pipe has no header, and a tab between its cells; `-o name` prints what the next command takes.\n")
+	b.WriteString("\n### Exit codes\n\n| code | means |\n|---|---|\n")
+	for _, c := range exit.Codes {
+		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, cell(c.Means))
+	}
+	b.WriteString("\n### Environment\n\n| variable | means |\n|---|---|\n")
+	for _, v := range env.Variables {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, cell(v.Means))
+	}
+	for _, c := range seen(root) {
+		_ = each(c, func(c *cobra.Command) error { // it gives no error
+			section(&b, c)
+			return nil
+		})
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// section writes one command.
+func section(b *strings.Builder, c *cobra.Command) {
+	fmt.Fprintf(b, "\n%s %s\n\n", strings.Repeat("#", min(1+strings.Count(c.CommandPath(), " "), 4)), c.CommandPath())
+	fmt.Fprintf(b, "%s\n\n```\n%s\n```\n", text(description(c)), usage(c))
+	if len(c.Aliases) > 0 {
+		fmt.Fprintf(b, "\nAlso `%s`.\n", strings.Join(c.Aliases, "`, `"))
+	}
+	if c.HasExample() {
+		fmt.Fprintf(b, "\n```console\n%s\n```\n", lines(c.Example))
+	}
+	if flags := flagsOf(c.NonInheritedFlags()); len(flags) > 0 {
+		b.WriteString("\n")
+		flagTable(b, flags)
+	}
+}
+
+func flagTable(b *strings.Builder, flags []flag) {
+	b.WriteString("| flag | means |\n|---|---|\n")
+	for _, f := range flags {
+		fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSpace(f.name+" "+f.value), cell(f.says()))
+	}
+}
+
+// lines takes the indentation off examples, and puts a prompt before each command.
+func lines(example string) string {
+	var out []string
+	for line := range strings.Lines(strings.TrimRight(example, "\n")) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "nuon ") {
+			line = "$ " + line
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// text keeps what looks like HTML from being taken for it, outside of code.
+func text(s string) string {
+	parts := strings.Split(s, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`).Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
+}
+
+// cell is text in a table.
+func cell(s string) string { return strings.ReplaceAll(text(s), "|", `\|`) }

@@ -1,0 +1,26 @@
+package remote
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+)
+
+// sameGeneration says that an answer is one of the API that this nuon speaks, as far as the answer says: one without a generation is
+// judged by what is in it. A control plane that does not speak ours says which it does, with the refusal.
+func sameGeneration(r *http.Response) error {
+	theirs, err := strconv.Atoi(r.Header.Get(version.HeaderAPI))
+	if err != nil || theirs == version.API {
+		return nil //nolint:nilerr // it says nothing that can be read
+	}
+	us := fmt.Sprintf("this nuon (version %s, API generation %d)", version.Number, version.API)
+	them := fmt.Sprintf("the control plane (version %s, API generation %d)", cmp.Or(r.Header.Get(version.HeaderNumber), "unknown"), theirs)
+	if theirs > version.API {
+		return exit.With(exit.Unreachable, fmt.Errorf("%s is too old for %s: update nuon", us, them))
+	}
+	return exit.With(exit.Unreachable, fmt.Errorf("%s is too old for %s: update the control plane, or use a nuon of its version", them, us))
+}

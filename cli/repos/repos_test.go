@@ -1,0 +1,88 @@
+package repos
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// run runs the command against a control plane that watches three branches of two repositories, in two pages.
+func run(t *testing.T, args ...string) (screen string, asked []string, err error) {
+	t.Helper()
+	all := []api.Repo{
+		{ID: "rep_1", URL: "https://git/x", Ref: "main", Commit: "0123456789abcdef", Apps: []string{"hello", "shop"}},
+		{ID: "rep_2", URL: "https://git/y", Ref: "main", Apps: []string{"shop"}, Problem: "401: the credential is refused"},
+		{ID: "rep_3", URL: "https://git/y", Ref: "next", Apps: []string{"shop"}},
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/repos" {
+			asked = append(asked, r.Method+" "+r.URL.Path)
+		}
+		id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/v1/repos/"), "/look")
+		for _, repo := range all {
+			if repo.ID == id {
+				repo.Revisions = []api.Revision{{Commit: repo.Commit, Subject: "Package\tthe shop", Outcome: "app hello: version 1\napp shop: nothing\n"}}
+				_ = json.NewEncoder(w).Encode(repo)
+				return
+			}
+		}
+		if r.URL.Query().Get("cursor") == "" {
+			_ = json.NewEncoder(w).Encode(api.RepoList{Items: all[:1], Next: "2"})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(api.RepoList{Items: all[1:]})
+	}))
+	defer s.Close()
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	var out strings.Builder
+	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: "table"}})
+	c.SetArgs(args)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err = c.ExecuteContext(t.Context())
+	return out.String(), asked, err
+}
+
+// TestList shows all branches, or those of an app, or those with a problem.
+func TestList(t *testing.T) {
+	const one = "rep_1\thttps://git/x\tmain\t0123456789ab\tnever\thello shop\t\n"
+	const two = "rep_2\thttps://git/y\tmain\t\tnever\tshop\t401: the credential is refused\n"
+	const three = "rep_3\thttps://git/y\tnext\t\tnever\tshop\t\n"
+	for line, want := range map[string]string{"list": one + two + three, "list --app hello": one, "list --problems": two, "list --app none": "", "list --limit 2": one + two} {
+		if screen, _, err := run(t, strings.Fields(line)...); err != nil || screen != want {
+			t.Errorf("%s: %v, printed\n%s, want\n%s", line, err, screen, want)
+		}
+	}
+}
+
+// TestNames: a branch is named by its id, or by the URL of a repository of which only one is watched.
+func TestNames(t *testing.T) {
+	for line, c := range map[string]struct {
+		asked string
+		code  int
+		says  string
+	}{
+		"get rep_1":            {"GET /v1/repos/rep_1", 0, "0123456789ab"},
+		"get https://git/x":    {"GET /v1/repos/rep_1", 0, "    app hello: version 1\n    app shop: nothing\n"},
+		"look https://git/x":   {"POST /v1/repos/rep_1/look", 0, "Package the shop"},
+		"look rep_2":           {"POST /v1/repos/rep_2/look", exit.Failed, "401: the credential is refused"},
+		"get https://git/y":    {"", exit.Usage, "2 branches of https://git/y are watched; say which: rep_2 (main), rep_3 (next)"},
+		"get https://git/none": {"", exit.Failed, "no branch of https://git/none is watched: `nuon repos list`"},
+	} {
+		screen, asked, err := run(t, strings.Fields(line)...)
+		if err != nil {
+			screen += err.Error()
+		}
+		if exit.CodeOf(err) != c.code || strings.Join(asked, " ") != c.asked || !strings.Contains(screen, c.says) {
+			t.Errorf("%s: %v, asked %q, printed\n%s", line, err, asked, screen)
+		}
+	}
+}

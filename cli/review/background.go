@@ -1,0 +1,128 @@
+package review
+
+import (
+	"context"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muesli/cancelreader"
+	"golang.org/x/term"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+// shade is what is known of a terminal's background.
+type shade uint8
+
+const (
+	unknown shade = iota
+	dark
+	light
+)
+
+// answerWithin is how long a terminal may take to say what its background is. A later answer is not taken for keys (see single).
+const answerWithin = 300 * time.Millisecond
+
+// mostSaid bounds what is read of it, in bytes.
+const mostSaid = 4096
+
+// question asks for the background colour (xterm's "OSC 11"), and then for what every terminal tells (DA1), so that one which does
+// not know the first need not be waited for.
+const question = "\x1b]11;?\x1b\\\x1b[c"
+
+var (
+	colorAnswer = regexp.MustCompile(`\x1b\]11;rgb:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})`)
+	lastAnswer  = regexp.MustCompile(`\x1b\[\?[0-9;]*c`)
+)
+
+// background is what NUON_THEME says (light or dark), else the terminal, else COLORFGBG. The error is exit.Interrupted.
+func background(ctx context.Context, c *console.Console) (shade, error) {
+	switch os.Getenv("NUON_THEME") {
+	case "light":
+		return light, nil
+	case "dark":
+		return dark, nil
+	}
+	said := ask(ctx, c)
+	switch answer := shadeOf(said); {
+	case ctx.Err() != nil || strings.ContainsRune(said, ctrlC):
+		return unknown, exit.Interrupted
+	case answer != unknown:
+		return answer, nil
+	}
+	return shadeOfColors(os.Getenv("COLORFGBG")), nil
+}
+
+// shadeOfColors reads what some terminals set COLORFGBG to: foreground;background, of the sixteen colours.
+func shadeOfColors(said string) shade {
+	parts := strings.Split(said, ";")
+	n, err := strconv.Atoi(parts[len(parts)-1])
+	switch {
+	case err != nil || n < 0 || n > 15:
+		return unknown
+	case n == 7 || n > 8:
+		return light
+	}
+	return dark
+}
+
+// ctrlC is what the key sends while the terminal passes everything on.
+const ctrlC = '\x03'
+
+// ask asks the terminal, which must be one on both sides, and gives what arrived.
+func ask(ctx context.Context, c *console.Console) string {
+	tty, is := c.In.(*os.File)
+	if !is {
+		return ""
+	}
+	state, err := term.MakeRaw(int(tty.Fd()))
+	if err != nil {
+		return ""
+	}
+	defer term.Restore(int(tty.Fd()), state) //nolint:errcheck // nothing can be done about it
+	in, err := cancelreader.NewReader(tty)
+	if err != nil {
+		return ""
+	}
+	defer in.Close() //nolint:errcheck // it closes its own bookkeeping, not the terminal
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { in.Cancel() })()
+	if _, err := io.WriteString(c.Out, question); err != nil {
+		return ""
+	}
+	said := ""
+	for part := make([]byte, 256); !lastAnswer.MatchString(said) && len(said) < mostSaid; {
+		n, err := in.Read(part)
+		if said += string(part[:n]); err != nil {
+			break
+		}
+	}
+	return said
+}
+
+// shadeOf reads a terminal's answer.
+func shadeOf(said string) shade {
+	m := colorAnswer.FindStringSubmatch(said)
+	if m == nil {
+		return unknown
+	}
+	weights := []float64{0.299, 0.587, 0.114} // of red, green and blue for the eye (ITU-R BT.601)
+	bright := 0.0
+	for i, w := range weights {
+		v, err := strconv.ParseUint(m[i+1], 16, 16)
+		if err != nil {
+			return unknown
+		}
+		bright += w * float64(v) / (float64(uint(1)<<(4*len(m[i+1]))) - 1)
+	}
+	if bright > 0.5 {
+		return light
+	}
+	return dark
+}

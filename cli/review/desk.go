@@ -1,0 +1,226 @@
+package review
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/terminal"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// What the desk tells the screen. Each comes once for one thing that was asked of it.
+type (
+	// beat makes the screen look at its clock.
+	beat struct{}
+	// due says that it is time to look at the queue again.
+	due struct{ turn int }
+	// rested says that a plan has been chosen for a moment, so it is worth getting.
+	rested struct{ id string }
+	// listed is what waits, without reports: everywhere, or at one install.
+	listed struct {
+		waiting []api.Approval
+		totals  map[string]diff.Totals // by approval, where the control plane tells them
+		install string                 // id; empty for everywhere
+		large   bool                   // it took more than one page
+		busy    []string               // what is under way, told when nothing waits
+		err     error
+	}
+	// opened is one plan with its report, or how it ended.
+	opened struct {
+		id       string
+		approval api.Approval
+		page     *terminal.Page
+		report   *diff.Report
+		flaw     error // what is wrong with the report
+		err      error // why it could not be got
+	}
+	// explained is the chain of reasons of a plan.
+	explained struct {
+		plan  string
+		chain []api.Cause
+		err   error
+	}
+	// answered is what became of an answer.
+	answered struct {
+		id       string
+		answer   api.ResponseAnswer
+		approval api.Approval
+		err      error
+	}
+)
+
+// How often the desk looks, give or take jitter, and how long it waits for an answer.
+const (
+	beatEvery = time.Second
+	lookEvery = 1500 * time.Millisecond
+	jitter    = time.Second
+	restAfter = 120 * time.Millisecond
+	patience  = 10 * time.Second
+	reading   = time.Minute // a report can be large
+)
+
+// page is how many approvals are got at once, and mostBusy of how many installs the screen tells what is under way.
+const (
+	page     = 500
+	mostBusy = 10
+)
+
+// desk asks the control plane on behalf of the screen. Each of its methods gives a command that bubbletea runs beside the screen;
+// close ends those that run and waits for them.
+type desk struct {
+	client   *remote.Client
+	wanted   func(api.Approval) bool
+	patience time.Duration   // how long it waits for an answer
+	ctx      context.Context //nolint:containedctx // the life of the screen, of which each command is a part
+	cancel   context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup
+}
+
+func newDesk(ctx context.Context, client *remote.Client, wanted func(api.Approval) bool) *desk {
+	d := &desk{client: client, wanted: wanted, patience: patience}
+	d.ctx, d.cancel = context.WithCancel(ctx)
+	return d
+}
+
+func (d *desk) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.cancel()
+	d.work.Wait()
+}
+
+// do makes a command that ends when the desk closes, or after a time.
+func (d *desk) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		d.mu.Lock()
+		if d.closed {
+			d.mu.Unlock()
+			return nil
+		}
+		d.work.Add(1)
+		d.mu.Unlock()
+		defer d.work.Done()
+		ctx, cancel := context.WithTimeout(d.ctx, limit)
+		defer cancel()
+		msg := f(ctx)
+		if d.ctx.Err() != nil {
+			return nil // nobody waits for it any more
+		}
+		return msg
+	}
+}
+
+// after gives msg later.
+func (d *desk) after(wait time.Duration, msg tea.Msg) tea.Cmd {
+	return d.do(wait, func(ctx context.Context) tea.Msg {
+		<-ctx.Done()
+		return msg
+	})
+}
+
+func (d *desk) beat() tea.Cmd { return d.after(beatEvery, beat{}) }
+
+// lookAgain comes a little sooner or later each time, so that many screens do not ask at once.
+func (d *desk) lookAgain(turn int) tea.Cmd {
+	return d.after(lookEvery+rand.N(jitter), due{turn})
+}
+
+// list looks at the queue; of one install, when its id is given.
+func (d *desk) list(install string) tea.Cmd {
+	return d.do(d.patience, func(ctx context.Context) tea.Msg {
+		l := listed{install: install, totals: map[string]diff.Totals{}}
+		var pages int
+		l.waiting, l.err = remote.All(func(cursor string) ([]api.Approval, string, error) {
+			pages++
+			got, err := remote.Get[api.ApprovalList](d.client.ListApprovals(ctx, &api.ListApprovalsParams{Install: install, Brief: true, Cursor: cursor, Limit: page}))
+			return got.Items, got.Next, err
+		})
+		l.large, l.err = pages > 1, slow(l.err)
+		l.waiting = slices.DeleteFunc(l.waiting, func(a api.Approval) bool { return !d.wanted(a) })
+		for i := range l.waiting {
+			a := &l.waiting[i]
+			var t diff.Totals
+			if len(a.Totals) > 0 && json.Unmarshal(a.Totals, &t) == nil {
+				l.totals[a.ID] = t
+			}
+			a.Report, a.Totals = nil, nil
+		}
+		if l.err == nil && install == "" && len(l.waiting) == 0 {
+			l.busy, l.err = d.busy(ctx)
+		}
+		return l
+	})
+}
+
+// busy tells where something is under way that may yet end in a plan.
+func (d *desk) busy(ctx context.Context) ([]string, error) {
+	got, err := remote.Get[api.InstallList](d.client.ListInstalls(ctx, &api.ListInstallsParams{Limit: page}))
+	if err != nil {
+		return nil, slow(err)
+	}
+	var lines []string
+	for _, i := range got.Items {
+		if UnderWay(i) && d.wanted(api.Approval{App: i.App, Install: i.Name, InstallID: i.ID}) && len(lines) < mostBusy {
+			lines = append(lines, console.Line(fmt.Sprintf("%s/%s: %s", i.App, i.Name, i.Reason)))
+		}
+	}
+	return lines, nil
+}
+
+// open gets a plan with its report and lays it out.
+func (d *desk) open(id string) tea.Cmd {
+	return d.do(reading, func(ctx context.Context) tea.Msg {
+		o := opened{id: id}
+		o.approval, o.err = remote.Get[api.Approval](d.client.GetApproval(ctx, id))
+		if o.err = slow(o.err); o.err != nil {
+			return o
+		}
+		o.report, o.flaw = ReportOf(o.approval)
+		if o.flaw == nil {
+			o.page = terminal.NewPage(o.report, false)
+		}
+		o.approval.Report = nil
+		return o
+	})
+}
+
+// explain gets the chain of reasons of a plan.
+func (d *desk) explain(plan string) tea.Cmd {
+	return d.do(d.patience, func(ctx context.Context) tea.Msg {
+		x, err := remote.Get[api.Explanation](d.client.Explain(ctx, api.ExplainParamsKindPlan, plan))
+		return explained{plan, x.Chain, slow(err)}
+	})
+}
+
+// respond gives a person's answer to what was shown.
+func (d *desk) respond(id string, r api.Response) tea.Cmd {
+	return d.do(reading, func(ctx context.Context) tea.Msg {
+		a, err := remote.Get[api.Approval](d.client.RespondApproval(ctx, id, r))
+		a.Report = nil
+		return answered{id, r.Answer, a, slow(err)}
+	})
+}
+
+// slow names a request that took too long: to the library it is just the end of its context.
+func slow(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return exit.With(exit.Unreachable, errors.New("the control plane does not answer in time"))
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package review
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// deskAt is a desk that asks a server.
+func deskAt(t *testing.T, handler http.Handler, wanted func(api.Approval) bool) *desk {
+	t.Helper()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	client, err := remote.New(contexts.Context{URL: s.URL, Token: "tok"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t.Context(), client, wanted)
+	t.Cleanup(d.close)
+	return d
+}
+
+func all(api.Approval) bool { return true }
+
+// TestDeskLists reads every page, and keeps what is wanted; when nothing waits it tells what is under way.
+func TestDeskLists(t *testing.T) {
+	p := &plane{approvals: several()}
+	l, _ := deskAt(t, p, all).list("")().(listed)
+	if l.err != nil || len(l.waiting) != 3 || !l.large || l.totals["apr_2"].Destroy != 1 {
+		t.Errorf("heard %+v", l)
+	}
+	globex := func(a api.Approval) bool { return a.Install == "globex" }
+	if l, _ = deskAt(t, p, globex).list("")().(listed); len(l.waiting) != 1 || l.waiting[0].ID != "apr_3" {
+		t.Errorf("heard %+v", l.waiting)
+	}
+	if l, _ = deskAt(t, p, all).list("ins_helloglobex")().(listed); len(l.waiting) != 1 || l.large {
+		t.Errorf("heard %+v", l)
+	}
+	p = &plane{}
+	if l, _ = deskAt(t, p, all).list("")().(listed); !cmp.Equal(l.busy, []string{"hello/acme: working on web"}) {
+		t.Errorf("heard %+v", l)
+	}
+	if l, _ = deskAt(t, p, globex).list("")().(listed); len(l.busy) > 0 {
+		t.Errorf("of another install it heard %+v", l.busy)
+	}
+}
+
+// TestDeskOpens keeps the report once, laid out, and says what is wrong with one that does not hold.
+func TestDeskOpens(t *testing.T) {
+	p := &plane{approvals: several()}
+	p.approvals[0].Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
+	d := deskAt(t, p, all)
+	if o, _ := d.open("apr_2")().(opened); o.err != nil || o.flaw != nil || o.page.Changes() != 3 || o.approval.Report != nil {
+		t.Errorf("opened %+v", o)
+	}
+	if o, _ := d.open("apr_1")().(opened); o.flaw == nil || o.page != nil {
+		t.Errorf("opened %+v", o)
+	}
+	if o, _ := d.open("apr_9")().(opened); !remote.CodeIs(o.err, "not_found") {
+		t.Errorf("opened %+v", o)
+	}
+}
+
+// TestDeskCloses ends what is under way, waits for it, and begins nothing new.
+func TestDeskCloses(t *testing.T) {
+	asked := make(chan struct{})
+	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done()
+	}), all)
+	ended := make(chan any, 2)
+	go func() { ended <- d.list("")() }()
+	go func() { ended <- d.after(time.Hour, beat{})() }()
+	<-asked
+	d.close()
+	for range 2 {
+		if msg := <-ended; msg != nil {
+			t.Errorf("told %v", msg)
+		}
+	}
+	if msg := d.after(0, beat{})(); msg != nil {
+		t.Errorf("told %v when it was closed", msg)
+	}
+}
+
+// TestSlow names a control plane that takes too long, and counts as nobody there.
+func TestSlow(t *testing.T) {
+	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), all)
+	d.patience = time.Millisecond
+	l, _ := d.list("")().(listed)
+	if exit.CodeOf(l.err) != exit.Unreachable || l.err.Error() != "the control plane does not answer in time" {
+		t.Errorf("heard %v", l.err)
+	}
+}
+
+// TestOneLookAtATime: only the look that was planned last is made, never two at once, and of a large queue only a part.
+func TestOneLookAtATime(t *testing.T) {
+	s := newStage(plainTheme, 100, 30, several()...)
+	lists := func() (n int, last string) {
+		for _, a := range s.notes.asked {
+			if len(a) > 4 && a[:5] == "list " {
+				n, last = n+1, a
+			}
+		}
+		return n, last
+	}
+	s.send(due{turn: s.turn - 1})
+	s.send(due{turn: s.turn})
+	s.send(due{turn: s.turn})
+	if n, last := lists(); n != 1 || last != "list " {
+		t.Errorf("%d looks, the last %q", n, last)
+	}
+	l := listOf(several())
+	l.large = true
+	s.send(l)
+	s.send(due{turn: s.turn})
+	if n, last := lists(); n != 2 || last != "list ins_helloacme" {
+		t.Errorf("%d looks, the last %q", n, last)
+	}
+	part := listOf(several()[:2])
+	part.install = "ins_helloacme"
+	s.send(part)
+	s.pass(fullEvery)
+	s.send(due{turn: s.turn})
+	if n, last := lists(); n != 3 || last != "list " {
+		t.Errorf("%d looks, the last %q", n, last)
+	}
+}

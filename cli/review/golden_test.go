@@ -1,0 +1,247 @@
+package review
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/terminal"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func init() { time.Local = time.UTC } // frames show times of day
+
+var update = flag.Bool("update", false, "write the golden frames anew")
+
+// notes is an asker that only writes down what was asked for.
+type notes struct{ asked []string }
+
+func (n *notes) note(format string, a ...any) tea.Cmd {
+	n.asked = append(n.asked, fmt.Sprintf(format, a...))
+	return nil
+}
+func (n *notes) beat() tea.Cmd                        { return nil }
+func (n *notes) lookAgain(int) tea.Cmd                { return nil }
+func (n *notes) after(time.Duration, tea.Msg) tea.Cmd { return nil }
+func (n *notes) list(install string) tea.Cmd          { return n.note("list %s", install) }
+func (n *notes) open(id string) tea.Cmd               { return n.note("open %s", id) }
+func (n *notes) explain(plan string) tea.Cmd          { return n.note("explain %s", plan) }
+func (n *notes) respond(id string, r api.Response) tea.Cmd {
+	return n.note("%s %s %s %s", r.Answer, id, r.ContentDigest, r.Reason)
+}
+
+// stage is a screen without a terminal.
+type stage struct {
+	*model
+	notes *notes
+	now   time.Time
+}
+
+// listOf is what the desk would have heard.
+func listOf(all []api.Approval) listed {
+	l := listed{totals: map[string]diff.Totals{}}
+	for _, a := range all {
+		if report, err := ReportOf(a); err == nil {
+			l.totals[a.ID] = report.Totals
+		}
+		a.Report = nil
+		l.waiting = append(l.waiting, a)
+	}
+	return l
+}
+
+func openedOf(a api.Approval) opened {
+	o := opened{id: a.ID, approval: a}
+	if o.report, o.flaw = ReportOf(a); o.flaw == nil {
+		o.page = terminal.NewPage(o.report, false)
+	}
+	return o
+}
+
+// newStage shows the plans, the first of them open.
+func newStage(t *theme, width, height int, all ...api.Approval) *stage {
+	s := &stage{notes: &notes{}, now: noon}
+	s.model = newModel(s.notes, t, "nuon.example", func() time.Time { return s.now }, listOf(all))
+	s.send(tea.WindowSizeMsg{Width: width, Height: height})
+	if len(all) > 0 {
+		s.send(openedOf(all[0]))
+	}
+	s.pass(time.Second)
+	return s
+}
+
+func (s *stage) send(msg tea.Msg) { s.Update(msg) }
+
+// pass lets time pass, in which the control plane goes on answering.
+func (s *stage) pass(d time.Duration) {
+	s.now = s.now.Add(d)
+	s.heard = s.now
+	s.send(beat{})
+}
+
+// named are the keys that are not a character.
+var named = map[string]tea.KeyType{
+	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "backspace": tea.KeyBackspace,
+	"ctrl+c": tea.KeyCtrlC, "ctrl+n": tea.KeyCtrlN, "ctrl+p": tea.KeyCtrlP, "ctrl+w": tea.KeyCtrlW, "left": tea.KeyLeft, "home": tea.KeyHome, "ctrl+z": tea.KeyCtrlZ,
+}
+
+// press presses keys one after the other: named ones, or a character.
+func (s *stage) press(keys ...string) tea.Cmd {
+	var cmd tea.Cmd
+	for _, k := range keys {
+		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(k)}
+		if kind, ok := named[k]; ok {
+			msg = tea.KeyMsg{Type: kind}
+		} else if k == " " {
+			msg.Type = tea.KeySpace
+		}
+		_, cmd = s.Update(msg)
+	}
+	return cmd
+}
+
+func (s *stage) write(text string) {
+	for _, r := range text {
+		s.press(string(r))
+	}
+}
+
+// scenes are what the golden frames show.
+var scenes = map[string]func(*theme, int, int) *stage{
+	"queue": func(t *theme, w, h int) *stage { return newStage(t, w, h, several()...) },
+	"grave": grave,
+	"confirm": func(t *theme, w, h int) *stage {
+		s := grave(t, w, h)
+		s.press("a")
+		s.write("we")
+		return s
+	},
+	"reject": func(t *theme, w, h int) *stage {
+		s := grave(t, w, h)
+		s.press("r")
+		s.write("not during the sale")
+		return s
+	},
+	"search": func(t *theme, w, h int) *stage {
+		s := grave(t, w, h)
+		s.press("/")
+		s.write("serve")
+		s.press("enter")
+		return s
+	},
+	"stale": func(t *theme, w, h int) *stage {
+		s := grave(t, w, h)
+		all := several()
+		s.send(listOf([]api.Approval{all[0], all[2]}))
+		all[1].Status, all[1].Reason = api.ApprovalStatusWithdrawn, "superseded: commit 77aa102 changed modules/web/main.tf"
+		s.send(openedOf(all[1]))
+		s.press("a")
+		return s
+	},
+	"answered": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, several()...)
+		s.press("a")
+		done := several()[0]
+		done.Status, done.Response = api.ApprovalStatusApproved, api.GivenResponse{Actor: "vera", At: s.now}
+		s.send(answered{id: "apr_1", answer: api.ResponseAnswerApprove, approval: done})
+		return s
+	},
+	"lost": func(t *theme, w, h int) *stage {
+		s := grave(t, w, h)
+		s.send(listed{err: errors.New("cannot reach the control plane: connection refused")})
+		return s
+	},
+	"flawed": func(t *theme, w, h int) *stage {
+		bad := several()[1]
+		bad.Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
+		s := newStage(t, w, h, bad)
+		s.press("a")
+		return s
+	},
+	"why": func(t *theme, w, h int) *stage {
+		s := grave(t, w, h)
+		s.press("w")
+		s.send(explained{plan: "pln_apr_2", chain: chain()})
+		return s
+	},
+	"help": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, several()...)
+		s.press("?")
+		return s
+	},
+	"empty": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h)
+		s.send(listed{busy: []string{"hello/acme: working on web"}})
+		return s
+	},
+}
+
+// grave has the plan open that destroys something.
+func grave(t *theme, w, h int) *stage {
+	s := newStage(t, w, h, several()...)
+	s.press("J")
+	s.send(openedOf(several()[1]))
+	s.pass(time.Second)
+	s.press("enter")
+	return s
+}
+
+var themes = map[string]*theme{
+	"dark": newTheme(true, true, dark), "light": newTheme(true, true, light), "plain": newTheme(false, false, unknown),
+}
+
+// TestFrames: every scene as it looks, on both sizes, without colour in every case and with the colours of both themes where they
+// tell most. `go test ./cli/review -update` writes them anew.
+func TestFrames(t *testing.T) {
+	for scene, show := range scenes {
+		for _, size := range [][2]int{{80, 24}, {140, 45}} {
+			for theme, colors := range themes {
+				if theme != "plain" && scene != "grave" && scene != "confirm" && scene != "stale" {
+					continue
+				}
+				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)
+				t.Run(name, func(t *testing.T) {
+					got := show(colors, size[0], size[1]).View() + "\n"
+					fits(t, got, size[0], size[1])
+					file := filepath.Join("testdata", name+".txt")
+					if *update {
+						if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+					want, err := os.ReadFile(file)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if d := cmp.Diff(string(want), got); d != "" {
+						t.Errorf("the frame is another one (-want +got):\n%s", d)
+					}
+				})
+			}
+		}
+	}
+}
+
+// fits says that a frame is no larger than its screen.
+func fits(t testing.TB, frame string, width, height int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
+	if len(lines) > height {
+		t.Errorf("%d rows of %d", len(lines), height)
+	}
+	for _, l := range lines {
+		if w := ansi.StringWidth(l); w > width {
+			t.Errorf("%d columns of %d: %q", w, width, l)
+		}
+	}
+}

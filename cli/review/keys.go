@@ -1,0 +1,157 @@
+package review
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/diff/terminal"
+)
+
+// keyMap is every key of the screen. The footer and the help are made from it.
+type keyMap struct {
+	approve, reject, why                        key.Binding
+	nextChange, prevChange, fold, foldAll       key.Binding
+	down, up, pageDown, pageUp, top, bottom     key.Binding
+	nextPlan, prevPlan, focus, open             key.Binding
+	search, nextMatch, prevMatch                key.Binding
+	help, back, suspend, quit, interrupt, erase key.Binding
+}
+
+func bind(show, does string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(show, does))
+}
+
+func newKeys() keyMap {
+	return keyMap{
+		approve: bind("a", "approve", "a"), reject: bind("r", "reject", "r"), why: bind("w", "why", "w"),
+		nextChange: bind("n", "next change", "n"), prevChange: bind("p", "previous change", "p"),
+		fold: bind("o", "unfold or fold it", "o"), foldAll: bind("O", "unfold or fold all", "O"),
+		down: bind("j ↓", "down", "j", "down"), up: bind("k ↑", "up", "k", "up"),
+		pageDown: bind("space f", "a page down", " ", "f", "pgdown", "ctrl+f"), pageUp: bind("b", "a page up", "b", "pgup", "ctrl+b"),
+		top: bind("g", "to the top", "g", "home"), bottom: bind("G", "to the end", "G", "end"),
+		nextPlan: bind("J", "next plan", "J", "shift+down"), prevPlan: bind("K", "previous plan", "K", "shift+up"),
+		focus: bind("tab", "queue or diff", "tab", "shift+tab"), open: bind("enter", "read; if over, the next", "enter"),
+		search: bind("/", "search", "/"), nextMatch: bind("ctrl+n", "next match", "ctrl+n"), prevMatch: bind("ctrl+p", "previous match", "ctrl+p"),
+		help: bind("?", "help", "?"), back: bind("esc", "back", "esc"), suspend: bind("ctrl+z", "to the shell and back", "ctrl+z"),
+		quit: bind("q", "quit", "q"), interrupt: bind("ctrl+c", "quit at once", "ctrl+c"), erase: bind("ctrl+l", "draw anew", "ctrl+l"),
+	}
+}
+
+// group is a part of the help.
+type group struct {
+	title string
+	keys  []key.Binding
+}
+
+func (k keyMap) groups() []group {
+	return []group{
+		{"Answer", []key.Binding{k.approve, k.reject, k.why}},
+		{"The diff", []key.Binding{k.nextChange, k.prevChange, k.fold, k.foldAll, k.search, k.nextMatch, k.prevMatch}},
+		{"Move", []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom}},
+		{"The queue", []key.Binding{k.nextPlan, k.prevPlan, k.focus, k.open}},
+		{"The screen", []key.Binding{k.help, k.back, k.erase, k.suspend, k.quit, k.interrupt}},
+	}
+}
+
+// footer are the keys that the last row names while there is room, the most needed first.
+func (k keyMap) footer() []key.Binding {
+	return []key.Binding{k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange, k.prevChange, k.search, k.open, k.fold}
+}
+
+// single takes apart what arrived as one message. A terminal sends keys that are typed fast, or held down over a slow line, in one
+// piece: those that only move count one by one, and a piece that has another key in it does not count at all, because nobody
+// answers in a hurry, and what a terminal says of itself is no key. What is pasted never is.
+func (k keyMap) single(msg tea.KeyMsg) []tea.KeyMsg {
+	switch {
+	case msg.Paste:
+		return nil
+	case msg.Type != tea.KeyRunes || len(msg.Runes) == 1:
+		return []tea.KeyMsg{msg}
+	}
+	var each []tea.KeyMsg
+	for _, r := range msg.Runes {
+		one := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: msg.Alt}
+		if !key.Matches(one, k.down, k.up, k.pageDown, k.pageUp, k.nextChange, k.prevChange, k.top, k.bottom, k.nextPlan, k.prevPlan) {
+			return nil
+		}
+		each = append(each, one)
+	}
+	return each
+}
+
+// entry is a line that a person types.
+type entry struct {
+	runes []rune
+	at    int // the cursor
+}
+
+// most bounds it, in characters.
+const most = 1000
+
+func (e *entry) String() string { return string(e.runes) }
+
+// press takes one key of the editing kind.
+func (e *entry) press(msg tea.KeyMsg) {
+	switch msg.String() {
+	case "left", "ctrl+b":
+		e.at = max(e.at-1, 0)
+	case "right", "ctrl+f":
+		e.at = min(e.at+1, len(e.runes))
+	case "home", "ctrl+a":
+		e.at = 0
+	case "end", "ctrl+e":
+		e.at = len(e.runes)
+	case "backspace", "ctrl+h":
+		e.remove(e.at - 1)
+	case "delete", "ctrl+d":
+		e.remove(e.at)
+	case "ctrl+u":
+		e.runes, e.at = e.runes[e.at:], 0
+	case "ctrl+k":
+		e.runes = e.runes[:e.at]
+	case "ctrl+w":
+		before := strings.TrimRightFunc(string(e.runes[:e.at]), unicode.IsSpace)
+		keep := []rune(before[:strings.LastIndexFunc(before, unicode.IsSpace)+1])
+		e.runes, e.at = append(keep, e.runes[e.at:]...), len(keep)
+	default:
+		if (msg.Type == tea.KeyRunes || msg.Type == tea.KeySpace) && !msg.Alt {
+			e.insert(msg.Runes)
+		}
+	}
+}
+
+func (e *entry) remove(i int) {
+	if i >= 0 && i < len(e.runes) {
+		e.runes, e.at = append(e.runes[:i:i], e.runes[i+1:]...), i
+	}
+}
+
+// insert takes what prints; a line end in what is pasted is a blank.
+func (e *entry) insert(runes []rune) {
+	var in []rune
+	for _, r := range runes {
+		if unicode.IsSpace(r) {
+			r = ' '
+		}
+		if unicode.IsPrint(r) && len(e.runes)+len(in) < most {
+			in = append(in, r)
+		}
+	}
+	e.runes, e.at = append(append(e.runes[:e.at:e.at], in...), e.runes[e.at:]...), e.at+len(in)
+}
+
+// show is the line with its cursor, the part of it that fits.
+func (e *entry) show(width int) strip {
+	from := 0
+	for from < e.at && terminal.Columns(string(e.runes[from:e.at]))+2 > width {
+		from++
+	}
+	under, after := " ", ""
+	if e.at < len(e.runes) {
+		under, after = string(e.runes[e.at]), string(e.runes[e.at+1:])
+	}
+	return strip{{string(e.runes[from:e.at]), ""}, {under, "7"}, {after, ""}}
+}

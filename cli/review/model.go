@@ -1,0 +1,465 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/diff/terminal"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// asker is where the screen's commands come from: the desk, or a test.
+type asker interface {
+	beat() tea.Cmd
+	lookAgain(turn int) tea.Cmd
+	after(wait time.Duration, msg tea.Msg) tea.Cmd
+	list(install string) tea.Cmd
+	open(id string) tea.Cmd
+	explain(plan string) tea.Cmd
+	respond(id string, r api.Response) tea.Cmd
+}
+
+// focus is where the keys that move go.
+type focus uint8
+
+const (
+	onQueue focus = iota
+	onDiff
+)
+
+// mode is what the screen is doing.
+type mode uint8
+
+const (
+	reviewing  mode = iota
+	confirming      // the name of a component is asked for before a grave yes
+	rejecting       // a reason is asked for
+	stopped         // a question was taken back; what is still being typed is for nobody
+	searching
+	helping
+	explaining
+)
+
+// model is the screen. Update and View are pure: what they need of the world comes in messages, and by the clock.
+type model struct {
+	ask   asker
+	keys  keyMap
+	theme *theme
+	clock func() time.Time
+	place string // which control plane this is
+
+	width, height int
+	mode          mode
+	focus         focus
+	queue         queue
+	overlay       scroller // help, or why
+	typed         entry    // what is being typed
+	query         matcher  // what is searched for
+	found         int      // the line of the last match
+	note          cell     // what the last key did
+	noted         time.Time
+	now           time.Time
+
+	begin   tea.Cmd   // what Init does besides
+	looking bool      // a look at the queue is on the way
+	turn    int       // of the looks, so that only one is ever planned
+	heard   time.Time // when the control plane last said what waits
+	lost    time.Time // when it stopped to; zero while it answers
+	why     error     // and why
+	large   bool      // the queue takes several pages, so all of it is looked at less often
+	full    time.Time // when all of it was
+	busy    []string
+
+	given       []api.Approval // what was answered here
+	interrupted bool
+}
+
+const (
+	// justNow is for how long a plan has only just come up. It is not answered then: the key was meant for what was there before.
+	justNow = 400 * time.Millisecond
+	// noteFor is how long it is told what a key did.
+	noteFor = 8 * time.Second
+	// staleAfter is for how long what was heard counts as how things are.
+	staleAfter = 12 * time.Second
+	// fullEvery is how often a large queue is looked at as a whole; in between only the chosen install is.
+	fullEvery = 10 * time.Second
+)
+
+func newModel(ask asker, t *theme, place string, clock func() time.Time, first listed) *model {
+	m := &model{ask: ask, keys: newKeys(), theme: t, clock: clock, place: place, now: clock(), found: -1}
+	m.begin = m.listed(first)
+	return m
+}
+
+// Init begins to look.
+func (m *model) Init() tea.Cmd { return tea.Batch(m.ask.beat(), m.begin) }
+
+// Update takes one message.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.now = m.clock()
+	cmd := m.update(msg)
+	m.arrange()
+	return m, cmd
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		if m.mode == helping {
+			m.overlay.preface = m.help()
+		}
+	case tea.KeyMsg:
+		return m.pressed(msg)
+	case tea.ResumeMsg:
+		return m.look()
+	case beat:
+		return m.ask.beat()
+	case due:
+		if msg.turn == m.turn {
+			return m.look()
+		}
+	case rested:
+		if i := m.queue.current(); i != nil && i.approval.ID == msg.id {
+			return m.fetch()
+		}
+	case listed:
+		return m.listed(msg)
+	case opened:
+		m.opened(msg)
+	case explained:
+		m.explained(msg)
+	case answered:
+		return m.answered(msg)
+	}
+	return nil
+}
+
+// live says that what the screen shows is how things are, as far as anybody can know.
+func (m *model) live() bool { return m.lost.IsZero() && m.now.Sub(m.heard) < staleAfter }
+
+// look asks what waits, once at a time.
+func (m *model) look() tea.Cmd {
+	if m.looking {
+		return nil
+	}
+	m.looking = true
+	if i := m.queue.current(); m.large && i != nil && m.now.Sub(m.full) < fullEvery {
+		return m.ask.list(i.approval.InstallID)
+	}
+	return m.ask.list("")
+}
+
+// listed takes in what waits, and plans the next look.
+func (m *model) listed(l listed) tea.Cmd {
+	m.looking = false
+	m.turn++
+	again := m.ask.lookAgain(m.turn)
+	if l.err != nil {
+		if m.lost.IsZero() {
+			m.lost = m.now
+		}
+		m.why = l.err
+		return again
+	}
+	m.heard, m.lost, m.why = m.now, time.Time{}, nil
+	if l.install == "" {
+		m.large, m.full, m.busy = l.large, m.now, l.busy
+	}
+	were := len(m.queue.items)
+	gone, changed := m.queue.merge(m.now, l)
+	if len(gone) > 0 || len(m.queue.items) != were {
+		m.note = cell{} // it may say how many wait
+	}
+	current := m.queue.current()
+	if slices.Contains(changed, current) {
+		m.leave()
+		m.say(m.theme.warn, "this plan is another one now; read it again")
+	}
+	if slices.Contains(gone, current) {
+		m.leave()
+	}
+	return tea.Batch(again, m.fetch())
+}
+
+// leave gives up a question about a plan that no longer is what was asked about. Keys go on to be swallowed until enter or esc, so
+// that the rest of what a person is typing does nothing to another plan.
+func (m *model) leave() {
+	if m.mode == confirming || m.mode == rejecting {
+		m.mode = stopped
+	}
+}
+
+// fetch gets the chosen plan if it is not there, and how it ended if that is not known.
+func (m *model) fetch() tea.Cmd {
+	i := m.queue.current()
+	if i == nil {
+		return nil
+	}
+	i.seen = m.now
+	if i.loading || i.view != nil && (!i.ended || i.settled) || i.failed != nil && !m.live() {
+		return nil
+	}
+	i.loading = true
+	return m.ask.open(i.approval.ID)
+}
+
+// opened takes in a plan. One that is shown already keeps its place on the screen.
+func (m *model) opened(o opened) {
+	i := m.queue.find(o.id)
+	if i == nil {
+		return
+	}
+	i.loading, i.failed = false, o.err
+	if o.err != nil {
+		return
+	}
+	i.approval = o.approval
+	if i.approval.Status == api.ApprovalStatusWaiting {
+		i.ended = false
+	} else if i.end(m.now, true); i == m.queue.current() {
+		m.leave()
+	}
+	if i.view != nil && i.shown == o.approval.ContentDigest {
+		return
+	}
+	i.flaw, i.report, i.shown, i.arrived = o.flaw, o.report, o.approval.ContentDigest, m.now
+	i.view = &scroller{document: document{preface: preface(i), page: o.page}}
+	if o.flaw == nil {
+		i.totals, i.counted = o.report.Totals, true
+	}
+	m.found = -1
+	m.queue.forget()
+}
+
+// preface is what is said above a report.
+func preface(i *item) []paragraph {
+	a := i.approval
+	ink := terminal.Bold
+	if i.grave() {
+		ink = terminal.Destroy
+	}
+	title := fmt.Sprintf("%s %s on %s/%s", Verb(a), a.Component, a.App, a.Install)
+	out := []paragraph{{"", []terminal.Span{{Text: console.Line(title), Ink: ink}, {Text: "   " + console.Line(a.ID), Ink: terminal.Faint}}}}
+	if a.Because != "" {
+		out = append(out, paragraph{"", []terminal.Span{{Text: "because " + console.Line(a.Because)}}})
+	}
+	out = append(out, paragraph{})
+	if i.flaw != nil {
+		out = append(out, paragraph{"  ", []terminal.Span{{Text: console.Line(i.flaw.Error()), Ink: terminal.Destroy}}})
+	}
+	return out
+}
+
+// choose moves to another plan of the queue.
+func (m *model) choose(n int) tea.Cmd {
+	n = min(max(n, 0), len(m.queue.items)-1)
+	if n < 0 || n == m.queue.selected {
+		return nil
+	}
+	m.queue.selected, m.found = n, -1
+	i := m.queue.current()
+	i.seen = m.now
+	if i.view != nil && (!i.ended || i.settled) {
+		return nil
+	}
+	return m.ask.after(restAfter, rested{i.approval.ID})
+}
+
+// pressed takes what was typed.
+func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
+	if key.Matches(msg, m.keys.interrupt) {
+		m.interrupted = true
+		return tea.Quit
+	}
+	if key.Matches(msg, m.keys.erase) {
+		return tea.ClearScreen
+	}
+	if key.Matches(msg, m.keys.suspend) {
+		if !canSuspend() {
+			m.say(m.theme.warn, "there is no shell to go back to")
+			return nil
+		}
+		return tea.Suspend
+	}
+	if m.small() {
+		if key.Matches(msg, m.keys.quit) {
+			return tea.Quit
+		}
+		return nil
+	}
+	switch m.mode {
+	case confirming, rejecting, searching, stopped:
+		return m.asked(msg)
+	}
+	var cmds []tea.Cmd
+	for _, one := range m.keys.single(msg) {
+		m.note = cell{}
+		if m.mode == helping || m.mode == explaining {
+			m.read(one)
+		} else {
+			cmds = append(cmds, m.command(one))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// read is a key while help or why is open.
+func (m *model) read(msg tea.KeyMsg) {
+	switch {
+	case key.Matches(msg, m.keys.quit, m.keys.back, m.keys.help, m.keys.why, m.keys.open):
+		m.mode = reviewing
+	default:
+		m.moved(&m.overlay, msg)
+	}
+}
+
+// command is a key of the screen itself.
+func (m *model) command(msg tea.KeyMsg) tea.Cmd {
+	k := m.keys
+	switch {
+	case key.Matches(msg, k.quit):
+		if m.unheard(0) != nil {
+			m.say(m.theme.warn, "an answer is on its way; ctrl+c leaves all the same")
+			return nil
+		}
+		return tea.Quit
+	case key.Matches(msg, k.help):
+		m.mode, m.overlay = helping, scroller{document: document{preface: m.help()}}
+	case key.Matches(msg, k.focus):
+		m.focus = onDiff - m.focus
+	case key.Matches(msg, k.nextPlan):
+		return m.choose(m.queue.selected + 1)
+	case key.Matches(msg, k.prevPlan):
+		return m.choose(m.queue.selected - 1)
+	case key.Matches(msg, k.open):
+		return m.enter()
+	case key.Matches(msg, k.back):
+		m.query, m.found = "", -1
+		m.focus = onQueue
+	case key.Matches(msg, k.approve):
+		return m.approve()
+	case key.Matches(msg, k.reject):
+		m.reject()
+	case key.Matches(msg, k.why):
+		return m.whyPlan()
+	default:
+		return m.browse(msg)
+	}
+	return nil
+}
+
+// enter goes from the queue to the diff, and from a plan that has ended to the next that waits.
+func (m *model) enter() tea.Cmd {
+	i := m.queue.current()
+	if i == nil {
+		return nil
+	}
+	if !i.ended {
+		m.focus = onDiff
+		return nil
+	}
+	next := m.queue.next()
+	if next < 0 {
+		m.say(m.theme.faint, "nothing else waits")
+		return nil
+	}
+	return m.choose(next)
+}
+
+// browse is a key that moves in the queue or in the diff.
+func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
+	i, k := m.queue.current(), m.keys
+	if m.focus == onQueue {
+		switch {
+		case key.Matches(msg, k.down):
+			return m.choose(m.queue.selected + 1)
+		case key.Matches(msg, k.up):
+			return m.choose(m.queue.selected - 1)
+		case key.Matches(msg, k.top):
+			return m.choose(0)
+		case key.Matches(msg, k.bottom):
+			return m.choose(len(m.queue.items) - 1)
+		}
+	}
+	if i == nil || i.view == nil {
+		return nil
+	}
+	switch {
+	case key.Matches(msg, k.nextChange):
+		m.step(i.view, 1, "this is the last change")
+	case key.Matches(msg, k.prevChange):
+		m.step(i.view, -1, "this is the first change")
+	case key.Matches(msg, k.fold):
+		if !i.view.fold(false) {
+			m.say(m.theme.faint, "nothing of this change is folded")
+		}
+	case key.Matches(msg, k.foldAll):
+		i.view.fold(true)
+	case key.Matches(msg, k.search):
+		m.mode, m.typed = searching, entry{}
+	case key.Matches(msg, k.nextMatch):
+		m.match(i.view, 1)
+	case key.Matches(msg, k.prevMatch):
+		m.match(i.view, -1)
+	default:
+		m.moved(i.view, msg)
+	}
+	return nil
+}
+
+func (m *model) step(v *scroller, by int, none string) {
+	if v.changes() > 0 && !v.step(by) {
+		m.say(m.theme.faint, none)
+	}
+	m.focus = onDiff
+}
+
+// match goes to the next place that was searched for.
+func (m *model) match(v *scroller, by int) {
+	from := v.top.line
+	if m.found >= 0 {
+		from = m.found + by
+	}
+	if m.query == "" {
+		m.say(m.theme.faint, "search for something first: /")
+		return
+	}
+	line, ok := v.find(string(m.query), from, by)
+	if !ok {
+		m.say(m.theme.warn, fmt.Sprintf("nothing here says %q", string(m.query)))
+		m.found = -1
+		return
+	}
+	if m.found >= 0 && (by > 0) != (line > m.found) {
+		m.say(m.theme.faint, "round the end")
+	}
+	m.found = line
+}
+
+// moved is a key that moves a window.
+func (m *model) moved(v *scroller, msg tea.KeyMsg) {
+	k := m.keys
+	switch {
+	case key.Matches(msg, k.down):
+		v.move(1)
+	case key.Matches(msg, k.up):
+		v.move(-1)
+	case key.Matches(msg, k.pageDown):
+		v.move(max(v.height-1, 1))
+	case key.Matches(msg, k.pageUp):
+		v.move(-max(v.height-1, 1))
+	case key.Matches(msg, k.top):
+		v.home()
+	case key.Matches(msg, k.bottom):
+		v.end()
+	}
+}
+
+// say tells what came of a key, in the footer's place.
+func (m *model) say(s style, text string) { m.note, m.noted = cell{console.Line(text), s}, m.now }

@@ -1,0 +1,340 @@
+package review
+
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/terminal"
+)
+
+// document is what a pane shows: some lines of its own, then the page of a report, if any. Its lines are laid out when they are
+// asked for.
+type document struct {
+	preface []paragraph
+	page    *terminal.Page
+	width   int
+}
+
+type paragraph struct {
+	prefix string
+	spans  []terminal.Span
+}
+
+func (d *document) len() int {
+	if d.page == nil {
+		return len(d.preface)
+	}
+	return len(d.preface) + d.page.Len()
+}
+
+func (d *document) rows(line int) []terminal.Row {
+	if line < len(d.preface) {
+		p := d.preface[line]
+		return terminal.WrapTo(d.width, p.prefix, len(p.prefix), p.spans...)
+	}
+	return d.page.Rows(line-len(d.preface), d.width)
+}
+
+func (d *document) text(line int) string {
+	if line >= len(d.preface) {
+		return d.page.Text(line - len(d.preface))
+	}
+	var b strings.Builder
+	for _, s := range d.preface[line].spans {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+func (d *document) changeAt(line int) (int, bool) {
+	if line < len(d.preface) {
+		return 0, false
+	}
+	return d.page.ChangeAt(line - len(d.preface))
+}
+
+func (d *document) changes() int {
+	if d.page == nil {
+		return 0
+	}
+	return d.page.Changes()
+}
+
+func (d *document) head(change int) int { return len(d.preface) + d.page.Head(change) }
+
+// place is a row of a document.
+type place struct{ line, row int }
+
+func (p place) after(q place) bool { return p.line > q.line || p.line == q.line && p.row > q.row }
+
+// scroller is a window on a document. No move costs more than what it passes over and shows.
+type scroller struct {
+	document
+	top    place // the first row that is seen
+	height int
+	cursor int // the change that keys are about
+}
+
+// resize keeps what is at the top there.
+func (s *scroller) resize(width, height int) {
+	if width != s.width {
+		s.top.row = 0
+	}
+	s.width, s.height = width, max(height, 1)
+	s.settle()
+}
+
+// placed is a row with the line that it belongs to.
+type placed struct {
+	terminal.Row
+	line int
+}
+
+// visible is what the window shows.
+func (s *scroller) visible() []placed {
+	out := make([]placed, 0, s.height)
+	for line, skip := s.top.line, s.top.row; line < s.len() && len(out) < s.height; line, skip = line+1, 0 {
+		rows := s.rows(line)
+		for _, r := range rows[min(skip, len(rows)):] {
+			if len(out) < s.height {
+				out = append(out, placed{r, line})
+			}
+		}
+	}
+	return out
+}
+
+// lastTop is the place at which the end of the document is at the end of the window.
+func (s *scroller) lastTop() place {
+	room := s.height
+	for line := s.len() - 1; line >= 0; line-- {
+		n := len(s.rows(line))
+		if n >= room {
+			return place{line, n - room}
+		}
+		room -= n
+	}
+	return place{}
+}
+
+// settle takes the window back to where the document is.
+func (s *scroller) settle() {
+	if last := s.lastTop(); s.top.after(last) {
+		s.top = last
+	}
+}
+
+// move goes down by rows, or up if there are less than none.
+func (s *scroller) move(rows int) {
+	for ; rows > 0 && s.down(); rows-- {
+	}
+	for ; rows < 0 && s.up(); rows++ {
+	}
+	s.settle()
+	s.follow()
+}
+
+// down goes one row down, if there is one.
+func (s *scroller) down() bool {
+	switch {
+	case s.top.row+1 < len(s.rows(s.top.line)):
+		s.top.row++
+	case s.top.line+1 < s.len():
+		s.top = place{s.top.line + 1, 0}
+	default:
+		return false
+	}
+	return true
+}
+
+// up goes one row up, if there is one.
+func (s *scroller) up() bool {
+	switch {
+	case s.top.row > 0:
+		s.top.row--
+	case s.top.line > 0:
+		s.top.line--
+		s.top.row = len(s.rows(s.top.line)) - 1
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *scroller) home() { s.top, s.cursor = place{}, 0 }
+
+func (s *scroller) end() {
+	s.top = s.lastTop()
+	s.cursor = max(s.changes()-1, 0)
+	s.follow()
+}
+
+// follow moves the cursor to a change that is seen, if its own is not.
+func (s *scroller) follow() {
+	first := -1
+	for _, r := range s.visible() {
+		change, ok := s.changeAt(r.line)
+		switch {
+		case !ok:
+			continue
+		case change == s.cursor:
+			return
+		case first < 0 || s.head(first) < s.top.line && s.head(change) >= s.top.line:
+			first = change // rather one that begins in the window
+		}
+	}
+	if first >= 0 {
+		s.cursor = first
+	}
+}
+
+// step goes to the next change, or the one before.
+func (s *scroller) step(by int) (moved bool) {
+	to := s.cursor + by
+	if to < 0 || to >= s.changes() {
+		return false
+	}
+	s.cursor = to
+	s.reveal(to)
+	return true
+}
+
+// reveal scrolls so that a change is seen from its head on, as far as there is room; one that is all there already stays.
+func (s *scroller) reveal(change int) {
+	head, rows := s.head(change), 0
+	seen := s.visible()
+	for line := head; line < s.len() && rows <= s.height; line++ {
+		if c, ok := s.changeAt(line); !ok || c != change {
+			break
+		}
+		rows += len(s.rows(line))
+	}
+	for i, r := range seen {
+		if r.line == head && i+rows <= len(seen) && (i > 0 || s.top.row == 0) {
+			return
+		}
+	}
+	s.top = place{head, 0}
+	s.settle()
+}
+
+// fold unfolds the change at the cursor, or folds it again; with all, every one. It says whether there was anything to do.
+func (s *scroller) fold(all bool) bool {
+	if s.changes() == 0 || !all && !s.page.Folds(s.cursor) {
+		return false
+	}
+	open := !s.page.Unfolded(s.cursor)
+	if all {
+		s.page.UnfoldAll(open)
+	} else {
+		s.page.Unfold(s.cursor, open)
+	}
+	if head := s.head(s.cursor); all || s.top.line > head {
+		s.top = place{head, 0}
+	}
+	s.settle()
+	return true
+}
+
+// find looks for a text from a line on, forwards or backwards and round the end, and shows where it is.
+func (s *scroller) find(text string, from, by int) (line int, found bool) {
+	n := s.len()
+	m := matcher(text)
+	for i := range n {
+		line = ((from+by*i)%n + n) % n
+		if at, _ := m.next(s.text(line)); at < 0 {
+			continue
+		}
+		s.show(line)
+		return line, true
+	}
+	return 0, false
+}
+
+// show scrolls so that a line is seen, with a little of what is above it.
+func (s *scroller) show(line int) {
+	if change, ok := s.changeAt(line); ok {
+		s.cursor = change
+	}
+	for _, r := range s.visible() {
+		if r.line == line {
+			return
+		}
+	}
+	s.top = place{line, 0}
+	for above := min(3, s.height/3); above > 0 && s.top.line > 0; above-- {
+		s.top.line--
+	}
+	s.settle()
+}
+
+// share is how far the window is, in percent of the document's lines; -1 when all of it is seen.
+func (s *scroller) share() int {
+	last := s.lastTop()
+	switch {
+	case last == place{}:
+		return -1
+	case !last.after(s.top):
+		return 100
+	}
+	return min(s.top.line*100/s.len(), 99)
+}
+
+// matcher looks for a text as people mean it: in any case, unless it has a capital letter.
+type matcher string
+
+// next is the first place at which it is in s, in bytes, and where that ends; -1 when it is not.
+func (m matcher) next(s string) (from, to int) {
+	if m == "" {
+		return -1, -1
+	}
+	if string(m) == lower(string(m)) {
+		s = lower(s)
+	}
+	if from = strings.Index(s, string(m)); from < 0 {
+		return -1, -1
+	}
+	return from, from + len(m)
+}
+
+// lower makes the letters of ASCII small; every place in the text stays where it is.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// marked gives the parts of a strip that match a style of their own.
+func (m matcher) marked(s strip, as style) strip {
+	var text strings.Builder
+	for _, c := range s {
+		text.WriteString(c.text)
+	}
+	from, to := m.next(text.String())
+	if from < 0 {
+		return s
+	}
+	var out strip
+	base, at := 0, 0 // where the search began, and where the cell begins
+	for _, c := range s {
+		for c.text != "" {
+			for from >= 0 && at >= base+to {
+				base += to
+				from, to = m.next(text.String()[base:])
+			}
+			n, st := len(c.text), c.style
+			switch {
+			case from < 0:
+			case at < base+from:
+				n = min(n, base+from-at)
+			default:
+				n, st = min(n, base+to-at), as
+			}
+			out = append(out, cell{c.text[:n], st})
+			c.text, at = c.text[n:], at+n
+		}
+	}
+	return out
+}

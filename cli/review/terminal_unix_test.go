@@ -1,0 +1,363 @@
+//go:build unix
+
+package review
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"reflect"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
+	"github.com/hinshun/vt10x"
+	"golang.org/x/term"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/silence"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// childIs tells this program, run again, to be a person's `nuon review`; "bomb" lets X break it.
+const childIs = "NUON_TEST_REVIEW"
+
+func TestMain(m *testing.M) {
+	silence.Over()
+	if os.Getenv(childIs) != "" {
+		err := child()
+		if err != nil && err.Error() != "" {
+			fmt.Fprintln(os.Stderr, "error:", err)
+		}
+		os.Exit(exit.CodeOf(err))
+	}
+	os.Exit(m.Run())
+}
+
+// child is what the command does, and prints the answers that were given.
+func child() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	client, err := remote.New(contexts.Context{URL: os.Getenv("NUON_URL"), Token: "tok"})
+	if err != nil {
+		return err
+	}
+	c := console.System()
+	if !Possible(c) {
+		return errors.New("no terminal")
+	}
+	if os.Getenv(childIs) == "bomb" {
+		d := newDesk(ctx, client, func(api.Approval) bool { return true })
+		defer d.close()
+		first, _ := d.list("")().(listed)
+		return draw(ctx, c, bomb{newModel(d, newTheme(true, false, unknown), "test", time.Now, first)})
+	}
+	given, err := Open(ctx, c, client, func(api.Approval) bool { return true })
+	for _, a := range given {
+		fmt.Printf("%s: %s\n", a.Status, a.Component)
+	}
+	return err
+}
+
+// bomb is a screen with a mistake in it, which X brings out in Update and Y in a command.
+type bomb struct{ *model }
+
+func (b bomb) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch k, _ := msg.(tea.KeyMsg); k.String() {
+	case "X":
+		panic("X was pressed")
+	case "Y":
+		return b, func() tea.Msg { panic("Y was pressed") }
+	}
+	_, cmd := b.model.Update(msg)
+	return b, cmd
+}
+
+// seat is a person at a terminal.
+type seat struct {
+	t       *testing.T
+	tty     *os.File // the program's side
+	screen  *os.File // the person's
+	command *exec.Cmd
+	before  *term.State
+	vt      vt10x.Terminal
+	over    chan struct{} // the screen has nothing more to show
+
+	mu    sync.Mutex
+	shown bytes.Buffer
+}
+
+// sit opens the screen of a plane's plans on a terminal. With a shell it is a job of that shell. The terminal says that its
+// background is light when it is asked.
+func sit(t *testing.T, p *plane, mode, shell string) *seat {
+	t.Helper()
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	screen, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &seat{t: t, tty: tty, screen: screen, vt: vt10x.New(vt10x.WithSize(80, 24)), over: make(chan struct{})}
+	s.size(80, 24)
+	if s.before, err = term.GetState(int(tty.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	s.command = exec.Command(os.Args[0])
+	if shell != "" {
+		s.command = exec.Command("sh", "-c", shell)
+	}
+	s.command.Stdin, s.command.Stdout, s.command.Stderr = tty, tty, tty
+	s.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	s.command.Env = append(os.Environ(), childIs+"="+mode, "NUON_URL="+server.URL, "SELF="+os.Args[0], "TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "NUON_THEME=", "COLORFGBG=")
+	if err := s.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go s.read()
+	t.Cleanup(func() {
+		_ = s.command.Process.Kill() // it may have ended
+		_ = s.tty.Close()
+		_ = s.screen.Close()
+		<-s.over
+	})
+	return s
+}
+
+// read shows on the emulated terminal what the program writes, until the terminal is closed.
+func (s *seat) read() {
+	defer close(s.over)
+	part := make([]byte, 1<<16)
+	for {
+		n, err := s.screen.Read(part)
+		s.mu.Lock()
+		asked := bytes.Contains(part[:n], []byte(question))
+		s.shown.Write(part[:n])
+		_, _ = s.vt.Write(part[:n]) // it takes everything
+		s.mu.Unlock()
+		if asked {
+			_, _ = s.screen.WriteString("\x1b]11;rgb:ffff/fafa/f0f0\x1b\\\x1b[?62c") // a program that has gone asks no more
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *seat) size(columns, rows int) {
+	s.t.Helper()
+	if err := pty.Setsize(s.screen, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil { //nolint:gosec // a terminal is not that large
+		s.t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vt.Resize(columns, rows)
+}
+
+func (s *seat) keys(text string) {
+	s.t.Helper()
+	if _, err := s.screen.WriteString(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *seat) seen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.vt.String()
+}
+
+func (s *seat) raw() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown.String()
+}
+
+// patience of the tests: a machine may be busy.
+const deadline = time.Minute
+
+// sees waits until something is on the screen.
+func (s *seat) sees(want string) {
+	s.t.Helper()
+	s.wait(func() bool { return strings.Contains(s.seen(), want) }, fmt.Sprintf("no %q", want))
+}
+
+func (s *seat) wait(until func() bool, without string) {
+	s.t.Helper()
+	for end := time.Now().Add(deadline); !until(); {
+		if time.Now().After(end) {
+			s.t.Fatalf("%s on\n%s", without, s.seen())
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// leaves waits for the end of the program, and checks the exit code, and that the terminal is as it was.
+func (s *seat) leaves(code int) {
+	s.t.Helper()
+	late := time.AfterFunc(deadline, func() { _ = s.command.Process.Kill() })
+	err := s.command.Wait()
+	if !late.Stop() {
+		s.t.Fatalf("it does not end:\n%s", s.seen())
+	}
+	if exited := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exited) {
+		s.t.Fatal(err)
+	}
+	if got := s.command.ProcessState.ExitCode(); got != code {
+		s.t.Errorf("exit code %d, want %d", got, code)
+	}
+	s.restored()
+}
+
+// restored checks that the terminal is as it was before: its modes, its screen, its cursor and how it pastes.
+func (s *seat) restored() {
+	s.t.Helper()
+	after, err := term.GetState(int(s.tty.Fd()))
+	if err != nil || !reflect.DeepEqual(s.before, after) {
+		s.t.Errorf("the terminal's modes are others than before: %v", err)
+	}
+	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} {
+		s.wait(func() bool { return strings.LastIndex(s.raw(), off) >= strings.LastIndex(s.raw(), on) }, fmt.Sprintf("%q is never undone", on))
+	}
+}
+
+// TestOnATerminal reads, approves, rejects and leaves, as a person does.
+func TestOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := &plane{approvals: several()}
+	s := sit(t, p, "yes", "")
+	s.sees("deploy metrics on hello/acme")
+	s.sees("3 plans wait, 1 to approve by name")
+	if !strings.Contains(s.raw(), "48;5;153") {
+		t.Error("a terminal with a light background does not get the light theme")
+	}
+	s.keys("J")
+	s.sees("deploy web on hello/acme")
+	s.size(140, 45)
+	s.sees("┬")
+	s.size(20, 5)
+	s.sees("too small")
+	s.size(80, 24)
+	s.sees(`"10.42.0.10" → "10.42.0.20"`)
+	s.answer("a", "Type web to approve")
+	s.keys("web\r")
+	s.sees("Approved by vera")
+	s.keys("\r")
+	s.sees("metrics on hello/globex ──")
+	s.sees("change 1 of 40")
+	s.answer("r", "Why?")
+	s.keys("not today\r")
+	s.sees("Rejected by vera: not today")
+	s.keys("w")
+	s.sees("└─ build 2 of web (succeeded)")
+	s.keys("q")
+	s.sees("Rejected by vera")
+	s.keys("q")
+	s.leaves(exit.Done)
+	s.sees("approved: web")
+	s.sees("rejected: metrics")
+	if d := cmp.Diff([]string{"apr_2 approve true ", "apr_3 reject true not today"}, p.answered()); d != "" {
+		t.Errorf("answers (-want +got)\n%s", d)
+	}
+	if strings.Contains(s.raw(), "owned\a") {
+		t.Error("a plan set the title of the terminal")
+	}
+}
+
+// answer presses a key for what is seen, and waits for what it does. A plan that has only just come up is not answered yet.
+func (s *seat) answer(key, want string) {
+	s.t.Helper()
+	<-time.After(justNow)
+	s.keys(key)
+	s.sees(want)
+}
+
+// TestUnderYourEyes: a plan that goes stale, one that somebody else answers, and a control plane that goes away and comes back.
+func TestUnderYourEyes(t *testing.T) {
+	t.Parallel()
+	p := &plane{approvals: several(), refuse: "apr_3"}
+	s := sit(t, p, "yes", "")
+	s.sees("deploy metrics on hello/acme")
+	p.end("apr_1", "superseded: a newer commit")
+	s.sees("This plan is stale and cannot be approved any more: superseded: a newer")
+	s.keys("a")
+	s.sees("it no longer waits, so it cannot be answered")
+	p.turn(true)
+	s.sees("No answer since")
+	p.turn(false)
+	s.sees("●")
+	s.keys("JJ")
+	s.sees("metrics on hello/globex ──")
+	s.sees("change 1 of 40")
+	s.answer("a", "Rejected by ann: not today")
+	s.keys("\x03")
+	s.leaves(130)
+	if got := p.answered(); len(got) > 0 {
+		t.Errorf("answered %q", got)
+	}
+}
+
+// TestTheTerminalIsRestored however the screen ends.
+func TestTheTerminalIsRestored(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode string
+		end  func(s *seat)
+		code int
+	}{
+		"ctrl-c":               {"yes", func(s *seat) { s.keys("\x03") }, 130},
+		"sigterm":              {"yes", func(s *seat) { _ = s.command.Process.Signal(syscall.SIGTERM) }, 130},
+		"sigint":               {"yes", func(s *seat) { _ = s.command.Process.Signal(syscall.SIGINT) }, 130},
+		"ctrl-c in a question": {"yes", func(s *seat) { s.answer("r", "Why?"); s.keys("no\x03") }, 130},
+		"panic":                {"bomb", func(s *seat) { s.keys("X") }, 1},
+		"panic in a command":   {"bomb", func(s *seat) { s.keys("Y") }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sit(t, &plane{approvals: several()}, c.mode, "")
+			s.sees("deploy metrics on hello/acme")
+			c.end(s)
+			s.leaves(c.code)
+		})
+	}
+}
+
+// TestSuspend goes to the shell and back; without a shell it stays.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	s := sit(t, &plane{approvals: several()}, "yes", `set -m; "$SELF"; echo "stopped"; fg >/dev/null; echo "ended $?"`)
+	s.sees("deploy metrics on hello/acme")
+	s.keys("\x1a")
+	s.wait(func() bool { return strings.Contains(s.raw(), "stopped") }, "it was never stopped")
+	s.sees("deploy metrics on hello/acme")
+	s.keys("q")
+	s.sees("ended 0")
+	s.leaves(0)
+
+	alone := sit(t, &plane{approvals: several()}, "yes", "")
+	alone.sees("deploy metrics on hello/acme")
+	alone.keys("\x1a")
+	alone.sees("there is no shell to go back to")
+	alone.keys("q")
+	alone.leaves(0)
+}
+
+// TestNobodyThere is an error before the screen opens.
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	s := sit(t, &plane{down: true}, "yes", "")
+	s.leaves(exit.Unreachable)
+	if strings.Contains(s.raw(), "\x1b[?1049h") {
+		t.Error("the screen was opened")
+	}
+}

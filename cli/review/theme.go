@@ -1,0 +1,146 @@
+package review
+
+import (
+	"context"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/diff/terminal"
+)
+
+// style is what a stretch of text looks like: the numbers between "\x1b[" and "m". Empty is the terminal's own.
+type style string
+
+func (s style) over(below style) style {
+	switch {
+	case s == "":
+		return below
+	case below == "":
+		return s
+	}
+	return below + ";" + s
+}
+
+// theme is how the screen looks. The inks of a diff are those of the plain output where the background lets them be.
+type theme struct {
+	ink [terminal.Inks]style
+
+	faint, strong, accent, rule style
+	selected, aside             style // the chosen plan, where the keys go and where they do not
+	good, bad, warn             style
+	alarm, notice               style // banners
+	match                       style
+}
+
+// newTheme makes the theme for a background. Without color only weight and reverse are used. What there are 256 colours for (rich) has
+// colours that can be read on its background; on an unknown one the sixteen must do, which people choose themselves.
+func newTheme(color, rich bool, on shade) *theme {
+	if !color {
+		t := &theme{
+			faint: "2", strong: "1", accent: "1", rule: "2", selected: "7", aside: "1",
+			bad: "1", warn: "1", alarm: "1;7", notice: "7", match: "7",
+		}
+		t.ink = [terminal.Inks]style{terminal.Bold: "1", terminal.Faint: "2", terminal.Replace: "1", terminal.Destroy: "1"}
+		return t
+	}
+	t := &theme{
+		faint: "2", strong: "1", accent: "1;36", rule: "2", selected: "7", aside: "1",
+		good: "32", bad: "1;31", warn: "33", alarm: "1;97;41", notice: "30;43", match: "30;43",
+	}
+	t.ink = [terminal.Inks]style{
+		terminal.Bold: "1", terminal.Faint: "2", terminal.Warn: "33", terminal.Create: "32", terminal.Update: "33",
+		terminal.Replace: "1;31", terminal.Destroy: "1;31", terminal.Move: "36", terminal.Before: "35",
+	}
+	switch {
+	case rich && on == dark:
+		t.selected, t.aside, t.rule, t.faint = "48;5;24;38;5;231", "48;5;237", "38;5;240", "38;5;245"
+	case rich && on == light:
+		t.selected, t.aside, t.rule, t.faint = "48;5;153;38;5;16", "48;5;254", "38;5;250", "38;5;243"
+		t.accent, t.good, t.bad, t.warn = "1;38;5;25", "38;5;28", "1;38;5;160", "38;5;130"
+		t.ink[terminal.Warn], t.ink[terminal.Update] = t.warn, t.warn
+		t.ink[terminal.Create], t.ink[terminal.Move], t.ink[terminal.Before] = t.good, "38;5;30", "38;5;90"
+		t.ink[terminal.Replace], t.ink[terminal.Destroy] = t.bad, t.bad
+	}
+	t.ink[terminal.Faint] = t.faint
+	return t
+}
+
+// themeFor chooses a theme for the terminal that the console is on. It must run before the screen reads the terminal.
+func themeFor(ctx context.Context, c *console.Console) (*theme, error) {
+	if !c.Color {
+		return newTheme(false, false, unknown), nil
+	}
+	rich := termenv.NewOutput(c.Out).EnvColorProfile() <= termenv.ANSI256 // the richest is the smallest
+	on, err := background(ctx, c)
+	return newTheme(true, rich, on), err
+}
+
+// cell is a stretch of text in one style, and strip a row of them.
+type (
+	cell struct {
+		text  string
+		style style
+	}
+	strip []cell
+)
+
+func (s strip) width() int {
+	n := 0
+	for _, c := range s {
+		n += terminal.Columns(c.text)
+	}
+	return n
+}
+
+// cut leaves out what goes beyond a width, and says so.
+func (s strip) cut(width int) strip {
+	if s.width() <= width {
+		return s
+	}
+	var out strip
+	room := width - 1
+	for _, c := range s {
+		if w := terminal.Columns(c.text); w <= room {
+			out, room = append(out, c), room-w
+			continue
+		}
+		return append(out, cell{ansi.Truncate(c.text, max(room, 0), "") + "…", c.style})
+	}
+	return out
+}
+
+// draw writes exactly width columns (fewer for the last strip of a row, which nothing follows) over a style.
+func (s strip) draw(b *strings.Builder, width int, below style, last bool) {
+	used := 0
+	for _, c := range s.cut(width) {
+		put(b, c.text, c.style.over(below))
+		used += terminal.Columns(c.text)
+	}
+	if used < width && (!last || below != "") {
+		put(b, strings.Repeat(" ", width-used), below)
+	}
+}
+
+func put(b *strings.Builder, text string, s style) {
+	if s == "" {
+		b.WriteString(text)
+		return
+	}
+	b.WriteString("\x1b[")
+	b.WriteString(string(s))
+	b.WriteByte('m')
+	b.WriteString(text)
+	b.WriteString("\x1b[0m")
+}
+
+// inked is a row of a diff in the theme's colours.
+func (t *theme) inked(r terminal.Row) strip {
+	s := make(strip, len(r))
+	for i, span := range r {
+		s[i] = cell{span.Text, t.ink[span.Ink]}
+	}
+	return s
+}

@@ -1,0 +1,137 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// App is how an app's installs stand.
+type App struct {
+	Name    string  `json:"name"`
+	Version int     `json:"version"` // the newest; 0 when there is none yet
+	Commit  string  `json:"commit,omitempty"`
+	Groups  []Group `json:"groups"`
+}
+
+// Group are installs of an app that stand the same.
+type Group struct {
+	Installs []string `json:"installs"`          // by name
+	Version  int      `json:"version,omitempty"` // that is applied throughout; 0 when none is
+	Pinned   int      `json:"pinned,omitempty"`  // that they are held at
+	Status   string   `json:"status"`
+	Behind   []string `json:"behind,omitempty"` // components
+	Health   string   `json:"health"`
+	// Last is what was last done. Of several installs it has no number and no times.
+	Last *api.WorkflowRef `json:"last_workflow,omitempty"`
+}
+
+// status makes of what was seen what is shown.
+func (s seen) status(now time.Time) Status {
+	out := Status{Waiting: s.matters(now), Apps: []App{}}
+	for _, a := range s.apps {
+		out.Apps = append(out.Apps, App{Name: a.Name, Version: a.Version.Number, Commit: a.Version.Commit, Groups: s.groups(a.Name)})
+	}
+	if s.system != nil {
+		out.System = &System{Version: s.system.Version, Runners: s.system.Runners, Troubles: append([]string{}, troubles(*s.system)...)}
+		for _, r := range s.system.Replicas {
+			if now.Sub(r.SeenAt) <= goneAfter {
+				out.System.Replicas++
+			}
+		}
+	}
+	return out
+}
+
+// order is that of the groups: what needs somebody first, what is as it is wanted last.
+var order = []api.InstallSummaryStatus{
+	api.InstallSummaryStatusStalled, api.InstallSummaryStatusRefused, api.InstallSummaryStatusWaitingForApproval, api.InstallSummaryStatusWaiting,
+	api.InstallSummaryStatusNew, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeprovisioning,
+	api.InstallSummaryStatusCurrent, api.InstallSummaryStatusGone,
+}
+
+// groups puts an app's installs together that stand the same.
+func (s seen) groups(app string) []Group {
+	all, index := []Group{}, map[string]int{}
+	for _, i := range s.installs {
+		if i.App != app {
+			continue
+		}
+		key := fmt.Sprint(i.Version, i.Pinned, i.Status, i.Behind, i.Health, i.LastWorkflow.Kind, i.LastWorkflow.Status)
+		n, has := index[key]
+		if !has {
+			n, index[key] = len(all), len(all)
+			g := Group{Version: i.Version, Pinned: i.Pinned, Status: string(i.Status), Behind: i.Behind, Health: string(i.Health)}
+			if i.LastWorkflow.ID != "" {
+				last := i.LastWorkflow
+				g.Last = &last
+			}
+			all = append(all, g)
+		}
+		if g := &all[n]; len(g.Installs) > 0 && g.Last != nil {
+			g.Last = &api.WorkflowRef{Kind: g.Last.Kind, Status: g.Last.Status}
+		}
+		all[n].Installs = append(all[n].Installs, i.Name)
+	}
+	place := func(g Group) int { return slices.Index(order, api.InstallSummaryStatus(g.Status)) }
+	slices.SortStableFunc(all, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Installs[0], b.Installs[0]))
+	})
+	return all
+}
+
+// row is a group as a row of the table: app, installs, version, health, how it stands.
+func (g Group) row(a App, when func(time.Time) string) []string {
+	how := g.Status
+	if len(g.Behind) > 0 {
+		how += ": " + strings.Join(g.Behind, ", ")
+	}
+	if last := g.Last; last != nil {
+		what := last.Kind
+		if last.Number > 0 {
+			what = fmt.Sprintf("%s %d", last.Kind, last.Number)
+		}
+		at := last.EndedAt
+		if at.IsZero() {
+			at = last.CreatedAt
+		}
+		how += fmt.Sprintf("; %s %s", what, last.Status)
+		if !at.IsZero() {
+			how += " " + when(at)
+		}
+	}
+	return []string{a.Name, several(g.Installs), g.version(a.Version), g.Health, how}
+}
+
+// version says which version is there, and which one should be.
+func (g Group) version(newest int) string {
+	at := "-"
+	if g.Version > 0 {
+		at = fmt.Sprint(g.Version)
+	}
+	if g.Version != newest {
+		at += fmt.Sprintf(" of %d", newest)
+	}
+	if g.Pinned > 0 {
+		at += ", pinned"
+		if g.Pinned != g.Version {
+			at = fmt.Sprintf("%s at %d", at, g.Pinned)
+		}
+	}
+	return at
+}
+
+// mostNamed is how many installs are named one by one.
+const mostNamed = 3
+
+// several names a few installs, or says how many there are.
+func several(names []string) string {
+	if len(names) > mostNamed {
+		return fmt.Sprintf("%d installs", len(names))
+	}
+	return strings.Join(names, ", ")
+}

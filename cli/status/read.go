@@ -1,0 +1,93 @@
+package status
+
+import (
+	"context"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// seen is what the control plane says, before anything is made of it.
+type seen struct {
+	apps       []api.App
+	components map[string][]api.Component // by the app's name
+	installs   []api.InstallSummary
+	approvals  []api.Approval // those that wait, without their reports
+	runners    []api.Runner   // none for a token of one app
+	system     *api.System    // nil for a token of one app
+}
+
+// largePage is as large as the API allows.
+const largePage = 500
+
+// read asks for everything: a request for each list and its further pages, and one for each app.
+func read(ctx context.Context, client *remote.Client, app string) (seen, error) {
+	var s seen
+	for _, part := range []func(context.Context, *remote.Client, string) error{s.readApps, s.readInstalls, s.readApprovals, s.readOrg} {
+		if err := part(ctx, client, app); err != nil {
+			return seen{}, err
+		}
+	}
+	return s, nil
+}
+
+func (s *seen) readApps(ctx context.Context, client *remote.Client, app string) (err error) {
+	if app != "" {
+		one, err := remote.Get[api.App](client.GetApp(ctx, app))
+		if err != nil {
+			return err
+		}
+		s.apps = []api.App{one}
+	} else if s.apps, err = remote.All(func(cursor string) ([]api.App, string, error) {
+		l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: cursor, Limit: largePage}))
+		return l.Items, l.Next, err
+	}); err != nil {
+		return err
+	}
+	s.components = map[string][]api.Component{}
+	for _, a := range s.apps {
+		l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, a.ID))
+		if err != nil {
+			return err
+		}
+		s.components[a.Name] = l.Items
+	}
+	return nil
+}
+
+func (s *seen) readInstalls(ctx context.Context, client *remote.Client, app string) (err error) {
+	s.installs, err = remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
+		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{App: app, Cursor: cursor, Limit: largePage}))
+		return l.Items, l.Next, err
+	})
+	return err
+}
+
+func (s *seen) readApprovals(ctx context.Context, client *remote.Client, app string) (err error) {
+	s.approvals, err = remote.All(func(cursor string) ([]api.Approval, string, error) {
+		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
+		return l.Items, l.Next, err
+	})
+	if app != "" {
+		s.approvals = slices.DeleteFunc(s.approvals, func(a api.Approval) bool { return a.App != s.apps[0].Name })
+	}
+	return err
+}
+
+// readOrg reads what belongs to the whole org, which a token for one app may not see.
+func (s *seen) readOrg(ctx context.Context, client *remote.Client, _ string) (err error) {
+	system, err := remote.Get[api.System](client.GetSystem(ctx))
+	switch {
+	case remote.CodeIs(err, "forbidden"):
+		return nil
+	case err != nil:
+		return err
+	}
+	s.system = &system
+	s.runners, err = remote.All(func(cursor string) ([]api.Runner, string, error) {
+		l, err := remote.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Cursor: cursor, Limit: largePage}))
+		return l.Items, l.Next, err
+	})
+	return err
+}

@@ -1,0 +1,127 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// showSystem is `nuon status --system`: the control plane itself, part by part. It ends with exit.Failed when something is wrong.
+func showSystem(ctx context.Context, c *console.Console, client *remote.Client) error {
+	s, err := remote.Get[api.System](client.GetSystem(ctx))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if err := c.Result(s, func(w io.Writer) error { return c.Table(w, []string{"PART", "STATE", "DETAIL"}, rows(s, now)) }); err != nil {
+		return err
+	}
+	if wrong := troubles(s); len(wrong) > 0 {
+		return exit.With(exit.Failed, fmt.Errorf("%s", strings.Join(wrong, "\n  ")))
+	}
+	return nil
+}
+
+// What counts as late, and from when on a replica that says nothing counts as gone.
+const (
+	lateAfter = time.Minute
+	goneAfter = 15 * time.Second
+)
+
+// rows are the sections, each a few lines.
+func rows(s api.System, now time.Time) [][]string {
+	var all [][]string
+	for _, r := range s.Replicas {
+		all = append(all, replica(r, now))
+	}
+	all = append(all,
+		part("database", s.Database, "PostgreSQL "+s.Database.Version),
+		part("registry", s.Registry, ""),
+		work(s.Work), jobs(s.Work), runners(s.Runners))
+	return all
+}
+
+func replica(r api.Replica, now time.Time) []string {
+	state := "running"
+	if now.Sub(r.SeenAt) > goneAfter {
+		state = "gone"
+	}
+	detail := fmt.Sprintf("%s, version %s, up for %s", r.ID, r.Version, now.Sub(r.StartedAt).Round(time.Second))
+	if r.This {
+		detail += ", answers this"
+	}
+	if state == "gone" {
+		detail = fmt.Sprintf("%s, last seen %s ago", r.ID, now.Sub(r.SeenAt).Round(time.Second))
+	}
+	return []string{"replica", state, detail}
+}
+
+func part(name string, p api.PartHealth, detail string) []string {
+	if !p.Ok {
+		return []string{name, "away", p.Error}
+	}
+	answer := fmt.Sprintf("answers in %.1f ms", p.Milliseconds)
+	if detail != "" {
+		answer = detail + ", " + answer
+	}
+	return []string{name, "ok", answer}
+}
+
+func work(w api.WorkHealth) []string {
+	late := time.Duration(w.LateSeconds * float64(time.Second))
+	state := "ok"
+	switch {
+	case late > lateAfter:
+		state = "late"
+	case w.Failing > 0:
+		state = "failing"
+	}
+	return []string{"work", state, fmt.Sprintf("%s behind, %d tried again", late.Round(time.Second), w.Failing)}
+}
+
+func jobs(w api.WorkHealth) []string {
+	state := "ok"
+	switch {
+	case w.Contested > 0:
+		state = "contested"
+	case w.AttemptsOutOfContact > 0:
+		state = "lost contact"
+	}
+	return []string{"jobs", state, fmt.Sprintf("%d waiting, %d running, %d out of contact, %d contested", w.JobsWaiting, w.JobsRunning, w.AttemptsOutOfContact, w.Contested)}
+}
+
+func runners(r api.RunnerCounts) []string {
+	return []string{"runners", "ok", fmt.Sprintf("%d online, %d off, %d offline, %d not registered", r.Online, r.Off, r.Offline, r.Unregistered)}
+}
+
+// troubles says what is wrong, and what to do. A runner that is offline or off is its owner's own affair, and of a replica that is gone
+// the others do the work.
+func troubles(s api.System) []string {
+	var all []string
+	if !s.Database.Ok {
+		all = append(all, "the database: "+s.Database.Error)
+	}
+	if !s.Registry.Ok {
+		all = append(all, "the registry: "+s.Registry.Error)
+	}
+	if late := time.Duration(s.Work.LateSeconds * float64(time.Second)); late > lateAfter {
+		all = append(all, fmt.Sprintf("work is %s behind; start another replica, or look at the database's load", late.Round(time.Second)))
+	}
+	if s.Work.Failing > 0 {
+		all = append(all, fmt.Sprintf("%d pieces of the control plane's work go wrong and are tried again; /debug/status on a replica's --insight-listen says which and why", s.Work.Failing))
+	}
+	if s.Work.AttemptsOutOfContact > 0 {
+		all = append(all, fmt.Sprintf("%d attempts are out of contact; start their runner again, or `nuon runners replace` it", s.Work.AttemptsOutOfContact))
+	}
+	if s.Work.Contested > 0 {
+		all = append(all, fmt.Sprintf("%d components have a contested state version; `nuon state list` shows them", s.Work.Contested))
+	}
+	return all
+}

@@ -1,0 +1,175 @@
+package status
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// print shows everything to people; in a pipe as lines of cells, of which the first says what the line is about.
+func (s Status) print(w io.Writer, c *console.Console, now time.Time) error {
+	if !c.OutIsTerminal {
+		return c.Table(w, nil, s.cells())
+	}
+	if err := s.printWaiting(w, c, now); err != nil {
+		return err
+	}
+	if err := s.printFleet(w, c, now); err != nil || s.System == nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\n"+c.Wrap(console.Line(s.System.line()), 2))
+	return err
+}
+
+// printWaiting shows each matter as a paragraph.
+func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) error {
+	if len(s.Waiting) == 0 {
+		_, err := fmt.Fprintln(w, "Nothing waits for you.")
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("Waits for you:\n")
+	const indent = 12
+	for _, m := range s.Waiting {
+		head := m.headline()
+		if m.Since != nil {
+			head += " (" + age(now.Sub(*m.Since)) + ")"
+		}
+		blank := strings.Repeat(" ", indent)
+		fmt.Fprintf(&b, "\n%s\n", c.Wrap(console.Line(fmt.Sprintf("  %-*s%s", indent-2, m.Kind, head)), indent))
+		if m.Why != "" {
+			fmt.Fprintln(&b, c.Wrap(blank+console.Line(m.Why), indent))
+		}
+		fmt.Fprintln(&b, blank+console.Line(m.Command))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// headline says what waits, and where.
+func (m Matter) headline() string {
+	switch {
+	case m.Kind == KindRunner && len(m.Installs) > 0:
+		return m.What + ", which works for " + listed(m.Installs)
+	case m.Kind == KindStalled, m.Kind == KindRefused, m.Kind == KindWaiting, m.Kind == KindStale:
+		return listed(m.Installs) + " of " + m.App
+	case len(m.Installs) > 0:
+		return m.What + " on " + listed(m.Installs) + " of " + m.App
+	case m.App != "":
+		return m.App + ": " + m.What
+	}
+	return m.What
+}
+
+// listed names installs in a sentence, not all of many.
+func listed(names []string) string {
+	switch n := len(names); {
+	case n > mostNamed+1:
+		return fmt.Sprintf("%s and %d more installs", strings.Join(names[:mostNamed], ", "), n-mostNamed)
+	case n > 1:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return names[0]
+}
+
+// printFleet shows the installs as a table, and what is to be done where there are none.
+func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error {
+	if len(s.Apps) == 0 {
+		_, err := fmt.Fprintln(w, "\nThere is no app yet: `nuon init` writes a small one, and `nuon apps create NAME` makes it known here.")
+		return err
+	}
+	when := func(at time.Time) string { return age(now.Sub(at)) + " ago" }
+	var rows [][]string
+	var bare []App
+	for _, a := range s.Apps {
+		for _, g := range a.Groups {
+			rows = append(rows, g.row(a, when))
+		}
+		if len(a.Groups) == 0 {
+			bare = append(bare, a)
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(w)
+		if err := c.Table(w, []string{"APP", "INSTALLS", "VERSION", "HEALTH", "HOW IT STANDS"}, rows); err != nil {
+			return err
+		}
+	}
+	for i, a := range bare {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		if _, err := fmt.Fprintln(w, c.Wrap(console.Line(a.without()), 2)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// without is what to do with an app that has no installs.
+func (a App) without() string {
+	if a.Version == 0 {
+		return fmt.Sprintf("%s has no version yet: `nuon sync --app %s` says why, or brings it", a.Name, a.Name)
+	}
+	return fmt.Sprintf("%s is at version %d and has no installs: `nuon installs create NAME --app %s` makes one", a.Name, a.Version, a.Name)
+}
+
+// line is the control plane in a line.
+func (y System) line() string {
+	stands := "is well"
+	if len(y.Troubles) > 0 {
+		stands = "is not well (`nuon status --system`)"
+	}
+	runners := fmt.Sprintf("%s online", diff.Plural(y.Runners.Online, "runner", "runners"))
+	for _, more := range []struct {
+		n    int
+		word string
+	}{{y.Runners.Off, "off"}, {y.Runners.Offline, "offline"}, {y.Runners.Unregistered, "not registered"}} {
+		if more.n > 0 {
+			runners += fmt.Sprintf(", %d %s", more.n, more.word)
+		}
+	}
+	return fmt.Sprintf("The control plane %s: version %s, %s, %s.", stands, y.Version, diff.Plural(y.Replicas, "replica", "replicas"), runners)
+}
+
+// cells are the lines for a pipe. Times are absolute, so that a line changes only when what it tells of does.
+func (s Status) cells() [][]string {
+	var rows [][]string
+	for _, m := range s.Waiting {
+		since := "-"
+		if m.Since != nil {
+			since = m.Since.UTC().Format(time.RFC3339)
+		}
+		rows = append(rows, []string{string(m.Kind), m.headline(), since, m.Why, m.Command})
+	}
+	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	for _, a := range s.Apps {
+		for _, g := range a.Groups {
+			rows = append(rows, append([]string{"installs"}, g.row(a, at)...))
+		}
+		if len(a.Groups) == 0 {
+			rows = append(rows, []string{"installs", a.Name, "none", a.without()})
+		}
+	}
+	if s.System != nil {
+		rows = append(rows, []string{"control plane", s.System.line()})
+	}
+	return rows
+}
+
+// age is a stretch of time as people say it.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(int(d.Seconds()), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

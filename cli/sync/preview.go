@@ -1,0 +1,258 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// preview says what a sync of the directory as it is now would cause.
+func preview(ctx context.Context, e *env.Env, o options, args []string) error {
+	client, err := e.Client()
+	if err != nil {
+		return err
+	}
+	dir := "."
+	if len(args) == 1 {
+		dir = args[0]
+	}
+	app, full, err := appOf(ctx, e, client, o.app, dir)
+	if err != nil {
+		return err
+	}
+	p, err := ask(ctx, client, app, full)
+	if err != nil {
+		return err
+	}
+	if o.markdown {
+		_, err = io.WriteString(e.Console.Out, markdown(app, p))
+	} else {
+		err = e.Console.Result(p, func(w io.Writer) error { return showPreview(w, e.Console, app, p) })
+	}
+	if err != nil {
+		return err
+	}
+	return foreseen(p)
+}
+
+// ask sends the files: the work tree of a connected app, the directory of another.
+func ask(ctx context.Context, client *remote.Client, app api.App, full string) (api.AppPreview, error) {
+	if app.Repository == "" {
+		archive, err := pack(full)
+		if err != nil {
+			return api.AppPreview{}, err
+		}
+		return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{}, "application/gzip", archive))
+	}
+	w, err := openWorkTree(full)
+	if err != nil {
+		return api.AppPreview{}, err
+	}
+	archive, err := w.packTree()
+	if err != nil {
+		return api.AppPreview{}, err
+	}
+	return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: filepath.ToSlash(w.dir)}, "application/gzip", archive))
+}
+
+// foreseen is the exit code: what could not be built would fail, and the rest is for people to judge.
+func foreseen(p api.AppPreview) error {
+	var broken []string
+	for _, c := range p.Components {
+		if c.Problem != "" {
+			broken = append(broken, c.Name)
+		}
+	}
+	if len(broken) == 0 {
+		return nil
+	}
+	return exit.With(exit.Failed, fmt.Errorf("%s could not be built; mend it before it is merged", strings.Join(broken, ", ")))
+}
+
+// effect says in a word or two what would become of a component.
+func effect(c api.PreviewedComponent) string {
+	switch {
+	case c.Problem != "":
+		return "cannot be built"
+	case c.Change == api.PreviewedComponentChangeRemoved:
+		return "removed"
+	case c.Change == api.PreviewedComponentChangeAdded:
+		return "new, built"
+	case c.Rebuild:
+		return "rebuilt"
+	case c.Change == api.PreviewedComponentChangeChanged:
+		return "config changes"
+	}
+	return "unchanged"
+}
+
+// outlook is the first sentence of a preview.
+func outlook(app api.App, p api.AppPreview) string {
+	switch {
+	case !p.Changed:
+		return fmt.Sprintf("A sync of %s would change nothing.", app.Name)
+	case p.Version == 0:
+		return fmt.Sprintf("A sync of %s would make a new version%s.", app.Name, after(app))
+	case p.Version == app.Version.Number:
+		return fmt.Sprintf("A sync of %s would leave it at version %d, with other code.", app.Name, p.Version)
+	}
+	return fmt.Sprintf("A sync of %s would take it to version %d, which there was before%s.", app.Name, p.Version, after(app))
+}
+
+func after(app api.App) string {
+	if app.Version.Number == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", after version %d", app.Version.Number)
+}
+
+// asked says what would be asked of installs that is not asked now, or is not any more.
+func asked(i api.PreviewedInput) string {
+	s := fmt.Sprintf("input %s is %s", i.Name, i.Change)
+	if i.Required && i.Change != api.PreviewedInputChangeRemoved {
+		s += ", required and without a default: installs without a value for it stall"
+	}
+	return s
+}
+
+// moved are the installs that would not stay as they are, and how many would.
+func moved(p api.AppPreview) (all []api.PreviewedInstall, still int) {
+	for _, i := range p.Installs {
+		if len(i.Components) == 0 {
+			still++
+			continue
+		}
+		all = append(all, i)
+	}
+	return all, still
+}
+
+// unmoved says how many installs would stay as they are.
+func unmoved(still, others int) string {
+	switch {
+	case still == 0 && others == 0:
+		return "It has no installs."
+	case still == 0:
+		return ""
+	case others == 0:
+		return "Nothing would change on " + diff.Plural(still, "install", "installs") + "."
+	}
+	return "Nothing would change on " + diff.Plural(still, "other install", "other installs") + "."
+}
+
+// showPreview prints a preview for people, and in a pipe its tables alone.
+func showPreview(w io.Writer, c *console.Console, app api.App, p api.AppPreview) error {
+	var components, installs [][]string
+	for _, x := range p.Components {
+		components = append(components, []string{x.Name, effect(x), x.Reason})
+	}
+	all, still := moved(p)
+	for _, i := range all {
+		installs = append(installs, []string{i.Name, strings.Join(i.Components, ", "), i.Reason})
+	}
+	fmt.Fprintln(w, outlook(app, p))
+	for _, i := range p.Inputs {
+		fmt.Fprintln(w, c.Wrap("  "+console.Line(asked(i)), 4))
+	}
+	if len(components) > 0 {
+		gap(w, c)
+		if err := c.Table(w, []string{"COMPONENT", "WOULD BE", "WHY"}, components); err != nil {
+			return err
+		}
+	}
+	if len(installs) > 0 {
+		gap(w, c)
+		if err := c.Table(w, []string{"INSTALL", "WOULD UPDATE", "WHY"}, installs); err != nil {
+			return err
+		}
+	}
+	if words := unmoved(still, len(all)); words != "" {
+		gap(w, c)
+		if _, err := fmt.Fprintln(w, words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gap divides what is shown to people.
+func gap(w io.Writer, c *console.Console) {
+	if c.OutIsTerminal {
+		fmt.Fprintln(w)
+	}
+}
+
+// mostInComment is how many installs a comment names one by one.
+const mostInComment = 50
+
+// markdown is a preview as a comment on a pull request.
+func markdown(app api.App, p api.AppPreview) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**nuon**: %s\n", plain(outlook(app, p)))
+	if p.Changed {
+		b.WriteString("\n| component | would be | why |\n|---|---|---|\n")
+		same := 0
+		for _, c := range p.Components {
+			if effect(c) == "unchanged" {
+				same++
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", plain(c.Name), effect(c), plain(c.Reason))
+		}
+		if same > 0 {
+			fmt.Fprintf(&b, "| %s | unchanged | |\n", diff.Plural(same, "other", "others"))
+		}
+	}
+	for n, i := range p.Inputs {
+		if n == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", plain(asked(i)))
+	}
+	all, still := moved(p)
+	if len(all) > 0 {
+		b.WriteString("\n| install | would update | why |\n|---|---|---|\n")
+	}
+	for n, i := range all {
+		if n == mostInComment {
+			fmt.Fprintf(&b, "| %d more | | |\n", len(all)-n)
+			break
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", plain(i.Name), plain(strings.Join(i.Components, ", ")), plain(i.Reason))
+	}
+	if words := unmoved(still, len(all)); words != "" {
+		fmt.Fprintf(&b, "\n%s\n", words)
+	}
+	return b.String()
+}
+
+// plain keeps text from elsewhere from being taken for Markdown, HTML, a mention or another cell.
+func plain(s string) string {
+	var b strings.Builder
+	for _, r := range console.Line(s) {
+		switch {
+		case r == '<':
+			b.WriteString("&lt;")
+			continue
+		case r == '&':
+			b.WriteString("&amp;")
+			continue
+		case r == '@': // who is called so must not be told
+			b.WriteString("@\u2060")
+			continue
+		case strings.ContainsRune("\\`*_[]|#~!>", r):
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,146 @@
+package sync
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// TestPackTree packs what a commit of everything would have: no file that git ignores, none that was removed, and what is new.
+func TestPackTree(t *testing.T) {
+	dir, _ := repository(t)
+	write(t, dir, "apps/shop/new.toml", "new\n")
+	write(t, dir, "apps/shop/staged.toml", "staged\n")
+	runGit(t, dir, "add", "apps/shop/staged.toml")
+	write(t, dir, "apps/shop/metadata.toml", "changed\n")
+	write(t, dir, "apps/shop/build.log", "ignored\n")
+	write(t, dir, "forced.log", "ignored, and yet added\n")
+	runGit(t, dir, "add", "-f", "forced.log")
+	runGit(t, dir, "rm", "-q", "--cached", "README.md") // it stays, untracked
+	runGit(t, dir, "mv", "apps/shop/components/web.toml", "apps/shop/components/page.toml")
+	w, err := openWorkTree(dir + "/apps/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.dir != "apps/shop" {
+		t.Errorf("the directory is %q", w.dir)
+	}
+	archive, err := w.packTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		".gitignore": "*.log\n", "README.md": "about\n", "apps/shop/metadata.toml": "changed\n", "apps/shop/components/page.toml": "name = \"web\"\n",
+		"apps/shop/new.toml": "new\n", "apps/shop/staged.toml": "staged\n", "forced.log": "ignored, and yet added\n",
+	}
+	if d := cmp.Diff(want, unpack(t, archive)); d != "" {
+		t.Error(d)
+	}
+}
+
+// draft is a preview in which something of each kind would happen.
+func draft() api.AppPreview {
+	return api.AppPreview{
+		Changed: true,
+		Components: []api.PreviewedComponent{
+			{Name: "sandbox", Change: "none", Reason: "nothing that it is built from would change"},
+			{Name: "net", Change: "none", Rebuild: true, Reason: "the code in modules/net would be another"},
+			{Name: "page", Change: "added", Rebuild: true, Reason: "it is new; it would be built for the first time"},
+			{Name: "web", Change: "changed", Reason: "its config changes: vars.greeting; nothing that it is built from would change"},
+			{Name: "zoo", Change: "removed", Reason: "it leaves the app"},
+		},
+		Inputs: []api.PreviewedInput{{Name: "size", Change: "added", Required: true}, {Name: "old", Change: "removed"}},
+		Installs: []api.PreviewedInstall{
+			{Name: "acme", Components: []string{"net", "web"}, Reason: "net: artifact changed"}, {Name: "globex", Components: []string{}, Reason: "it is pinned at version 1"},
+		},
+	}
+}
+
+// TestShowPreview says it to people, to programs, and in a comment.
+func TestShowPreview(t *testing.T) {
+	app := api.App{Name: "shop", Version: api.AppVersion{Number: 4}}
+	var out strings.Builder
+	if err := showPreview(&out, &console.Console{}, app, draft()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"A sync of shop would make a new version, after version 4.\n", "input size is added, required and without a default", "sandbox\tunchanged\t", "net\trebuilt\tthe code", "page\tnew, built\t",
+		"web\tconfig changes\t", "zoo\tremoved\t", "acme\tnet, web\tnet: artifact changed\n", "Nothing would change on 1 other install.\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	comment := markdown(app, draft())
+	for _, want := range []string{"| net | rebuilt | the code in modules/net would be another |\n", "| 1 other | unchanged | |\n", "- input size is added", "| acme | net, web | net: artifact changed |\n"} {
+		if !strings.Contains(comment, want) {
+			t.Errorf("%q is not in\n%s", want, comment)
+		}
+	}
+	if got := markdown(app, api.AppPreview{Version: 4}); got != "**nuon**: A sync of shop would change nothing.\n\nIt has no installs.\n" {
+		t.Errorf("nothing is %q", got)
+	}
+}
+
+// TestPlain: names and subjects of commits cannot write the comment, nor call anybody.
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"a|b\n[x](http://y) <b>": `a\|b \[x\](http://y) &lt;b\>`, "@vera `rm`": "@\u2060vera \\`rm\\`", "modules/web": "modules/web", "**# &amp;": `\*\*\# &amp;amp;`,
+	} {
+		if got := plain(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestOutlookAndVerdict: the first sentence fits each case, and what cannot be built is the only thing that fails.
+func TestOutlookAndVerdict(t *testing.T) {
+	app := api.App{Name: "shop", Version: api.AppVersion{Number: 4}}
+	for want, p := range map[string]api.AppPreview{
+		"A sync of shop would change nothing.":                                                {Version: 4},
+		"A sync of shop would leave it at version 4, with other code.":                        {Version: 4, Changed: true},
+		"A sync of shop would take it to version 2, which there was before, after version 4.": {Version: 2, Changed: true},
+		"A sync of shop would make a new version, after version 4.":                           {Changed: true},
+	} {
+		if got := outlook(app, p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if err := foreseen(draft()); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	broken := draft()
+	broken.Components[1].Problem = "it calls a module outside"
+	if err := foreseen(broken); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "net could not be built") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestDryRunSendsTheFiles of a connected app's whole work tree, with the place of its config in it; of another its directory.
+func TestDryRunSendsTheFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		app             api.App
+		directory, file string
+	}{
+		"connected": {api.App{ID: "app_1", Name: "shop", Repository: "https://git.example/shop"}, "apps/shop", "apps/shop/metadata.toml"},
+		"uploaded":  {api.App{ID: "app_1", Name: "shop"}, "", "metadata.toml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := valid(t)
+			write(t, dir, "apps/shop/notes.md", "not committed\n")
+			p := &plane{app: c.app}
+			e := p.start(t)
+			if err := execute(t, e, "--dry-run", dir+"/apps/shop"); err != nil {
+				t.Fatal(err)
+			}
+			if p.sync != nil || p.directory != c.directory || p.files[c.file] == "" {
+				t.Errorf("asked for %+v, sent %v of %q", p.sync, p.files, p.directory)
+			}
+		})
+	}
+}

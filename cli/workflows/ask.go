@@ -1,0 +1,188 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// Asking is what the commands that ask for a workflow have in common: their flags, the question before what cannot be undone,
+// what is printed, and the exit code. Env is needed; the rest is set by the flags.
+type Asking struct {
+	Env *env.Env
+	// Risk says what would be done, as a sentence without its full stop, where a person has to say yes first; empty where not.
+	Risk string
+	// Settled waits until an install cannot go on by itself (for ever when the timeout is 0) and gives how it stands, as an exit code too:
+	// that is what --wait means where what was asked for has no workflow yet. Nil where there always is one.
+	Settled func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (now api.Install, stands, err error)
+
+	follow   Following
+	planOnly bool
+	dryRun   bool
+	yes      bool
+}
+
+// Flags gives a command --wait and --timeout, and --dry-run with its other name --explain.
+func (a *Asking) Flags(c *cobra.Command) {
+	a.follow.Flags(c, "wait until it has ended or needs a person")
+	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the steps as a tree and end; nothing is done")
+	c.Flags().BoolVar(&a.dryRun, "explain", false, "the same as --dry-run")
+	c.MarkFlagsMutuallyExclusive("dry-run", "wait")
+	c.MarkFlagsMutuallyExclusive("explain", "wait")
+}
+
+// PlanFlag gives a command --plan-only.
+func (a *Asking) PlanFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.planOnly, "plan-only", false, "plan, print what each plan would change, and neither ask nor apply")
+	c.MarkFlagsMutuallyExclusive("plan-only", "dry-run")
+	c.MarkFlagsMutuallyExclusive("plan-only", "explain")
+}
+
+// YesFlag gives a command --yes, which answers the question of Risk.
+func (a *Asking) YesFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.yes, "yes", false, "yes, do it; in a script nobody can be asked")
+}
+
+// Ask asks for a workflow, prints what came of it and, if wanted, waits.
+func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) error {
+	if err := a.follow.Check(); err != nil && !a.planOnly {
+		return err
+	}
+	client, err := a.Env.Client()
+	if err != nil {
+		return err
+	}
+	n.PlanOnly = a.planOnly
+	if a.dryRun {
+		asked, err := dryRun(ctx, client, install, n)
+		if err != nil {
+			return err
+		}
+		return a.Env.Console.Result(asked, func(w io.Writer) error { return showPlanned(w, asked) })
+	}
+	if err := a.sure(ctx, client, install, n); err != nil {
+		return err
+	}
+	asked, err := remote.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
+	if err != nil {
+		return err
+	}
+	if asked.Workflow.ID == "" {
+		return a.unbegun(ctx, client, asked)
+	}
+	if a.planOnly {
+		return a.planned(ctx, client, asked.Workflow)
+	}
+	return a.follow.End(ctx, a.Env.Console, client, asked.Workflow, func(w api.Workflow) any {
+		asked.Workflow = w
+		return asked
+	})
+}
+
+// unbegun says why there is no workflow, and waits for what comes of it all the same if that is wanted.
+func (a *Asking) unbegun(ctx context.Context, client *remote.Client, asked api.Asked) error {
+	var stands error
+	if a.follow.Wait && a.Settled != nil {
+		var err error
+		if asked.Install, stands, err = a.Settled(ctx, client, asked.Install.ID, a.follow.Timeout); err != nil {
+			return err
+		}
+	}
+	err := a.Env.Console.Result(asked, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, console.Line(asked.Outcome))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return stands
+}
+
+// dryRun asks what would be done.
+func dryRun(ctx context.Context, client *remote.Client, install string, n api.NewWorkflow) (api.Asked, error) {
+	n.DryRun = true
+	return remote.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
+}
+
+// sure has a person say yes to what cannot be undone, who is shown the steps first. Planning alone needs no yes.
+func (a *Asking) sure(ctx context.Context, client *remote.Client, install string, n api.NewWorkflow) error {
+	if a.Risk == "" || a.planOnly {
+		return nil
+	}
+	if c := a.Env.Console; !a.yes && c.Asks() {
+		asked, err := dryRun(ctx, client, install, n)
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		if err := showPlanned(&b, asked); err != nil {
+			return err
+		}
+		c.Say("%s", b.String())
+	}
+	return a.Env.Console.Confirm(ctx, a.Risk, a.yes)
+}
+
+// showPlanned prints what would be done, or why nothing would.
+func showPlanned(w io.Writer, asked api.Asked) error {
+	if len(asked.Workflow.Steps) == 0 {
+		_, err := fmt.Fprintln(w, console.Line(cmp.Or(asked.Outcome, "nothing would be done")))
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%s of %s/%s would do this:\n", asked.Workflow.Kind, asked.Install.App, asked.Install.Name); err != nil {
+		return err
+	}
+	return showTree(w, asked.Workflow.Steps, time.Time{})
+}
+
+// Following is what the commands that may wait for a workflow have in common. The zero value does not wait.
+type Following struct {
+	Wait    bool
+	Timeout time.Duration // 0 for ever
+}
+
+// Flags gives a command --wait, with this help, and --timeout.
+func (f *Following) Flags(c *cobra.Command, help string) {
+	c.Flags().BoolVar(&f.Wait, "wait", false, help)
+	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "with --wait: stop waiting after this long (default: never)")
+}
+
+// Check refuses a --timeout that nothing would heed.
+func (f *Following) Check() error {
+	if f.Timeout < 0 || f.Timeout > 0 && !f.Wait {
+		return exit.Usagef("--timeout goes with --wait, and is how long to wait, such as 10m")
+	}
+	return nil
+}
+
+// End waits for a workflow if that is wanted, prints it (for programs: what as makes of it) and gives the exit code for how it
+// stands. Who does not wait is told how to follow it.
+func (f *Following) End(ctx context.Context, c *console.Console, client *remote.Client, w api.Workflow, as func(api.Workflow) any) error {
+	var err error
+	if f.Wait {
+		if w, err = Wait(ctx, c, client, w.ID, f.Timeout); err != nil {
+			return err
+		}
+	}
+	if err := c.Result(as(w), func(out io.Writer) error { return Show(out, w) }); err != nil {
+		return err
+	}
+	if f.Wait {
+		return Verdict(w)
+	}
+	if w.Status == api.WorkflowStatusRunning && c.Output == "table" {
+		c.Say("follow it with `nuon workflows watch %s`", w.ID)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+func newRetry(e *env.Env) *cobra.Command {
+	var f Following
+	c := &cobra.Command{
+		Use: "retry WORKFLOW|latest:INSTALL [COMPONENT|ACTION|STEP]", Short: "Try again what failed, from its plan", Args: cobra.RangeArgs(1, 2),
+		Long: `Tries again what failed in a workflow: a component from its plan, which asks for an approval as any plan does, or just
+the action that failed. While the workflow runs it is done there; after its end it is a workflow of its own.
+What failed need not be named when it is one thing.`,
+		Example:           "  nuon workflows retry latest:acme\n  nuon workflows retry latest:acme web --wait",
+		ValidArgsFunction: complete.Args(e, complete.Workflows, complete.Steps),
+		PreRunE:           func(*cobra.Command, []string) error { return f.Check() },
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			w, err := Find(ctx, client, args[0])
+			if err != nil {
+				return err
+			}
+			s, err := toRetry(w, args[1:])
+			if err != nil {
+				return err
+			}
+			if w, err = remote.Get[api.Workflow](client.RetryStep(ctx, w.ID, s.ID)); err != nil {
+				return err
+			}
+			return f.End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
+		}),
+	}
+	f.Flags(c, "wait until it has ended or needs a person")
+	return c
+}
+
+// toRetry is the step that a person means: the one that is named, or the only one that failed.
+func toRetry(w api.Workflow, named []string) (api.Step, error) {
+	failed := func(s api.Step) bool { return s.Status == api.StepStatusFailed }
+	if len(named) == 1 {
+		return pick(w, named[0], failed)
+	}
+	var found []api.Step
+	for _, s := range w.Steps {
+		if failed(s) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return api.Step{}, fmt.Errorf("nothing failed in workflow %s, which is %s: `nuon workflows get %[1]s` shows its steps", w.ID, w.Status)
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, 0, len(found))
+	for _, s := range found {
+		names = append(names, console.Line(name(s)))
+	}
+	return api.Step{}, exit.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`", strings.Join(names, ", "), w.Install)
+}
+
+func newSkip(e *env.Env) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "skip WORKFLOW|latest:INSTALL COMPONENT|ACTION|STEP", Short: "Go on without what has done nothing yet", Args: cobra.ExactArgs(2),
+		Long: `Goes on without an action, or a component whose apply has not begun. What needs a component is skipped with it; what
+needs an action goes on. A skipped component counts as a no to what is wanted of it now: it is not asked again by itself.`,
+		Example:           "  nuon workflows skip latest:acme smoke_test --reason 'the page is behind a password today'",
+		ValidArgsFunction: complete.Args(e, complete.RunningWorkflows, complete.Steps),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			w, err := Find(ctx, client, args[0])
+			if err != nil {
+				return err
+			}
+			s, err := pick(w, args[1], func(s api.Step) bool { return s.Status == api.StepStatusPending || s.Status == api.StepStatusWaiting })
+			if err != nil {
+				return err
+			}
+			if w, err = remote.Get[api.Workflow](client.SkipStep(ctx, w.ID, s.ID, api.Reason{Reason: reason})); err != nil {
+				return err
+			}
+			return (&Following{}).End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
+		}),
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
+	_ = c.MarkFlagRequired("reason") // fails only for a flag that is not there
+	return c
+}
+
+// pick gives the step of that id, or of the component or action of that name: the first that fits what is to be done with it. Where
+// none fits it is the last, so that the control plane says what is in the way.
+func pick(w api.Workflow, key string, fits func(api.Step) bool) (api.Step, error) {
+	var of []api.Step
+	for _, s := range w.Steps {
+		switch key {
+		case s.ID:
+			return s, nil
+		case "": // a step without a component or an action is not meant
+		case s.Component, s.Action:
+			of = append(of, s)
+		}
+	}
+	if i := slices.IndexFunc(of, fits); i >= 0 {
+		return of[i], nil
+	}
+	if len(of) > 0 {
+		return of[len(of)-1], nil
+	}
+	return api.Step{}, fmt.Errorf("workflow %s has no step of %s: `nuon workflows get %[1]s` shows them", w.ID, console.Line(fmt.Sprintf("%q", key)))
+}

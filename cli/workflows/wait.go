@@ -1,0 +1,83 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/progress"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// Wait follows a workflow until it has ended, or until nothing in it can go on without a person. A terminal shows the steps as
+// they change. A timeout of 0 is none.
+func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration) (api.Workflow, error) {
+	return follow(ctx, c, client, id, timeout, func(w api.Workflow) bool {
+		return w.Status != api.WorkflowStatusRunning || NeedsPerson(w)
+	})
+}
+
+// over follows a workflow until it has ended, also while a plan of it waits for a person.
+func (f *Following) over(ctx context.Context, c *console.Console, client *remote.Client, id string) (api.Workflow, error) {
+	return follow(ctx, c, client, id, f.Timeout, func(w api.Workflow) bool { return w.Status != api.WorkflowStatusRunning })
+}
+
+// follow follows a workflow until it is as enough says.
+func follow(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration, enough func(api.Workflow) bool) (api.Workflow, error) {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("workflow %s has not ended within %s; it goes on, and `nuon workflows watch %[1]s` waits again", id, timeout))
+		defer cancel()
+	}
+	view := progress.Start(c)
+	defer view.Stop()
+	var last api.Workflow
+	err := remote.Follow(ctx, func(lastID string) (*http.Response, error) {
+		return client.StreamWorkflow(ctx, id, &api.StreamWorkflowParams{LastEventID: lastID})
+	}, func(ev remote.Event) (bool, error) {
+		if ev.Name != "workflow" {
+			return false, nil
+		}
+		if err := json.Unmarshal(ev.Data, &last); err != nil {
+			return true, fmt.Errorf("read workflow %s: %w", id, err)
+		}
+		view.Show(lines(last))
+		return enough(last), nil
+	})
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return last, exit.With(exit.Failed, context.Cause(ctx))
+	}
+	return last, err
+}
+
+// lines are the steps as a person who waits sees them.
+func lines(w api.Workflow) []progress.Line {
+	var out []progress.Line
+	for _, s := range w.Steps {
+		out = append(out, progress.Line{
+			Mark: mark(s.Status), Busy: s.Status == api.StepStatusRunning,
+			Text: fmt.Sprintf("%-8s %-16s %-10s %s", s.Kind, name(s), s.Status, s.Reason),
+		})
+	}
+	return out
+}
+
+// NeedsPerson says that a step waits for an approval and no other can go on without it.
+func NeedsPerson(w api.Workflow) bool {
+	waiting := false
+	for _, s := range w.Steps {
+		switch s.Status {
+		case api.StepStatusRunning:
+			return false
+		case api.StepStatusWaiting:
+			waiting = true
+		}
+	}
+	return waiting
+}

@@ -1,0 +1,303 @@
+// Package ci_test keeps the recipes for pipelines true: the shell one is run against the real programs until it has ended with every
+// exit code, and of the others each nuon command is one that there is.
+package ci_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/examples/fleet"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// pipeline is a fleet with the app of `nuon init` on it, and what a CI has of it: a work tree and a token of the role ci.
+type pipeline struct {
+	*fleet.Fleet
+	t      *testing.T
+	ctx    context.Context
+	vendor *fleet.Repository
+	token  string
+}
+
+// patience is how long anything may take on a busy machine.
+const patience = 3 * time.Minute
+
+func start(t *testing.T) *pipeline {
+	t.Helper()
+	bin, err := fleet.Programs(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := fleet.Place()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test's own context ends before what it has started is stopped.
+	p := &pipeline{t: t, ctx: context.WithoutCancel(t.Context())}
+	p.Fleet, err = fleet.Start(p.ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{"customer"}})
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the logs are in %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	p.must(err)
+	packaged := filepath.Join(dir, "packaged")
+	p.nuon("init", packaged, "--name", "shop")
+	p.vendor, err = p.NewRepository(p.ctx, "shop", os.DirFS(packaged))
+	p.must(err)
+	p.nuon("apps", "create", "shop", "--repo", p.vendor.URL)
+	p.nuon("apps", "create", "other", "--repo", p.vendor.URL)
+	var made api.CreatedToken
+	p.must(p.JSON(p.ctx, &made, "tokens", "create", "pipeline", "--role", "ci", "--app", "shop", "--expires", "1h"))
+	p.token = made.Secret
+	return p
+}
+
+func (p *pipeline) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// nuon is what a person does, who is an admin.
+func (p *pipeline) nuon(args ...string) string {
+	p.t.Helper()
+	out, err := p.Nuon(p.ctx, args...)
+	p.must(err)
+	return string(out)
+}
+
+// said is what a run of the recipe printed, and how it ended.
+type said struct {
+	code        int
+	out, remark string
+}
+
+// recipe runs nuon.sh in the work tree as a CI does, with a few variables more or otherwise.
+func (p *pipeline) recipe(does string, more ...string) said {
+	p.t.Helper()
+	script, err := filepath.Abs("nuon.sh")
+	p.must(err)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", append([]string{script}, strings.Fields(does)...)...)
+	cmd.Dir = p.vendor.Tree
+	cmd.Env = append([]string{
+		"PATH=" + p.Bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.t.TempDir(), "NUON_URL=" + p.Control.URL(), "NUON_TOKEN=" + p.token, "APP=shop", "TIMEOUT=3m",
+	}, more...)
+	var out, remark strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &remark
+	s := said{}
+	err = cmd.Run()
+	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
+		s.code = exited.ExitCode()
+	} else {
+		p.must(err)
+	}
+	s.out, s.remark = out.String(), remark.String()
+	return s
+}
+
+// ends requires how a run ended, and what it said.
+func (p *pipeline) ends(s said, code int, says ...string) {
+	p.t.Helper()
+	ok := s.code == code
+	for _, want := range says {
+		ok = ok && regexp.MustCompile(want).MatchString(s.out+s.remark)
+	}
+	if !ok {
+		p.t.Fatalf("ended with %d, want %d and %q\n%s\n%s", s.code, code, says, s.out, s.remark)
+	}
+}
+
+func (p *pipeline) replace(file, old, with string) {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.vendor.Tree, file))
+	p.must(err)
+	if !strings.Contains(string(text), old) {
+		p.t.Fatalf("%s has no %q", file, old)
+	}
+	p.must(p.vendor.Write(file, strings.ReplaceAll(string(text), old, with)))
+}
+
+func (p *pipeline) push(message string) {
+	p.t.Helper()
+	p.must(p.vendor.Push(p.ctx, message))
+}
+
+// TestShell is a few days of a pipeline: nuon.sh ends with each exit code, for the reason that it stands for.
+func TestShell(t *testing.T) {
+	p := start(t)
+	p.ends(p.recipe("ship"), exit.Done, "shop is at version 1")
+	p.nuon("installs", "create", "acme", "--app", "shop", "--runner", "customer", "--approval", "approve-all")
+	p.ends(p.recipe("ship"), exit.Done, `acme\tshop\t1\tcurrent`)
+	t.Run("check", func(t *testing.T) { p.t = t; p.check() })
+	p.t = t
+	p.asks()
+	p.fails()
+	t.Run("let in", func(t *testing.T) { p.t = t; p.letIn() })
+}
+
+// check is a pull request: nothing that it does changes anything.
+func (p *pipeline) check() {
+	p.ends(p.recipe("check"), exit.Done, "valid: 1 component", `\*\*nuon\*\*: A sync of shop would change nothing`, "Nothing would change on 1 install")
+	p.replace("modules/web/main.tf", "${var.greeting} from", "${var.greeting}, says")
+	p.ends(p.recipe("check comment.md"), exit.Done)
+	comment, err := os.ReadFile(filepath.Join(p.vendor.Tree, "comment.md"))
+	p.must(errors.Join(err, os.Remove(filepath.Join(p.vendor.Tree, "comment.md"))))
+	for _, want := range []string{"| web | rebuilt | the code in modules/web would be another |", "| acme | web |"} {
+		if !strings.Contains(string(comment), want) {
+			p.t.Errorf("%q is not in the comment:\n%s", want, comment)
+		}
+	}
+	p.replace("modules/web/main.tf", "resource", "module \"far\" { source = \"example.org/far\" }\n\nresource")
+	p.ends(p.recipe("check"), exit.Failed, "cannot be built", "web could not be built; mend it before it is merged")
+	p.replace("modules/web/main.tf", "module \"far\" { source = \"example.org/far\" }\n\n", "")
+	p.replace("components/web.toml", "inputs.greeting", "inputs.greting")
+	p.ends(p.recipe("check"), exit.Usage, `components/web.toml:\d+:\d+: error: .*did you mean "greeting"`)
+	p.replace("components/web.toml", "inputs.greting", "inputs.greeting")
+	if list := p.nuon("builds", "list", "--app", "shop", "-o", "name"); strings.Count(list, "\n") != 2 {
+		p.t.Errorf("a check left builds behind:\n%s", list)
+	}
+}
+
+// asks is a merge that a person has to say yes to, and one that they say no to.
+func (p *pipeline) asks() {
+	p.nuon("installs", "update", "acme", "--approval", "prompt")
+	p.push("Say it otherwise")
+	p.ends(p.recipe("ship"), exit.Waiting, "waiting_for_approval", "nuon review")
+	p.ends(p.recipe("ship", "WAITING=pass"), exit.Done, "waiting_for_approval")
+	p.mayNot("approve acme/web", "reject acme/web --reason mine")
+	p.nuon("reject", "acme/web", "--reason", "not during the sale")
+	p.ends(p.recipe("ship"), exit.Rejected, "somebody said no")
+	p.ends(p.recipe("ship", "WAITING=pass"), exit.Rejected)
+}
+
+// fails is a merge that should not have been made.
+func (p *pipeline) fails() {
+	p.must(p.vendor.Write("modules/web/provider.tf", "terraform {\n  required_providers {\n    nosuch = { source = \"nuon.invalid/acme/nosuch\" }\n  }\n}\n"))
+	p.push("Need a provider that nobody has")
+	p.ends(p.recipe("ship"), exit.Failed, `web +build \d+ +failed`, "nuon logs bld_")
+	p.replace("metadata.toml", "version      = \"v2\"", "version      = \"v9\"")
+	p.push("Be of another age")
+	p.ends(p.recipe("ship"), exit.Usage, "shop stays at version 1", "mend them and sync again")
+}
+
+// letIn is about the token: what it does not open, and what happens when it opens nothing any more.
+func (p *pipeline) letIn() {
+	p.ends(p.recipe("ship", "NUON_URL=http://127.0.0.1:1"), exit.Unreachable, "cannot reach the control plane")
+	p.ends(p.recipe("ship", "APP=other"), exit.Failed, "other")
+	p.mayNot("deploy acme", "runners list", "tokens create more --role admin", "installs update acme --input greeting=mine")
+	p.nuon("tokens", "revoke", "pipeline")
+	p.ends(p.recipe("ship"), exit.Unreachable, "token")
+	p.ends(p.recipe("ship", "NUON_TOKEN="), exit.Usage, "set it to a token of the role ci")
+	p.ends(p.recipe("dance"), exit.Usage, "usage: nuon.sh")
+}
+
+// mayNot requires that the token of the recipe does not open what these commands ask for.
+func (p *pipeline) mayNot(lines ...string) {
+	p.t.Helper()
+	for _, line := range lines {
+		cmd := exec.CommandContext(p.ctx, filepath.Join(p.Bin, "nuon"), strings.Fields(line)...)
+		cmd.Env = []string{"NUON_URL=" + p.Control.URL(), "NUON_TOKEN=" + p.token, "HOME=" + p.t.TempDir()}
+		out, err := cmd.CombinedOutput()
+		if exited := (*exec.ExitError)(nil); !errors.As(err, &exited) || exited.ExitCode() != exit.Unreachable {
+			p.t.Errorf("a token of the role ci may do %s: %v\n%s", line, err, out)
+		}
+	}
+}
+
+// TestCommandsExist: each line with nuon in a recipe, or in what is written about it, is a command that there is, with flags that it
+// has.
+func TestCommandsExist(t *testing.T) {
+	bin, err := fleet.Programs(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, least := range map[string]int{"github.yml": 4, "gitlab.yml": 4, "nuon.sh": 3, "../../docs/ci.md": 4, "../../README.md": 8} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var scripts []string
+		if filepath.Ext(file) == ".yml" {
+			var all any
+			if err := yaml.UnmarshalStrict(text, &all); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			scripts = texts(all)
+		} else {
+			scripts = []string{string(text)}
+		}
+		found := 0
+		for _, script := range scripts {
+			for line := range strings.Lines(script) {
+				if command, is := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "$ "), "nuon "); is {
+					found++
+					exists(t, filepath.Join(bin, "nuon"), file, command)
+				}
+			}
+		}
+		if found < least {
+			t.Errorf("%s has %d commands of nuon, want %d at least", file, found, least)
+		}
+	}
+}
+
+// texts are all texts in a document.
+func texts(at any) (all []string) {
+	switch now := at.(type) {
+	case string:
+		return []string{now}
+	case []any:
+		for _, v := range now {
+			all = append(all, texts(v)...)
+		}
+	case map[string]any:
+		for _, v := range now {
+			all = append(all, texts(v)...)
+		}
+	}
+	return all
+}
+
+// end is where a command's own words end and the shell's begin.
+var end = regexp.MustCompile(`\s*(\|\||\||>|&&|;|#).*`)
+
+func exists(t *testing.T, nuon, file, command string) {
+	t.Helper()
+	words := strings.Fields(end.ReplaceAllString(command, ""))
+	// The help of `tokens create pipeline` is that of `tokens create`: what is no command is an argument.
+	asked := []string{words[0], "--help"}
+	if len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+		asked = []string{words[0], words[1], "--help"}
+	}
+	help, err := exec.CommandContext(t.Context(), nuon, asked...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: nuon %s: %v\n%s", file, command, err, help)
+		return
+	}
+	for _, word := range words[1:] {
+		name, _, _ := strings.Cut(word, "=")
+		if strings.HasPrefix(name, "--") && !regexp.MustCompile(fmt.Sprintf(`(?m)^\s+(-\w, )?%s\b`, regexp.QuoteMeta(name))).Match(help) {
+			t.Errorf("%s: nuon %s: there is no flag %s", file, command, name)
+		}
+	}
+}

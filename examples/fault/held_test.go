@@ -1,0 +1,71 @@
+package fault
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+)
+
+// TestAHeldPollNoticesAHole: a runner whose poll is held for minutes finds out that its line is dead as soon as a sign of life is
+// late, and comes back when the line does.
+func TestAHeldPollNoticesAHole(t *testing.T) {
+	const beat, silence = 50 * time.Millisecond, 3 * time.Second
+	left := make(chan struct{}, 8) // requests that have ended
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { left <- struct{}{} }()
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		for pause(r.Context(), beat) {
+			if _, err := w.Write([]byte(" ")); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	t.Cleanup(server.Close)
+	p := proxyTo(t, server.URL)
+	heard := make(chan struct{}, 1)
+	client, err := contact.NewHeldClient(p.URL(), contact.Always(seal.Secret{}), contact.Held{Silence: silence, Limit: time.Hour, Heard: func() {
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poll := func() <-chan error {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := client.LeaseWithResponse(t.Context(), api.LeaseRequest{})
+			ended <- err
+		}()
+		return ended
+	}
+	for range 2 {
+		ended := poll()
+		<-heard
+		p.Set(Weather{Hole: true})
+		began := time.Now()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, contact.ErrSilent) {
+				t.Errorf("after %s in a hole: %v", time.Since(began), err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("it waits for what is in a hole")
+		}
+		<-left // the server knows, too: the proxy tells it
+		p.Set(Weather{})
+		for len(heard) > 0 {
+			<-heard
+		}
+	}
+}

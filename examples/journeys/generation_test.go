@@ -1,0 +1,59 @@
+// Package journeys_test holds what a vendor does on the command line, told over the real system; and what a nuon and a control plane
+// of different generations say to each other.
+package journeys_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
+)
+
+// aged makes the real client one of another generation: it says so with every request.
+type aged struct {
+	below http.RoundTripper
+	by    int
+}
+
+func (a aged) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(version.HeaderAPI, strconv.Itoa(version.API+a.by))
+	return a.below.RoundTrip(r)
+}
+
+// TestARealRefusal: the real front of the control plane refuses a client of another generation before it does anything, and the real
+// client ends with the code for it and the words that say which side to update.
+func TestARealRefusal(t *testing.T) {
+	served := 0
+	s := httptest.NewServer(edge.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		served++
+		_ = json.NewEncoder(w).Encode(api.Whoami{Org: "acme"})
+	}), edge.Options{}))
+	defer s.Close()
+	for by, says := range map[int]string{0: "", -1: "Update the client", 1: "Update the control plane"} {
+		served = 0
+		client, err := remote.New(contexts.Context{URL: s.URL, Token: "tok"}, func(below http.RoundTripper) http.RoundTripper { return aged{below, by} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		me, err := remote.Get[api.Whoami](client.Whoami(t.Context()))
+		if by == 0 {
+			if err != nil || me.Org != "acme" || served != 1 {
+				t.Errorf("the same generation: %+v, %v", me, err)
+			}
+			continue
+		}
+		if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), says) || served != 0 {
+			t.Errorf("%+d: served %d times, ended with %v", by, served, err)
+		}
+	}
+}

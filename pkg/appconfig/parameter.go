@@ -1,0 +1,190 @@
+package appconfig
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ActionInput is a parameter of an action: a value that each run is given. It reaches the steps as environment, never as part of a
+// template, so what somebody types is never read as a program.
+type ActionInput struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description,omitempty"`
+	Type        string  `json:"type"` // string, number, bool or json
+	Required    bool    `json:"required,omitempty"`
+	Default     *string `json:"default,omitempty"`
+}
+
+var actionInputTypes = []string{"string", "number", "bool", "json"}
+
+const (
+	// mostActionInputs bounds the inputs of an action.
+	mostActionInputs = 100
+	// mostInputBytes bounds the values that one run is given, all together: they become environment.
+	mostInputBytes = 32 << 10
+	// inputPrefix begins the variable that every input has.
+	inputPrefix = "NUON_INPUT_"
+)
+
+// Variable is the environment variable that always holds the input: NUON_INPUT_ and its name in upper case, with an underscore for
+// everything that a variable's name cannot have.
+func (i *ActionInput) Variable() string {
+	return inputPrefix + strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, i.Name)
+}
+
+// Check says what is wrong with a value, in words that follow the input's name; empty when nothing is.
+func (i *ActionInput) Check(value string) string {
+	if strings.ContainsRune(value, 0) {
+		return "holds a NUL character, which no variable can"
+	}
+	if i.Type == "string" {
+		if value == "" && i.Required {
+			return "must not be empty"
+		}
+		return ""
+	}
+	if value == "" {
+		return "must not be empty: it is a " + i.Type
+	}
+	if number, err := strconv.ParseFloat(value, 64); i.Type == "number" && (err != nil || math.IsNaN(number) || math.IsInf(number, 0)) {
+		return "is not a number"
+	}
+	return (&Input{Type: i.Type}).Check(value)
+}
+
+// CheckInputs takes the values that a run is given and gives the environment that they make: each input, given or else its default,
+// as its Variable, and under its own name where that can be a variable's and is not one that programs rely on. What is optional and
+// not given is not there. problems says everything that is wrong, a sentence each, for a person; env is nil then.
+func (a *Action) CheckInputs(given map[string]string) (env map[string]string, problems []string) {
+	names, size := make([]string, 0, len(a.Inputs)), 0
+	for _, in := range a.Inputs {
+		names = append(names, in.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		size += len(name) + len(given[name])
+		if !slices.Contains(names, name) {
+			problems = append(problems, fmt.Sprintf("action %s has no input %s%s", a.Name, quoteShort(name), otherInputs(name, names)))
+		}
+	}
+	if size > mostInputBytes {
+		return nil, append(problems, fmt.Sprintf("the inputs are larger than %d bytes", mostInputBytes))
+	}
+	env = map[string]string{}
+	for _, in := range a.Inputs {
+		value, there := given[in.Name]
+		switch {
+		case there:
+			if problem := in.Check(value); problem != "" {
+				problems = append(problems, fmt.Sprintf("input %s %s", in.Name, problem))
+			}
+		case in.Default != nil:
+			value, there = *in.Default, true
+		case in.Required:
+			problems = append(problems, fmt.Sprintf("input %s is required", in.Name))
+		}
+		if there {
+			env[in.Variable()] = value
+			if variableName.MatchString(in.Name) && !reservedVariable(in.Name) {
+				env[in.Name] = value
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return env, nil
+}
+
+// otherInputs is the hint after the name of an input that there is not.
+func otherInputs(mistaken string, names []string) string {
+	if hint := didYouMean(mistaken, names); hint != "" {
+		return ", " + hint
+	}
+	if len(names) == 0 {
+		return ", and no other either"
+	}
+	return "; it has " + strings.Join(names, ", ")
+}
+
+// Programs, the runner and the linker act on these, so an input of such a name stays NUON_INPUT_… alone. Compared in upper case:
+// some shells tie path to PATH, and proxies are read in both cases.
+var (
+	reservedVariables = []string{
+		"PATH", "HOME", "SHELL", "USER", "LOGNAME", "PWD", "OLDPWD", "TMPDIR", "LANG", "TZ", "TERM", "IFS", "ENV", "CDPATH", "SHELLOPTS", "PS4",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "KUBECONFIG", "TRIGGER_TYPE", "COMPONENT_ID", "COMPONENT_NAME", "NODE_OPTIONS",
+	}
+	reservedPrefixes = []string{
+		"NUON_", "LD_", "DYLD_", "LC_", "TF_", "BASH", "PYTHON", "PERL5", "RUBY", "JAVA_", "GIT_", "SSH_", "SSL_", "KUBE_", "KUBERNETES_", "AWS_", "AZURE_", "ARM_",
+		"GOOGLE_", "CLOUDSDK_", "IDENTITY_", "MSI_",
+	}
+)
+
+func reservedVariable(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.Contains(reservedVariables, name) ||
+		slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// actionInputs reads the inputs of an action.
+func (l *loader) actionInputs(file string, root *table) []ActionInput {
+	var inputs []ActionInput
+	variables := map[string]string{}
+	for i, t := range root.tables("inputs") {
+		if i == mostActionInputs {
+			l.errorf(file, t.at, "give structured values as one json input", "an action has at most %d inputs", mostActionInputs)
+			break
+		}
+		in := ActionInput{Name: t.text("name"), Description: t.text("description"), Type: t.text("type"), Required: t.flag("required")}
+		if in.Type == "" {
+			in.Type = "string"
+		}
+		l.checkName(file, t, "input", inputName)
+		if !slices.Contains(actionInputTypes, in.Type) {
+			hint := didYouMean(in.Type, actionInputTypes)
+			if hint == "" {
+				hint = "one of " + strings.Join(actionInputTypes, ", ")
+			}
+			l.errorf(file, t.place("type"), hint, "inputs[%d]: an input of an action has no type %s", i, quoteShort(in.Type))
+			continue
+		}
+		if other, taken := variables[in.Variable()]; taken && in.Name != "" {
+			l.errorf(file, t.place("name"), "rename one of them", "inputs[%d]: %s and %s would both be the variable %s", i, other, in.Name, in.Variable())
+			continue
+		}
+		variables[in.Variable()] = in.Name
+		if fallback, ok := t.keys["default"].text(); ok {
+			in.Default = &fallback
+			if problem := in.Check(fallback); problem != "" {
+				l.errorf(file, t.place("default"), "", "inputs[%d]: the default of input %s %s", i, in.Name, problem)
+			}
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs
+}
+
+// checkAsked tells of an input that must be given while the action also runs by itself, when nobody is there to give it.
+func (l *loader) checkAsked(file string, root *table, a *Action) {
+	i := slices.IndexFunc(a.Triggers, func(t Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].works })
+	if i < 0 {
+		return
+	}
+	for n, in := range a.Inputs {
+		if in.Required && in.Default == nil {
+			l.warnf(file, root.tables("inputs")[n].place("name"), "give it a default",
+				"input %s is required, and nobody gives it when the action runs by %s: it would fail", in.Name, a.Triggers[i].Type)
+		}
+	}
+}

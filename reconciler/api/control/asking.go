@@ -1,0 +1,188 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// CreateWorkflow implements POST /v1/installs/{install}/workflows.
+func (s *Server) CreateWorkflow(ctx context.Context, r CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error) {
+	if err := checkWish(*r.Body); err != nil {
+		return nil, err
+	}
+	var install store.Install
+	var asked api.Asked
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if install, _, err = findInstall(ctx, tx, r.Install); err != nil || !r.Body.DryRun {
+			return err
+		}
+		asked, err = s.sketch(ctx, tx, install, *r.Body)
+		return err
+	})
+	if err != nil || r.Body.DryRun {
+		return CreateWorkflow201JSONResponse(asked), err
+	}
+	create := repeatable{operation: "createWorkflow/" + install.ID, key: r.Params.IdempotencyKey, request: r.Body}
+	asked, err = once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.Asked, error) { return s.ask(ctx, tx, install, *r.Body) })
+	if err != nil {
+		return nil, err
+	}
+	goneOn(ctx, s.rooms.RolloutNow(ctx, install.OrgID, install.ID))
+	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) error { return s.outcome(ctx, tx, install, &asked) })
+	return CreateWorkflow201JSONResponse(asked), err
+}
+
+// mostNamed bounds how many components one request names.
+const mostNamed = 1000
+
+// checkWish refuses what makes no sense of any install.
+func checkWish(n api.NewWorkflow) error {
+	bad := func(title, detail string) error {
+		return problem.New(http.StatusBadRequest, "bad_request", title, detail)
+	}
+	deploy, teardown := n.Kind == api.NewWorkflowKindDeploy, n.Kind == api.NewWorkflowKindTeardown
+	switch {
+	case !n.Kind.Valid():
+		return oneOf(false, "bad_kind", "kind of workflow that can be asked for", string(n.Kind), "deploy", "teardown", "deprovision", "action")
+	case len(n.Components) > mostNamed:
+		return bad(fmt.Sprintf("more than %d components are named", mostNamed), "Name fewer.")
+	case len(n.Components) > 0 && !deploy && !teardown:
+		return bad(fmt.Sprintf("components belong to a deploy or a teardown, not to kind %s", n.Kind), "Leave them out.")
+	case n.Dependents && (!deploy && !teardown || len(n.Components) == 0):
+		return bad("dependents are those of components that a deploy or a teardown names", "Name the components, or leave dependents out.")
+	case n.Redeploy && !deploy:
+		return bad("only a deploy can be a redeploy", "Leave redeploy out.")
+	case n.PlanOnly && n.Kind == api.NewWorkflowKindAction:
+		return bad("an action has no plan", "Leave plan_only out; dry_run says what would be run.")
+	case n.Kind != api.NewWorkflowKindAction && (n.Action != "" || len(n.Env) > 0 || len(n.Inputs) > 0):
+		return bad("action, env and inputs belong to kind action", "Leave them out, or ask for kind action.")
+	}
+	return nil
+}
+
+func wishOf(n api.NewWorkflow, actor string) rollout.Wish {
+	return rollout.Wish{
+		Kind: workflow.Kind(n.Kind), Components: n.Components, Dependents: n.Dependents, Redeploy: n.Redeploy, PlanOnly: n.PlanOnly, Actor: actor,
+	}
+}
+
+func runOf(n api.NewWorkflow, actor string) rollout.Run {
+	return rollout.Run{Action: n.Action, Env: n.Env, Inputs: n.Inputs, Actor: actor}
+}
+
+func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (api.Asked, error) {
+	actor, granted := callerOf(ctx).actor, rollout.Granted{}
+	var err error
+	if n.Kind == api.NewWorkflowKindAction {
+		granted.Workflow, err = s.rooms.AskAction(ctx, tx, install, runOf(n, actor))
+	} else {
+		granted, err = s.rooms.Ask(ctx, tx, install, wishOf(n, actor))
+	}
+	asked := api.Asked{Outcome: granted.Words, Workflow: api.Workflow{ID: granted.Workflow}}
+	if err != nil {
+		return asked, conflicting(err)
+	}
+	detail := map[string]any{
+		"kind": n.Kind, "components": n.Components, "dependents": n.Dependents, "redeploy": n.Redeploy, "plan_only": n.PlanOnly, "action": n.Action,
+	}
+	if err := tx.Audit(ctx, actor, "workflow.ask", install.ID, detail); err != nil {
+		return asked, err
+	}
+	return asked, tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
+}
+
+// outcome says what came of asking: the workflow that was made or already runs, or why there is none.
+func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Install, asked *api.Asked) error {
+	var err error
+	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
+		return err
+	}
+	if asked.Workflow.ID == "" && asked.Outcome != "" {
+		return nil
+	}
+	if asked.Workflow.ID == "" {
+		running, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{OrgID: tx.Org, InstallID: install.ID, Status: "running", Before: before(""), Most: mostRunning})
+		if err != nil {
+			return err
+		}
+		if asked.Workflow.ID, asked.Outcome = already(running, asked.Install); asked.Outcome != "" {
+			return nil
+		}
+	}
+	asked.Workflow, err = viewWorkflow(ctx, tx, asked.Workflow.ID)
+	return err
+}
+
+// mostRunning bounds how many running workflows of an install are looked through.
+const mostRunning = 100
+
+// already is the running workflow that does what is asked for, or why there is none. One that only plans, or runs an action, does not.
+func already(running []store.ViewWorkflowsRow, install api.Install) (workflowID, outcome string) {
+	outcome = "nothing to do: " + install.Reason
+	for _, row := range running {
+		switch w := row.Workflow; {
+		case w.PlanOnly && install.Status != rollout.StatusCurrent:
+			outcome = fmt.Sprintf("it is begun once workflow %d, which only plans, has ended: %s", w.Number, install.Reason)
+		case !w.PlanOnly && w.Kind != string(workflow.KindAction):
+			return w.ID, ""
+		}
+	}
+	return "", outcome
+}
+
+// sketch says what would be started, and does nothing.
+func (s *Server) sketch(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (asked api.Asked, err error) {
+	actor := callerOf(ctx).actor
+	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
+		return asked, err
+	}
+	var granted rollout.Granted
+	if n.Kind == api.NewWorkflowKindAction {
+		granted.Sketches = make([]rollout.Sketch, 1)
+		granted.Sketches[0], err = s.rooms.SketchAction(ctx, tx, install, runOf(n, actor))
+	} else {
+		granted, err = s.rooms.Sketch(ctx, tx, install, wishOf(n, actor))
+	}
+	if err != nil {
+		return asked, conflicting(err)
+	}
+	words := []string{}
+	if granted.Words != "" {
+		words = append(words, granted.Words)
+	}
+	for i, one := range granted.Sketches {
+		if i == 0 {
+			asked.Workflow = sketched(one, asked.Install, actor)
+			continue
+		}
+		words = append(words, fmt.Sprintf("a %s comes besides: %s", one.Request.Kind, one.Request.Reason))
+	}
+	asked.Outcome = strings.Join(words, "; ")
+	return asked, nil
+}
+
+// sketched is a workflow that would be started. It has no id, and those of its steps mean something only among themselves.
+func sketched(of rollout.Sketch, install api.Install, actor string) api.Workflow {
+	r := of.Request
+	w := api.Workflow{
+		Install: install.Name, InstallID: install.ID, App: install.App, Kind: api.WorkflowKind(r.Kind), PlanOnly: r.PlanOnly, Version: int(r.Version),
+		Status: api.WorkflowStatusRunning, Reason: r.Reason, RequestedBy: actor, CreatedAt: time.Now(), Steps: []api.Step{},
+	}
+	for _, s := range of.Steps {
+		w.Steps = append(w.Steps, api.Step{
+			ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action, Trigger: s.Trigger, Destroy: s.Destroy,
+			Status: api.StepStatus(s.Status), Reason: s.Reason, Needs: append([]string{}, s.Needs...),
+		})
+	}
+	return w
+}

@@ -1,0 +1,256 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// This file is about what an install is besides its inputs: how it approves, whose it is, its labels, its account and its toggles.
+
+// Bounds of an install's labels.
+const (
+	mostLabels     = 64
+	mostLabelBytes = 256 // of one value
+)
+
+var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_./-]{0,61}[A-Za-z0-9])?$`)
+
+// accountKeys are the kinds of account and what is known of each.
+var accountKeys = map[string][]string{
+	"aws_account": {"region"}, "azure_account": {"location"}, "gcp_account": {"project_id", "region"},
+}
+
+// settings are those of an install, as they are or as they would be.
+type settings struct {
+	labels  map[string]string
+	account map[string]map[string]string
+	toggles map[string]bool
+}
+
+// settingsOf reads an install's settings.
+func settingsOf(i store.Install) (s settings, err error) {
+	for _, part := range []struct {
+		raw  json.RawMessage
+		into any
+	}{{i.Labels, &s.labels}, {i.Account, &s.account}, {i.Toggles, &s.toggles}} {
+		if err := json.Unmarshal(part.raw, part.into); err != nil {
+			return s, fmt.Errorf("read the settings of install %s: %w", i.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// put writes settings into an install's row. Maps of texts and flags always encode.
+func (s settings) put(i *store.Install) {
+	i.Labels, _ = json.Marshal(s.labels)
+	i.Account, _ = json.Marshal(s.account)
+	i.Toggles, _ = json.Marshal(s.toggles)
+}
+
+// changed gives an install's row as a change makes it, but for its inputs. It writes nothing.
+func changed(row store.Install, config *appconfig.App, c api.InstallChange) (store.Install, error) {
+	if err := mayChange(row, c); err != nil {
+		return row, err
+	}
+	if err := knownRule(string(c.Approval)); err != nil {
+		return row, err
+	}
+	row.Approval, row.Owner = orElse(string(c.Approval), row.Approval), orElse(string(c.Owner), row.Owner)
+	if c.AllowDestroy != nil {
+		row.AllowDestroy = *c.AllowDestroy
+	}
+	s, err := settingsOf(row)
+	if err != nil {
+		return row, err
+	}
+	if err := s.label(c.Labels); err != nil {
+		return row, err
+	}
+	if err := s.toggle(config, c.Toggles); err != nil {
+		return row, err
+	}
+	if err := s.place(row.Name, c.Account); err != nil {
+		return row, err
+	}
+	s.put(&row)
+	return row, nil
+}
+
+// mayChange refuses a change by people of what belongs to the install files, and the other way round, unless the install comes to
+// belong to who makes it.
+func mayChange(row store.Install, c api.InstallChange) error {
+	if err := knownOwner(string(c.By)); err != nil {
+		return err
+	}
+	if err := knownOwner(string(c.Owner)); err != nil {
+		return err
+	}
+	by := orElse(string(c.By), "hand")
+	if row.Owner == by || string(c.Owner) == by {
+		return nil
+	}
+	remedy := "Let the files have it with `nuon installs sync --take-ownership`, or take it out of installs/."
+	if row.Owner == "file" {
+		remedy = "Change its file in installs/ and run `nuon installs sync`, or take it over with `nuon installs owner " + row.Name + " hand`."
+	}
+	owners := map[string]string{"hand": "is changed by hand", "file": "belongs to its file in installs/"}
+	return problem.New(http.StatusConflict, "owned", "install "+row.Name+" "+owners[row.Owner], remedy)
+}
+
+// knownOwner refuses an owner that is none; an empty one means that nothing was said.
+func knownOwner(owner string) error {
+	return oneOf(owner == "" || api.InstallOwner(owner).Valid(), "bad_owner", "owner of an install", owner, "hand", "file")
+}
+
+// label sets labels; an empty value removes one.
+func (s *settings) label(given map[string]string) error {
+	s.labels = maps.Clone(s.labels)
+	if s.labels == nil {
+		s.labels = map[string]string{}
+	}
+	for name, value := range given {
+		switch {
+		case !labelName.MatchString(name):
+			return problem.New(http.StatusUnprocessableEntity, "bad_label", "a label cannot be named "+quoted(name),
+				"Use letters, digits, _, ., / and -, at most 63, a letter or digit at both ends.")
+		case len(value) > mostLabelBytes || strings.ContainsFunc(value, unicode.IsControl):
+			return problem.New(http.StatusUnprocessableEntity, "bad_label", "the value of label "+quoted(name)+" is too long, or has a control character",
+				fmt.Sprintf("Use one line of at most %d bytes.", mostLabelBytes))
+		case value == "":
+			delete(s.labels, name)
+		default:
+			s.labels[name] = value
+		}
+	}
+	if len(s.labels) > mostLabels {
+		return problem.New(http.StatusUnprocessableEntity, "bad_label", fmt.Sprintf("the install would have more than %d labels", mostLabels), "Remove some.")
+	}
+	return nil
+}
+
+// toggle switches components on and off, of those that the app says may be.
+func (s *settings) toggle(config *appconfig.App, given map[string]bool) error {
+	s.toggles = maps.Clone(s.toggles)
+	if s.toggles == nil {
+		s.toggles = map[string]bool{}
+	}
+	var can []string
+	for _, c := range config.Components {
+		if c.Toggleable {
+			can = append(can, c.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(can, name) {
+			remedy := "No component of the app can; write toggleable = true in the file of one."
+			if len(can) > 0 {
+				remedy = "Those that can: " + strings.Join(can, ", ") + "."
+			}
+			return problem.New(http.StatusUnprocessableEntity, "bad_toggle", quoted(name)+" is no component that can be switched on or off", remedy)
+		}
+		s.toggles[name] = given[name]
+	}
+	return nil
+}
+
+// forgetNos forgets what was said no to of the components that are switched now: a person asks for it anew.
+func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) error {
+	was, err := settingsOf(before)
+	if err != nil {
+		return err
+	}
+	is, err := settingsOf(after)
+	if err != nil {
+		return err
+	}
+	var switched []string
+	for name, on := range is.toggles {
+		if old, said := was.toggles[name]; !said || old != on {
+			switched = append(switched, name)
+		}
+	}
+	if len(switched) == 0 { // which would mean all of them
+		return nil
+	}
+	return tx.DropRefusals(ctx, tx.Org, before.ID, switched)
+}
+
+// place says which cloud account the install is for. That never changes: everything of the install is in it.
+func (s *settings) place(install string, given map[string]map[string]string) error {
+	if s.account == nil {
+		s.account = map[string]map[string]string{}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	if err := checkAccount(given); err != nil {
+		return err
+	}
+	same := maps.EqualFunc(s.account, given, maps.Equal)
+	if len(s.account) > 0 && !same {
+		return problem.New(http.StatusConflict, "fixed", "install "+install+" is for another account, and that never changes",
+			"Make a new install for the other account, and deprovision this one.")
+	}
+	s.account = given
+	return nil
+}
+
+func checkAccount(given map[string]map[string]string) error {
+	bad := func(title string) error {
+		return problem.New(http.StatusUnprocessableEntity, "bad_account", title, "Give one of: aws_account with region; azure_account with location; gcp_account with project_id and region.")
+	}
+	if len(given) > 1 {
+		return bad("an install is for one account")
+	}
+	for kind, values := range given {
+		keys, known := accountKeys[kind]
+		if !known {
+			return bad("there is no account of kind " + quoted(kind))
+		}
+		for key, value := range values {
+			if !slices.Contains(keys, key) {
+				return bad("an " + kind + " has no " + quoted(key))
+			}
+			if len(value) > mostLabelBytes || strings.ContainsFunc(value, unicode.IsControl) {
+				return bad("the " + key + " of the account is too long, or has a control character")
+			}
+		}
+	}
+	return nil
+}
+
+// declared is what an install's inputs and toggles are checked against: what its version declares. To one that is held at a version,
+// the inputs of the app's current one can be given too, so that it has what it needs when it is let go.
+func declared(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
+	config, err := rollout.Declared(ctx, tx, install)
+	if err != nil || install.PinVersionID == nil {
+		return config, err
+	}
+	install.PinVersionID = nil
+	current, err := rollout.Declared(ctx, tx, install)
+	if err != nil {
+		return nil, err
+	}
+	both := *config
+	both.Inputs = slices.Clone(config.Inputs)
+	for _, in := range current.Inputs {
+		if _, has := config.Input(in.Name); !has {
+			in.Required = false
+			both.Inputs = append(both.Inputs, in)
+		}
+	}
+	return &both, nil
+}

@@ -1,0 +1,265 @@
+package control_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// switchable is an app in which api needs cache, and both may be switched off.
+func switchable() appconfig.App {
+	component := func(name string, needs ...string) appconfig.Component {
+		return appconfig.Component{Name: name, Kind: "terraform_module", TerraformVersion: "1.11.4", Toggleable: true, DefaultEnabled: true, Dependencies: needs}
+	}
+	return appconfig.App{
+		Components: []appconfig.Component{component("api", "cache"), component("cache"), {Name: "web", Kind: "terraform_module", TerraformVersion: "1.11.4"}},
+		Inputs:     []appconfig.Input{{Name: "size", Type: "string", Default: ptr("s")}, {Name: "token", Type: "string", Sensitive: true}},
+	}
+}
+
+// shop seeds that app with an install, and gives the install's path.
+func (w *world) shop() string {
+	w.Helper()
+	app := w.one.app("shop", switchable())
+	for _, name := range []string{"api", "cache", "web"} {
+		w.one.add("components", "id", "cmp_"+name, "app_id", app, "name", name, "kind", "terraform_module")
+	}
+	w.one.runner("pool", "install", true)
+	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "east"}, http.StatusCreated)
+	return "/v1/installs/east"
+}
+
+// ok makes a request as an operator that must succeed.
+func (w *world) ok(method, path string, body any, status int) string {
+	w.Helper()
+	got := w.call(w.one.token["operator"], method, path, body)
+	if got.Status != status {
+		w.Fatalf("%s %s: %d %s", method, path, got.Status, got.Body)
+	}
+	return got.Body
+}
+
+func (w *world) install(path string) (i api.Install) {
+	w.Helper()
+	must(w, json.Unmarshal([]byte(w.ok(http.MethodGet, path, nil, http.StatusOK)), &i))
+	return i
+}
+
+// TestWhoOwnsAnInstall: people change what is theirs, files what is theirs, and it passes from one to the other on request alone.
+func TestWhoOwnsAnInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	patch := func(c api.InstallChange) answer { return w.call(w.one.token["operator"], http.MethodPatch, path, c) }
+	free := ptr(true)
+	for _, step := range []struct {
+		change api.InstallChange
+		owned  bool
+		owner  string // afterwards
+	}{
+		{api.InstallChange{AllowDestroy: free}, false, "hand"},
+		{api.InstallChange{AllowDestroy: free, By: "file"}, true, "hand"},
+		{api.InstallChange{By: "file", Owner: "hand"}, true, "hand"},
+		{api.InstallChange{By: "file", Owner: "file"}, false, "file"},
+		{api.InstallChange{AllowDestroy: free, By: "file"}, false, "file"},
+		{api.InstallChange{AllowDestroy: free}, true, "file"},
+		{api.InstallChange{Owner: "file"}, true, "file"},
+		{api.InstallChange{AllowDestroy: free, Owner: "hand"}, false, "hand"},
+		{api.InstallChange{Owner: "file"}, false, "file"}, // a person gives it away
+	} {
+		got := patch(step.change)
+		if step.owned {
+			p := w.refusedAs(got, http.StatusConflict, "owned")
+			if p.Detail == "" {
+				t.Errorf("%+v: no remedy", step.change)
+			}
+			preview := w.call(w.one.token["operator"], http.MethodPost, path+"/preview", step.change)
+			w.refusedAs(preview, http.StatusConflict, "owned")
+		} else if got.Status != http.StatusOK {
+			t.Errorf("%+v: %d %s", step.change, got.Status, got.Body)
+		}
+		if now := w.install(path).Owner; string(now) != step.owner {
+			t.Fatalf("after %+v it belongs to %s, want %s", step.change, now, step.owner)
+		}
+	}
+	w.refusedAs(patch(api.InstallChange{Owner: "nobody"}), http.StatusUnprocessableEntity, "bad_owner")
+	w.refusedAs(patch(api.InstallChange{By: "nobody"}), http.StatusUnprocessableEntity, "bad_owner")
+}
+
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	w.ok(http.MethodPatch, path, api.InstallChange{Labels: map[string]string{"tier": "gold", "eu/zone": "a"}}, http.StatusOK)
+	w.ok(http.MethodPatch, path, api.InstallChange{Labels: map[string]string{"tier": "", "note": "two words = fine"}}, http.StatusOK)
+	if diff := cmp.Diff(map[string]string{"eu/zone": "a", "note": "two words = fine"}, w.install(path).Labels); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []map[string]string{{"": "x"}, {"a b": "x"}, {"a=b": "x"}, {strings.Repeat("a", 64): "x"}, {"a": strings.Repeat("x", 257)}, {"a": "x\ny"}} {
+		w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Labels: bad}), http.StatusUnprocessableEntity, "bad_label")
+	}
+	many := map[string]string{}
+	for i := range 65 {
+		many["l"+itoa(i)] = "x"
+	}
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Labels: many}), http.StatusUnprocessableEntity, "bad_label")
+}
+
+// TestTheAccountNeverChanges once it is known.
+func TestTheAccountNeverChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	account := func(kind string, pairs ...string) map[string]map[string]string {
+		values := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			values[pairs[i]] = pairs[i+1]
+		}
+		return map[string]map[string]string{kind: values}
+	}
+	patch := func(account map[string]map[string]string) answer {
+		return w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Account: account})
+	}
+	for _, bad := range []map[string]map[string]string{account("ali_account", "region", "x"), account("aws_account", "project_id", "x"), account("aws_account", "region", "x\x1b"),
+		{"aws_account": {}, "gcp_account": {}}} {
+		w.refusedAs(patch(bad), http.StatusUnprocessableEntity, "bad_account")
+	}
+	home := account("aws_account", "region", "eu-central-1")
+	for range 2 { // the second says nothing new
+		if got := patch(home); got.Status != http.StatusOK {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+	}
+	w.refusedAs(patch(account("aws_account", "region", "us-east-1")), http.StatusConflict, "fixed")
+	w.refusedAs(patch(account("gcp_account", "region", "eu-central-1")), http.StatusConflict, "fixed")
+	if diff := cmp.Diff(home, w.install(path).Account); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSwitching a component off that others need is refused in words, and so is one on that lacks something.
+func TestSwitching(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	patch := func(toggles map[string]bool) answer {
+		return w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Toggles: toggles})
+	}
+	for _, bad := range []string{"web", "none", ""} {
+		p := w.refusedAs(patch(map[string]bool{bad: false}), http.StatusUnprocessableEntity, "bad_toggle")
+		if !strings.Contains(p.Detail, "api, cache") {
+			t.Errorf("%q does not say which can", p.Detail)
+		}
+	}
+	p := w.refusedAs(patch(map[string]bool{"cache": false}), http.StatusConflict, "needed_by")
+	if p.Title != "api needs cache, which would be switched off" || p.Detail != "Switch api off too, or cache on." {
+		t.Errorf("%+v", p)
+	}
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview", api.InstallChange{Toggles: map[string]bool{"cache": false}}), http.StatusConflict, "needed_by")
+	// A no that was said to it before is forgotten; one to something else is not.
+	w.exec(`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+		select org_id, id, 'd', 'rejected', 'vera', 'no', 'w' from install_components where name in ('api', 'web')`)
+	w.ok(http.MethodPatch, path, api.InstallChange{Toggles: map[string]bool{"cache": false, "api": false}}, http.StatusOK)
+	if left := w.texts("select ic.name from refusals r join install_components ic on ic.id = r.install_component_id"); !cmp.Equal(left, []string{"web"}) {
+		t.Errorf("the refusals are of %v", left)
+	}
+	i := w.install(path)
+	if diff := cmp.Diff(map[string]bool{"api": false, "cache": false}, i.Toggles); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range i.Components {
+		if off := c.Name != "web"; off != (c.Off == "toggle" && c.Status == "gone" && strings.Contains(c.Reason, "switched off")) {
+			t.Errorf("%s is %s (%s): %s", c.Name, c.Status, c.Off, c.Reason)
+		}
+	}
+	w.refusedAs(patch(map[string]bool{"api": true}), http.StatusConflict, "needed_by")
+	w.exec("update install_components set torn_down = true where name = 'cache'")
+	p = w.refusedAs(patch(map[string]bool{"api": true, "cache": true}), http.StatusConflict, "needed_by")
+	if p.Title != "api needs cache, which is torn down" || !strings.Contains(p.Detail, "nuon deploy east cache") {
+		t.Errorf("%+v", p)
+	}
+	got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Toggles: map[string]bool{"cache": false}})
+	w.refusedAs(got, http.StatusConflict, "needed_by")
+	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Owner: "file", Toggles: map[string]bool{"api": false}}, http.StatusCreated)
+	if west := w.install("/v1/installs/west"); west.Owner != "file" || !cmp.Equal(west.Toggles, map[string]bool{"api": false}) {
+		t.Errorf("%+v", west)
+	}
+}
+
+// TestPreviewInstall says what a change would cause, and no row is another for it.
+func TestPreviewInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	before := w.rows("")
+	preview := func(c api.InstallChange) map[string]string {
+		var p api.InstallPreview
+		must(t, json.Unmarshal([]byte(w.ok(http.MethodPost, path+"/preview", c, http.StatusOK)), &p))
+		all := map[string]string{}
+		for _, c := range p.Components {
+			all[c.Name] = string(c.Effect) + ": " + c.Reason
+		}
+		return all
+	}
+	want := map[string]string{
+		"api": "none: api is switched off on this install", "cache": "none: not because of this: it waits already: cache has no build yet",
+		"web": "none: not because of this: it waits already: web has no build yet",
+	}
+	if diff := cmp.Diff(want, preview(api.InstallChange{Toggles: map[string]bool{"api": false}, Inputs: []api.InputValue{{Name: "token", Sensitive: true}}})); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []api.InputValue{{Name: "token", Value: "in clear"}, {Name: "none", Value: "x"}} {
+		w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview", api.InstallChange{Inputs: []api.InputValue{bad}}), http.StatusUnprocessableEntity, "bad_inputs")
+	}
+	if after := w.rows(""); !cmp.Equal(before, after) {
+		t.Error("a preview changed rows:\n" + cmp.Diff(before, after))
+	}
+}
+
+// TestInputsOfAPinnedInstall are those of its version, and those that it will need when it is let go.
+func TestInputsOfAPinnedInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.shop()
+	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, reason) select org_id, 'inp_' || id, id, id, '{}', 'r' from components where name <> 'x'")
+	w.exec("insert into version_inputs (org_id, version_id, component_id, input_id) select c.org_id, a.version_id, c.id, 'inp_' || c.id from components c join apps a on a.id = c.app_id")
+	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, artifact_digest, reason)
+		select org_id, 'bld_' || id, id, 'inp_' || id, 1, 'succeeded', 'r', 'c', 'sha256:a', 'r' from components`)
+	w.ok(http.MethodPost, path+"/pin", api.NewPin{Version: 1, Reason: "the audit"}, http.StatusOK)
+	next := switchable()
+	next.Inputs = []appconfig.Input{{Name: "region", Type: "string", Required: true}}
+	raw, err := json.Marshal(next)
+	must(t, err)
+	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) select org_id, 'ver_2', id, 2, 'sha256:2', $1, 'r' from apps", raw)
+	w.exec("update apps set version_id = 'ver_2'")
+	for _, name := range []string{"size", "region"} {
+		w.ok(http.MethodPatch, path, api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: "x"}}}, http.StatusOK)
+	}
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Inputs: []api.InputValue{{Name: "colour", Value: "x"}}}), http.StatusUnprocessableEntity, "bad_inputs")
+	i := w.install(path)
+	if i.Pinned != 1 || i.Latest != 2 || i.PinReason != "the audit" || i.PinnedBy != w.one.mark+"-operator" || !strings.Contains(i.Reason, "pinned at version 1 (newest is 2): the audit") {
+		t.Errorf("%+v", i)
+	}
+	w.exec("update app_versions set created_at = now() + interval '1 hour'") // newer than the builds, so that explain tells of it
+	if why := w.ok(http.MethodGet, "/v1/explain/install/east", nil, http.StatusOK); !strings.Contains(why, `"name":"version 1"`) || strings.Contains(why, `"name":"version 2"`) {
+		t.Errorf("explain tells of another version: %s", why)
+	}
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Version: 3}), http.StatusConflict, "unknown_version")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", `{"version": -1}`), http.StatusUnprocessableEntity, "bad_version")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Version: 1, Reason: strings.Repeat("x", 501)}), http.StatusUnprocessableEntity, "bad_reason")
+	for range 2 { // an install that is not pinned is none the worse
+		w.ok(http.MethodDelete, path+"/pin", nil, http.StatusOK)
+	}
+	if i := w.install(path); i.Pinned != 0 || i.PinReason != "" {
+		t.Errorf("%+v", i)
+	}
+	if said := w.texts("select action from audit_events where action like 'install.%pin' order by id"); !cmp.Equal(said, []string{"install.pin", "install.unpin"}) {
+		t.Errorf("the audit says %v", said)
+	}
+}

@@ -1,0 +1,107 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// summaries tell how installs stand, in their order, with a handful of queries for all of them.
+func summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) ([]api.InstallSummary, error) {
+	views, err := rollout.LoadViews(ctx, tx, each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
+	if err != nil {
+		return nil, err
+	}
+	return summarize(ctx, tx, rows, views)
+}
+
+// summarize puts views of installs into the API's words.
+func summarize(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, views []rollout.View) ([]api.InstallSummary, error) {
+	runners, err := tx.RunnersByID(ctx, tx.Org, each(rows, func(r store.ViewInstallsRow) string { return r.Install.RunnerID }))
+	if err != nil {
+		return nil, err
+	}
+	runner := map[string]store.Runner{}
+	for _, r := range runners {
+		runner[r.ID] = r
+	}
+	workflows, err := tx.LastWorkflows(ctx, each(rows, func(r store.ViewInstallsRow) string { return r.Install.ID }), tx.Org)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]store.Workflow{}
+	for _, w := range workflows {
+		last[w.InstallID] = w
+	}
+	out, now := make([]api.InstallSummary, 0, len(rows)), time.Now()
+	for n, row := range rows {
+		one, err := summary(row, views[n], runner[row.Install.RunnerID], now)
+		if err != nil {
+			return nil, err
+		}
+		if w, any := last[row.Install.ID]; any {
+			one.LastWorkflow = workflowRef(w)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now time.Time) (api.InstallSummary, error) {
+	i := row.Install
+	v.Unable = dispatch.Unable(runner, now)
+	online := v.Unable == ""
+	s := api.InstallSummary{
+		ID: i.ID, Name: i.Name, App: row.App, Version: int(v.Applied()), Latest: int(v.Latest), Behind: v.Behind,
+		Health: api.InstallSummaryHealth(v.Health(online)), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
+	}
+	status, reason := v.Status()
+	s.Status, s.Reason = api.InstallSummaryStatus(status), reason
+	if i.PinVersionID != nil {
+		s.Pinned = int(v.Version)
+	}
+	if err := json.Unmarshal(i.Labels, &s.Labels); err != nil {
+		return s, fmt.Errorf("read the labels of install %s: %w", i.Name, err)
+	}
+	return s, nil
+}
+
+func workflowRef(w store.Workflow) api.WorkflowRef {
+	ref := api.WorkflowRef{ID: w.ID, Number: int(w.Number), Kind: w.Kind, Status: w.Status, Outcome: w.Outcome, CreatedAt: w.CreatedAt}
+	if w.EndedAt != nil {
+		ref.EndedAt = *w.EndedAt
+	}
+	return ref
+}
+
+// standing is how one install stands.
+func standing(ctx context.Context, tx *store.Tx, install store.Install) (rollout.View, error) {
+	views, err := rollout.LoadViews(ctx, tx, []store.Install{install})
+	if err != nil {
+		return rollout.View{}, err
+	}
+	return views[0], nil
+}
+
+// conflicting turns rollout's word that something cannot be done now into a 409, and that it never could be into a 422.
+func conflicting(err error) error {
+	var conflict *workflow.Conflict
+	if errors.As(err, &conflict) {
+		status := http.StatusConflict
+		if conflict.Code == rollout.CodeBadInputs || conflict.Code == rollout.CodeBadEnv { // wrong whatever the state is
+			status = http.StatusUnprocessableEntity
+		}
+		return problem.New(status, conflict.Code, conflict.Title, conflict.Remedy)
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package control
+
+import (
+	"context"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// RetryStep implements POST /v1/workflows/{workflow}/steps/{step}/retry.
+func (s *Server) RetryStep(ctx context.Context, r RetryStepRequestObject) (RetryStepResponseObject, error) {
+	var w api.Workflow
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if w, err = viewStepOf(ctx, tx, r.Workflow, r.Step); err != nil {
+			return err
+		}
+		actor := callerOf(ctx).actor
+		in, err := s.rooms.RetryStep(ctx, tx, w.ID, r.Step, actor)
+		if err != nil {
+			return conflicting(err)
+		}
+		detail := map[string]any{"step": r.Step, "in": in}
+		w.ID = in
+		return tx.Audit(ctx, actor, "step.retry", r.Step, detail)
+	})
+	if err != nil {
+		return nil, err
+	}
+	w, err = s.advanced(ctx, w.ID)
+	return RetryStep200JSONResponse(w), err
+}
+
+// SkipStep implements POST /v1/workflows/{workflow}/steps/{step}/skip.
+func (s *Server) SkipStep(ctx context.Context, r SkipStepRequestObject) (SkipStepResponseObject, error) {
+	var w api.Workflow
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if w, err = viewStepOf(ctx, tx, r.Workflow, r.Step); err != nil {
+			return err
+		}
+		actor := callerOf(ctx).actor
+		if err := s.rooms.SkipStep(ctx, tx, w.ID, r.Step, actor, r.Body.Reason); err != nil {
+			return conflicting(err)
+		}
+		return tx.Audit(ctx, actor, "step.skip", r.Step, map[string]any{"workflow": w.ID, "reason": r.Body.Reason})
+	})
+	if err != nil {
+		return nil, err
+	}
+	w, err = s.advanced(ctx, w.ID)
+	return SkipStep200JSONResponse(w), err
+}
+
+// viewStepOf is the workflow of a step that it has.
+func viewStepOf(ctx context.Context, tx *store.Tx, workflow, step string) (api.Workflow, error) {
+	w, err := viewWorkflow(ctx, tx, workflow)
+	if err != nil {
+		return w, err
+	}
+	for _, s := range w.Steps {
+		if s.ID == step {
+			return w, nil
+		}
+	}
+	return w, named("step", step, store.ErrNotFound)
+}
+
+// advanced takes a workflow on after a person's word, and shows it.
+func (s *Server) advanced(ctx context.Context, id string) (w api.Workflow, err error) {
+	goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, id))
+	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		w, err = viewWorkflow(ctx, tx, id)
+		return err
+	})
+	return w, err
+}

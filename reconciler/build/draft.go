@@ -1,0 +1,129 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Draft is what would become of a component if its app's config and repository were others.
+type Draft struct {
+	Moved   bool   // it would have another input than it has
+	Rebuild bool   // and a build would be made
+	Problem string // why it could not be built, in words; the other fields are then as they are without it
+	Reason  string // in words
+	// Build is the one that would count. One that is still to be made has no number, and counts as made.
+	Build store.Build
+}
+
+// draftDigest stands for the digest of an artifact that is still to be made.
+const draftDigest = "draft"
+
+// Drafts says what would become of each component of a config, with the files of its own repository; an app without a version has
+// none before. Code in other repositories counts as it was when it was last looked at. It writes nothing.
+func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *observe.Tree) (map[string]Draft, error) {
+	now, err := readApp(ctx, tx, appID)
+	if err != nil && !errors.Is(err, errNothing) {
+		return nil, fmt.Errorf("read app %s: %w", appID, err)
+	}
+	rows, err := tx.RolloutComponents(ctx, tx.Org, appID)
+	if err != nil {
+		return nil, err
+	}
+	d := drafting{tree: tree, present: map[string]componentState{}, rows: map[string]store.Component{}}
+	for _, component := range now.components {
+		d.present[component.row.Name] = component
+	}
+	for _, row := range rows {
+		d.rows[row.Name] = row
+	}
+	all := map[string]Draft{}
+	for _, component := range everything(config) {
+		draft, err := d.draft(ctx, tx, component)
+		if err != nil {
+			return nil, fmt.Errorf("component %s: %w", component.Name, err)
+		}
+		all[component.Name] = draft
+	}
+	return all, tree.Err()
+}
+
+// everything is the sandbox and the components.
+func everything(config *appconfig.App) []appconfig.Component {
+	if config.Sandbox == nil {
+		return config.Components
+	}
+	return append([]appconfig.Component{*config.Sandbox}, config.Components...)
+}
+
+// drafting is what the components are, and the files that are looked at instead of what was committed.
+type drafting struct {
+	tree    *observe.Tree
+	present map[string]componentState  // those of the current version
+	rows    map[string]store.Component // those that there ever were
+}
+
+func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Component) (Draft, error) {
+	was := d.present[config.Name]
+	found := &finding{componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"}}
+	found.current = was.current
+	switch {
+	case config.Source.Own():
+		found.tree = d.tree
+		found.inspect()
+	case was.current != nil && was.config.Source == config.Source:
+		if err := json.Unmarshal(was.current.Recipe, &found.recipe); err != nil {
+			return Draft{}, fmt.Errorf("read its input: %w", err)
+		}
+		found.recipe.Kind, found.recipe.TerraformVersion = config.Kind, config.TerraformVersion
+		found.digest = found.recipe.Digest()
+	default:
+		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced", config.Source.Directory, config.Source.Repo, config.Source.Branch)
+		return Draft{Moved: true, Rebuild: true, Reason: reason, Build: toBeMade(reason)}, nil
+	}
+	if found.problem != "" {
+		return Draft{Problem: found.problem, Reason: "it could not be built: " + found.problem}, nil
+	}
+	var err error
+	if found.row.ID != "" {
+		found.known, err = lookUp(ctx, tx, found.row.ID, found.digest)
+	}
+	return found.draft(), err
+}
+
+// draft says what follows from an input that was found.
+func (f *finding) draft() Draft {
+	if f.current != nil && f.current.Digest == f.digest && f.known.build != nil {
+		return Draft{Reason: "nothing that it is built from would change", Build: *f.known.build}
+	}
+	if f.known.build != nil {
+		return Draft{Moved: true, Reason: adopted(f), Build: *f.known.build}
+	}
+	reason := draftReason(f)
+	return Draft{Moved: true, Rebuild: true, Reason: reason, Build: toBeMade(reason)}
+}
+
+func toBeMade(reason string) store.Build {
+	return store.Build{Status: statusSucceeded, ArtifactDigest: draftDigest, Reason: reason}
+}
+
+// draftReason says why a component would have another input than it has.
+func draftReason(f *finding) string {
+	var before Recipe
+	if f.current == nil || json.Unmarshal(f.current.Recipe, &before) != nil {
+		return "it would be built for the first time"
+	}
+	if shape := shapeReason(before, f.recipe, f.config.Name, "this config"); shape != "" {
+		return shape
+	}
+	if moved := movedDirectories(before, f.recipe); len(moved) > 0 {
+		return fmt.Sprintf("the code in %s would be another", catalog.Some(moved))
+	}
+	return terraformReason(before, f.recipe, f.config.Name, "this config")
+}

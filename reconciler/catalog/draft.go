@@ -1,0 +1,57 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Draft is a tree of files that an app's config could be read from, and what it would be.
+type Draft struct {
+	App     store.App
+	Current *store.AppVersion // nil when there is none
+	Tree    *observe.Tree
+	Config  *appconfig.App        // nil when there are errors
+	Found   appconfig.Diagnostics // what is wrong with it
+}
+
+// draftLimits bound the files of a draft: those of a repository, not only of a config.
+var draftLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalBytes: 128 << 20}
+
+// Draft reads a tar+gzip as a sync would read it if it were committed: of the repository of a connected app, with its config in a
+// directory, or of the directory of one that has none. It writes nothing. Errors: store.ErrNotFound; ErrArchive, wrapped.
+func (c *Catalog) Draft(ctx context.Context, org, appID, directory string, archive io.Reader) (Draft, error) {
+	at, err := c.position(ctx, org, appID)
+	if err != nil {
+		return Draft{}, fmt.Errorf("read app %s: %w", appID, err)
+	}
+	packed, err := receive(archive)
+	if err != nil {
+		return Draft{}, err
+	}
+	files, err := artifact.Untar(packed, draftLimits)
+	if err != nil {
+		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
+	}
+	tree, err := observe.Sent(files)
+	if err != nil {
+		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
+	}
+	d := Draft{App: at.app, Current: at.current, Tree: tree}
+	d.Config, d.Found = readConfig(tree, directory)
+	if err := tree.Err(); err != nil {
+		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
+	}
+	if d.Config == nil {
+		return d, nil
+	}
+	if d.Found = append(d.Found, c.checkSources(d.Config, at.watch != nil)...); d.Found.HasErrors() {
+		d.Config = nil
+	}
+	return d, nil
+}

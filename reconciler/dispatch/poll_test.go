@@ -1,0 +1,128 @@
+package dispatch_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// heldPolls begins polls of a runner, and gives what they come to when all have looked in vain.
+func heldPolls(t *testing.T, w *dispatchtest.World, caller dispatch.Caller, request api.LeaseRequest, count int) <-chan api.Offers {
+	t.Helper()
+	came := make(chan api.Offers, count)
+	for n := range count {
+		go func() {
+			offers, err := w.Dispatch.Lease(t.Context(), caller, request, func() error { return nil })
+			if err != nil {
+				t.Errorf("a held poll: %v", err)
+			}
+			came <- offers
+		}()
+		until(t, "the poll is held", func() bool {
+			polls, looked := w.Dispatch.Waiting(caller)
+			return polls == n+1 && (looked || request.Policy.Off)
+		})
+	}
+	return came
+}
+
+// until polls a condition, far less long than a poll is held.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	late := time.After(time.Minute)
+	for !is() {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-late:
+			t.Fatalf("it never became so that %s", what)
+		}
+	}
+}
+
+func next(t *testing.T, came <-chan api.Offers) api.Offers {
+	t.Helper()
+	select {
+	case offers := <-came:
+		return offers
+	case <-time.After(time.Minute):
+		t.Fatal("the poll is still held")
+		return api.Offers{}
+	}
+}
+
+// authenticated is the caller with the key that it showed.
+func authenticated(t *testing.T, w *dispatchtest.World, key string) dispatch.Caller {
+	t.Helper()
+	caller, err := w.Dispatch.Authenticate(t.Context(), key)
+	must(t, err)
+	return caller
+}
+
+// Jobs that are queued together ring once; each poll that waits has to hear it.
+func TestOneRingWakesEveryPollOfARunner(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	came := heldPolls(t, w, authenticated(t, w, runner.Key), api.LeaseRequest{Free: 1}, 3)
+	w.In(t, func(ctx context.Context, tx *store.Tx) error {
+		for range 3 {
+			_, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
+				Runner: runner.Runner, Kind: "action", OwnerKind: "step", OwnerID: "stp_1", Reason: "a test asked for it", Spec: api.JobSpec{},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	jobs := map[string]bool{}
+	for range 3 {
+		for _, offer := range next(t, came).Offers {
+			jobs[offer.Job] = true
+		}
+	}
+	if len(jobs) != 3 {
+		t.Errorf("three polls were given the jobs %v", jobs)
+	}
+}
+
+// A key that is void by now holds no poll, also that of a runner which takes nothing: else somebody who is gone counts as there.
+func TestAVoidKeyEndsHeldPollsAtOnce(t *testing.T) {
+	for name, request := range map[string]api.LeaseRequest{"takes work": {Free: 1}, "is off": {Free: 1, Policy: api.RunnerPolicy{Off: true}}} {
+		t.Run(name, func(t *testing.T) {
+			w := dispatchtest.New(t)
+			runner := w.Runner(t, dispatch.RunnerInstall)
+			before := authenticated(t, w, runner.Key)
+			key, err := w.Dispatch.RotateKey(t.Context(), before)
+			must(t, err)
+			came := heldPolls(t, w, before, request, 1)
+			after := authenticated(t, w, key.RunnerKey) // the first use voids the key before it
+			next(t, came)
+			came = heldPolls(t, w, after, request, 1)
+			replace(t, w, runner, false)
+			next(t, came)
+		})
+	}
+}
+
+// What a beat says is written down, but not of a machine that was replaced meanwhile.
+func TestABeatIsWrittenDown(t *testing.T) {
+	w := dispatchtest.New(t)
+	online := func(r dispatchtest.Runner) string {
+		return w.Text(t, "select (last_seen > now() - interval '1 minute' is true)::text from runners where id = $1", r.Runner)
+	}
+	there, gone := w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)
+	replace(t, w, gone, false)
+	for _, r := range []dispatchtest.Runner{there, gone} {
+		w.Exec(t, "update runners set last_seen = null")
+		// Each in a service of its own: of one, the second would be written a few seconds later.
+		must(t, dispatch.New(w.Store, store.NewBell(), nil).Seen(t.Context(), r.Caller))
+		if got, want := online(r), map[bool]string{true: "true", false: "false"}[r == there]; got != want {
+			t.Errorf("online %s, want %s", got, want)
+		}
+	}
+}

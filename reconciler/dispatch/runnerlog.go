@@ -1,0 +1,131 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// How much of a runner's own log is kept: the newest, until one of these is passed. Package retain removes what is old.
+const (
+	MostRunnerLines = 5000
+	MostRunnerBytes = 4 << 20 // as JSON
+)
+
+// AppendRunnerLog keeps numbered chunks of what the calling runner says of itself. One that is kept already changes nothing, so a
+// batch may be sent any number of times. Errors: ErrInvalid.
+func (d *Dispatch) AppendRunnerLog(ctx context.Context, caller Caller, chunks []api.NewLogChunk) error {
+	rows, err := d.packChunks(chunks)
+	if err != nil {
+		return err
+	}
+	keep := store.KeepRunnerLogParams{RunnerID: caller.Runner, Channel: store.ChannelLogs, Payload: caller.Org + "/" + caller.Runner}
+	for i, row := range rows {
+		keep.Seqs, keep.Lines = append(keep.Seqs, row.seq), append(keep.Lines, row.packed)
+		keep.Manies, keep.Sizes = append(keep.Manies, int32(len(chunks[i].Lines))), append(keep.Sizes, int32(row.size))
+	}
+	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		keep.OrgID = tx.Org
+		kept, err := tx.KeepRunnerLog(ctx, keep)
+		if err != nil || kept == 0 {
+			return err
+		}
+		return tx.TrimRunnerLog(ctx, store.TrimRunnerLogParams{OrgID: tx.Org, RunnerID: caller.Runner, MostLines: MostRunnerLines, MostBytes: MostRunnerBytes})
+	})
+	if err != nil {
+		return fmt.Errorf("keep the log of runner %s: %w", caller.Runner, err)
+	}
+	return nil
+}
+
+// RunnerLog gives what is kept of a runner's own log, in the order of the chunks' numbers.
+func (d *Dispatch) RunnerLog(ctx context.Context, org, runner string) ([]api.LogChunk, error) {
+	chunks := []api.LogChunk{}
+	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		for at := beforeRunnerLog; ; {
+			page, err := runnerChunksAfter(ctx, tx, runner, at)
+			if err != nil {
+				return err
+			}
+			for _, row := range page {
+				chunk := api.LogChunk{Seq: row.Seq}
+				lines, err := unpack(row.Lines)
+				if err != nil {
+					return err
+				}
+				if err := json.Unmarshal(lines, &chunk.Lines); err != nil {
+					return err
+				}
+				chunks, at = append(chunks, chunk), position{seq: row.Seq}
+			}
+			if len(page) < runnerLogPage {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("log of runner %s: %w", runner, err)
+	}
+	return chunks, nil
+}
+
+// StreamRunnerLog follows a runner's own log as server-sent events until the follower goes: events `log`, each with a LogChunk and its
+// number as id. lastEventID is where a follower that comes back had got to; anything else starts from the beginning.
+func (d *Dispatch) StreamRunnerLog(ctx context.Context, w http.ResponseWriter, org, runner, lastEventID string) error {
+	err := d.follow(ctx, w, org+"/"+runner, runnerPositionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
+		return d.followedRunner(ctx, org, runner, at)
+	})
+	if err != nil {
+		return fmt.Errorf("follow the log of runner %s: %w", runner, err)
+	}
+	return nil
+}
+
+func (d *Dispatch) followedRunner(ctx context.Context, org, runner string, at position) (followedPage, error) {
+	page := followedPage{at: at}
+	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		rows, err := runnerChunksAfter(ctx, tx, runner, at)
+		if err != nil {
+			return err
+		}
+		var events bytes.Buffer
+		for _, row := range rows {
+			lines, err := unpack(row.Lines)
+			if err != nil {
+				return err
+			}
+			page.at = position{seq: row.Seq}
+			fmt.Fprintf(&events, "id: %d\nevent: log\ndata: {\"attempt\":0,\"seq\":%d,\"lines\":%s}\n\n", row.Seq, row.Seq, lines)
+		}
+		page.more, page.events = len(rows) == runnerLogPage, events.Bytes()
+		return nil
+	})
+	return page, err
+}
+
+// runnerLogPage is how many chunks are read at once: most are a line or two.
+const runnerLogPage = 256
+
+// beforeRunnerLog is the place before all chunks of a runner's log. Its numbers count from zero, and it has no attempts.
+var beforeRunnerLog = position{seq: -1}
+
+// runnerPositionOf reads an event id of a runner's log; the beginning for what is none.
+func runnerPositionOf(eventID string) position {
+	seq, err := strconv.ParseInt(strings.TrimSpace(eventID), 10, 64)
+	if err != nil || seq < 0 || seq == math.MaxInt64 {
+		return beforeRunnerLog
+	}
+	return position{seq: seq}
+}
+
+func runnerChunksAfter(ctx context.Context, tx *store.Tx, runner string, at position) ([]store.RunnerLog, error) {
+	return tx.RunnerLogAfter(ctx, store.RunnerLogAfterParams{OrgID: tx.Org, RunnerID: runner, Seq: at.seq, Most: runnerLogPage})
+}

@@ -1,0 +1,52 @@
+package inputs
+
+import (
+	"encoding/json"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// unsealed stands for a sensitive value that nobody has entered yet.
+var unsealed = seal.Sealed{KeyID: "none", Ciphertext: []byte("none")}
+
+// Named takes sensitive inputs that are only named, without a value, for entered ones: enough for a look at what would follow, and
+// nothing that could be kept.
+func Named(app *appconfig.App, given []api.InputValue) []api.InputValue {
+	all := make([]api.InputValue, 0, len(given))
+	for _, v := range given {
+		if in, known := app.Input(v.Name); known && in.Sensitive && v.Value == "" && v.Sealed.IsZero() {
+			v.Sealed = unsealed
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// Imagine gives values as Put would keep them, for a look at what would follow: a sensitive one counts as another than before, and as
+// sealed to the key of the install's runner, if that has one.
+func Imagine(runner store.Runner, values []api.InputValue) ([]store.InstallInput, error) {
+	key := ""
+	if runner.Recipient != "" {
+		to, err := seal.ParseRecipient(runner.Recipient)
+		if err != nil {
+			return nil, err
+		}
+		key = to.KeyID()
+	}
+	all := make([]store.InstallInput, 0, len(values))
+	for _, v := range values {
+		row := store.InstallInput{Name: v.Name, Value: &v.Value, Hash: hashPlain(v.Value)}
+		if !v.Sealed.IsZero() {
+			sealed, err := json.Marshal(seal.Sealed{KeyID: key, Ciphertext: unsealed.Ciphertext})
+			if err != nil {
+				return nil, err
+			}
+			row.Value, row.Sealed, row.Hash = nil, sealed, "imagined"
+		}
+		all = append(all, row)
+	}
+	return all, nil
+}

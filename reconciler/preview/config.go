@@ -1,0 +1,160 @@
+package preview
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+)
+
+// current is the config of the app's version; an app without components before the first one.
+func current(draft catalog.Draft) (*appconfig.App, error) {
+	config := &appconfig.App{}
+	if draft.Current == nil {
+		return config, nil
+	}
+	if err := json.Unmarshal(draft.Current.Config, config); err != nil {
+		return nil, fmt.Errorf("read app version %d: %w", draft.Current.Number, err)
+	}
+	return config, nil
+}
+
+// components compares what two configs say of each component, the sandbox first, then by name.
+func components(was, will *appconfig.App, builds map[string]build.Draft) []api.PreviewedComponent {
+	before, after := byName(was), byName(will)
+	names := map[string]bool{}
+	for name := range before {
+		names[name] = true
+	}
+	for name := range after {
+		names[name] = true
+	}
+	all := []api.PreviewedComponent{}
+	for _, name := range slices.SortedFunc(maps.Keys(names), sandboxFirst) {
+		all = append(all, component(name, before[name], after[name], builds[name]))
+	}
+	return all
+}
+
+func byName(config *appconfig.App) map[string]*appconfig.Component {
+	all := map[string]*appconfig.Component{}
+	if config.Sandbox != nil {
+		all[appconfig.SandboxName] = config.Sandbox
+	}
+	for i := range config.Components {
+		all[config.Components[i].Name] = &config.Components[i]
+	}
+	return all
+}
+
+func sandboxFirst(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == appconfig.SandboxName:
+		return -1
+	case b == appconfig.SandboxName:
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// component compares what is said of one: either may be nil.
+func component(name string, was, will *appconfig.Component, b build.Draft) api.PreviewedComponent {
+	if will == nil {
+		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved, Reason: "it leaves the app; where it is deployed, its destroy is planned and asked for"}
+	}
+	c := api.PreviewedComponent{Name: name, Kind: will.Kind, Change: api.PreviewedComponentChangeNone, Rebuild: b.Rebuild, Problem: b.Problem, Reason: b.Reason}
+	if was == nil {
+		c.Change, c.Reason = api.PreviewedComponentChangeAdded, "it is new; "+b.Reason
+		return c
+	}
+	if keys := changedKeys(was, will); len(keys) > 0 {
+		c.Change, c.Reason = api.PreviewedComponentChangeChanged, "its config changes: "+catalog.Some(keys)+"; "+b.Reason
+	}
+	return c
+}
+
+// changedKeys names what is said otherwise, in the words of the files.
+func changedKeys(was, will *appconfig.Component) []string {
+	var keys []string
+	note := func(key string, changed bool) {
+		if changed {
+			keys = append(keys, key)
+		}
+	}
+	note("terraform_version", was.TerraformVersion != will.TerraformVersion)
+	note("source", was.Source != will.Source)
+	note("dependencies", !slices.Equal(was.Dependencies, will.Dependencies))
+	keys = append(keys, changedEntries("vars.", was.Vars, will.Vars)...)
+	keys = append(keys, changedEntries("env_vars.", was.EnvVars, will.EnvVars)...)
+	note("var_file", !slices.Equal(was.VarFiles, will.VarFiles))
+	note("max_auto_retries", was.MaxAutoRetries != will.MaxAutoRetries)
+	note("toggleable", was.Toggleable != will.Toggleable)
+	note("default_enabled", was.DefaultEnabled != will.DefaultEnabled)
+	note("type", was.Kind != will.Kind)
+	return keys
+}
+
+func changedEntries(prefix string, was, will map[string]string) []string {
+	names := map[string]bool{}
+	for name, text := range was {
+		if now, has := will[name]; !has || now != text {
+			names[name] = true
+		}
+	}
+	for name := range will {
+		if _, had := was[name]; !had {
+			names[name] = true
+		}
+	}
+	var keys []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		keys = append(keys, prefix+name)
+	}
+	return keys
+}
+
+// changedInputs are those that come, go, or are asked for otherwise, by name.
+func changedInputs(was, will []appconfig.Input) []api.PreviewedInput {
+	before, after := inputsByName(was), inputsByName(will)
+	all := []api.PreviewedInput{}
+	for name, in := range after {
+		old, had := before[name]
+		change := api.PreviewedInputChangeChanged
+		switch {
+		case !had:
+			change = api.PreviewedInputChangeAdded
+		case sameInput(old, in):
+			continue
+		}
+		all = append(all, api.PreviewedInput{Name: name, Change: change, Required: in.Required && in.Default == nil})
+	}
+	for name := range before {
+		if _, has := after[name]; !has {
+			all = append(all, api.PreviewedInput{Name: name, Change: api.PreviewedInputChangeRemoved})
+		}
+	}
+	slices.SortFunc(all, func(a, b api.PreviewedInput) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func inputsByName(inputs []appconfig.Input) map[string]appconfig.Input {
+	all := map[string]appconfig.Input{}
+	for _, in := range inputs {
+		all[in.Name] = in
+	}
+	return all
+}
+
+// sameInput leaves aside how an input is shown to people.
+func sameInput(a, b appconfig.Input) bool {
+	sameDefault := a.Default == b.Default || a.Default != nil && b.Default != nil && *a.Default == *b.Default
+	return sameDefault && a.Type == b.Type && a.Required == b.Required && a.Sensitive == b.Sensitive
+}

@@ -1,0 +1,121 @@
+// Package preview says what a sync of an app would cause, before anything is committed or uploaded: which components would be built
+// and why, which inputs come and go, and what would be behind on which install. It asks the rooms that would decide (catalog, build,
+// rollout) with a draft in place of what there is, so it says what they would do. It keeps nothing. The control API calls it.
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// mostAtOnce is how many drafts lie in memory at once; who comes later waits.
+const mostAtOnce = 2
+
+// Preview looks at drafts. It is safe for concurrent use.
+type Preview struct {
+	store   *store.Store
+	catalog *catalog.Catalog
+	slots   chan struct{}
+}
+
+// New makes the service.
+func New(s *store.Store, c *catalog.Catalog) *Preview {
+	return &Preview{store: s, catalog: c, slots: make(chan struct{}, mostAtOnce)}
+}
+
+// App says what a sync of a tree would cause: of the tar+gzip of an app's repository, with its config in a directory, or of the
+// directory of an app that has none. Errors: store.ErrNotFound; a problem when it is no archive, or its config has errors.
+func (p *Preview) App(ctx context.Context, org, appID, directory string, archive io.Reader) (api.AppPreview, error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return api.AppPreview{}, ctx.Err()
+	}
+	draft, err := p.catalog.Draft(ctx, org, appID, directory, archive)
+	if errors.Is(err, catalog.ErrArchive) {
+		err = problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(), "Send the files as tar+gzip, as git would commit them.")
+	}
+	if err != nil {
+		return api.AppPreview{}, err
+	}
+	if draft.Config == nil {
+		return api.AppPreview{}, problem.Error{
+			Status: http.StatusUnprocessableEntity, Code: "bad_config", Title: "the config has errors, so a sync would keep the version that there is",
+			Diagnostics: diagnostics(draft.Found),
+		}
+	}
+	var preview api.AppPreview
+	err = p.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		preview, err = look(ctx, tx, draft)
+		return err
+	})
+	if err != nil {
+		return api.AppPreview{}, fmt.Errorf("preview app %s: %w", draft.App.Name, err)
+	}
+	return preview, nil
+}
+
+func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPreview, error) {
+	out := api.AppPreview{Digest: draft.Config.Digest(), Diagnostics: diagnostics(draft.Found)}
+	was, err := current(draft)
+	if err != nil {
+		return out, err
+	}
+	number, known, err := versionOf(ctx, tx, draft)
+	if err != nil {
+		return out, err
+	}
+	if known {
+		out.Version = int(number)
+	}
+	builds, err := build.Drafts(ctx, tx, draft.App.ID, draft.Config, draft.Tree)
+	if err != nil {
+		return out, err
+	}
+	out.Components, out.Inputs = components(was, draft.Config, builds), changedInputs(was.Inputs, draft.Config.Inputs)
+	out.Changed = draft.Current == nil || draft.Current.Digest != out.Digest
+	d := rollout.Draft{Number: number, Config: draft.Config, Builds: map[string]store.Build{}}
+	for name, b := range builds {
+		out.Changed = out.Changed || b.Moved || b.Problem != ""
+		d.Builds[name] = b.Build
+		if b.Problem != "" {
+			d.Builds[name] = store.Build{Error: b.Problem}
+		}
+	}
+	followings, err := rollout.PreviewDraft(ctx, tx, draft.App, d)
+	out.Installs = make([]api.PreviewedInstall, 0, len(followings))
+	for _, f := range followings {
+		out.Installs = append(out.Installs, api.PreviewedInstall{Name: f.Install, Components: f.Components, Reason: f.Reason})
+	}
+	return out, err
+}
+
+// versionOf is the number that the draft has as a version, or would have.
+func versionOf(ctx context.Context, tx *store.Tx, draft catalog.Draft) (number int32, known bool, err error) {
+	version, err := tx.VersionByDigest(ctx, tx.Org, draft.App.ID, draft.Config.Digest())
+	if !errors.Is(err, store.ErrNotFound) {
+		return version.Number, err == nil, err
+	}
+	number, err = tx.NextVersionNumber(ctx, tx.Org, draft.App.ID)
+	return number, false, err
+}
+
+func diagnostics(found appconfig.Diagnostics) []api.Diagnostic {
+	all := make([]api.Diagnostic, 0, len(found))
+	for _, d := range found {
+		all = append(all, api.Diagnostic{File: d.File, Line: d.Line, Column: d.Column, Severity: string(d.Severity), Message: d.Message, Hint: d.Hint})
+	}
+	return all
+}

@@ -1,0 +1,325 @@
+package preview_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/catalog"
+	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
+	"github.com/nuon-toolkit/nuon/reconciler/preview"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// shelf keeps packed sources in no registry: a preview needs none.
+type shelf struct{}
+
+func (shelf) Push(_ context.Context, _ string, source artifact.Artifact) (string, error) {
+	return source.Digest(), nil
+}
+
+// world is a control plane with a connected app that was synced, built and installed twice: east follows, west is pinned.
+type world struct {
+	*testing.T
+	store   *store.Store
+	db      *pgx.Conn // as the owner
+	repo    *gittest.Repo
+	catalog *catalog.Catalog
+	preview *preview.Preview
+}
+
+const (
+	org = "org_1"
+	app = "app_1"
+)
+
+func component(name, more string) string {
+	return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n" + more + "\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/" + name + "\"\n"
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	repo := gittest.New(t)
+	repo.Write(
+		"README.md", "# shop",
+		"app/metadata.toml", "version = \"v2\"\n",
+		"app/sandbox.toml", "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n",
+		"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"s\"\n",
+		"app/components/web.toml", component("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n"),
+		"app/components/metrics.toml", component("metrics", ""),
+		"modules/sandbox/main.tf", "output \"region\" { value = \"here\" }\n",
+		"modules/web/main.tf", "module \"shared\" {\n  source = \"../shared\"\n}\n",
+		"modules/shared/main.tf", "output \"name\" { value = \"shared\" }\n",
+		"modules/metrics/main.tf", "output \"port\" { value = 1 }\n",
+	)
+	repo.Commit("start")
+	dsn := storetest.DSN(t)
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(s.Close)
+	w := &world{T: t, store: s, repo: repo}
+	w.db, err = pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(func() { _ = w.db.Close(context.WithoutCancel(t.Context())) })
+	_, err = s.AddOrg(t.Context(), org, "shop-org")
+	must(t, err)
+	identity, err := seal.NewIdentity()
+	must(t, err)
+	observer := observe.New(s, identity, observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowFileRemotes: []string{filepath.Dir(repo.Dir)}})
+	w.catalog = catalog.New(s, observer, build.New(s, observer, shelf{}))
+	w.preview = preview.New(s, w.catalog)
+	must(t, s.In(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
+		watch, err := observer.Watch(ctx, tx, repo.URL(), "main", "")
+		if err != nil {
+			return err
+		}
+		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: org, ID: app, Name: "shop", WatchID: &watch.ID, Directory: "app"})
+		return err
+	}))
+	w.sync()
+	w.exec("insert into runners (org_id, id, name, kind) values ($1, 'run', 'run', 'install')", org)
+	for _, name := range []string{"east", "west"} {
+		w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, 'run')", org, "ins_"+name, app, name)
+		w.land("ins_" + name)
+	}
+	w.exec("update installs set pin_version_id = (select version_id from apps) where name = 'west'")
+	return w
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) exec(sql string, args ...any) {
+	w.Helper()
+	_, err := w.db.Exec(w.Context(), sql, args...)
+	must(w, err)
+}
+
+// sync takes in what is committed, and has it built.
+func (w *world) sync() {
+	w.Helper()
+	_, err := w.catalog.SyncNow(w.Context(), org, app)
+	must(w, err)
+	w.exec("update builds set status = 'succeeded', artifact_digest = 'sha256:' || id where status = 'queued'")
+}
+
+// land makes what is wanted on an install what is applied, component by component, as if all had been deployed.
+func (w *world) land(install string) {
+	w.Helper()
+	var config appconfig.App
+	must(w, w.db.QueryRow(w.Context(), "select v.config from app_versions v join apps a on a.version_id = v.id").Scan(&config))
+	rolls := rollout.New(w.store)
+	for _, name := range []string{"sandbox", "metrics", "web"} {
+		must(w, rolls.Reconcile(w.Context(), org, install))
+		c, _ := config.Component(name)
+		facts := map[string]any{"config": c.ConfigDigest()}
+		if name == "web" {
+			facts["values"] = []map[string]string{{"path": "inputs.inputs.size", "digest": workflow.Hash([]byte(`"s"`))}}
+		}
+		var digest string
+		must(w, w.db.QueryRow(w.Context(), "select b.artifact_digest from builds b join components c on c.input_id = b.input_id where c.name = $1", name).Scan(&digest))
+		facts["artifact"] = digest
+		w.exec("update install_components set applied_digest = desired_digest, applied_artifact = 'sha256:x', applied_config = $3 where install_id = $1 and name = $2",
+			install, name, map[string]any{"after": []string{}, "facts": facts})
+	}
+}
+
+// look previews the working directory as it is, committed or not.
+func (w *world) look(directory string) (api.AppPreview, error) {
+	w.Helper()
+	files, err := artifact.ReadDir(w.repo.Dir, artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})
+	must(w, err)
+	packed, err := artifact.Tarball(files, artifact.Limits{})
+	must(w, err)
+	before := w.everything()
+	got, err := w.preview.App(w.Context(), org, app, directory, bytes.NewReader(packed))
+	if diff := cmp.Diff(before, w.everything()); diff != "" {
+		w.Errorf("the preview changed rows:\n%s", diff)
+	}
+	return got, err
+}
+
+func (w *world) everything() []string {
+	w.Helper()
+	var all []string
+	list := func(sql string) []string {
+		rows, err := w.db.Query(w.Context(), sql)
+		must(w, err)
+		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		must(w, err)
+		return found
+	}
+	for _, table := range list("select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
+		all = append(all, list("select t::text from "+table+" t order by 1")...)
+	}
+	return all
+}
+
+// said is a preview in lines.
+func said(p api.AppPreview) (lines []string) {
+	lines = append(lines, fmt.Sprintf("version %d, changed %t", p.Version, p.Changed))
+	for _, c := range p.Components {
+		if c.Change != "none" || c.Rebuild || !strings.HasPrefix(c.Reason, "nothing that it is built from") {
+			lines = append(lines, fmt.Sprintf("%s: %s, rebuild %t: %s", c.Name, c.Change, c.Rebuild, c.Reason))
+		}
+	}
+	for _, in := range p.Inputs {
+		lines = append(lines, fmt.Sprintf("input %s: %s, required %t", in.Name, in.Change, in.Required))
+	}
+	for _, i := range p.Installs {
+		lines = append(lines, fmt.Sprintf("%s %v: %s", i.Name, i.Components, i.Reason))
+	}
+	return lines
+}
+
+const (
+	eastIdle = "east []: nothing would change on it"
+	westIdle = "west []: it is pinned at version 1, so nothing would change on it"
+)
+
+func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		write []string
+		gone  []string
+		want  []string
+	}{
+		{"nothing", nil, nil, []string{"version 1, changed false", eastIdle, westIdle}},
+		{"a file that nothing is built from", []string{"README.md", "# shop!", "app/components/web.toml", "# a comment\n" + component("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
+			[]string{"version 1, changed false", eastIdle, westIdle}},
+		{"code", []string{"modules/metrics/main.tf", "output \"port\" { value = 2 }\n"}, nil, []string{"version 1, changed true",
+			"metrics: none, rebuild true: the code in modules/metrics would be another",
+			"east [metrics]: metrics: it would be built anew: the code in modules/metrics would be another", westIdle}},
+		{"code that another module calls", []string{"modules/shared/main.tf", "output \"name\" { value = \"other\" }\n"}, nil, []string{"version 1, changed true",
+			"web: none, rebuild true: the code in modules/shared would be another",
+			"east [web]: web: it would be built anew: the code in modules/shared would be another", westIdle}},
+		{"config", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, changed true",
+			"web: changed, rebuild false: its config changes: vars.size and max_auto_retries; nothing that it is built from would change",
+			"east [web]: web: config changed in app version 2", westIdle}},
+		{"what changes nothing that is deployed", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
+			[]string{"version 0, changed true",
+				"web: changed, rebuild false: its config changes: max_auto_retries; nothing that it is built from would change", eastIdle, westIdle}},
+		{"Terraform", []string{"app/components/metrics.toml", strings.Replace(component("metrics", ""), "1.11.4", "1.11.5", 1)}, nil, []string{"version 0, changed true",
+			"metrics: changed, rebuild true: its config changes: terraform_version; this config builds component metrics with Terraform 1.11.5 instead of 1.11.4",
+			"east [metrics]: metrics: it would be built anew: this config builds component metrics with Terraform 1.11.5 instead of 1.11.4; config changed in app version 2", westIdle}},
+		{"a component that comes and one that goes", []string{"app/components/cache.toml", component("cache", ""), "modules/cache/main.tf", "output \"x\" { value = 1 }\n"}, []string{"app/components/metrics.toml"},
+			[]string{"version 0, changed true", "cache: added, rebuild true: it is new; it would be built for the first time",
+				"metrics: removed, rebuild false: it leaves the app; where it is deployed, its destroy is planned and asked for",
+				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in version 2", westIdle}},
+		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n"}, nil, []string{"version 1, changed true",
+			"web: none, rebuild false: it could not be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
+			"east [web]: web: it waits: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far", westIdle}},
+		{"inputs", []string{"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"m\"\n[[input]]\nname = \"zone\"\ndisplay_name = \"Z\"\ndescription = \"Z\"\ngroup = \"g\"\nrequired = true\n",
+			"app/components/metrics.toml", component("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")}, nil, []string{"version 0, changed true",
+			"metrics: changed, rebuild false: its config changes: vars.zone; nothing that it is built from would change",
+			"input size: changed, required false", "input zone: added, required true",
+			"east [metrics web]: metrics: it waits: input zone has no value; set it on the install; web: input size changed", westIdle}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.repo.Write(c.write...)
+			w.repo.Remove(c.gone...)
+			got, err := w.look("app")
+			must(t, err)
+			if diff := cmp.Diff(c.want, said(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestAPreviewComesTrue: what it says would be built is built, and no more.
+func TestAPreviewComesTrue(t *testing.T) {
+	w := newWorld(t)
+	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n", "app/components/metrics.toml", component("metrics", "max_auto_retries = 2"))
+	before, err := w.look("app")
+	must(t, err)
+	w.repo.Commit("as it was previewed")
+	w.sync()
+	var version int
+	var digest string
+	must(t, w.db.QueryRow(t.Context(), "select v.number, v.digest from app_versions v join apps a on a.version_id = v.id").Scan(&version, &digest))
+	if version != 2 || digest != before.Digest {
+		t.Errorf("version %d has the digest %s, the preview said %s", version, digest, before.Digest)
+	}
+	for _, c := range before.Components {
+		var builds int
+		must(t, w.db.QueryRow(t.Context(), "select count(*) from builds b join components c on c.id = b.component_id where c.name = $1", c.Name).Scan(&builds))
+		if rebuilt := builds == 2; rebuilt != c.Rebuild {
+			t.Errorf("%s has %d builds, the preview said %t", c.Name, builds, c.Rebuild)
+		}
+	}
+	after, err := w.look("app")
+	must(t, err)
+	if after.Changed || after.Version != 2 {
+		t.Errorf("after the sync there is still something to do: %v", said(after))
+	}
+	// Back to the config and the code of version 1: both are there.
+	w.repo.Git("revert", "--no-edit", "HEAD")
+	back, err := w.look("app")
+	must(t, err)
+	if back.Version != 1 || !back.Changed {
+		t.Errorf("going back: %v", said(back))
+	}
+	for _, c := range back.Components {
+		if c.Rebuild {
+			t.Errorf("%s would be built again: %s", c.Name, c.Reason)
+		}
+	}
+}
+
+// TestAPreviewOfWhatIsWrong is refused in words.
+func TestAPreviewOfWhatIsWrong(t *testing.T) {
+	w := newWorld(t)
+	refusedAs := func(err error, code, words string) {
+		t.Helper()
+		var p problem.Error
+		if !errors.As(err, &p) || p.Status != http.StatusUnprocessableEntity || p.Code != code {
+			t.Fatalf("got %v", err)
+		}
+		for _, d := range p.Diagnostics {
+			p.Title += " " + d.File + ": " + d.Message
+		}
+		if !strings.Contains(p.Title, words) {
+			t.Errorf("%q says nothing of %q", p.Title, words)
+		}
+	}
+	_, err := w.look("elsewhere")
+	refusedAs(err, "bad_config", "the directory elsewhere is not in the repository")
+	_, err = w.look("../app")
+	refusedAs(err, "bad_config", "is not one inside the repository")
+	w.repo.Write("app/components/web.toml", "name = 7\n")
+	_, err = w.look("app")
+	refusedAs(err, "bad_config", "app/components/web.toml"[4:])
+	for _, archive := range []string{"", "not a tar"} {
+		_, err = w.preview.App(t.Context(), org, app, ".", strings.NewReader(archive))
+		refusedAs(err, "bad_archive", "not a tar+gzip")
+	}
+	if _, err := w.preview.App(t.Context(), org, "app_none", ".", strings.NewReader("")); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an app that is not there: %v", err)
+	}
+}

@@ -1,0 +1,79 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// Abandon is a person's word that the key which a component's state is sealed to is lost for good. What exists stays where it is; the
+// component counts as not there, its outputs go, and its next plan starts from nothing. That plan may want to make again what
+// exists, so a person has to look at it: an install whose plans need nobody is refused. All versions stay listed, and one may still
+// be restored should its key be found. The caller audits it. Errors: store.ErrNotFound, *workflow.Conflict.
+func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error {
+	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
+	if err != nil {
+		return fmt.Errorf("install %s: %w", install.Name, err)
+	}
+	s, err := load(ctx, tx, locked)
+	if err != nil {
+		return err
+	}
+	p := s.places[component]
+	if p == nil {
+		return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.", "install %s has no component %.60q", locked.Name, component)
+	}
+	if err := s.abandonable(ctx, tx, p); err != nil {
+		return err
+	}
+	words := fmt.Sprintf("abandoned by %s: %s", actor, reason)
+	if err := dispatch.Abandon(ctx, tx, p.row, words); err != nil {
+		return err
+	}
+	for _, forget := range []func() error{
+		func() error { return tx.DropRefusals(ctx, tx.Org, locked.ID, []string{component}) },
+		func() error {
+			return tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component", Owner: component})
+		},
+		func() error {
+			_, err := tx.AbandonComponent(ctx, words, tx.Org, p.row.ID)
+			return err
+		},
+	} {
+		if err := forget(); err != nil {
+			return fmt.Errorf("abandon %s on install %s: %w", component, locked.Name, err)
+		}
+	}
+	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: locked.ID})
+}
+
+// abandonable says why a component's state must not be abandoned: somebody can open it, or is at work on it.
+func (s *snapshot) abandonable(ctx context.Context, tx *store.Tx, p *place) error {
+	name := p.row.Name
+	newest, err := tx.NewestState(ctx, tx.Org, p.row.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return refuse(CodeNoState, "There is nothing to abandon.", "%s has no state", name)
+	case err != nil:
+		return err
+	case s.runnerKey == "":
+		return refuse(CodeKeyUnknown, "Start it first: it may bring the key.", "the runner of install %s has not registered, so nobody knows yet whether it has the key of %s's state", s.install.Name, name)
+	case newest.KeyID == s.runnerKey:
+		return refuse(CodeReadable, "Its runner can open it, so plan with it: `nuon deploy`, or `nuon installs deprovision` to remove what is there.", "the state of %s is sealed to the key %s, which the runner has", name, newest.KeyID)
+	case s.install.Approval == "approve-all":
+		return refuse(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.", s.install.Name),
+			"plans of install %s are applied without a person, and the next one of %s may make again what exists", s.install.Name, name)
+	}
+	busy, err := tx.BusyComponents(ctx, tx.Org, s.install.ID)
+	for _, b := range busy {
+		if b.Component == name {
+			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s", b.Number, b.Kind, name)
+		}
+	}
+	return err
+}

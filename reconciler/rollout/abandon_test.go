@@ -1,0 +1,126 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// abandon is a person's word that the key of a component's state is lost.
+func (w *world) abandon(component string) error {
+	w.Helper()
+	err := w.in(func(ctx context.Context, tx *store.Tx) error {
+		return w.rollout.Abandon(ctx, tx, store.Install{ID: w.install, Name: "acme"}, component, "the disk burnt", "alice")
+	})
+	w.queue()
+	return err
+}
+
+// sealedTo gives the states of a component the key that they are sealed to.
+func (w *world) sealedTo(component, key string) {
+	w.Helper()
+	w.exec("update states set key_id = $2 where install_component_id = (select id from install_components where name = $1)", component, key)
+}
+
+// TestAnAbandonedComponentStartsFromNothing: its outputs are gone, so what reads them waits; it is planned and asked as if it had never
+// been there, and every version stays listed.
+func TestAnAbandonedComponentStartsFromNothing(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.putState("network", "first", "kept")
+	w.putState("network", "other", "contested")
+	w.sealedTo("network", "key-lost")
+	w.exec(`insert into state_locks (org_id, install_component_id, lock_id, job_id, attempt, info)
+		select $1, id, 'l', 'job_gone', 1, '{}' from install_components where name = 'network'`, w.org)
+	delete(w.state, "network")
+	must(t, w.abandon("network"))
+	w.want(w.list("select status || ': ' || reason from states order by version"), "[dismissed: abandoned by alice: the disk burnt dismissed: abandoned by alice: the disk burnt]")
+	w.want(w.one("select count(*)::text from outputs where owner = 'network'"), "0")
+	w.want(w.one("select count(*)::text from state_locks"), "0")
+	if _, reason := w.component("web"); !strings.Contains(reason, "network") {
+		t.Errorf("web reads the outputs of network, and its reason is %q", reason)
+	}
+	if _, reason := w.component("network"); !strings.Contains(reason, "abandoned by alice: the disk burnt; what exists of it is not known") {
+		t.Errorf("who is to approve reads %q", reason)
+	}
+	w.want(w.runJobs(), "[plan network]")
+	w.want(w.asked(), "[network]")
+	w.approveAll()
+	for _, name := range []string{"network", "web"} {
+		status, _ := w.component(name)
+		w.want(status, "current")
+	}
+	w.want(w.one("select abandoned from install_components where name = 'network'"), "")
+}
+
+// TestAnAbandonedComponentThatIsToBeGoneIsGone: there is no plan that could remove what nobody knows of, so the install can end.
+func TestAnAbandonedComponentThatIsToBeGoneIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.putState("metrics", "first", "kept")
+	w.sealedTo("metrics", "key-lost")
+	w.break_["plan metrics"] = "failed" // the runner cannot open the state
+	w.ask("absent")
+	w.runJobs()
+	w.approveAll()
+	w.want(w.one("select (applied_artifact <> '')::text from install_components where name = 'metrics'"), "true")
+	must(t, w.abandon("metrics"))
+	w.runJobs()
+	w.approveAll()
+	must(t, w.in(func(ctx context.Context, tx *store.Tx) error {
+		gone, err := rollout.Gone(ctx, tx, w.install)
+		if !gone {
+			t.Error("the install is not gone")
+		}
+		return err
+	}))
+}
+
+func TestWhatCannotBeAbandonedIsRefusedInWords(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.putState("network", "first", "kept")
+	w.sealedTo("network", "key-lost")
+	w.putState("web", "first", "kept")
+	w.sealedTo("web", w.key.Recipient().KeyID())
+	for _, c := range []struct{ component, before, after, code string }{
+		{"netwrk", "", "", rollout.CodeUnknownComponent},
+		{"metrics", "", "", rollout.CodeNoState},
+		{"web", "", "", rollout.CodeReadable},
+		{"network", "update installs set approval = 'approve-all'", "update installs set approval = 'prompt'", rollout.CodeApproveAll},
+		{"network", "update runners set recipient = ''", "", rollout.CodeKeyUnknown},
+	} {
+		if c.before != "" {
+			w.exec(c.before)
+		}
+		err := w.abandon(c.component)
+		var conflict *workflow.Conflict
+		if !errors.As(err, &conflict) || conflict.Code != c.code || conflict.Remedy == "" {
+			t.Errorf("%s: %v, want %s", c.component, err, c.code)
+		}
+		if c.after != "" {
+			w.exec(c.after)
+		}
+	}
+	w.want(w.list("select status from states"), "[kept kept]")
+}
+
+// TestNothingIsAbandonedUnderAWorkflow that is at work on it.
+func TestNothingIsAbandonedUnderAWorkflow(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.putState("metrics", "first", "kept")
+	w.sealedTo("metrics", "key-lost")
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs() // its plan waits for a person
+	var conflict *workflow.Conflict
+	if err := w.abandon("metrics"); !errors.As(err, &conflict) || conflict.Code != workflow.CodeBusy {
+		t.Errorf("abandoned under a plan that waits: %v", err)
+	}
+}

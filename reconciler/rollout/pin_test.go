@@ -1,0 +1,258 @@
+package rollout_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// built notes what the app's current version is built from, as build does when it has worked that out.
+func (w *world) built() {
+	w.Helper()
+	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
+		return tx.KeepVersionInputs(ctx, w.one("select version_id from apps"), w.org, w.appID)
+	}))
+}
+
+// pin holds the install at a version; 0 lets it go.
+func (w *world) pin(number int) error {
+	w.Helper()
+	return w.in(func(ctx context.Context, tx *store.Tx) error {
+		install, err := tx.LockInstall(ctx, w.org, w.install)
+		if err != nil {
+			return err
+		}
+		if number == 0 {
+			return rollout.Unpin(ctx, tx, install)
+		}
+		return rollout.Pin(ctx, tx, install, number, "it was good", "alice")
+	})
+}
+
+// TestAPinnedInstallStaysAtItsVersion, whatever comes after it, and goes back to an earlier one like it goes to any other.
+func TestAPinnedInstallStaysAtItsVersion(t *testing.T) {
+	w := newWorld(t)
+	w.built()
+	w.provision()
+	first := w.one("select applied_artifact from install_components where name = 'metrics'")
+
+	// Version 2 has another metrics, no web and a cache that nobody had before.
+	w.app.Components = append(slices.DeleteFunc(w.app.Components, func(c appconfig.Component) bool { return c.Name == "web" }),
+		appconfig.Component{Name: "cache", Kind: "terraform_module", TerraformVersion: "1.11.4"})
+	w.app.Actions = nil
+	w.version()
+	w.addComponent("cache")
+	w.build("metrics", "succeeded")
+	w.built()
+	w.look()
+	w.approveAll()
+	if status, reason := w.status(); status != "current" {
+		t.Fatalf("the install is %s: %s", status, reason)
+	}
+	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[cache metrics network sandbox]")
+
+	must(t, w.pin(1))
+	w.queue()
+	if status, reason := w.component("cache"); status != "behind" || !strings.Contains(reason, "cache is no part of app version 1, at which the install is pinned") {
+		t.Errorf("cache is %s: %s", status, reason)
+	}
+	w.want(w.workflows()[len(w.workflows())-2:], "[deploy running teardown running]")
+	w.approveAll()
+	status, reason := w.status()
+	w.want(status+": "+reason, "current: pinned at version 1 (newest is 2): it was good")
+	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[metrics network sandbox web]")
+	w.want(w.one("select applied_artifact from install_components where name = 'metrics'"), first)
+
+	// A third version, and a build of the code that the pinned version has moved on from, change nothing.
+	flows := w.workflows()
+	w.app.Components[0].TerraformVersion = "1.12.0"
+	w.version()
+	w.build("network", "succeeded")
+	w.built()
+	w.look()
+	w.want(w.workflows(), flows)
+	if status, reason := w.status(); status != "current" || !strings.Contains(reason, "newest is 3") {
+		t.Errorf("the install is %s: %s", status, reason)
+	}
+
+	must(t, w.pin(0))
+	w.queue()
+	w.approveAll()
+	if status, reason := w.status(); status != "current" || strings.Contains(reason, "pinned") {
+		t.Errorf("the install is %s: %s", status, reason)
+	}
+	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[cache metrics network sandbox]")
+}
+
+// TestAVersionThatCannotBeHad cannot be pinned.
+func TestAVersionThatCannotBeHad(t *testing.T) {
+	w := newWorld(t)
+	code := func(err error) string {
+		var conflict *workflow.Conflict
+		if !errors.As(err, &conflict) {
+			t.Fatalf("got %v", err)
+		}
+		return conflict.Code + ": " + conflict.Title
+	}
+	w.want(code(w.pin(7)), "unknown_version: the app of install acme has no version 7")
+	if got := code(w.pin(1)); !strings.Contains(got, "not_built: version 1 cannot be had: what") || !strings.Contains(got, "what web is built from in it was never worked out") {
+		t.Error(got)
+	}
+	w.build("web", "failed")
+	w.built()
+	w.want(code(w.pin(1)), "not_built: version 1 cannot be had: build 2 of web failed")
+	w.build("web", "running")
+	w.built()
+	must(t, w.pin(1))
+	w.look()
+	if status, reason := w.component("web"); status != "waiting" || !strings.Contains(reason, "build 3 of web is running") {
+		t.Errorf("web is %s: %s", status, reason)
+	}
+}
+
+// TestAPinForgetsJustTheNoToWhatItAsksFor.
+func TestAPinForgetsJustTheNoToWhatItAsksFor(t *testing.T) {
+	w := newWorld(t)
+	w.built()
+	w.provision()
+	applied := w.one("select applied_digest from install_components where name = 'metrics'")
+	w.build("metrics", "succeeded")
+	w.app.Metadata.Description = "two"
+	w.version()
+	w.built()
+	w.look()
+	w.runJobs()
+	must(t, w.answer("metrics", workflow.Reject, "not today"))
+	w.exec(`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
+		select $1, id, $2, 'stalled', 'nuon', 'it failed once', 'wfl' from install_components where name = 'metrics'`, w.org, applied)
+	w.exec("update install_components set applied_digest = 'sha256:other' where name = 'metrics'")
+	must(t, w.pin(1))
+	w.want(w.list("select kind from refusals"), "[rejected]")
+}
+
+// TestPreviewWritesNothing: it is told from a transaction that may only read, and no row is another afterwards.
+func TestPreviewWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.app.Components[0].Toggleable, w.app.Components[0].DefaultEnabled = true, true // metrics
+	w.version()
+	w.provision()
+	before := w.everything()
+	var effects []rollout.Effect
+	preview := func(toggles map[string]bool, inputs ...store.InstallInput) error {
+		return w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+			install, err := tx.InstallForStatus(ctx, w.org, w.install)
+			if err != nil {
+				return err
+			}
+			as := install
+			if as.Toggles, err = json.Marshal(toggles); err != nil {
+				return err
+			}
+			effects, err = rollout.Preview(ctx, tx, install, rollout.Change{Install: as, Inputs: inputs})
+			return err
+		})
+	}
+	howdy := "howdy"
+	must(t, preview(map[string]bool{"metrics": false}, store.InstallInput{Name: "greeting", Value: &howdy}))
+	want := []rollout.Effect{
+		{Component: "sandbox", Effect: "none", Reason: "it is as it would be wanted"}, {Component: "metrics", Effect: "removed", Reason: "metrics is switched off on this install"},
+		{Component: "network", Effect: "none", Reason: "it is as it would be wanted"}, {Component: "web", Effect: "behind", Reason: "input greeting changed"},
+	}
+	if diff := cmp.Diff(want, effects); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(before, w.everything()); diff != "" {
+		t.Errorf("the preview changed rows:\n%s", diff)
+	}
+}
+
+// everything is all rows of all tables.
+func (w *world) everything() []string {
+	w.Helper()
+	var all []string
+	for _, table := range w.list("select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
+		all = append(all, w.list("select t::text from "+table+" t order by 1")...)
+	}
+	return all
+}
+
+// toggle writes what the install switches on and off.
+func (w *world) toggle(toggles map[string]bool) {
+	w.Helper()
+	raw, err := json.Marshal(toggles)
+	must(w, err)
+	w.exec("update installs set toggles = $1", raw)
+}
+
+// TestToggles: off is destroyed when a person says yes, stays away, and comes back.
+func TestToggles(t *testing.T) {
+	w := newWorld(t)
+	w.app.Components[0].Toggleable, w.app.Components[0].DefaultEnabled = true, true // metrics
+	w.version()
+	w.provision()
+	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
+	w.toggle(map[string]bool{"metrics": false})
+	w.look()
+	w.runJobs()
+	w.want(w.asked(), "[metrics]") // always a person, whatever the install's rule
+	must(t, w.answer("metrics", workflow.Approve, "yes"))
+	w.runJobs()
+	status, reason := w.component("metrics")
+	w.want(status+": "+reason, "gone: metrics is switched off on this install")
+	w.want(w.one("select status from workflows order by number desc limit 1"), "succeeded")
+	if status, reason := w.status(); status != "current" {
+		t.Errorf("the install is %s: %s", status, reason)
+	}
+	flows := w.workflows()
+	w.build("metrics", "succeeded") // new code of what is off is nobody's business
+	w.look()
+	w.want(w.workflows(), flows)
+	w.toggle(map[string]bool{"metrics": true})
+	w.look()
+	w.approveAll()
+	status, _ = w.component("metrics")
+	w.want(status, "current")
+}
+
+// TestViewsOfManyInstalls are the same as those of each.
+func TestViewsOfManyInstalls(t *testing.T) {
+	w := newWorld(t)
+	w.built()
+	w.provision()
+	for i := range 3 {
+		w.exec("insert into installs (org_id, id, app_id, name, runner_id) select org_id, id || $1, app_id, name || $1, runner_id from installs where id = $2", string(rune('0'+i)), w.install)
+	}
+	w.exec("update installs set pin_version_id = (select version_id from apps) where name = 'acme1'")
+	w.exec("insert into install_inputs (org_id, install_id, name, value, hash) select org_id, id, 'greeting', name, 'h' from installs where name = 'acme2'")
+	must(t, w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		var installs []store.Install
+		for _, id := range w.list("select id from installs order by name") {
+			install, err := tx.InstallForStatus(ctx, w.org, id)
+			must(t, err)
+			installs = append(installs, install)
+		}
+		all, err := rollout.LoadViews(ctx, tx, installs)
+		must(t, err)
+		for i, install := range installs {
+			one, err := rollout.LoadViews(ctx, tx, []store.Install{install})
+			must(t, err)
+			if diff := cmp.Diff(one[0], all[i]); diff != "" {
+				t.Errorf("%s is another among others:\n%s", install.Name, diff)
+			}
+		}
+		if got := len(all); got != 4 {
+			t.Errorf("%d views", got)
+		}
+		return nil
+	}))
+}

@@ -1,0 +1,96 @@
+package rollout
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Change is a change of an install that is only thought of.
+type Change struct {
+	Install store.Install        // with everything but its inputs as it would be
+	Inputs  []store.InstallInput // those that would be kept, in place of or besides those that are
+}
+
+// Effect is what a change would cause of one component, and why.
+type Effect struct{ Component, Effect, Reason string }
+
+// What a change may cause of a component, as the API has it.
+const (
+	EffectNone    = "none"    // nothing that the change itself brings about
+	EffectBehind  = "behind"  // it would be planned and deployed
+	EffectWaiting = "waiting" // it comes after something that the change moves; whether anything changes in it shows then
+	EffectRemoved = "removed" // its destroy would be planned
+)
+
+// Preview says what a change would cause: desire on the install as it is and on the install as it would be. It writes nothing. The
+// sandbox comes first, then by name. Errors: those of CheckToggles.
+func Preview(ctx context.Context, tx *store.Tx, install store.Install, c Change) ([]Effect, error) {
+	if err := CheckToggles(ctx, tx, install, c.Install); err != nil {
+		return nil, err
+	}
+	both, err := look(ctx, tx, []store.Install{install, c.Install})
+	if err != nil {
+		return nil, err
+	}
+	was, will := both[0], both[1]
+	for _, in := range c.Inputs {
+		will.inputs[in.Name] = in
+	}
+	return effects(was, will), nil
+}
+
+func effects(was, will *snapshot) []Effect {
+	before, after := was.desire(), will.desire()
+	all := []Effect{}
+	for _, name := range sandboxFirst(will.names()) {
+		effect, reason := effect(before[name], after[name])
+		all = append(all, Effect{name, effect, reason})
+	}
+	return all
+}
+
+// sandboxFirst puts the sandbox before the others, which stay in their order.
+func sandboxFirst(names []string) []string {
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case a == b:
+			return 0
+		case a == appconfig.SandboxName:
+			return -1
+		case b == appconfig.SandboxName:
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// effect compares what is wanted of a component before and after. Before is nil when it was no part of the install.
+func effect(before, after *want) (effect, reason string) {
+	moved := before == nil || before.Digest != after.Digest || before.Waits != after.Waits || before.Absent != after.Absent
+	switch {
+	case after.Current && !after.Absent:
+		return EffectNone, "it is as it would be wanted"
+	case after.Current:
+		return EffectNone, after.Reason
+	case !moved && after.Waits != "":
+		return EffectNone, "not because of this: it waits already: " + after.Waits
+	case !moved:
+		return EffectNone, "not because of this: it is behind already: " + after.moved
+	case after.Absent && after.Waits != "":
+		return EffectRemoved, after.moved + "; it waits: " + after.Waits
+	case after.Absent:
+		return EffectRemoved, after.moved
+	case after.Waits != "" && after.behind:
+		return EffectBehind, after.moved + "; it comes after " + strings.Join(after.blockers, ", ")
+	case after.Waits != "":
+		return EffectWaiting, "it waits: " + after.Waits
+	case after.Refused != "":
+		return EffectBehind, after.moved + "; it is " + after.Refused
+	}
+	return EffectBehind, after.moved
+}

@@ -1,0 +1,97 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// Retry is a person asking for what failed in a workflow that has ended, in a new one: components, which are planned anew for what
+// is wanted of them now, or just the action. It gives the new workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
+func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (workflowID string, err error) {
+	install, err := tx.LockInstall(ctx, tx.Org, f.Workflow.InstallID)
+	if err != nil {
+		return "", fmt.Errorf("install %s: %w", f.Workflow.InstallID, err)
+	}
+	s, err := load(ctx, tx, install)
+	if err != nil {
+		return "", err
+	}
+	if f.Act.Action != "" {
+		return s.runAgain(ctx, tx, f, actor)
+	}
+	if err := tx.DropRefusalsOfWorkflow(ctx, tx.Org, f.Workflow.ID, f.Components); err != nil {
+		return "", err
+	}
+	if len(f.At) > 0 { // none would mean all
+		if err := tx.DropRefusals(ctx, tx.Org, install.ID, f.At); err != nil {
+			return "", err
+		}
+	}
+	if s, err = load(ctx, tx, install); err != nil {
+		return "", err
+	}
+	all, err := s.bring(ctx, tx, nil, actor)
+	if err != nil {
+		return "", err
+	}
+	for _, w := range all {
+		if slices.ContainsFunc(w.components, func(name string) bool { return slices.Contains(f.Components, name) }) {
+			return w.id, nil
+		}
+	}
+	return "", s.notBehind(ctx, tx, f)
+}
+
+// notBehind says why nothing is started for what failed once.
+func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failure) error {
+	busy, err := tx.BusyComponents(ctx, tx.Org, s.install.ID)
+	if err != nil {
+		return err
+	}
+	for _, b := range busy {
+		if slices.Contains(f.Components, b.Component) {
+			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s already", b.Number, b.Kind, b.Component)
+		}
+	}
+	wants := s.desire()
+	var words []string
+	for _, name := range f.Components {
+		switch w := wants[name]; {
+		case w == nil:
+			words = append(words, name+" is no part of the install any more")
+		case w.Current:
+			words = append(words, name+" is as it is wanted")
+		default:
+			words = append(words, name+" waits: "+w.Waits)
+		}
+	}
+	return refuse(workflow.CodeNotRetryable, "See `nuon installs get "+s.install.Name+"`.", "there is nothing to retry: %s", strings.Join(words, "; "))
+}
+
+func (s *snapshot) runAgain(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (string, error) {
+	if s.config == nil {
+		return "", refuse(CodeNoVersion, "Sync it first.", "app %s has no version yet", s.app.Name)
+	}
+	if _, ok := s.config.Action(f.Act.Action); !ok {
+		return "", s.unknownAction(f.Act.Action)
+	}
+	runs, err := tx.RunningAction(ctx, store.RunningActionParams{
+		OrgID: tx.Org, InstallID: s.install.ID, Action: f.Act.Action, Trigger: f.Act.Trigger, Component: f.Of,
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(runs) > 0 {
+		return "", refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d runs action %s already", runs[0], f.Act.Action)
+	}
+	return workflow.Start(ctx, tx, workflow.Request{
+		Install: s.install.ID, Kind: workflow.KindAction, Version: s.version.Number, RequestedBy: actor,
+		Reason: fmt.Sprintf("%s retries action %s of workflow %d", actor, f.Act.Action, f.Workflow.Number),
+		Act:    f.Act, Of: f.Of, Env: f.Asked.Env, Inputs: f.Asked.Inputs,
+	})
+}

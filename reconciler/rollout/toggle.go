@@ -1,0 +1,92 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// CodeNeededBy is the code of the *workflow.Conflict for a component that cannot be away, because another one needs it.
+const CodeNeededBy = "needed_by"
+
+// CheckToggles refuses to switch a component off that others need, or one on that needs what is off. Before and after are the install
+// as it is and as it would be; what was so before is no concern of the change. Errors: *workflow.Conflict.
+func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install) error {
+	both, err := look(ctx, tx, []store.Install{before, after})
+	if err != nil {
+		return err
+	}
+	was, now := both[0].bereft(both[0].desire()), both[1].bereft(both[1].desire())
+	for _, name := range both[1].names() {
+		for _, missing := range now[name] {
+			if slices.Contains(was[name], missing) {
+				continue
+			}
+			if up := both[1].places[missing]; up.row.TornDown && both[1].enabled(up) {
+				return refuse(CodeNeededBy, fmt.Sprintf("Deploy that first: nuon deploy %s %s.", after.Name, missing), "%s needs %s, which is torn down", name, missing)
+			}
+			all := needing(now, missing)
+			return refuse(CodeNeededBy, fmt.Sprintf("Switch %s off too, or %s on.", strings.Join(all, ", "), missing),
+				"%s needs %s, which would be switched off", strings.Join(all, ", "), missing)
+		}
+	}
+	return nil
+}
+
+// bereft are, of each component that is to be there, those that it needs and that are off.
+func (s *snapshot) bereft(wants map[string]*want) map[string][]string {
+	all := map[string][]string{}
+	for name, w := range wants {
+		if w.Absent {
+			continue
+		}
+		for _, on := range s.places[name].after {
+			if up := wants[on]; up != nil && up.off != "" {
+				all[name] = append(all[name], on)
+			}
+		}
+	}
+	return all
+}
+
+// needing are those of whom bereft says that they need a component, in order.
+func needing(bereft map[string][]string, missing string) []string {
+	var names []string
+	for name, on := range bereft {
+		if slices.Contains(on, missing) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// dependents are the components that are to be there and need one of those named, directly or by way of others, in order. Those that
+// are named are not among them.
+func (s *snapshot) dependents(wants map[string]*want, names ...string) []string {
+	in := map[string]bool{}
+	for _, name := range names {
+		in[name] = true
+	}
+	for grew := true; grew; {
+		grew = false
+		for _, name := range s.names() {
+			if w := wants[name]; in[name] || w == nil || w.Absent {
+				continue
+			}
+			if slices.ContainsFunc(s.places[name].after, func(on string) bool { return in[on] }) {
+				in[name], grew = true, true
+			}
+		}
+	}
+	var all []string
+	for _, name := range s.names() {
+		if in[name] && !slices.Contains(names, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}

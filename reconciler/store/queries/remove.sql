@@ -1,0 +1,56 @@
+-- What a person removes by name: apps, runners, tokens for git, webhooks.
+
+-- name: InstallNamesOfApp :many
+select name from installs where org_id = @org_id and app_id = @app_id order by name limit @most;
+
+-- OpenJobsOfApp are the builds of an app that somebody may be at work on.
+-- name: OpenJobsOfApp :many
+select j.id from jobs j join builds b on b.org_id = j.org_id and j.owner_kind = 'build' and b.id = j.owner_id
+join components c on c.org_id = b.org_id and c.id = b.component_id
+where j.org_id = @org_id and c.app_id = @app_id and j.ended_at is null;
+
+-- An app goes with its versions, components and builds. Installs do not go with it.
+-- name: DropApp :execrows
+delete from apps a where a.org_id = @org_id and a.id = @id
+  and not exists (select 1 from installs i where i.org_id = a.org_id and i.app_id = a.id);
+
+-- name: InstallNamesOfRunner :many
+select (a.name || '/' || i.name)::text as name from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+where i.org_id = @org_id and i.runner_id = @runner_id order by 1 limit @most;
+
+-- DropJobsOfRunner leaves what it may be at work on. The builds that it made stay, without their logs; those that it has not begun
+-- wait for another runner.
+-- name: DropJobsOfRunner :exec
+with gone as (
+    delete from jobs j where j.org_id = @org_id and j.runner_id = @runner_id and (j.ended_at is not null or j.owner_kind = 'build' and j.status = 'queued')
+    returning j.id)
+update builds b set job_id = null where b.org_id = @org_id and b.job_id in (select id from gone);
+
+-- name: OpenJobsOfRunner :one
+select count(*) from jobs where org_id = @org_id and runner_id = @runner_id;
+
+-- name: DropRunner :execrows
+delete from runners where org_id = @org_id and id = @id;
+
+-- LockCredential keeps a token for git from going away until the work that uses it is done.
+-- name: LockCredential :one
+select * from credentials where org_id = @org_id and (id = @key or name = @key) for key share;
+
+-- name: TakeCredential :one
+select * from credentials where org_id = @org_id and (id = @key or name = @key) for update;
+
+-- AppsOfCredential are the apps that read something with a token for git.
+-- name: AppsOfCredential :many
+select distinct a.name from apps a
+join watches w on w.org_id = a.org_id and w.credential_id = @credential_id::text and (w.id = a.watch_id or exists (
+    select 1 from components c where c.org_id = a.org_id and c.app_id = a.id and c.present and c.watch_id = w.id))
+where a.org_id = @org_id order by a.name limit @most;
+
+-- name: DropCredential :execrows
+delete from credentials where org_id = @org_id and id = @id;
+
+-- name: ViewWebhooks :many
+select id, created_at, last_delivery_at from webhooks where org_id = @org_id order by created_at, id;
+
+-- name: DropWebhook :execrows
+delete from webhooks where org_id = @org_id and id = @id;

@@ -1,0 +1,268 @@
+package workflow
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// acted is a running deploy of network and web, which needs it, with an action before and one after web; everything is wanted and
+// network is deployed already.
+func acted(t *testing.T) *Graph {
+	t.Helper()
+	steps, err := Compose(KindDeploy, []Part{
+		{Component: "network", Reason: "r"},
+		{Component: "web", After: []string{"network"}, Before: []Act{{Action: "drain", Trigger: "pre-deploy-component"}},
+			Then: []Act{{Action: "smoke", Trigger: "post-deploy-component"}}, Reason: "r"},
+		{Component: "site", After: []string{"web"}, Reason: "r"},
+	}, Around{Then: []Act{{Action: "tell", Trigger: "post-update-inputs"}}}, counter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Graph{Kind: KindDeploy, Status: Running, Steps: steps, Wants: map[string]Want{
+		"network": {Digest: "n1", Reason: "r"}, "web": {Digest: "w1", Reason: "r"}, "site": {Digest: "s1", Reason: "r"},
+	}}
+	run(g)
+	g.planned("network")
+	g.applied("network")
+	return g
+}
+
+// planned ends the plan of a component, and a person approves it.
+func (g *Graph) planned(component string) []string {
+	in := g.group(component)
+	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "plan of " + component, Status: PlanReady, Desired: in.want.Digest}
+	run(g)
+	in.plan.Plan.Status, in.plan.Plan.By = PlanApproved, "alice"
+	return run(g)
+}
+
+func (g *Graph) applied(component string) []string {
+	in := g.group(component)
+	in.plan.Plan.Status, in.apply.Job.Status = PlanConsumed, JobSucceeded
+	return run(g)
+}
+
+func (g *Graph) action(name string) *Step {
+	for _, s := range g.Steps {
+		if s.Action == name {
+			return s
+		}
+	}
+	return nil
+}
+
+func (g *Graph) ended(name string, as JobStatus) []string {
+	s := g.action(name)
+	s.Job.Status, s.Job.Error = as, "exit 3"
+	return run(g)
+}
+
+func same(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
+	g := acted(t)
+	same(t, g.planned("web"), "Set{5 succeeded approved by alice}", "Set{6 pending comes after action drain}", "Begin{10 runs before web is deployed}")
+	same(t, g.ended("drain", JobSucceeded), "Set{10 succeeded the action ran}", "Begin{6 approved by alice}")
+	same(t, g.applied("web"), "EndPlan{4 applied web is deployed}", "Set{6 succeeded web is deployed}", "Begin{7 r}", "Begin{11 runs after web was deployed}")
+}
+
+func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
+	g := acted(t)
+	g.planned("web")
+	why := "action drain (pre-deploy-component) did not succeed: exit 3"
+	said := g.ended("drain", JobFailed)
+	same(t, said[:4], "Set{10 failed exit 3}", "EndPlan{4 superseded "+why+"}", "Refuse{web w1 stalled  "+why+"}", "Set{6 skipped "+why+"}")
+	same(t, said[len(said)-1:], "Finish{failed 1 deployed; action drain: exit 3; web skipped; site skipped}")
+	for _, name := range []string{"smoke", "tell"} {
+		if s := g.action(name); s.Status != StepSkipped {
+			t.Errorf("action %s is %s", name, s.Status)
+		}
+	}
+}
+
+func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testing.T) {
+	g := acted(t)
+	g.planned("web")
+	g.ended("drain", JobSucceeded)
+	g.applied("web")
+	same(t, g.ended("smoke", JobFailed), "Set{11 failed exit 3}", "Set{12 skipped action smoke, which comes first, did not succeed: exit 3}")
+	g.planned("site")
+	same(t, g.applied("site"), "EndPlan{7 applied site is deployed}", "Set{9 succeeded site is deployed}", "Finish{failed 3 deployed; 1 action run; action smoke: exit 3}")
+}
+
+// A failure that a person looked at: nothing is left to run but what waits for the retry.
+func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
+	for _, c := range []struct {
+		at    string // the step that failed, by component or action
+		fails func(g *Graph)
+		want  []string // renewed, by component or action
+	}{
+		{"web", func(g *Graph) { g.planned("web"); g.halted(func() { g.ended("drain", JobFailed) }) }, []string{"web", "site", "drain", "smoke", "tell"}},
+		{"drain", func(g *Graph) { g.planned("web"); g.halted(func() { g.ended("drain", JobFailed) }) }, []string{"web", "site", "drain", "smoke", "tell"}},
+		{"smoke", func(g *Graph) {
+			g.planned("web")
+			g.ended("drain", JobSucceeded)
+			g.applied("web")
+			g.planned("site")
+			g.applied("site")
+			g.halted(func() { g.ended("smoke", JobFailed) })
+		}, []string{"smoke", "tell"}},
+	} {
+		g := acted(t)
+		c.fails(g)
+		at := g.action(c.at)
+		if at == nil {
+			at = g.group(c.at).plan
+		}
+		todo, err := Retry(g, at, "bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again []string
+		for _, command := range todo {
+			renew, is := command.(Renew)
+			g.Apply(command)
+			if s := g.step(renew.Step); is && (s.Kind == StepPlan || s.Kind == StepAction) {
+				again = append(again, sentence(s.Action, s.Component))
+			}
+		}
+		slices.Sort(again)
+		slices.Sort(c.want)
+		same(t, again, c.want...)
+		if said := run(g); len(said) == 0 || !strings.HasPrefix(said[0], "Begin{") {
+			t.Errorf("after the retry of %s: %v", c.at, said)
+		}
+	}
+}
+
+// halted does something, and leaves the workflow running though all of it may have ended: a component that nobody speaks of is
+// still at work.
+func (g *Graph) halted(do func()) {
+	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepAction, Action: "busy", Status: StepRunning, Reason: "r", Job: &Job{Status: JobOpen}})
+	do()
+}
+
+func TestWhatCannotBeRetriedOrSkippedIsSaid(t *testing.T) {
+	g := acted(t)
+	g.planned("web")
+	for _, c := range []struct {
+		ask   func() ([]Command, error)
+		title string
+	}{
+		{func() ([]Command, error) { return Retry(g, g.group("network").apply, "bob") }, "network is deployed already"},
+		{func() ([]Command, error) { return Retry(g, g.group("web").plan, "bob") }, "web is still under way"},
+		{func() ([]Command, error) { return Retry(g, g.action("smoke"), "bob") }, "action smoke has not ended"},
+		{func() ([]Command, error) { return Skip(g, g.group("network").apply, "bob", "") }, "the step has ended: succeeded"},
+		{func() ([]Command, error) { return Skip(g, g.action("drain"), "bob", "") }, "drain is at work"},
+		{func() ([]Command, error) { return Skip(g, g.group("web").apply, "bob", "") }, "web is being worked on"},
+	} {
+		var no *Conflict
+		if _, err := c.ask(); !errors.As(err, &no) || no.Title != c.title || no.Remedy == "" {
+			t.Errorf("got %v, want %s", err, c.title)
+		}
+	}
+	g.Wants["site"] = Want{Waits: "waits for web"}
+	var no *Conflict
+	if _, err := Skip(g, g.group("site").plan, "bob", ""); !errors.As(err, &no) || no.Code != CodeNotSkippable {
+		t.Errorf("what is not known yet was skipped: %v", err)
+	}
+}
+
+func TestASkipGoesOnWithoutAStep(t *testing.T) {
+	g := acted(t)
+	do := func(s *Step) []string {
+		t.Helper()
+		todo, err := Skip(g, s, "bob", "not now")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range todo {
+			g.Apply(c)
+		}
+		return run(g)
+	}
+	do(g.action("drain"))
+	same(t, g.planned("web"), "Set{5 succeeded approved by alice}", "Begin{6 approved by alice}")
+	g.applied("web")
+	in := g.group("site")
+	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, Desired: "s1"}
+	run(g)
+	if said := do(in.approve); g.Wants["site"].Refused == "" || in.plan.Plan.Status != PlanSuperseded || in.apply.Status != StepSkipped {
+		t.Errorf("a skip of site says %v", said)
+	}
+	g.ended("smoke", JobSucceeded)
+	if g.Status != Succeeded {
+		for _, s := range g.Steps {
+			t.Log(s.ID, s.Kind, s.Component, s.Action, s.Status, s.Reason)
+		}
+		t.Errorf("the workflow is %s", g.Status)
+	}
+}
+
+// Of a workflow that only plans nothing is ever asked, applied or remembered, and it never waits.
+func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kind := rapid.SampledFrom([]Kind{KindDeploy, KindProvision, KindTeardown, KindDeprovision}).Draw(t, "kind")
+		g := &Graph{Kind: kind, PlanOnly: true, Status: Running, Wants: map[string]Want{}}
+		var parts []Part
+		for i := range rapid.IntRange(1, 5).Draw(t, "components") {
+			name := string(rune('a' + i))
+			part := Part{Component: name, Reason: "r", Before: []Act{{Action: "never", Trigger: "pre-x"}}}
+			if i > 0 {
+				part.After = []string{"a"}
+			}
+			parts = append(parts, part)
+			g.Wants[name] = rapid.SampledFrom([]Want{
+				{Digest: "d", Absent: kind.destroys()}, {Digest: "d", Absent: kind.destroys(), Refused: "no"}, {Digest: "d", Absent: kind.destroys(), Current: true},
+				{Waits: "w", Absent: kind.destroys()}, {Waits: "w", Stuck: true, Absent: kind.destroys()}, {Digest: "d", Absent: !kind.destroys()},
+			}).Draw(t, "want")
+		}
+		var err error
+		if g.Steps, err = ComposePlans(kind, parts, counter()); err != nil {
+			t.Fatal(err)
+		}
+		for round := 0; g.Status == Running; round++ {
+			if round > 20 {
+				t.Fatal("it does not end")
+			}
+			for _, c := range Advance(g) {
+				switch c := c.(type) {
+				case Ask, Allow, Again, Refuse:
+					t.Fatalf("%T%+v", c, c)
+				case EndPlan:
+					if c.To != PlanSuperseded {
+						t.Fatalf("%T%+v", c, c)
+					}
+				}
+				g.Apply(c)
+			}
+			if rapid.IntRange(0, 9).Draw(t, "cancel") == 0 {
+				g.Cancelled = &Cancellation{Actor: "bob"}
+			}
+			for _, s := range g.Steps {
+				if s.open() {
+					s.Job.Status = rapid.SampledFrom(outcomes).Draw(t, "outcome")
+					if s.Job.Status == JobSucceeded {
+						s.Plan = &Plan{ID: s.ID, Status: rapid.SampledFrom([]PlanStatus{PlanReady, PlanEmpty}).Draw(t, "plan")}
+					}
+				}
+			}
+		}
+		for _, s := range g.Steps {
+			if s.Plan != nil && s.Plan.Status.Live() || !s.Status.Ended() || s.Reason == "" {
+				t.Fatalf("step %+v, plan %+v", s, s.Plan)
+			}
+		}
+	})
+}

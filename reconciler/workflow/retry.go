@@ -1,0 +1,172 @@
+package workflow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// This file is what people ask of single steps: to do one again, or to go on without it. Both are pure: a graph goes in, and
+// commands come out, or why it cannot be done.
+
+// skippedBy begins the reason of what a person skipped.
+const skippedBy = "skipped by "
+
+func notRetryable(remedy, title string, args ...any) error {
+	return conflict(CodeNotRetryable, remedy, title, args...)
+}
+
+// Retry begins again what failed at a step of a running workflow: of a component all of it, from its plan, with the actions
+// before it that did not end well; of any other action just that. What was skipped because of it is begun again as well, but not
+// what a person skipped, and never an action that ran. It is no yes to what somebody said no to before. Errors: *Conflict.
+func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
+	if g.Cancelled != nil {
+		return nil, notRetryable("Retry the step once the workflow has ended.", "the workflow is being cancelled")
+	}
+	again := map[*Step]bool{}
+	if err := g.failedAt(s, again); err != nil {
+		return nil, err
+	}
+	asked := maps.Clone(again)
+	g.because(again)
+	var todo []Command
+	why := "retried by " + actor
+	for _, in := range g.groups() {
+		if again[in.plan] {
+			todo = append(todo, Forgive{Component: in.plan.Component, Own: !asked[in.plan]})
+		}
+	}
+	for _, step := range g.Steps {
+		if again[step] {
+			todo = append(todo, Renew{step.ID, why})
+		}
+	}
+	return todo, nil
+}
+
+// renewed are the components of the steps that commands begin again.
+func (g *Graph) renewed(todo []Command) []string {
+	var components []string
+	for _, c := range todo {
+		if renew, is := c.(Renew); is {
+			components = append(components, g.step(renew.Step).Component)
+		}
+	}
+	return components
+}
+
+// failedAt gives the steps that failed with one.
+func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
+	in := g.group(s.Component)
+	switch {
+	case s.Kind == StepAction && (!s.before() || in.plan == nil):
+		return g.failedAction(s, again)
+	case g.PlanOnly:
+		if s.Status != StepFailed && s.Status != StepCancelled {
+			return notRetryable("Ask for another with `nuon deploy --plan-only`.", "the plan of %s has not failed", s.Component)
+		}
+		again[s] = true
+		return nil
+	case in.plan == nil:
+		return notRetryable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be retried")
+	case !in.ended():
+		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still under way", s.Component)
+	case g.done(in.apply):
+		return notRetryable("To do it all the same, use `nuon deploy --redeploy`.", "%s is %s already", s.Component, verb(in.plan.Destroy))
+	}
+	ill, _ := in.before()
+	failed := ill != nil
+	for _, step := range []*Step{in.plan, in.approve, in.apply} {
+		failed = failed || step.Status == StepFailed || step.Status == StepCancelled || step.Passed
+	}
+	if !failed {
+		return notRetryable("Retry what it came after.", "%s did not fail, it was skipped: %s", s.Component, in.apply.Reason)
+	}
+	for _, step := range []*Step{in.plan, in.approve, in.apply} {
+		again[step] = true
+	}
+	for _, id := range in.apply.Needs {
+		if need := g.step(id); need != nil && need.before() && need.ill() {
+			again[need] = true
+		}
+	}
+	return nil
+}
+
+func (g *Graph) failedAction(s *Step, again map[*Step]bool) error {
+	switch {
+	case s.ill() || s.Passed:
+		again[s] = true
+		return nil
+	case s.Status == StepSucceeded:
+		return notRetryable("To run it once more, use `nuon run`.", "action %s has run", s.Action)
+	case s.Status.Ended():
+		return notRetryable("Retry what it came after.", "action %s did not fail, it was skipped: %s", s.Action, s.Reason)
+	}
+	return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "action %s has not ended", s.Action)
+}
+
+// because adds what was skipped since something that is begun again had not ended well. A component's steps go together.
+func (g *Graph) because(again map[*Step]bool) {
+	for grew := true; grew; {
+		grew = false
+		for _, s := range g.Steps {
+			needed := slices.ContainsFunc(s.Needs, func(id string) bool { return again[g.step(id)] })
+			if !again[s] && needed && s.Status == StepSkipped && !s.Passed {
+				again[s], grew = true, true
+			}
+		}
+		for _, in := range g.groups() {
+			if again[in.plan] || again[in.approve] || again[in.apply] {
+				again[in.plan], again[in.approve], again[in.apply] = true, true, true
+			}
+		}
+	}
+}
+
+func notSkippable(remedy, title string, args ...any) error {
+	return conflict(CodeNotSkippable, remedy, title, args...)
+}
+
+// Skip goes on without what a step belongs to, because a person says so: a component that nothing was done of yet, which is
+// remembered like a cancel, or an action that has not begun. What needs the component is skipped, what needs the action goes on.
+// Errors: *Conflict.
+func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
+	words := skippedBy + actor + ": " + sentence(reason, noReason)
+	in := g.group(s.Component)
+	switch {
+	case g.Cancelled != nil:
+		return nil, notSkippable("Nothing of it is begun any more.", "the workflow is being cancelled")
+	case s.Status.Ended():
+		return nil, notSkippable("There is nothing to skip.", "the step has ended: %s", s.Status)
+	case s.Status == StepRunning:
+		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is at work", sentence(s.Action, s.Component))
+	case s.Kind == StepAction, g.PlanOnly:
+		return []Command{Pass{s.ID, words}}, nil
+	case in.plan == nil:
+		return nil, notSkippable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be skipped")
+	case in.plan.Status == StepRunning || in.apply.Status == StepRunning || in.actsBefore():
+		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on", s.Component)
+	case in.desired() == "":
+		return nil, notSkippable("Wait until it has a plan, then skip it or reject the plan.", "what is wanted of %s is not known yet: %s", s.Component, in.want.Waits)
+	}
+	var todo []Command
+	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
+		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, words})
+	}
+	todo = append(todo, in.no(RefusalCancelled, actor, fmt.Sprintf("skipped: %s", sentence(reason, noReason)))...)
+	for _, step := range []*Step{in.plan, in.approve, in.apply} {
+		if !step.Status.Ended() {
+			todo = append(todo, Pass{step.ID, words})
+		}
+	}
+	return todo, nil
+}
+
+// actsBefore says that an action which precedes the group's apply is at work.
+func (in group) actsBefore() bool {
+	return slices.ContainsFunc(in.apply.Needs, func(id string) bool {
+		need := in.g.step(id)
+		return need != nil && need.before() && need.Status == StepRunning
+	})
+}

@@ -1,0 +1,155 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// RetryStep begins again what failed at a step, in the step's own workflow while that runs. Errors: store.ErrNotFound; a *Conflict
+// with CodeWorkflowEnded when it has ended, so that it is for a new workflow to do, or with CodeNotRetryable.
+func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor string) error {
+	err := e.person(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) { return Retry(g, s, actor) })
+	if err != nil {
+		return fmt.Errorf("retry step %s: %w", stepID, err)
+	}
+	return nil
+}
+
+// SkipStep goes on without what a step of a running workflow belongs to. Errors: store.ErrNotFound; a *Conflict with
+// CodeWorkflowEnded or CodeNotSkippable.
+func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor, reason string) error {
+	if len(reason) > mostReason {
+		return tooLong()
+	}
+	err := e.person(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) { return Skip(g, s, actor, reason) })
+	if err != nil {
+		return fmt.Errorf("skip step %s: %w", stepID, err)
+	}
+	return nil
+}
+
+// person does what a person asks of one step, once the core has said all that it has to say about what is there, and goes on.
+func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID string, ask func(*Graph, *Step) ([]Command, error)) error {
+	f, s, err := e.stepOf(ctx, tx, workflowID, stepID)
+	if err != nil {
+		return err
+	}
+	if err := f.advance(ctx); err != nil {
+		return err
+	}
+	if f.graph.Status != Running {
+		return conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s", f.row.Number, f.graph.Status)
+	}
+	todo, err := ask(f.graph, s)
+	if err != nil {
+		return err
+	}
+	// What has ended here was free for others meanwhile.
+	if err := unoccupied(ctx, tx, f.install.ID, workflowID, f.graph.renewed(todo)); err != nil {
+		return err
+	}
+	for _, c := range todo {
+		if err := f.do(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := touch(ctx, tx, workflowID); err != nil {
+		return err
+	}
+	if err := tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: f.install.ID}); err != nil {
+		return err
+	}
+	// Loaded again: what is wanted follows from what is refused.
+	if f, err = e.load(ctx, tx, f.install, workflowID); err != nil {
+		return err
+	}
+	return f.advance(ctx)
+}
+
+// stepOf loads the workflow of a step under its install's lock.
+func (e *Engine) stepOf(ctx context.Context, tx *store.Tx, workflowID, stepID string) (*flow, *Step, error) {
+	row, err := tx.FindWorkflow(ctx, tx.Org, workflowID)
+	if err != nil {
+		return nil, nil, err
+	}
+	install, err := tx.LockInstall(ctx, tx.Org, row.InstallID)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := e.load(ctx, tx, install, workflowID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.graph.Status != Running {
+		return nil, nil, conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s", f.row.Number, f.row.Status)
+	}
+	s := f.graph.step(stepID)
+	if s == nil {
+		return nil, nil, store.ErrNotFound
+	}
+	return f, s, nil
+}
+
+// Failure is what failed at a step of a workflow that has ended: components, or one action.
+type Failure struct {
+	Workflow   store.Workflow
+	Components []string // with those that were skipped because of it
+	At         []string // those of them at which it failed
+	Act        Act
+	Of         string // the component that the action is about
+	Asked      Asked
+}
+
+// FailureAt says what failed at a step, so that a new workflow may do it again. Errors: store.ErrNotFound; a *Conflict with
+// CodeNotRetryable.
+func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID string) (Failure, error) {
+	row, err := tx.FindWorkflow(ctx, tx.Org, workflowID)
+	if err != nil {
+		return Failure{}, fmt.Errorf("retry step %s: %w", stepID, err)
+	}
+	f := &flow{engine: e, tx: tx, row: row, rows: map[string]store.Step{}, graph: &Graph{Kind: Kind(row.Kind), PlanOnly: row.PlanOnly}}
+	for _, load := range []func(context.Context) error{f.loadSteps, f.loadPlans} {
+		if err := load(ctx); err != nil {
+			return Failure{}, err
+		}
+	}
+	s := f.graph.step(stepID)
+	if s == nil {
+		return Failure{}, fmt.Errorf("retry step %s: %w", stepID, store.ErrNotFound)
+	}
+	failure := Failure{Workflow: row}
+	if failure.Asked, err = decodeAsked(row); err != nil {
+		return Failure{}, err
+	}
+	again := map[*Step]bool{}
+	if err := f.graph.failedAt(s, again); err != nil {
+		return Failure{}, err
+	}
+	asked := maps.Clone(again)
+	f.graph.because(again)
+	switch {
+	case f.graph.PlanOnly:
+		return Failure{}, notRetryable("Ask for another with `nuon deploy --plan-only`.", "the workflow only planned, and has ended")
+	case f.graph.Kind == KindRestore:
+		return Failure{}, notRetryable("Ask for it once more with `nuon state restore`.", "the restore has ended")
+	case s.Kind == StepAction && !s.before():
+		failure.Act, failure.Of = Act{Action: s.Action, Trigger: s.Trigger}, s.Component
+		return failure, nil
+	}
+	for _, in := range f.graph.groups() {
+		if again[in.plan] {
+			failure.Components = append(failure.Components, in.plan.Component)
+		}
+		if asked[in.plan] {
+			failure.At = append(failure.At, in.plan.Component)
+		}
+	}
+	if len(failure.Components) == 0 {
+		return Failure{}, notRetryable("There is nothing to do.", "nothing was stopped by action %s", s.Action)
+	}
+	return failure, nil
+}

@@ -1,0 +1,63 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+// polls are the calls with which a runner asks for work, one after the other. The server holds each open for minutes, and shows by a
+// byte now and then that it does.
+//
+// Some proxies gather an answer until it is whole, so that no such byte comes through. After a poll of which nothing was heard, the
+// next ones are asked to be short, until one shows that bytes come as they are sent.
+type polls struct {
+	client *api.ClientWithResponses
+	timing timing.Timing
+	line   *contact.Line
+
+	short bool
+	first time.Time // when the poll under way was first heard of
+}
+
+func newPolls(o Options, key func() seal.Secret, line *contact.Line) (p *polls, err error) {
+	p = &polls{timing: o.Timing, line: line}
+	p.client, err = contact.NewHeldClient(o.URL, key, contact.Held{
+		Silence: o.Timing.PollSilence, Limit: o.Timing.Poll + o.Timing.PollSilence, Heard: p.heard,
+	})
+	return p, err
+}
+
+// lease makes one poll. Without room for a job it is answered at once.
+func (p *polls) lease(ctx context.Context, request api.LeaseRequest, key seal.Secret) (*api.LeaseResponse, error) {
+	hold := p.timing.Poll
+	if p.short {
+		hold = p.timing.PollShort
+	}
+	request.WaitSeconds = max(1, int(hold/time.Second))
+	if request.Free == 0 {
+		request.WaitSeconds = -1
+	}
+	p.first = time.Time{}
+	answer, err := p.client.LeaseWithResponse(ctx, request, contact.As(key))
+	switch {
+	case errors.Is(err, contact.ErrSilent) && p.first.IsZero():
+		p.short = true
+	case err == nil && !p.first.IsZero() && time.Since(p.first) >= p.timing.Gather:
+		p.short = false // the beginning of the answer came before its end
+	}
+	return answer, err
+}
+
+// heard is called while lease runs, by its own goroutine. Contact is back with the first sign of it, not when the poll is over.
+func (p *polls) heard() {
+	if p.first.IsZero() {
+		p.first = time.Now()
+	}
+	p.line.Back()
+}
