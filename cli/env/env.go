@@ -30,6 +30,20 @@ func (e *Env) Call(do func(ctx context.Context, client *remote.Client, args []st
 	}
 }
 
+// Sure makes c a command of what cannot be undone: it gets --yes, with this help, and what it would do, as a sentence without its full
+// stop, is asked about before the way to the control plane is opened.
+func (e *Env) Sure(c *cobra.Command, help string, what func(args []string) string, do func(ctx context.Context, client *remote.Client, args []string) error) *cobra.Command {
+	var yes bool
+	c.Flags().BoolVar(&yes, "yes", false, help)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := e.Console.Confirm(c.Context(), what(args), yes); err != nil {
+			return err
+		}
+		return e.Call(do)(c, args)
+	}
+	return c
+}
+
 // Client opens the way to the chosen control plane.
 func (e *Env) Client() (*remote.Client, error) {
 	c, err := contexts.Chosen(e.Context)

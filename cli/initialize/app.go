@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
@@ -47,7 +48,7 @@ func (a *app) take(from string) error {
 // files are those of the app, in their order.
 func (a app) files() ([]file, error) {
 	all := []file{
-		{"metadata.toml", "# metadata\nversion      = \"v2\"\ndisplay_name = " + basicString(a.name) + "\ndescription  = \"What it is, in a sentence\"\n"},
+		{"metadata.toml", "# metadata\nversion      = \"v2\"\ndisplay_name = " + appconfig.Quote(a.name) + "\ndescription  = \"What it is, in a sentence\"\n"},
 		{"sandbox.toml", a.sandbox()},
 		{"components/" + a.component + ".toml", a.componentFile()},
 		{"inputs.toml", a.inputs()},
@@ -79,7 +80,7 @@ directory = %s # from the repository's root
 
 [vars]
 install_id = "{{.nuon.install.id}}"
-`, terraformVersion, basicString(a.place.inRoot("modules/account")))
+`, terraformVersion, appconfig.Quote(a.place.inRoot("modules/account")))
 }
 
 func (a app) componentFile() string {
@@ -96,7 +97,7 @@ terraform_version = %q
 [public_repo]
 repo      = "."
 directory = %s
-`, a.component, terraformVersion, basicString(dir))
+`, a.component, terraformVersion, appconfig.Quote(dir))
 	if a.module == "" {
 		b.WriteString("\n# What is read here is waited for, and a change of it makes this component behind.\n[vars]\n" +
 			"greeting   = \"{{.nuon.inputs.inputs.greeting}}\"\naccount_id = \"{{.nuon.sandbox.outputs.account_id}}\"\n")
@@ -170,30 +171,12 @@ func (a app) inputs() string {
 			description = "The variable " + v.Name + " of the module"
 		}
 		fmt.Fprintf(&b, "\n[[input]]\nname         = %q\ndisplay_name = %q\ndescription  = %s\ngroup        = \"app\"\ntype         = %q\nrequired     = true\n",
-			v.Name, strings.ReplaceAll(v.Name, "_", " "), basicString(description), kind)
+			v.Name, strings.ReplaceAll(v.Name, "_", " "), appconfig.Quote(description), kind)
 		if v.Sensitive {
 			b.WriteString("sensitive    = true\n")
 		}
 	}
 	return b.String()
-}
-
-// basicString writes text as TOML has it between quotation marks.
-func basicString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String() + `"`
 }
 
 // notes are what a person should know of what was written.

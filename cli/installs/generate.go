@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
 // installFile is an installs/*.toml file, as the format has its keys.
@@ -91,15 +92,15 @@ func sensitive(config api.AppConfig) []string {
 // encode gives the file's text, with a remark on the inputs that are not in it.
 func (f installFile) encode(secrets []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "name            = %s\napproval_option = %s\n", quote(f.Name), quote(f.ApprovalOption))
+	fmt.Fprintf(&b, "name            = %s\napproval_option = %s\n", appconfig.Quote(f.Name), appconfig.Quote(f.ApprovalOption))
 	if f.AllowDestroy {
 		b.WriteString("allow_destroy   = true\n")
 	}
-	table(&b, "aws_account", f.AWS, quote)
-	table(&b, "azure_account", f.Azure, quote)
-	table(&b, "gcp_account", f.GCP, quote)
-	table(&b, "inputs", f.Inputs, quote)
-	table(&b, "labels", f.Labels, quote)
+	table(&b, "aws_account", f.AWS, appconfig.Quote)
+	table(&b, "azure_account", f.Azure, appconfig.Quote)
+	table(&b, "gcp_account", f.GCP, appconfig.Quote)
+	table(&b, "inputs", f.Inputs, appconfig.Quote)
+	table(&b, "labels", f.Labels, appconfig.Quote)
 	table(&b, "component_toggles", f.Toggles, strconv.FormatBool)
 	if len(secrets) > 0 {
 		fmt.Fprintf(&b, "\n# Sensitive inputs are in no file: set them with `nuon installs update %s --secret NAME` (%s).\n", f.Name, strings.Join(secrets, ", "))
@@ -129,28 +130,5 @@ func key(k string) string {
 	if bare.MatchString(k) {
 		return k
 	}
-	return quote(k)
-}
-
-// quote gives a basic string of TOML (section String of version 1.0).
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return appconfig.Quote(k)
 }

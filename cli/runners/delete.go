@@ -1,6 +1,7 @@
 package runners
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,28 +12,19 @@ import (
 )
 
 func newDelete(e *env.Env) *cobra.Command {
-	var yes bool
-	c := &cobra.Command{
+	return e.Sure(&cobra.Command{
 		Use: "delete RUNNER", Short: "Forget a runner that no install names and that has nothing in hand", Args: cobra.ExactArgs(1),
 		Long: `Forgets a runner. It is refused while installs name it, and while it has work in hand. The program on its machine is refused from
 then on; stop it there. If the machine is lost but its installs are not, use ` + "`nuon runners replace`" + `.`,
 		Example:           `  nuon runners delete berlin --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := e.Console.Confirm(c.Context(), fmt.Sprintf("this forgets runner %s and voids its key", args[0]), yes); err != nil {
-				return err
-			}
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			if err := remote.Done(client.DeleteRunner(c.Context(), args[0])); err != nil {
-				return err
-			}
-			e.Console.Say("runner %s forgotten", args[0])
-			return nil
-		},
-	}
-	c.Flags().BoolVar(&yes, "yes", false, "yes, forget it")
-	return c
+	}, "yes, forget it", func(args []string) string {
+		return fmt.Sprintf("this forgets runner %s and voids its key", args[0])
+	}, func(ctx context.Context, client *remote.Client, args []string) error {
+		if err := remote.Done(client.DeleteRunner(ctx, args[0])); err != nil {
+			return err
+		}
+		e.Console.Say("runner %s forgotten", args[0])
+		return nil
+	})
 }

@@ -72,26 +72,17 @@ func newListCredentials(e *env.Env) *cobra.Command {
 }
 
 func newDeleteCredential(e *env.Env) *cobra.Command {
-	var yes bool
-	c := &cobra.Command{
+	return e.Sure(&cobra.Command{
 		Use: "delete CREDENTIAL", Short: "Forget a token for git that no watched repository needs", Args: cobra.ExactArgs(1),
 		Example:           `  nuon credentials delete github --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Credentials),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := e.Console.Confirm(c.Context(), fmt.Sprintf("this forgets the credential %s, which nobody can read out again", args[0]), yes); err != nil {
-				return err
-			}
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			if err := remote.Done(client.DeleteCredential(c.Context(), args[0])); err != nil {
-				return err
-			}
-			e.Console.Say("credential %s forgotten", args[0])
-			return nil
-		},
-	}
-	c.Flags().BoolVar(&yes, "yes", false, "yes, forget it")
-	return c
+	}, "yes, forget it", func(args []string) string {
+		return fmt.Sprintf("this forgets the credential %s, which nobody can read out again", args[0])
+	}, func(ctx context.Context, client *remote.Client, args []string) error {
+		if err := remote.Done(client.DeleteCredential(ctx, args[0])); err != nil {
+			return err
+		}
+		e.Console.Say("credential %s forgotten", args[0])
+		return nil
+	})
 }

@@ -59,28 +59,19 @@ func newCreateWebhook(e *env.Env) *cobra.Command {
 }
 
 func newDeleteWebhook(e *env.Env) *cobra.Command {
-	var yes bool
-	c := &cobra.Command{
+	return e.Sure(&cobra.Command{
 		Use: "delete WEBHOOK", Short: "Refuse deliveries to a webhook from now on", Args: cobra.ExactArgs(1),
 		Example:           `  nuon webhooks delete hok_06gvn3e82qfnps3l02b9i1pa6k --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Webhooks),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := e.Console.Confirm(c.Context(), fmt.Sprintf("this drops webhook %s, and its secret with it", args[0]), yes); err != nil {
-				return err
-			}
-			client, err := e.Client()
-			if err != nil {
-				return err
-			}
-			if err := remote.Done(client.DeleteWebhook(c.Context(), args[0])); err != nil {
-				return err
-			}
-			e.Console.Say("webhook %s dropped", args[0])
-			return nil
-		},
-	}
-	c.Flags().BoolVar(&yes, "yes", false, "yes, drop it")
-	return c
+	}, "yes, drop it", func(args []string) string {
+		return fmt.Sprintf("this drops webhook %s, and its secret with it", args[0])
+	}, func(ctx context.Context, client *remote.Client, args []string) error {
+		if err := remote.Done(client.DeleteWebhook(ctx, args[0])); err != nil {
+			return err
+		}
+		e.Console.Say("webhook %s dropped", args[0])
+		return nil
+	})
 }
 
 func showWebhook(w io.Writer, url string, hook api.Webhook) error {

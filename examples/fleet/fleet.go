@@ -80,8 +80,8 @@ func (r *Runner) KeyFile() string { return filepath.Join(r.Dir, "install.key") }
 // startLimit bounds how long a program may take until it is ready.
 const startLimit = 2 * time.Minute
 
-// Start brings everything up. After an error, too, Stop must be called on what it gives.
-func Start(ctx context.Context, o Options) (*Fleet, error) {
+// newFleet is a fleet of which nothing runs yet, with what its options leave open.
+func newFleet(o Options) *Fleet {
 	if o.Replicas == 0 {
 		o.Replicas = 1
 	}
@@ -91,7 +91,12 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	if o.Poll == 0 {
 		o.Poll = time.Second
 	}
-	f := &Fleet{Options: o, Installers: map[string]*Runner{}}
+	return &Fleet{Options: o, Installers: map[string]*Runner{}}
+}
+
+// Start brings everything up. After an error, too, Stop must be called on what it gives.
+func Start(ctx context.Context, o Options) (*Fleet, error) {
+	f := newFleet(o)
 	for _, dir := range []string{f.path("logs"), f.path("git"), f.path("tmp"), f.path("screen")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return f, err
@@ -103,10 +108,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 // Reopen starts what an earlier fleet left in its directory, on the same data, but for its runners: only where the disk of each
 // installer's newest machine is, it says.
 func Reopen(ctx context.Context, o Options) (*Fleet, error) {
-	f := &Fleet{Options: o, Installers: map[string]*Runner{}}
-	if f.Poll == 0 {
-		f.Poll = time.Second
-	}
+	f := newFleet(o)
 	for _, name := range o.Installers {
 		dir, err := f.newestMachine(name)
 		if err != nil {

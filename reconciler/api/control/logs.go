@@ -33,19 +33,11 @@ func (s *Server) GetLogs(ctx context.Context, r GetLogsRequestObject) (GetLogsRe
 		return nil, err
 	}
 	org := callerOf(ctx).org.ID
-	if strings.Contains(acceptOf(ctx), "text/event-stream") {
-		return logStream(func(w http.ResponseWriter) error {
-			edge.Unhurried(w)
-			ctx, done := s.lasting(ctx)
-			defer done()
+	return s.answerLog(ctx,
+		func(ctx context.Context) ([]api.LogChunk, error) { return s.rooms.Logs(ctx, org, job.ID) },
+		func(ctx context.Context, w http.ResponseWriter) error {
 			return s.rooms.FollowLogs(ctx, w, org, job.ID, r.Params.LastEventID)
-		}), nil
-	}
-	chunks, err := s.rooms.Logs(ctx, org, job.ID)
-	if err != nil {
-		return nil, err
-	}
-	return GetLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}), nil
+		})
 }
 
 // GetRunnerLogs implements GET /v1/runners/{runner}/logs, at once or as a stream.
@@ -59,29 +51,38 @@ func (s *Server) GetRunnerLogs(ctx context.Context, r GetRunnerLogsRequestObject
 		return nil, err
 	}
 	org := callerOf(ctx).org.ID
+	return s.answerLog(ctx,
+		func(ctx context.Context) ([]api.LogChunk, error) { return s.rooms.RunnerLog(ctx, org, runner.ID) },
+		func(ctx context.Context, w http.ResponseWriter) error {
+			return s.rooms.FollowRunnerLog(ctx, w, org, runner.ID, r.Params.LastEventID)
+		})
+}
+
+// answerLog gives a log at once, or as a stream to whoever accepts one.
+func (s *Server) answerLog(ctx context.Context, all func(context.Context) ([]api.LogChunk, error), follow func(context.Context, http.ResponseWriter) error) (logAnswer, error) {
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
-		return logStream(func(w http.ResponseWriter) error {
+		return func(w http.ResponseWriter) error {
 			edge.Unhurried(w)
 			ctx, done := s.lasting(ctx)
 			defer done()
-			return s.rooms.FollowRunnerLog(ctx, w, org, runner.ID, r.Params.LastEventID)
-		}), nil
+			return follow(ctx, w)
+		}, nil
 	}
-	chunks, err := s.rooms.RunnerLog(ctx, org, runner.ID)
+	chunks, err := all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return GetRunnerLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}), nil
+	return GetLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}).VisitGetLogsResponse, nil
 }
 
-// logStream is a followed log as a response.
-type logStream func(w http.ResponseWriter) error
+// logAnswer is a log as a response, of a job or a runner.
+type logAnswer func(w http.ResponseWriter) error
 
-// VisitGetLogsResponse writes the stream.
-func (f logStream) VisitGetLogsResponse(w http.ResponseWriter) error { return f(w) }
+// VisitGetLogsResponse writes it.
+func (f logAnswer) VisitGetLogsResponse(w http.ResponseWriter) error { return f(w) }
 
-// VisitGetRunnerLogsResponse writes the stream.
-func (f logStream) VisitGetRunnerLogsResponse(w http.ResponseWriter) error { return f(w) }
+// VisitGetRunnerLogsResponse writes it.
+func (f logAnswer) VisitGetRunnerLogsResponse(w http.ResponseWriter) error { return f(w) }
 
 func findJob(ctx context.Context, tx *store.Tx, key string) (api.Job, error) {
 	rows, err := tx.ViewJobs(ctx, tx.Org, []string{key})
