@@ -41,14 +41,14 @@ var (
 )
 
 // background is what NUON_THEME says (light or dark), else the terminal, else COLORFGBG. The error is exit.Interrupted.
-func background(ctx context.Context, c *console.Console) (shade, error) {
+func background(ctx context.Context, c *console.Console, patience time.Duration) (shade, error) {
 	switch os.Getenv("NUON_THEME") {
 	case "light":
 		return light, nil
 	case "dark":
 		return dark, nil
 	}
-	said := ask(ctx, c)
+	said := ask(ctx, c, patience)
 	switch answer := shadeOf(said); {
 	case ctx.Err() != nil || strings.ContainsRune(said, ctrlC):
 		return unknown, exit.Interrupted
@@ -75,7 +75,7 @@ func shadeOfColors(said string) shade {
 const ctrlC = '\x03'
 
 // ask asks the terminal, which must be one on both sides, and gives what arrived.
-func ask(ctx context.Context, c *console.Console) string {
+func ask(ctx context.Context, c *console.Console, patience time.Duration) string {
 	tty, is := c.In.(*os.File)
 	if !is {
 		return ""
@@ -90,7 +90,7 @@ func ask(ctx context.Context, c *console.Console) string {
 		return ""
 	}
 	defer in.Close() //nolint:errcheck // it closes its own bookkeeping, not the terminal
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { in.Cancel() })()
 	if _, err := io.WriteString(c.Out, question); err != nil {

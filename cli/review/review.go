@@ -34,6 +34,11 @@ func Possible(c *console.Console) bool {
 // wanted are shown. A control plane that cannot be asked is an error before the screen opens; later it is a banner on it. When ctx
 // ends, and after Ctrl-C, the error is exit.Interrupted; the terminal is as it was in every case.
 func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool) ([]api.Approval, error) {
+	return openWithin(ctx, c, client, wanted, answerWithin)
+}
+
+// openWithin is Open for a terminal that may take so long to say what its background is.
+func openWithin(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool, patience time.Duration) ([]api.Approval, error) {
 	d := newDesk(ctx, client, wanted)
 	defer d.close()
 	first, _ := d.list("")().(listed)
@@ -43,7 +48,7 @@ func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted
 	if first.err != nil {
 		return nil, first.err
 	}
-	t, err := themeFor(ctx, c)
+	t, err := themeFor(ctx, c, patience)
 	if err != nil {
 		return nil, err
 	}

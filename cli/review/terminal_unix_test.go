@@ -65,7 +65,7 @@ func child() error {
 		first, _ := d.list("")().(listed)
 		return draw(ctx, c, bomb{newModel(d, newTheme(true, false, unknown), "test", time.Now, first)})
 	}
-	given, err := Open(ctx, c, client, func(api.Approval) bool { return true })
+	given, err := openWithin(ctx, c, client, func(api.Approval) bool { return true }, deadline)
 	for _, a := range given {
 		fmt.Printf("%s: %s\n", a.Status, a.Component)
 	}

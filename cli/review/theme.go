@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
@@ -69,12 +70,12 @@ func newTheme(color, rich bool, on shade) *theme {
 }
 
 // themeFor chooses a theme for the terminal that the console is on. It must run before the screen reads the terminal.
-func themeFor(ctx context.Context, c *console.Console) (*theme, error) {
+func themeFor(ctx context.Context, c *console.Console, patience time.Duration) (*theme, error) {
 	if !c.Color {
 		return newTheme(false, false, unknown), nil
 	}
 	rich := termenv.NewOutput(c.Out).EnvColorProfile() <= termenv.ANSI256 // the richest is the smallest
-	on, err := background(ctx, c)
+	on, err := background(ctx, c, patience)
 	return newTheme(true, rich, on), err
 }
 
