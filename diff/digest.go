@@ -8,17 +8,16 @@ import (
 
 // digestDomain separates these digests from all others and names the form that was hashed. A change of that form needs a new
 // number, and makes every plan that waits be asked again.
-const digestDomain = "nuon diff report 1\n"
+const digestDomain = "nuon diff report 2\n"
 
 // Digest names the content of the report: "sha256:" and 64 hex digits over its canonical JSON. Of a masked value only changed,
 // same or new counts, so two installs with different secrets can have equal digests. Tags do not count. A value that is cut for
 // display counts whole, by its Sum.
 func (r *Report) Digest() string {
 	plain := *r
-	plain.Changes = untagged(r.Changes)
-	plain.Outputs = untagged(r.Outputs)
-	plain.Drift = untagged(r.Drift)
-	plain.Deferred = untagged(r.Deferred)
+	for _, l := range plain.lists() {
+		*l.changes = untagged(*l.changes)
+	}
 	h := sha256.New()
 	h.Write([]byte(digestDomain))
 	// Structs, slices and strings have one JSON form in encoding/json. The only error left is a Risk out of range, which must not

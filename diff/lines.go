@@ -28,12 +28,8 @@ const (
 	LineMore    LineOp = "more"
 )
 
-const (
-	lineContext = 3
-	// maxLines and maxLineBytes bound what one field shows of its lines.
-	maxLines     = 200
-	maxLineBytes = 16 << 10
-)
+// bytesPerLine times the most lines is how many bytes one field shows of its lines.
+const bytesPerLine = 80
 
 // isLines says that a side can be part of a line diff.
 func isLines(text string, kind ValueType) bool {
@@ -42,7 +38,7 @@ func isLines(text string, kind ValueType) bool {
 
 // diffLines compares two strings line by line. A side that is not there has no lines. It is nil when neither side has more than
 // one line.
-func diffLines(was, is string, noBefore, noAfter bool) []Line {
+func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 	if !strings.Contains(was, "\n") && !strings.Contains(is, "\n") {
 		return nil
 	}
@@ -54,7 +50,7 @@ func diffLines(was, is string, noBefore, noAfter bool) []Line {
 		b = splitLines(is)
 	}
 	spans := align.Sequences(a, b)
-	w := lineWriter{}
+	w := lineWriter{lines: o.Lines, context: max(o.Context, 0)}
 	for i, s := range spans {
 		if s.Same {
 			w.same(a[s.A:s.AEnd], i > 0, i < len(spans)-1)
@@ -89,12 +85,14 @@ func splitLines(s string) []string {
 const noNewline = " (no newline at the end)"
 
 type lineWriter struct {
+	lines, context int
+
 	out   []Line
 	bytes int
 	more  int
 }
 
-func (w *lineWriter) full() bool { return len(w.out) >= maxLines || w.bytes >= maxLineBytes }
+func (w *lineWriter) full() bool { return len(w.out) >= w.lines || w.bytes >= w.lines*bytesPerLine }
 
 func (w *lineWriter) changed(op LineOp, text string) {
 	if w.full() {
@@ -119,10 +117,10 @@ func (w *lineWriter) same(lines []string, changeBefore, changeAfter bool) {
 	}
 	head, tail := 0, 0
 	if changeBefore {
-		head = min(lineContext, len(lines))
+		head = min(w.context, len(lines))
 	}
 	if changeAfter {
-		tail = min(lineContext, len(lines)-head)
+		tail = min(w.context, len(lines)-head)
 	}
 	for _, l := range lines[:head] {
 		w.put(LineSame, l)

@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
 // Hidden is what stands for a name, key or id that holds a secret.
@@ -20,10 +23,20 @@ type MaskOptions struct {
 	TagKey []byte
 	// Limit is how many bytes of one value are shown; 0 means DefaultLimit.
 	Limit int
+	// Lines is how many lines a line diff has at most; 0 means DefaultLines.
+	Lines int
+	// Context is how many lines as before a line diff has around each change; 0 means DefaultContext, and less than 0 none.
+	Context int
 }
 
 // DefaultLimit is how many bytes of one value are shown.
 const DefaultLimit = 2 << 10
+
+// DefaultLines and DefaultContext are the bounds of a line diff, in lines.
+const (
+	DefaultLines   = 200
+	DefaultContext = 3
+)
 
 // Masker is the only way from Raw to Shown. It is for one report and one goroutine.
 type Masker struct {
@@ -35,6 +48,12 @@ type Masker struct {
 func NewMasker(o MaskOptions) *Masker {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
+	}
+	if o.Lines <= 0 {
+		o.Lines = DefaultLines
+	}
+	if o.Context == 0 {
+		o.Context = DefaultContext
 	}
 	return &Masker{options: o}
 }
@@ -59,7 +78,7 @@ const (
 // value: a provider that copies a sensitive attribute to another one shows it in clear (the built-in terraform_data does). Keys
 // are not learned: they are names far more often than secrets. Learn everything first, then make fields.
 func (m *Masker) Learn(sensitive Raw) {
-	sensitive.leaves(func(text string, isKey bool) bool {
+	raw.Leaves(sensitive, func(text string, isKey bool) bool {
 		if !isKey && len(text) >= minLearned && text != "true" && text != "false" {
 			m.learned.add(text, minLearnedInside)
 		}
@@ -69,8 +88,8 @@ func (m *Masker) Learn(sensitive Raw) {
 
 // Field is the showable form of one difference. When either side must not be shown, neither is: the other one is its predecessor
 // or its successor.
-func (m *Masker) Field(path string, before, after Side) FieldChange {
-	f := FieldChange{Path: path}
+func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
+	f := FieldChange{Path: path.Text(m.Text), Pointer: path.Pointer(m.Text)}
 	if m.hides(before) || m.hides(after) {
 		f.Before, f.After = m.masked(before), m.masked(after)
 		f.After.Mark = markOf(before, after)
@@ -90,7 +109,7 @@ func (m *Masker) Field(path string, before, after Side) FieldChange {
 		m.show(&f.After, is, isType, at)
 	}
 	if !before.Unknown && !after.Unknown && isLines(was, wasType) && isLines(is, isType) {
-		f.Lines = diffLines(was, is, before.Absent, after.Absent)
+		f.Lines = diffLines(was, is, before.Absent, after.Absent, m.options)
 	}
 	return f
 }
@@ -123,11 +142,11 @@ func (m *Masker) hides(s Side) bool {
 	if s.Absent || s.Unknown {
 		return false
 	}
-	if !s.Value.leaves(func(text string, _ bool) bool { return !m.knows(text) }) {
+	if !raw.Leaves(s.Value, func(text string, _ bool) bool { return !m.knows(text) }) {
 		return true
 	}
 	if s.Value.IsObject() || s.Value.IsList() {
-		text, _ := s.Value.text()
+		text, _ := raw.Text(s.Value)
 		return m.knows(text)
 	}
 	return false
@@ -142,9 +161,9 @@ func (m *Masker) masked(s Side) Shown {
 	}
 	out.Masked = true
 	if !s.Unknown && len(m.options.TagKey) > 0 {
-		text, kind := s.Value.text()
+		text, kind := raw.Text(s.Value)
 		mac := hmac.New(sha256.New, m.options.TagKey)
-		mac.Write([]byte(string(kind) + ":" + text))
+		mac.Write([]byte(kind + ":" + text))
 		out.Tag = hex.EncodeToString(mac.Sum(nil)[:3])
 	}
 	return out
@@ -168,7 +187,8 @@ func sideText(s Side) (string, ValueType) {
 	if s.Absent || s.Unknown {
 		return "", ""
 	}
-	return s.Value.text()
+	text, kind := raw.Text(s.Value)
+	return text, ValueType(kind)
 }
 
 // show puts a text into s, cut to the limit around the first difference, which is at byte at.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
 func raw(t *testing.T, text string) diff.Raw {
@@ -59,7 +60,7 @@ func TestMaskerField(t *testing.T) {
 			Lines: []diff.Line{{Op: diff.LineSame, Text: "a"}, {Op: diff.LineRemoved, Text: "b"}, {Op: diff.LineAdded, Text: "c (no newline at the end)"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := diff.NewMasker(diff.MaskOptions{Secrets: known}).Field("", c.before, c.after)
+			got := diff.NewMasker(diff.MaskOptions{Secrets: known}).Field(nil, c.before, c.after)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -83,7 +84,7 @@ func TestMaskerLearns(t *testing.T) {
 func TestLongValuesAreCutAroundTheDifference(t *testing.T) {
 	before, after := `"`+strings.Repeat("é", 5000)+`A"`, `"`+strings.Repeat("é", 5000)+`B"`
 	m := diff.NewMasker(diff.MaskOptions{Limit: 100})
-	f := m.Field("p", diff.Side{Value: raw(t, before)}, diff.Side{Value: raw(t, after)})
+	f := m.Field(tree.Path{}.Field("p"), diff.Side{Value: raw(t, before)}, diff.Side{Value: raw(t, after)})
 	for _, s := range []diff.Shown{f.Before, f.After} {
 		if len(s.Text) > 100 || s.Size != 10_001 || s.Sum == "" || s.Start == 0 {
 			t.Errorf("not cut as it should be: %d bytes, %+v", len(s.Text), s)
@@ -101,7 +102,7 @@ func TestCutValuesCountWholeInTheDigest(t *testing.T) {
 	report := func(middle string) *diff.Report {
 		text := `"` + strings.Repeat("x", 500) + middle + strings.Repeat("y", 500) + `"`
 		m := diff.NewMasker(diff.MaskOptions{Limit: 50})
-		f := m.Field("p", diff.Side{Absent: true}, diff.Side{Value: raw(t, text)})
+		f := m.Field(tree.Path{}.Field("p"), diff.Side{Absent: true}, diff.Side{Value: raw(t, text)})
 		return &diff.Report{Kind: "test", Changes: []diff.Change{{Address: "a", Action: diff.Create, Fields: []diff.FieldChange{f}}}}
 	}
 	a, b := report("1"), report("2")
@@ -116,7 +117,7 @@ func TestCutValuesCountWholeInTheDigest(t *testing.T) {
 func TestTagsAreForDisplayOnly(t *testing.T) {
 	report := func(key, before, after string) *diff.Report {
 		m := diff.NewMasker(diff.MaskOptions{TagKey: []byte(key)})
-		f := m.Field("p", diff.Side{Value: raw(t, before), Sensitive: true}, diff.Side{Value: raw(t, after), Sensitive: true})
+		f := m.Field(tree.Path{}.Field("p"), diff.Side{Value: raw(t, before), Sensitive: true}, diff.Side{Value: raw(t, after), Sensitive: true})
 		return &diff.Report{Kind: "test", Changes: []diff.Change{{Address: "a", Action: diff.Update, Fields: []diff.FieldChange{f}}}}
 	}
 	one := report("k1", `"a"`, `"b"`)

@@ -1,7 +1,12 @@
 package diff
 
+import "sort"
+
 // KindTerraform is the Report.Kind of a Terraform or OpenTofu plan.
 const KindTerraform = "terraform"
+
+// KindKubernetes is the Report.Kind of Kubernetes manifests.
+const KindKubernetes = "kubernetes"
 
 // KindState is the Report.Kind of making another version of a Terraform state the newest: what the state gains and loses, and nothing
 // that exists is touched.
@@ -12,16 +17,24 @@ const KindState = "state"
 type Report struct {
 	// Kind names what was compared, for example KindTerraform.
 	Kind string `json:"kind"`
-	// Changes is what apply will do, sorted by address.
+	// Changes is what apply will do, sorted by address. A change whose fields are all folded (Change.Noise) is listed too: a renderer
+	// leaves it out and says so.
 	Changes []Change `json:"changes,omitempty"`
 	// Outputs are the outputs that change, sorted by name. Their address is "output.NAME" and their resource kind is "output".
 	Outputs []Change `json:"outputs,omitempty"`
+	// Hooks and Tests are objects that Helm makes at the events of a release (Change.Hook), and not with the rest of it.
+	Hooks []Change `json:"hooks,omitempty"`
+	Tests []Change `json:"tests,omitempty"`
+	// Kept are objects that leave the release and stay where they are (helm.sh/resource-policy: keep).
+	Kept []Change `json:"kept,omitempty"`
 	// Drift is what others changed since the last apply. It has happened already, so it carries no risk and counts for nothing
 	// but Totals.Drift.
 	Drift []Change `json:"drift,omitempty"`
 	// Deferred is what a later plan must decide, with the reason in Why.
 	Deferred []Change `json:"deferred,omitempty"`
-	// Folded is what was left out of the lists above, by the rule that did it.
+	// Checks are the conditions of the configuration that do not hold, or are not known yet, sorted by address.
+	Checks []Check `json:"checks,omitempty"`
+	// Folded is what was left out of the lists above, or is marked as folded in them, by the rule that did it.
 	Folded []Fold `json:"folded,omitempty"`
 	// Notes are sentences about the plan as a whole.
 	Notes  []string `json:"notes,omitempty"`
@@ -33,14 +46,20 @@ type Report struct {
 // Change is what happens to one object.
 type Change struct {
 	Address string `json:"address"`
-	// Module is the address of the module that holds the object; empty at the root.
-	Module       string `json:"module,omitempty"`
+	// Module is the address of the Terraform module that holds the object; empty at the root.
+	Module string `json:"module,omitempty"`
+	// Namespace is the Kubernetes namespace of the object; empty where there is none, or the release's own is meant.
+	Namespace    string `json:"namespace,omitempty"`
 	ResourceKind string `json:"resource_kind"`
 	Name         string `json:"name"`
 	// Deposed is the key of a left-over object of an earlier replacement.
 	Deposed string `json:"deposed,omitempty"`
-	// From is the address that the object had before a move.
+	// From is the address that the object had before a move, or, if it is Renamed, of the object that goes for it.
 	From string `json:"from,omitempty"`
+	// Renamed says that this is a new object that was found to be like one that goes. The action is Replace.
+	Renamed bool `json:"renamed,omitempty"`
+	// Hook names the events at which Helm makes the object, for example "pre-install,pre-upgrade".
+	Hook string `json:"hook,omitempty"`
 	// Imported says that an existing object is taken over, known as ImportID (which is empty when it is known by its identity
 	// alone).
 	Imported bool   `json:"imported,omitempty"`
@@ -49,7 +68,10 @@ type Change struct {
 	Action Action `json:"action"`
 	// Order is set for a replacement.
 	Order Order `json:"order,omitempty"`
-	Risk  Risk  `json:"risk"`
+	// Risk is the highest of the action's own and of the findings'.
+	Risk Risk `json:"risk"`
+	// Findings are what rules say of the change, the highest risk first.
+	Findings []Finding `json:"findings,omitempty"`
 	// Why completes the sentence "replace, because …". Empty when there is nothing to say.
 	Why string `json:"why,omitempty"`
 	// Fields are the differences, in the order of their paths.
@@ -61,16 +83,114 @@ type Change struct {
 // FieldChange is one difference inside an object.
 type FieldChange struct {
 	// Path is like spec[0].name, or tags["a b"]. It is empty when the object is one plain value, as an output can be.
-	Path   string `json:"path,omitempty"`
-	Before Shown  `json:"before"`
-	After  Shown  `json:"after"`
+	Path string `json:"path,omitempty"`
+	// Pointer is the path as a JSON pointer (RFC 6901) with two more kinds of step: "name=web" is the element of a list that has this
+	// name, and "@json" goes into the document that a string holds. Rules that ignore a field name it so.
+	Pointer string `json:"pointer,omitempty"`
+	Before  Shown  `json:"before"`
+	After   Shown  `json:"after"`
 	// Lines is the line diff of a string of several lines, with three lines of context.
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.
 	ForcesReplace bool `json:"forces_replace,omitempty"`
+	// Reordered says that only the order of a list's elements changes. Both sides are lists of what names the elements.
+	Reordered bool `json:"reordered,omitempty"`
+	// Regenerated says that the value is made anew at each rendering, so that it changes whenever something is deployed.
+	Regenerated bool `json:"regenerated,omitempty"`
+	// Owner is who else manages the field (a field manager of the cluster), whose value an apply takes over or leaves alone.
+	Owner string `json:"owner,omitempty"`
+	// Fold is the rule that folds the field away, see Fold.Rule. Empty for what is shown.
+	Fold string `json:"fold,omitempty"`
 }
 
-// Fold counts what a rule left out of the report.
+// Finding is what a rule says of a change.
+type Finding struct {
+	// Rule is the stable name of the rule, and Source the address of the text that it follows.
+	Rule   string `json:"rule"`
+	Source string `json:"source"`
+	Risk   Risk   `json:"risk"`
+	// Security says that the change touches who may do or reach what.
+	Security bool `json:"security,omitempty"`
+	// Words say what happens, as a sentence that begins in lower case and has no full stop.
+	Words string `json:"words"`
+	// Path is the field that the rule found; empty for the object as a whole.
+	Path string `json:"path,omitempty"`
+}
+
+// Check is a condition of a configuration: a check block, a precondition, a postcondition or the validation of a variable.
+type Check struct {
+	// Address names the object that the condition is of.
+	Address string `json:"address"`
+	// Status is how it went.
+	Status CheckStatus `json:"status"`
+	// Problems are the configuration's own messages.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// CheckStatus is how a condition went.
+type CheckStatus string
+
+// The statuses, as Terraform has them. CheckError is a condition that could not be worked out.
+const (
+	CheckPass    CheckStatus = "pass"
+	CheckFail    CheckStatus = "fail"
+	CheckError   CheckStatus = "error"
+	CheckUnknown CheckStatus = "unknown"
+)
+
+// Noise says that all that changes in the object is folded away. Apply changes it all the same.
+func (c *Change) Noise() bool {
+	if c.Action != Update || len(c.Fields) == 0 || len(c.Findings) > 0 {
+		return false
+	}
+	for i := range c.Fields {
+		if c.Fields[i].Fold == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Security says that a finding of the change is about who may do or reach what.
+func (c *Change) Security() bool {
+	for _, f := range c.Findings {
+		if f.Security {
+			return true
+		}
+	}
+	return false
+}
+
+// Judge adds findings, puts them in order, and raises the risk to the highest of them.
+func (c *Change) Judge(findings ...Finding) {
+	c.Findings = append(c.Findings, findings...)
+	sort.SliceStable(c.Findings, func(i, j int) bool {
+		a, b := c.Findings[i], c.Findings[j]
+		if a.Risk != b.Risk {
+			return a.Risk > b.Risk
+		}
+		return a.Rule < b.Rule || a.Rule == b.Rule && a.Path < b.Path
+	})
+	for _, f := range c.Findings {
+		c.Risk = max(c.Risk, f.Risk)
+	}
+}
+
+// AddFold counts n more things that a rule folded away.
+func (r *Report) AddFold(rule, what string, n int) {
+	if n == 0 {
+		return
+	}
+	for i := range r.Folded {
+		if f := &r.Folded[i]; f.Rule == rule && f.What == what {
+			f.Count += n
+			return
+		}
+	}
+	r.Folded = append(r.Folded, Fold{Rule: rule, What: what, Count: n})
+}
+
+// Fold counts what a rule folded away.
 type Fold struct {
 	// Rule is the stable name of the rule, for example "unchanged".
 	Rule string `json:"rule"`
@@ -93,10 +213,23 @@ func (r *Report) Destructive() bool {
 // Risk is the highest risk of any change in the report.
 func (r *Report) Risk() Risk {
 	highest := RiskNone
-	for _, list := range [][]Change{r.Changes, r.Outputs} {
+	for _, list := range [][]Change{r.Changes, r.Outputs, r.Hooks, r.Tests, r.Kept} {
 		for _, c := range list {
 			highest = max(highest, c.Risk)
 		}
 	}
 	return highest
+}
+
+// lists are all lists of changes, with their names in JSON.
+func (r *Report) lists() []namedList {
+	return []namedList{
+		{"changes", &r.Changes}, {"outputs", &r.Outputs}, {"hooks", &r.Hooks}, {"tests", &r.Tests}, {"kept", &r.Kept},
+		{"drift", &r.Drift}, {"deferred", &r.Deferred},
+	}
+}
+
+type namedList struct {
+	name    string
+	changes *[]Change
 }

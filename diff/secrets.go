@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // Secrets knows the bytes of secrets and finds them in text: as they are, in base64 (at any offset, also wrapped over lines), in
@@ -181,4 +183,4 @@ func (*Secrets) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "(secrets
 func (*Secrets) LogValue() slog.Value { return slog.StringValue("(secrets)") }
 
 // MarshalJSON always fails.
-func (*Secrets) MarshalJSON() ([]byte, error) { return nil, errRaw }
+func (*Secrets) MarshalJSON() ([]byte, error) { return nil, raw.ErrSecret }

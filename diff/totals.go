@@ -1,18 +1,31 @@
 package diff
 
+import (
+	"fmt"
+	"reflect"
+)
+
 // Totals counts a report. A resource that is imported or moved and also changed counts twice: once for each.
 type Totals struct {
-	Create    int `json:"create"`
-	Update    int `json:"update"`
-	Replace   int `json:"replace"`
-	Destroy   int `json:"destroy"`
-	Move      int `json:"move"`
-	Import    int `json:"import"`
-	Forget    int `json:"forget"`
-	Read      int `json:"read"`
-	Drift     int `json:"drift"`
-	Deferred  int `json:"deferred"`
-	Outputs   int `json:"outputs"`
+	Create   int `json:"create"`
+	Update   int `json:"update"`
+	Replace  int `json:"replace"`
+	Destroy  int `json:"destroy"`
+	Move     int `json:"move"`
+	Import   int `json:"import"`
+	Forget   int `json:"forget"`
+	Read     int `json:"read"`
+	Drift    int `json:"drift"`
+	Deferred int `json:"deferred"`
+	Outputs  int `json:"outputs"`
+	Hooks    int `json:"hooks"`
+	Tests    int `json:"tests"`
+	Kept     int `json:"kept"`
+	// Noise counts the changes of which every field is folded; Update does not.
+	Noise int `json:"noise"`
+	// Failed counts the checks that do not hold, Security the changes of all lists that have a finding about security.
+	Failed    int `json:"failed"`
+	Security  int `json:"security"`
 	Unchanged int `json:"unchanged"`
 }
 
@@ -23,24 +36,46 @@ const (
 	// FoldResources and FoldOutputs are what it folds.
 	FoldResources = "resources"
 	FoldOutputs   = "outputs"
+	// FoldObjects are what is unchanged of Kubernetes manifests, and FoldFields what other rules fold.
+	FoldObjects = "objects"
+	FoldFields  = "fields"
 )
 
 // Count works out the totals from what the report lists and folds.
 func (r *Report) Count() Totals {
-	t := Totals{Drift: len(r.Drift), Deferred: len(r.Deferred), Outputs: len(r.Outputs)}
-	for _, c := range r.Changes {
-		t.add(c)
+	t := Totals{
+		Drift: len(r.Drift), Deferred: len(r.Deferred), Outputs: len(r.Outputs),
+		Hooks: len(r.Hooks), Tests: len(r.Tests), Kept: len(r.Kept),
+	}
+	for i := range r.Changes {
+		t.add(&r.Changes[i])
+	}
+	for _, l := range r.lists() {
+		for i := range *l.changes {
+			if (*l.changes)[i].Security() {
+				t.Security++
+			}
+		}
+	}
+	for _, c := range r.Checks {
+		if c.Status == CheckFail || c.Status == CheckError {
+			t.Failed++
+		}
 	}
 	for _, f := range r.Folded {
-		if f.Rule == FoldUnchanged && f.What == FoldResources {
+		if f.Rule == FoldUnchanged && (f.What == FoldResources || f.What == FoldObjects) {
 			t.Unchanged += f.Count
 		}
 	}
 	return t
 }
 
-func (t *Totals) add(c Change) {
-	if c.From != "" {
+func (t *Totals) add(c *Change) {
+	if c.Noise() {
+		t.Noise++
+		return
+	}
+	if c.From != "" && !c.Renamed {
 		t.Move++
 	}
 	if c.Imported {
@@ -60,4 +95,16 @@ func (t *Totals) add(c Change) {
 	case Read:
 		t.Read++
 	}
+}
+
+// agree names the first count that is not what was counted.
+func (t Totals) agree(counted Totals) error {
+	said, is := reflect.ValueOf(t), reflect.ValueOf(counted)
+	for i := range said.NumField() {
+		if said.Field(i).Int() != is.Field(i).Int() {
+			name := said.Type().Field(i).Tag.Get("json")
+			return fmt.Errorf("say %s: %d, but its lists count %d", name, said.Field(i).Int(), is.Field(i).Int())
+		}
+	}
+	return nil
 }

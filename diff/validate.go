@@ -27,25 +27,25 @@ func (r *Report) Validate() error {
 			return fmt.Errorf("report has a note of %d bytes", len(n))
 		}
 	}
-	lists := []struct {
-		name    string
-		changes []Change
-	}{{"changes", r.Changes}, {"outputs", r.Outputs}, {"drift", r.Drift}, {"deferred", r.Deferred}}
-	for _, l := range lists {
-		for _, c := range l.changes {
+	for _, l := range r.lists() {
+		for i := range *l.changes {
+			c := &(*l.changes)[i]
 			if err := c.validate(); err != nil {
 				return fmt.Errorf("report %s: %q: %w", l.name, c.Address, err)
 			}
-		}
-	}
-	for _, l := range lists[:2] {
-		for _, c := range l.changes {
 			if c.Risk < c.Action.Risk() && l.name == "changes" {
 				return fmt.Errorf("report changes: %q: risk %s is too low for %s", c.Address, c.Risk, c.Action)
 			}
 		}
-		if !sort.SliceIsSorted(l.changes, func(i, j int) bool { return before(l.changes[i], l.changes[j]) }) {
+	}
+	for _, l := range r.lists() {
+		if !sort.SliceIsSorted(*l.changes, func(i, j int) bool { return before((*l.changes)[i], (*l.changes)[j]) }) {
 			return fmt.Errorf("report %s are not sorted by address", l.name)
+		}
+	}
+	for _, c := range r.Checks {
+		if err := c.validate(); err != nil {
+			return fmt.Errorf("report checks: %q: %w", c.Address, err)
 		}
 	}
 	for _, f := range r.Folded {
@@ -53,13 +53,25 @@ func (r *Report) Validate() error {
 			return fmt.Errorf("report folds %d %s", f.Count, f.What)
 		}
 	}
-	if got := r.Count(); got != r.Totals {
-		return fmt.Errorf("report totals %+v do not agree with its lists, which count %+v", r.Totals, got)
+	if err := r.Totals.agree(r.Count()); err != nil {
+		return fmt.Errorf("report totals %w", err)
 	}
 	return nil
 }
 
-func (c Change) validate() error {
+func (c Check) validate() error {
+	switch c.Status {
+	case CheckPass, CheckFail, CheckError, CheckUnknown:
+	default:
+		return fmt.Errorf("status %q is not known", c.Status)
+	}
+	if c.Address == "" {
+		return errors.New("no address")
+	}
+	return nil
+}
+
+func (c *Change) validate() error {
 	if c.Address == "" {
 		return errors.New("no address")
 	}
@@ -71,6 +83,14 @@ func (c Change) validate() error {
 	}
 	if c.Risk < RiskNone || c.Risk > RiskDestroy {
 		return fmt.Errorf("risk %d is not known", int(c.Risk))
+	}
+	for _, f := range c.Findings {
+		if f.Rule == "" || f.Words == "" {
+			return errors.New("a finding has no rule or no words")
+		}
+		if f.Risk < RiskNone || f.Risk > c.Risk {
+			return fmt.Errorf("risk %s is lower than rule %q says", c.Risk, f.Rule)
+		}
 	}
 	for _, f := range c.Fields {
 		for _, s := range []Shown{f.Before, f.After} {
@@ -92,7 +112,9 @@ func before(a, b Change) bool {
 
 // Sort puts all lists of the report in their order.
 func (r *Report) Sort() {
-	for _, list := range [][]Change{r.Changes, r.Outputs, r.Drift, r.Deferred} {
+	for _, l := range r.lists() {
+		list := *l.changes
 		sort.SliceStable(list, func(i, j int) bool { return before(list[i], list[j]) })
 	}
+	sort.SliceStable(r.Checks, func(i, j int) bool { return r.Checks[i].Address < r.Checks[j].Address })
 }

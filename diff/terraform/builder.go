@@ -84,16 +84,10 @@ func (b *builder) build(p *plan) error {
 	if err != nil {
 		return err
 	}
-	b.fold(diff.FoldResources, unchanged)
-	b.fold(diff.FoldOutputs, same)
+	b.report.AddFold(diff.FoldUnchanged, diff.FoldResources, unchanged)
+	b.report.AddFold(diff.FoldUnchanged, diff.FoldOutputs, same)
 	b.finish(p)
 	return nil
-}
-
-func (b *builder) fold(what string, n int) {
-	if n > 0 {
-		b.report.Folded = append(b.report.Folded, diff.Fold{Rule: diff.FoldUnchanged, What: what, Count: n})
-	}
 }
 
 // finish sorts, counts, and says what is true of the plan as a whole.

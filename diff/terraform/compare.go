@@ -1,6 +1,9 @@
 package terraform
 
-import "github.com/nuon-toolkit/nuon/diff"
+import (
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
 
 // maxDepth is how deep values are compared field by field; below it they are compared whole.
 const maxDepth = 64
@@ -54,7 +57,7 @@ type node struct {
 
 type comparer struct {
 	masker  *diff.Masker
-	forcing []path
+	forcing []tree.Path
 	fields  []diff.FieldChange
 }
 
@@ -76,7 +79,7 @@ func compare(m *diff.Masker, c change, a diff.Action) (fields []diff.FieldChange
 	}, 0)
 	seen := map[string]bool{}
 	for _, p := range cmp.forcing {
-		if text := p.text(m); !seen[text] {
+		if text := p.Text(m.Text); !seen[text] {
 			seen[text] = true
 			forced = append(forced, text)
 		}
@@ -84,7 +87,7 @@ func compare(m *diff.Masker, c change, a diff.Action) (fields []diff.FieldChange
 	return cmp.fields, forced
 }
 
-func (c *comparer) walk(p path, n node, depth int) {
+func (c *comparer) walk(p tree.Path, n node, depth int) {
 	switch {
 	case n.unknown.all():
 		c.emit(p, n)
@@ -107,7 +110,7 @@ func fits(n node, shape func(diff.Raw) bool) bool {
 
 // sensitive adds a field that is marked as a whole. It is listed when its value or its mark changes: from then on others may read
 // it, or no longer.
-func (c *comparer) sensitive(p path, n node) {
+func (c *comparer) sensitive(p tree.Path, n node) {
 	if n.lone && n.before.IsNull() && n.after.IsNull() {
 		return
 	}
@@ -118,7 +121,7 @@ func (c *comparer) sensitive(p path, n node) {
 	c.emit(p, n)
 }
 
-func (c *comparer) leaf(p path, n node) {
+func (c *comparer) leaf(p tree.Path, n node) {
 	if n.lone && n.before.IsNull() && n.after.IsNull() {
 		return
 	}
@@ -129,12 +132,12 @@ func (c *comparer) leaf(p path, n node) {
 }
 
 // emit adds a field with both sides as they are here.
-func (c *comparer) emit(p path, n node) {
+func (c *comparer) emit(p tree.Path, n node) {
 	before := diff.Side{Value: n.before, Absent: !n.hasBefore, Sensitive: n.was.some()}
 	after := diff.Side{Value: n.after, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some()}
-	f := c.masker.Field(p.text(c.masker), before, after)
+	f := c.masker.Field(p, before, after)
 	for _, forcing := range c.forcing {
-		if p.overlaps(forcing) {
+		if p.Overlaps(forcing) {
 			f.ForcesReplace = true
 		}
 	}
@@ -142,14 +145,14 @@ func (c *comparer) emit(p path, n node) {
 }
 
 // object compares key by key: those of either side and those that are known only after apply.
-func (c *comparer) object(p path, n node, depth int) {
+func (c *comparer) object(p tree.Path, n node, depth int) {
 	count := len(c.fields)
 	lone := !n.before.IsObject() || !n.after.IsObject()
 	for _, k := range unionKeys(n) {
 		before, hasBefore := n.before.Get(k)
 		after, hasAfter := n.after.Get(k)
 		unknown := n.unknown.key(k)
-		c.walk(p.key(k), node{
+		c.walk(p.Field(k), node{
 			before: before, after: after, hasBefore: hasBefore,
 			// A plan leaves out of after what is not known yet.
 			hasAfter: hasAfter || unknown.some(), unknown: unknown,
@@ -161,7 +164,7 @@ func (c *comparer) object(p path, n node, depth int) {
 
 // never makes sure that a difference is not lost because none of the parts shows it: an empty object that appears, elements that
 // only change places.
-func (c *comparer) never(count int, p path, n node) {
+func (c *comparer) never(count int, p tree.Path, n node) {
 	if len(c.fields) > count {
 		return
 	}

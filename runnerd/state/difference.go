@@ -28,12 +28,12 @@ func Difference(now, to Version) (*diff.Report, error) {
 		gained: "this version knows it, and the newest does not", lost: "this version does not know it: Terraform forgets it, though it may exist",
 		other: "this version knows other attributes of it",
 	})
-	fold(made, diff.FoldResources, same)
+	made.AddFold(diff.FoldUnchanged, diff.FoldResources, same)
 	made.Outputs, same = changes(before.outputs, after.outputs, words{
 		gain: diff.Create, lose: diff.Destroy,
 		gained: "this version has it", lost: "this version does not have it", other: "this version has another value",
 	})
-	fold(made, diff.FoldOutputs, same)
+	made.AddFold(diff.FoldUnchanged, diff.FoldOutputs, same)
 	made.Applyable = before.rest != after.rest || len(made.Changes)+len(made.Outputs) > 0
 	if made.Applyable && len(made.Changes)+len(made.Outputs) == 0 {
 		made.Notes = append(made.Notes, "The versions differ only in what Terraform notes for itself.")
@@ -44,12 +44,6 @@ func Difference(now, to Version) (*diff.Report, error) {
 	made.Sort()
 	made.Totals = made.Count()
 	return made, nil
-}
-
-func fold(report *diff.Report, what string, count int) {
-	if count > 0 {
-		report.Folded = append(report.Folded, diff.Fold{Rule: diff.FoldUnchanged, What: what, Count: count})
-	}
 }
 
 // words say what a change is called, and why it is in the list.

@@ -1,0 +1,261 @@
+// Package raw holds values that may be or hold a secret.
+//
+// It owns Value, which can be walked and compared but never printed, logged or marshalled, and the few functions that look inside
+// one. Only the packages under diff can import it, so a value leaves them through a diff.Masker or not at all. diff.Raw is Value.
+package raw
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"log/slog"
+	"sort"
+	"strconv"
+)
+
+// Value is a value as its source has it, which may be or hold a secret. Its shape can be walked and two of them can be compared,
+// but its leaves cannot be read outside this package: printing, logging and marshalling give a placeholder or an error. The zero
+// Value is null.
+type Value struct {
+	// v is nil, bool, json.Number, string, []any or map[string]any.
+	v any
+}
+
+const placeholder = "(raw value)"
+
+// ErrSecret is the answer to every attempt to encode what may be a secret.
+var ErrSecret = errors.New("a raw value cannot be marshalled: show it through a masker")
+
+// Parse reads exactly one JSON value, with its numbers as they are written.
+func Parse(data []byte) (Value, error) {
+	var r Value
+	if err := r.UnmarshalJSON(data); err != nil {
+		return Value{}, err
+	}
+	return r, nil
+}
+
+// UnmarshalJSON reads any JSON value. The error says where it went wrong and never quotes the value.
+func (r *Value) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return fmt.Errorf("not a JSON value, at byte %d", dec.InputOffset())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("more than one JSON value, at byte %d", dec.InputOffset())
+	}
+	r.v = v
+	return nil
+}
+
+// MarshalJSON always fails: a raw value leaves only through a Masker.
+func (Value) MarshalJSON() ([]byte, error) { return nil, ErrSecret }
+
+// MarshalText always fails, so that no other encoder takes it for a string.
+func (Value) MarshalText() ([]byte, error) { return nil, ErrSecret }
+
+// GobEncode always fails.
+func (Value) GobEncode() ([]byte, error) { return nil, ErrSecret }
+
+// String is a placeholder.
+func (Value) String() string { return placeholder }
+
+// GoString is a placeholder.
+func (Value) GoString() string { return placeholder }
+
+// Format writes a placeholder for every verb.
+func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, placeholder) }
+
+// LogValue is a placeholder.
+func (Value) LogValue() slog.Value { return slog.StringValue(placeholder) }
+
+// IsNull says that the value is null or was never set.
+func (r Value) IsNull() bool { return r.v == nil }
+
+// IsTrue says that the value is the boolean true. Marks that lie beside a value, such as Terraform's after_unknown, are made of
+// it.
+func (r Value) IsTrue() bool { b, ok := r.v.(bool); return ok && b }
+
+// IsObject says that the value has keys.
+func (r Value) IsObject() bool { _, ok := r.v.(map[string]any); return ok }
+
+// IsList says that the value has elements by number.
+func (r Value) IsList() bool { _, ok := r.v.([]any); return ok }
+
+// Keys are the sorted keys of an object. A key may itself hold a secret: show it through Masker.Text.
+func (r Value) Keys() []string {
+	m, _ := r.v.(map[string]any)
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// Get is the value at a key, and whether the key is there.
+func (r Value) Get(key string) (Value, bool) {
+	m, _ := r.v.(map[string]any)
+	v, ok := m[key]
+	return Value{v}, ok
+}
+
+// Len is the number of elements of a list, and 0 for all else.
+func (r Value) Len() int { l, _ := r.v.([]any); return len(l) }
+
+// At is the element i of a list, or null when there is none.
+func (r Value) At(i int) Value {
+	l, _ := r.v.([]any)
+	if i < 0 || i >= len(l) {
+		return Value{}
+	}
+	return Value{l[i]}
+}
+
+// Equal compares two values. Numbers are equal when they are written alike: the tools that write plans write each number in one
+// way.
+func (r Value) Equal(other Value) bool { return equal(r.v, other.v) }
+
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			if w, ok := b[k]; !ok || !equal(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
+}
+
+// hashSeed makes hashes useless outside this process: they must not become a way to guess what a raw value holds. It is read-only
+// after start.
+var hashSeed = maphash.MakeSeed()
+
+// Hash is equal for equal values, within this process only.
+func (r Value) Hash() uint64 {
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	hashInto(&h, r.v)
+	return h.Sum64()
+}
+
+func hashInto(h *maphash.Hash, v any) {
+	text := func(tag byte, s string) {
+		var n [9]byte
+		n[0] = tag
+		binary.LittleEndian.PutUint64(n[1:], uint64(len(s)))
+		h.Write(n[:])
+		h.WriteString(s)
+	}
+	switch v := v.(type) {
+	case nil:
+		h.WriteByte('0')
+	case bool:
+		if v {
+			h.WriteByte('t')
+		} else {
+			h.WriteByte('f')
+		}
+	case json.Number:
+		text('n', string(v))
+	case string:
+		text('s', v)
+	case []any:
+		h.WriteByte('[')
+		for _, e := range v {
+			hashInto(h, e)
+		}
+		h.WriteByte(']')
+	case map[string]any:
+		h.WriteByte('{')
+		for _, k := range (Value{v}).Keys() {
+			text('k', k)
+			hashInto(h, v[k])
+		}
+		h.WriteByte('}')
+	}
+}
+
+// Of is a value made of nil, bool, json.Number, string, []any and map[string]any, which are not copied and must not change any more.
+func Of(v any) Value { return Value{v} }
+
+// Reveal is what a value is made of, see Of. It must not be changed.
+func Reveal(r Value) any { return r.v }
+
+// Leaves calls visit with the text of every string and number in the value, and of every key (isKey), until visit returns false.
+// Booleans and null hold no secret.
+func Leaves(r Value, visit func(text string, isKey bool) bool) bool { return leaves(r.v, visit) }
+
+func leaves(v any, visit func(string, bool) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return visit(v, false)
+	case json.Number:
+		return visit(string(v), false)
+	case []any:
+		for _, e := range v {
+			if !leaves(e, visit) {
+				return false
+			}
+		}
+	case map[string]any:
+		for k, e := range v {
+			if !visit(k, true) || !leaves(e, visit) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Text is the complete text of the value and the name of its type in JSON (string, number, bool, null, object or list): the content
+// of a string, compact JSON with sorted keys for all else.
+func Text(r Value) (text, kind string) {
+	switch v := r.v.(type) {
+	case nil:
+		return "null", "null"
+	case string:
+		return v, "string"
+	case bool:
+		return strconv.FormatBool(v), "bool"
+	case json.Number:
+		return string(v), "number"
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	// Every value is made of what a JSON decoder gives, so it can be encoded again.
+	_ = enc.Encode(r.v)
+	kind = "list"
+	if r.IsObject() {
+		kind = "object"
+	}
+	return string(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), kind
+}

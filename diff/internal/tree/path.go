@@ -1,0 +1,137 @@
+// Package tree holds what all comparisons of two values share: paths into them, the pairing of the elements of two lists, and the
+// documents that hide in strings.
+//
+// It never decides what a difference means; the folders of diff that read one kind of plan do.
+package tree
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Step is one step into a value. Exactly one of these holds: it is a key of an object; it is an index (IsIndex); it selects the element
+// of a list by what that holds (IsSelect); or it goes into the document that a string holds (Into, for example "yaml").
+type Step struct {
+	Key      string
+	Index    int
+	IsIndex  bool
+	IsSelect bool
+	// Select is the name of a selected element, or KEY=VALUE[,KEY=VALUE…] where other keys than "name" tell the elements apart, or the
+	// value itself in a set of plain values.
+	Select string
+	// By are the keys of the element that Select is made of; empty in a set of plain values.
+	By   []string
+	Into string
+}
+
+// Path leads from the root of an object to a value inside it.
+type Path []Step
+
+// Field is the path of a key below p. The results of these methods never share memory with p.
+func (p Path) Field(key string) Path { return p.and(Step{Key: key}) }
+
+// At is the path of a list's element by its index.
+func (p Path) At(i int) Path { return p.and(Step{Index: i, IsIndex: true}) }
+
+// Selected is the path of a list's element by what it holds.
+func (p Path) Selected(what string, by []string) Path {
+	return p.and(Step{IsSelect: true, Select: what, By: by})
+}
+
+// Into is the path of the document that the string at p holds.
+func (p Path) Into(format string) Path { return p.and(Step{Into: format}) }
+
+func (p Path) and(s Step) Path { return append(p[:len(p):len(p)], s) }
+
+// Text is the path as people may see it: spec[0].name, tags["a b"], containers[web].image, data["app.json"] (json) server.port. The first
+// key is an attribute of a schema; every other key and selection may hold a secret and goes through shown.
+func (p Path) Text(shown func(string) string) string {
+	var b strings.Builder
+	fresh := true // nothing stands right before the next key
+	for i, s := range p {
+		switch {
+		case s.IsIndex:
+			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+		case s.Into != "":
+			b.WriteString(" (" + s.Into + ") ")
+		case s.IsSelect:
+			b.WriteString("[" + selected(shown(s.Select)) + "]")
+		case i == 0:
+			b.WriteString(s.Key)
+		default:
+			key := shown(s.Key)
+			switch {
+			case !identifier(key):
+				b.WriteString("[" + strconv.Quote(key) + "]")
+			case fresh:
+				b.WriteString(key)
+			default:
+				b.WriteString("." + key)
+			}
+		}
+		fresh = s.Into != ""
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// Pointer is the path as a JSON pointer (RFC 6901), with two more kinds of step: KEY=VALUE[,KEY=VALUE] selects the element of a list, and
+// @FORMAT goes into the document that a string holds. Keys and selections go through shown, as in Text.
+func (p Path) Pointer(shown func(string) string) string {
+	var b strings.Builder
+	for i, s := range p {
+		b.WriteByte('/')
+		switch {
+		case s.IsIndex:
+			b.WriteString(strconv.Itoa(s.Index))
+		case s.Into != "":
+			b.WriteString("@" + s.Into)
+		case s.IsSelect:
+			what := shown(s.Select)
+			if len(s.By) == 1 && !strings.HasPrefix(what, s.By[0]+"=") {
+				what = s.By[0] + "=" + what
+			} else if len(s.By) == 0 {
+				what = "=" + what
+			}
+			b.WriteString(escapePointer(what))
+		case i == 0:
+			b.WriteString(escapePointer(s.Key))
+		default:
+			b.WriteString(escapePointer(shown(s.Key)))
+		}
+	}
+	return b.String()
+}
+
+func escapePointer(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
+
+// selected keeps a selection from looking like an index or the end of one.
+func selected(text string) string {
+	if _, err := strconv.Atoi(text); err == nil || strings.ContainsAny(text, "[]\" ") || text == "" {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+func identifier(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Overlaps says that one path is the other one or lies inside it.
+func (p Path) Overlaps(other Path) bool {
+	for i := range min(len(p), len(other)) {
+		if !p[i].same(other[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s Step) same(o Step) bool {
+	return s.Key == o.Key && s.Index == o.Index && s.IsIndex == o.IsIndex && s.IsSelect == o.IsSelect && s.Select == o.Select && s.Into == o.Into
+}
