@@ -33,7 +33,7 @@ func TestValidate(t *testing.T) {
 	for want, spoil := range map[string]func(*diff.Report){
 		"no kind":      func(r *diff.Report) { r.Kind = "" },
 		"not sorted":   func(r *diff.Report) { r.Changes[0], r.Changes[1] = r.Changes[1], r.Changes[0] },
-		"do not agree": func(r *diff.Report) { r.Totals.Destroy = 1 },
+		"its lists count": func(r *diff.Report) { r.Totals.Destroy = 1 },
 		"not known":    func(r *diff.Report) { r.Changes[0].Action = "explode" },
 		"too low":      func(r *diff.Report) { r.Changes[0].Action, r.Totals = diff.Destroy, diff.Totals{} },
 		"no address":   func(r *diff.Report) { r.Changes[0].Address = "" },
