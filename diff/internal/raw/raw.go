@@ -21,8 +21,16 @@ import (
 // but its leaves cannot be read outside this package: printing, logging and marshalling give a placeholder or an error. The zero
 // Value is null.
 type Value struct {
-	// v is nil, bool, json.Number, string, []any or map[string]any.
-	v any
+	// held gives nil, bool, json.Number, string, []any or map[string]any; no function gives nil. It is a function because package fmt walks
+	// into unexported fields without asking their methods, and into pointers: what a function holds is the one thing it cannot see.
+	held func() any
+}
+
+func (r Value) v() any {
+	if r.held == nil {
+		return nil
+	}
+	return r.held()
 }
 
 const placeholder = "(raw value)"
@@ -50,7 +58,7 @@ func (r *Value) UnmarshalJSON(data []byte) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("more than one JSON value, at byte %d", dec.InputOffset())
 	}
-	r.v = v
+	*r = Of(v)
 	return nil
 }
 
@@ -76,21 +84,25 @@ func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, placeholder)
 func (Value) LogValue() slog.Value { return slog.StringValue(placeholder) }
 
 // IsNull says that the value is null or was never set.
-func (r Value) IsNull() bool { return r.v == nil }
+func (r Value) IsNull() bool { return r.v() == nil }
 
 // IsTrue says that the value is the boolean true. Marks that lie beside a value, such as Terraform's after_unknown, are made of
 // it.
-func (r Value) IsTrue() bool { b, ok := r.v.(bool); return ok && b }
+func (r Value) IsTrue() bool { b, ok := r.v().(bool); return ok && b }
 
 // IsObject says that the value has keys.
-func (r Value) IsObject() bool { _, ok := r.v.(map[string]any); return ok }
+func (r Value) IsObject() bool { _, ok := r.v().(map[string]any); return ok }
 
 // IsList says that the value has elements by number.
-func (r Value) IsList() bool { _, ok := r.v.([]any); return ok }
+func (r Value) IsList() bool { _, ok := r.v().([]any); return ok }
 
 // Keys are the sorted keys of an object. A key may itself hold a secret: show it through Masker.Text.
 func (r Value) Keys() []string {
-	m, _ := r.v.(map[string]any)
+	m, _ := r.v().(map[string]any)
+	return keysOf(m)
+}
+
+func keysOf(m map[string]any) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
@@ -101,26 +113,26 @@ func (r Value) Keys() []string {
 
 // Get is the value at a key, and whether the key is there.
 func (r Value) Get(key string) (Value, bool) {
-	m, _ := r.v.(map[string]any)
+	m, _ := r.v().(map[string]any)
 	v, ok := m[key]
-	return Value{v}, ok
+	return Of(v), ok
 }
 
 // Len is the number of elements of a list, and 0 for all else.
-func (r Value) Len() int { l, _ := r.v.([]any); return len(l) }
+func (r Value) Len() int { l, _ := r.v().([]any); return len(l) }
 
 // At is the element i of a list, or null when there is none.
 func (r Value) At(i int) Value {
-	l, _ := r.v.([]any)
+	l, _ := r.v().([]any)
 	if i < 0 || i >= len(l) {
 		return Value{}
 	}
-	return Value{l[i]}
+	return Of(l[i])
 }
 
 // Equal compares two values. Numbers are equal when they are written alike: the tools that write plans write each number in one
 // way.
-func (r Value) Equal(other Value) bool { return equal(r.v, other.v) }
+func (r Value) Equal(other Value) bool { return equal(r.v(), other.v()) }
 
 func equal(a, b any) bool {
 	switch a := a.(type) {
@@ -162,7 +174,7 @@ var hashSeed = maphash.MakeSeed()
 func (r Value) Hash() uint64 {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
-	hashInto(&h, r.v)
+	hashInto(&h, r.v())
 	return h.Sum64()
 }
 
@@ -195,7 +207,7 @@ func hashInto(h *maphash.Hash, v any) {
 		h.WriteByte(']')
 	case map[string]any:
 		h.WriteByte('{')
-		for _, k := range (Value{v}).Keys() {
+		for _, k := range keysOf(v) {
 			text('k', k)
 			hashInto(h, v[k])
 		}
@@ -204,14 +216,14 @@ func hashInto(h *maphash.Hash, v any) {
 }
 
 // Of is a value made of nil, bool, json.Number, string, []any and map[string]any, which are not copied and must not change any more.
-func Of(v any) Value { return Value{v} }
+func Of(v any) Value { return Value{func() any { return v }} }
 
 // Reveal is what a value is made of, see Of. It must not be changed.
-func Reveal(r Value) any { return r.v }
+func Reveal(r Value) any { return r.v() }
 
 // Leaves calls visit with the text of every string and number in the value, and of every key (isKey), until visit returns false.
 // Booleans and null hold no secret.
-func Leaves(r Value, visit func(text string, isKey bool) bool) bool { return leaves(r.v, visit) }
+func Leaves(r Value, visit func(text string, isKey bool) bool) bool { return leaves(r.v(), visit) }
 
 func leaves(v any, visit func(string, bool) bool) bool {
 	switch v := v.(type) {
@@ -238,7 +250,7 @@ func leaves(v any, visit func(string, bool) bool) bool {
 // Text is the complete text of the value and the name of its type in JSON (string, number, bool, null, object or list): the content
 // of a string, compact JSON with sorted keys for all else.
 func Text(r Value) (text, kind string) {
-	switch v := r.v.(type) {
+	switch v := r.v().(type) {
 	case nil:
 		return "null", "null"
 	case string:
@@ -252,7 +264,7 @@ func Text(r Value) (text, kind string) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	// Every value is made of what a JSON decoder gives, so it can be encoded again.
-	_ = enc.Encode(r.v)
+	_ = enc.Encode(r.v())
 	kind = "list"
 	if r.IsObject() {
 		kind = "object"

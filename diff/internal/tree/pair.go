@@ -6,24 +6,59 @@ import (
 )
 
 // Pair is an element of before and the one of after that belongs to it; -1 is none.
-type Pair struct{ Before, After int }
+type Pair struct {
+	Before, After int
+	// Moved: both are equal, but others that are equal, too, stand on another side of them than before. Only the order tells.
+	Moved bool
+}
 
-// Pairs puts the elements of two lists together that have no key of their own: equal ones first, in their order; then, between those,
-// objects that have the same name, key or id; then the others in their order. Unknown says that an element of after is not fully known,
-// which makes it equal to none; nil knows all.
+// Pairs is Matches for whoever does not ask for Moved: an element that only changes its place goes in one place and comes in another.
 func Pairs(before, after raw.Value, unknown func(i int) bool) []Pair {
 	var out []Pair
-	for _, s := range align.Sequences(hashes(before, nil), hashes(after, unknown)) {
-		if s.Same {
-			for i := range s.AEnd - s.A {
-				out = append(out, Pair{s.A + i, s.B + i})
-			}
+	for _, p := range Matches(before, after, unknown) {
+		if p.Moved {
+			out = append(out, Pair{Before: -1, After: p.After}, Pair{Before: p.Before, After: -1})
 			continue
 		}
-		out = append(out, pairs(before, after, s)...)
+		out = append(out, p)
 	}
 	return out
 }
+
+// Matches puts the elements of two lists together that have no key of their own: equal ones first, as many as keep their order; then equal
+// ones that do not; then objects that have the same name, key or id; then objects that are most alike, wherever they stand, because a set
+// is a list in many formats and a changed element of it changes its place; then the others in their order. The pairs come in the order of
+// after, with the elements that only before has where they were. Unknown says that an element of after is not fully known, which makes it
+// equal to none; nil knows all.
+func Matches(before, after raw.Value, unknown func(i int) bool) []Pair {
+	m := newMatcher(before, after, unknown)
+	m.equal()
+	m.alike()
+	m.places()
+	return m.pairs()
+}
+
+type matcher struct {
+	before, after raw.Value
+	was, is       []elementKey
+	spans         []align.Span
+	// partner is the place in before of each element of after, or -1; taken are the places of before that have one.
+	partner []int
+	taken   []bool
+	moved   []bool
+}
+
+func newMatcher(before, after raw.Value, unknown func(i int) bool) *matcher {
+	m := &matcher{before: before, after: after, was: hashes(before, nil), is: hashes(after, unknown)}
+	m.spans = align.Sequences(m.was, m.is)
+	m.partner, m.taken, m.moved = make([]int, len(m.is)), make([]bool, len(m.was)), make([]bool, len(m.is))
+	for j := range m.partner {
+		m.partner[j] = -1
+	}
+	return m
+}
+
+func (m *matcher) join(i, j int) { m.partner[j], m.taken[i] = i, true }
 
 type elementKey struct {
 	hash    uint64
@@ -43,70 +78,106 @@ func hashes(l raw.Value, unknown func(i int) bool) []elementKey {
 	return out
 }
 
-// identities are the keys by which configuration names the objects of a list, the strongest first.
-var identities = []string{"name", "key", "id"}
-
-// pairs puts the elements of a changed stretch together. What is left over was added or removed.
-func pairs(before, after raw.Value, s align.Span) []Pair {
-	partner := map[int]int{} // place in after → place in before
-	taken := map[int]bool{}
-	byIdentity := map[uint64]int{}
-	for i := s.A; i < s.AEnd; i++ {
-		if h, ok := identity(before.At(i)); ok {
-			byIdentity[h] = i
-		}
-	}
-	for j := s.B; j < s.BEnd; j++ {
-		h, ok := identity(after.At(j))
-		if i, found := byIdentity[h]; ok && found && !taken[i] {
-			partner[j], taken[i] = i, true
-		}
-	}
-	var out []Pair
-	free := s.A
-	for j := s.B; j < s.BEnd; j++ {
-		i, ok := partner[j]
-		if !ok {
-			if i, ok = nextFree(before, &free, s.AEnd, taken, after.At(j)); ok {
-				taken[i] = true
+// equal joins what is equal: in its order, and then out of it.
+func (m *matcher) equal() {
+	left := map[elementKey][]int{}
+	for _, s := range m.spans {
+		for i := s.A; i < s.AEnd; i++ {
+			if s.Same {
+				m.join(i, s.B+i-s.A)
 			} else {
-				i = -1
+				left[m.was[i]] = append(left[m.was[i]], i)
 			}
 		}
-		out = append(out, Pair{i, j})
 	}
+	for j := range m.is {
+		if same := left[m.is[j]]; m.partner[j] < 0 && len(same) > 0 {
+			left[m.is[j]] = same[1:]
+			m.join(same[0], j)
+			m.moved[j] = true
+		}
+	}
+}
+
+// places joins, stretch by stretch, what is left in its order: all but objects, and objects if there are as many on both sides.
+func (m *matcher) places() {
+	for _, s := range m.spans {
+		if s.Same {
+			continue
+		}
+		was, is := m.free(s)
+		objects := count(m.before, was) == count(m.after, is)
+		for _, j := range is {
+			for k, i := range was {
+				if m.fit(i, j, objects) {
+					m.join(i, j)
+					copy(was[1:k+1], was[:k])
+					was = was[1:]
+					break
+				}
+				if k >= maxSkipped {
+					break
+				}
+			}
+		}
+	}
+}
+
+// maxSkipped bounds how many elements of another shape are passed over in the search for a partner.
+const maxSkipped = 16
+
+// free are the elements of a stretch that have no partner.
+func (m *matcher) free(s align.Span) (was, is []int) {
 	for i := s.A; i < s.AEnd; i++ {
-		if !taken[i] {
-			out = append(out, Pair{i, -1})
+		if !m.taken[i] {
+			was = append(was, i)
+		}
+	}
+	for j := s.B; j < s.BEnd; j++ {
+		if m.partner[j] < 0 {
+			is = append(is, j)
+		}
+	}
+	return was, is
+}
+
+func count(l raw.Value, places []int) int {
+	n := 0
+	for _, i := range places {
+		if l.At(i).IsObject() {
+			n++
+		}
+	}
+	return n
+}
+
+// fit says that two elements are of the same shape and neither has an identity that says otherwise. What is null in after may be
+// anything that is not known yet.
+func (m *matcher) fit(i, j int, objects bool) bool {
+	was, is := m.before.At(i), m.after.At(j)
+	if is.IsNull() {
+		return true
+	}
+	if was.IsObject() != is.IsObject() || was.IsList() != is.IsList() {
+		return false
+	}
+	id, named := identity(was)
+	otherID, alsoNamed := identity(is)
+	return !was.IsObject() || objects && (!named || !alsoNamed || id == otherID)
+}
+
+// pairs lists what belongs together, stretch by stretch.
+func (m *matcher) pairs() []Pair {
+	var out []Pair
+	for _, s := range m.spans {
+		for j := s.B; j < s.BEnd; j++ {
+			out = append(out, Pair{m.partner[j], j, m.moved[j]})
+		}
+		for i := s.A; i < s.AEnd; i++ {
+			if !m.taken[i] {
+				out = append(out, Pair{Before: i, After: -1})
+			}
 		}
 	}
 	return out
-}
-
-// nextFree finds the next element of before that no other one belongs to, if it is of the same shape and neither has an identity
-// that says otherwise.
-func nextFree(before raw.Value, free *int, end int, taken map[int]bool, after raw.Value) (int, bool) {
-	for *free < end && taken[*free] {
-		*free++
-	}
-	if *free == end {
-		return 0, false
-	}
-	candidate := before.At(*free)
-	_, named := identity(candidate)
-	_, alsoNamed := identity(after)
-	sameShape := candidate.IsObject() == after.IsObject() && candidate.IsList() == after.IsList()
-	if named && alsoNamed || !sameShape && !after.IsNull() {
-		return 0, false
-	}
-	return *free, true
-}
-
-func identity(v raw.Value) (uint64, bool) {
-	for _, k := range identities {
-		if id, ok := v.Get(k); ok && !id.IsNull() {
-			return id.Hash(), true
-		}
-	}
-	return 0, false
 }

@@ -53,7 +53,10 @@ func (p Path) Text(shown func(string) string) string {
 		case s.IsIndex:
 			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
 		case s.Into != "":
-			b.WriteString(" (" + s.Into + ") ")
+			if !fresh {
+				b.WriteString(" ")
+			}
+			b.WriteString("(" + s.Into + ") ")
 		case s.IsSelect:
 			b.WriteString("[" + selected(shown(s.Select)) + "]")
 		case i == 0:
@@ -102,7 +105,12 @@ func (p Path) Pointer(shown func(string) string) string {
 	return b.String()
 }
 
-func escapePointer(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
+func escapePointer(s string) string {
+	if !strings.ContainsAny(s, "~/") {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
+}
 
 // selected keeps a selection from looking like an index or the end of one.
 func selected(text string) string {

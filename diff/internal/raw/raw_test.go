@@ -1,0 +1,191 @@
+package raw_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+const planted = "planted-secret"
+
+func parse(t interface {
+	Helper()
+	Fatal(...any)
+}, text string) raw.Value {
+	t.Helper()
+	v, err := raw.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// leaks says that a text has the planted secret in it, in clear or in hex.
+func leaks(text string) bool {
+	return strings.Contains(text, planted) || strings.Contains(strings.ToLower(text), hex.EncodeToString([]byte(planted)))
+}
+
+// TestNothingShowsAValue: in every way that Go programs print, log or encode, alone and inside other things.
+func TestNothingShowsAValue(t *testing.T) {
+	v := parse(t, `{"key":["`+planted+`"]}`)
+	inner, _ := v.Get("key")
+	plain := raw.Of(planted)
+	for _, each := range []any{v, &v, inner, plain, &plain, []raw.Value{v}, map[string]raw.Value{"v": plain}, struct{ V raw.Value }{plain}, struct{ V any }{plain}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%20s", "%T"} {
+			if out := fmt.Sprintf(verb, each); leaks(out) {
+				t.Errorf("%s of %T: %s", verb, each, out)
+			}
+		}
+		if out := fmt.Sprint(each) + fmt.Sprintln(each) + fmt.Errorf("in %v", each).Error(); leaks(out) {
+			t.Errorf("%T: %s", each, out)
+		}
+		var log bytes.Buffer
+		for _, h := range []slog.Handler{slog.NewJSONHandler(&log, nil), slog.NewTextHandler(&log, nil)} {
+			slog.New(h).With("with", each).Info("value", "v", each, slog.Group("g", "v", each), slog.Any("any", each))
+		}
+		if leaks(log.String()) {
+			t.Errorf("the log of %T: %s", each, log.String())
+		}
+	}
+}
+
+func TestNothingEncodesAValue(t *testing.T) {
+	plain := raw.Of(planted)
+	for name, encode := range map[string]func(any) ([]byte, error){
+		"json":   json.Marshal,
+		"indent": func(v any) ([]byte, error) { return json.MarshalIndent(v, "", " ") },
+		"xml":    xml.Marshal,
+		"gob": func(v any) ([]byte, error) {
+			var b bytes.Buffer
+			err := gob.NewEncoder(&b).Encode(v)
+			return b.Bytes(), err
+		},
+		"yaml": func(v any) (out []byte, err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("%v", p)
+				}
+			}()
+			return yaml.Marshal(v)
+		},
+	} {
+		for _, each := range []any{plain, &plain, struct{ V raw.Value }{plain}, []raw.Value{plain}, map[string]*raw.Value{"v": &plain}} {
+			out, err := encode(each)
+			if err == nil && name != "xml" || leaks(string(out)) || err != nil && leaks(err.Error()) {
+				t.Errorf("%s of %T: %q, %v", name, each, out, err)
+			}
+		}
+	}
+	if _, err := plain.MarshalText(); !errors.Is(err, raw.ErrSecret) {
+		t.Errorf("text: %v", err)
+	}
+}
+
+// TestErrorsDoNotQuote: what cannot be read is not repeated in the error.
+func TestErrorsDoNotQuote(t *testing.T) {
+	for text, at := range map[string]string{
+		`{"a":"` + planted: "byte", `"` + planted + `" "` + planted + `"`: "more than one", planted: "byte", ``: "byte", `{"a":1}x`: "more than one",
+	} {
+		_, err := raw.Parse([]byte(text))
+		if err == nil || leaks(err.Error()) || !strings.Contains(err.Error(), at) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestWalk(t *testing.T) {
+	v := parse(t, `{"b":[1,null,{"c":true}],"a":"x"}`)
+	if got := strings.Join(v.Keys(), ","); got != "a,b" {
+		t.Errorf("keys %s", got)
+	}
+	list, ok := v.Get("b")
+	if !ok || list.Len() != 3 || !list.IsList() || list.IsObject() || !list.At(1).IsNull() || !list.At(-1).IsNull() || !list.At(3).IsNull() {
+		t.Error("the list is not what it was")
+	}
+	if c, ok := list.At(2).Get("c"); !ok || !c.IsTrue() {
+		t.Error("the object in the list is not what it was")
+	}
+	if _, ok := list.Get("x"); ok || list.Keys() == nil || len(list.Keys()) != 0 || v.Len() != 0 {
+		t.Error("a list has keys, or an object a length")
+	}
+}
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		`null`: "null null", `true`: "true bool", `12345678901234567890123`: "12345678901234567890123 number", `1.0`: "1.0 number",
+		`"<a>\n"`: "<a>\n string", `{"b":1,"a":"<"}`: `{"a":"<","b":1} object`, `[1, {}]`: `[1,{}] list`, `""`: " string",
+	} {
+		got, kind := raw.Text(parse(t, text))
+		if got+" "+kind != want {
+			t.Errorf("%s: %q, %s", text, got, kind)
+		}
+	}
+}
+
+func values() *rapid.Generator[any] {
+	words := rapid.SampledFrom([]string{"a", "b", "", "1", "true", "null", "[]", "{}"})
+	leaf := rapid.OneOf(rapid.Just[any](nil), rapid.Bool().AsAny(), words.AsAny(), rapid.Custom(func(t *rapid.T) any {
+		return json.Number(rapid.SampledFrom([]string{"0", "1", "1.0", "-1"}).Draw(t, "number"))
+	}))
+	list := rapid.SliceOfN(leaf, 0, 3).AsAny()
+	object := rapid.MapOfN(words, rapid.OneOf(leaf, list), 0, 3).AsAny()
+	return rapid.OneOf(leaf, list, object, rapid.SliceOfN(rapid.OneOf(object, list), 0, 3).AsAny())
+}
+
+// TestEqualAndHash: equal values are those of one text and type, and they have one hash.
+func TestEqualAndHash(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := raw.Of(values().Draw(t, "a")), raw.Of(values().Draw(t, "b"))
+		textA, kindA := raw.Text(a)
+		textB, kindB := raw.Text(b)
+		if same := textA == textB && kindA == kindB; a.Equal(b) != same || b.Equal(a) != same {
+			t.Fatalf("%s %s and %s %s: equal %t", textA, kindA, textB, kindB, a.Equal(b))
+		}
+		if (a.Hash() == b.Hash()) != a.Equal(b) {
+			t.Fatalf("%s %s and %s %s: hashes", textA, kindA, textB, kindB)
+		}
+		if back := parse(t, marshalled(t, a)); !back.Equal(a) {
+			t.Fatalf("%s is another value after it was written and read", textA)
+		}
+	})
+}
+
+func marshalled(t *rapid.T, v raw.Value) string {
+	data, err := json.Marshal(raw.Reveal(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestLeaves(t *testing.T) {
+	v := parse(t, `{"a":["b",1,true,null,{"c":"d"}]}`)
+	seen := map[string]bool{}
+	all := raw.Leaves(v, func(text string, isKey bool) bool { seen[fmt.Sprint(text, isKey)] = true; return true })
+	if !all || fmt.Sprint(seen) != "map[1false:true atrue:true bfalse:true ctrue:true dfalse:true]" {
+		t.Errorf("leaves %v", seen)
+	}
+	if raw.Leaves(v, func(text string, _ bool) bool { return text != "d" }) {
+		t.Error("it went on after it was told to stop")
+	}
+}
+
+// TestZeroValue: a value that was never set is null.
+func TestZeroValue(t *testing.T) {
+	var v raw.Value
+	if text, kind := raw.Text(v); !v.IsNull() || text != "null" || kind != "null" || v.Len() != 0 || !v.Equal(raw.Of(nil)) {
+		t.Error("the zero value is not null")
+	}
+}
