@@ -10,7 +10,7 @@ import (
 // Line is one line of a line diff.
 type Line struct {
 	Op LineOp `json:"op"`
-	// Text is the line without its end, cut at 512 bytes. It is not neutralised.
+	// Text is the line without its end, cut to a quarter of MaskOptions.Limit around what differs. It is not neutralised.
 	Text string `json:"text,omitempty"`
 	// Count is how many lines a LineSkipped or LineMore stands for.
 	Count int `json:"count,omitempty"`
@@ -50,18 +50,14 @@ func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 		b = splitLines(is)
 	}
 	spans := align.Sequences(a, b)
-	w := lineWriter{lines: o.Lines, context: max(o.Context, 0)}
+	w := lineWriter{lines: o.Lines, context: max(o.Context, 0), width: max(o.Limit/4, leastLine)}
 	for i, s := range spans {
 		if s.Same {
 			w.same(a[s.A:s.AEnd], i > 0, i < len(spans)-1)
 			continue
 		}
-		for _, l := range a[s.A:s.AEnd] {
-			w.changed(LineRemoved, l)
-		}
-		for _, l := range b[s.B:s.BEnd] {
-			w.changed(LineAdded, l)
-		}
+		w.changed(LineRemoved, a[s.A:s.AEnd], b[s.B:s.BEnd])
+		w.changed(LineAdded, b[s.B:s.BEnd], a[s.A:s.AEnd])
 	}
 	w.flush()
 	return w.out
@@ -84,8 +80,13 @@ func splitLines(s string) []string {
 
 const noNewline = " (no newline at the end)"
 
+// leastLine is how many bytes of a line are shown at least.
+const leastLine = 64
+
 type lineWriter struct {
 	lines, context int
+	// width is how many bytes of one line are shown.
+	width int
 
 	out   []Line
 	bytes int
@@ -94,17 +95,34 @@ type lineWriter struct {
 
 func (w *lineWriter) full() bool { return len(w.out) >= w.lines || w.bytes >= w.lines*bytesPerLine }
 
-func (w *lineWriter) changed(op LineOp, text string) {
-	if w.full() {
-		w.more++
-		return
+// changed writes lines that go or come. Others are those that come or go for them: where a line is cut, what it does not share with its
+// counterpart must be seen.
+func (w *lineWriter) changed(op LineOp, lines, others []string) {
+	for i, text := range lines {
+		if w.full() {
+			w.more += len(lines) - i
+			return
+		}
+		at := 0
+		if i < len(others) && len(text) > w.width {
+			at = commonPrefix(text, others[i])
+		}
+		w.put(op, text, at)
 	}
-	w.put(op, text)
 }
 
-func (w *lineWriter) put(op LineOp, text string) {
-	if len(text) > maxName {
-		text = fmt.Sprintf("%s… (%d bytes in all)", runeSlice(text, 0, maxName), len(text))
+// put writes a line, cut around byte at.
+func (w *lineWriter) put(op LineOp, text string, at int) {
+	if len(text) > w.width {
+		start, end := window(text, w.width, at)
+		cut := runeSlice(text, start, end)
+		if start > 0 {
+			cut = "…" + cut
+		}
+		if end < len(text) {
+			cut += "…"
+		}
+		text = fmt.Sprintf("%s (%d bytes in all)", cut, len(text))
 	}
 	w.bytes += len(text)
 	w.out = append(w.out, Line{Op: op, Text: text})
@@ -123,13 +141,13 @@ func (w *lineWriter) same(lines []string, changeBefore, changeAfter bool) {
 		tail = min(w.context, len(lines)-head)
 	}
 	for _, l := range lines[:head] {
-		w.put(LineSame, l)
+		w.put(LineSame, l, 0)
 	}
 	if skipped := len(lines) - head - tail; skipped > 0 {
 		w.out = append(w.out, Line{Op: LineSkipped, Count: skipped})
 	}
 	for _, l := range lines[len(lines)-tail:] {
-		w.put(LineSame, l)
+		w.put(LineSame, l, 0)
 	}
 }
 

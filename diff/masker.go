@@ -201,15 +201,20 @@ func (m *Masker) show(s *Shown, text string, kind ValueType, at int) {
 	}
 	sum := sha256.Sum256([]byte(text))
 	s.Sum, s.Size = "sha256:"+hex.EncodeToString(sum[:]), len(text)
-	start := 0
-	if at > m.options.Limit/2 {
-		start = min(at-m.options.Limit/4, len(text)-m.options.Limit)
+	start, end := window(text, m.options.Limit, at)
+	s.Start = start
+	s.Text = runeSlice(text, start, end)
+}
+
+// window is the part of a longer text, in so many bytes, that has byte at in it. It begins at a whole rune.
+func window(text string, bytes, at int) (start, end int) {
+	if at > bytes/2 {
+		start = min(at-bytes/4, len(text)-bytes)
 	}
 	for start < len(text) && !utf8.RuneStart(text[start]) {
 		start++
 	}
-	s.Start = start
-	s.Text = runeSlice(text, start, min(start+m.options.Limit, len(text)))
+	return start, min(start+bytes, len(text))
 }
 
 // runeSlice is s[start:end] without a broken rune at its end.

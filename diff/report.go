@@ -60,8 +60,8 @@ type Change struct {
 	Renamed bool `json:"renamed,omitempty"`
 	// Hook names the events at which Helm makes the object, for example "pre-install,pre-upgrade".
 	Hook string `json:"hook,omitempty"`
-	// Imported says that an existing object is taken over, known as ImportID (which is empty when it is known by its identity
-	// alone).
+	// Imported says that an existing object is taken over, known as ImportID: its id, or KEY=VALUE, … of its identity (empty when it is
+	// known by an identity that the plan does not tell).
 	Imported bool   `json:"imported,omitempty"`
 	ImportID string `json:"import_id,omitempty"`
 
@@ -164,16 +164,23 @@ func (c *Change) Security() bool {
 // Judge adds findings, puts them in order, and raises the risk to the highest of them.
 func (c *Change) Judge(findings ...Finding) {
 	c.Findings = append(c.Findings, findings...)
-	sort.SliceStable(c.Findings, func(i, j int) bool {
-		a, b := c.Findings[i], c.Findings[j]
-		if a.Risk != b.Risk {
-			return a.Risk > b.Risk
-		}
-		return a.Rule < b.Rule || a.Rule == b.Rule && a.Path < b.Path
-	})
+	sort.Stable(byRisk(c.Findings))
 	for _, f := range c.Findings {
 		c.Risk = max(c.Risk, f.Risk)
 	}
+}
+
+// byRisk is the order of findings: the highest risk first, then by rule and path.
+type byRisk []Finding
+
+func (l byRisk) Len() int      { return len(l) }
+func (l byRisk) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+func (l byRisk) Less(i, j int) bool {
+	a, b := l[i], l[j]
+	if a.Risk != b.Risk {
+		return a.Risk > b.Risk
+	}
+	return a.Rule < b.Rule || a.Rule == b.Rule && a.Path < b.Path
 }
 
 // AddFold counts n more things that a rule folded away.

@@ -31,12 +31,12 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(*diff.Report){
-		"no kind":      func(r *diff.Report) { r.Kind = "" },
-		"not sorted":   func(r *diff.Report) { r.Changes[0], r.Changes[1] = r.Changes[1], r.Changes[0] },
+		"no kind":         func(r *diff.Report) { r.Kind = "" },
+		"not sorted":      func(r *diff.Report) { r.Changes[0], r.Changes[1] = r.Changes[1], r.Changes[0] },
 		"its lists count": func(r *diff.Report) { r.Totals.Destroy = 1 },
-		"not known":    func(r *diff.Report) { r.Changes[0].Action = "explode" },
-		"too low":      func(r *diff.Report) { r.Changes[0].Action, r.Totals = diff.Destroy, diff.Totals{} },
-		"no address":   func(r *diff.Report) { r.Changes[0].Address = "" },
+		"not known":       func(r *diff.Report) { r.Changes[0].Action = "explode" },
+		"too low":         func(r *diff.Report) { r.Changes[0].Action, r.Totals = diff.Destroy, diff.Totals{} },
+		"no address":      func(r *diff.Report) { r.Changes[0].Address = "" },
 		"masked but has": func(r *diff.Report) {
 			r.Changes[0].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true, Text: "x"}}}
 		},

@@ -18,10 +18,24 @@ import (
 // hex, escaped for JSON once or twice, escaped for a URL, and line by line for secrets of several lines. The zero Secrets knows
 // none. It cannot be printed or marshalled. It may be read by several goroutines once nobody adds to it.
 type Secrets struct {
+	// held gives what is known. It is a function for the reason that raw.Value.held is one: package fmt cannot look into it.
+	held func() *spellings
+}
+
+// spellings are the texts that Secrets looks for.
+type spellings struct {
 	// whole holds the secrets that are too short to be looked for inside others.
 	whole map[string]struct{}
-	// forms holds all spellings by their first four bytes, so that a text is scanned once however many secrets there are.
+	// forms holds all spellings by their first four bytes, so that a text is scanned once however many secrets there are. Those of one
+	// beginning are sorted, and none begins with another one: so only one of them can be at a place of a text.
 	forms map[[formKey]byte][]string
+}
+
+func (s *Secrets) spellings() *spellings {
+	if s == nil || s.held == nil {
+		return nil
+	}
+	return s.held()
 }
 
 const (
@@ -48,16 +62,17 @@ func (s *Secrets) add(value string, inside int) {
 	if trimmed == "" {
 		return
 	}
-	if s.whole == nil {
-		s.whole = map[string]struct{}{}
-		s.forms = map[[formKey]byte][]string{}
+	k := s.spellings()
+	if k == nil {
+		k = &spellings{whole: map[string]struct{}{}, forms: map[[formKey]byte][]string{}}
+		s.held = func() *spellings { return k }
 	}
-	s.whole[value] = struct{}{}
-	s.whole[trimmed] = struct{}{}
+	k.whole[value] = struct{}{}
+	k.whole[trimmed] = struct{}{}
 	if len(trimmed) < inside {
 		return
 	}
-	s.addForms(trimmed)
+	k.addForms(trimmed)
 	if !strings.Contains(trimmed, "\n") {
 		return
 	}
@@ -65,30 +80,32 @@ func (s *Secrets) add(value string, inside int) {
 		line = strings.TrimSpace(line)
 		// The armour of a PEM block is the same in all of them.
 		if len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
-			s.addForms(line)
+			k.addForms(line)
 		}
 	}
 }
 
-func (s *Secrets) addForms(v string) {
+func (s *spellings) addForms(v string) {
 	for _, f := range forms(v) {
 		if len(f) < formKey {
 			continue
 		}
 		key := [formKey]byte([]byte(f[:formKey]))
-		if !contains(s.forms[key], f) {
-			s.forms[key] = append(s.forms[key], f)
-		}
+		s.forms[key] = withForm(s.forms[key], f)
 	}
 }
 
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
+// withForm adds a spelling to a list as spellings.forms has them.
+func withForm(list []string, f string) []string {
+	at, found := slices.BinarySearch(list, f)
+	if found || at > 0 && strings.HasPrefix(f, list[at-1]) {
+		return list
 	}
-	return false
+	end := at
+	for end < len(list) && strings.HasPrefix(list[end], f) {
+		end++
+	}
+	return slices.Replace(list, at, end, f)
 }
 
 // forms are the spellings under which a value can be found.
@@ -132,20 +149,21 @@ func base64Cores(v string) []string {
 
 // Contains says that a known secret is in the text.
 func (s *Secrets) Contains(text string) bool {
-	if s == nil || len(s.whole) == 0 {
+	k := s.spellings()
+	if k == nil {
 		return false
 	}
-	if _, ok := s.whole[text]; ok {
+	if _, ok := k.whole[text]; ok {
 		return true
 	}
-	if _, ok := s.whole[strings.TrimSpace(text)]; ok {
+	if _, ok := k.whole[strings.TrimSpace(text)]; ok {
 		return true
 	}
-	if s.inside(text) {
+	if k.inside(text) {
 		return true
 	}
 	// Base64 is often wrapped at 64 or 76 columns, and indented.
-	return strings.ContainsAny(text, "\r\n") && s.inside(strings.Map(dropSpace, text))
+	return strings.ContainsAny(text, "\r\n") && k.inside(strings.Map(dropSpace, text))
 }
 
 func dropSpace(r rune) rune {
@@ -155,16 +173,19 @@ func dropSpace(r rune) rune {
 	return r
 }
 
-func (s *Secrets) inside(text string) bool {
+func (s *spellings) inside(text string) bool {
 	if len(s.forms) == 0 {
 		return false
 	}
 	for i := 0; i+formKey <= len(text); i++ {
 		key := [formKey]byte{text[i], text[i+1], text[i+2], text[i+3]}
-		for _, f := range s.forms[key] {
-			if strings.HasPrefix(text[i:], f) {
-				return true
-			}
+		list := s.forms[key]
+		if len(list) == 0 {
+			continue
+		}
+		at, found := slices.BinarySearch(list, text[i:])
+		if found || at > 0 && strings.HasPrefix(text[i:], list[at-1]) {
+			return true
 		}
 	}
 	return false

@@ -9,58 +9,104 @@ import (
 // This file is the one place that puts a change into words, so that all renderers and screens say the same. All of it is
 // neutralised.
 
+// Tally is one count of a summary.
+type Tally struct {
+	Words string
+	// Destructive says that it counts what is replaced or destroyed, and Security that it counts what touches who may do or reach what.
+	Destructive, Security bool
+}
+
 // Summary counts the changes: what is created, updated, replaced and destroyed always, the rest where there is any. It says "No
 // changes" when an apply would do nothing, and "Nothing to apply" when the plan lists changes that its maker says cannot be
 // applied.
 func (r *Report) Summary() string {
-	t := r.Totals
-	if len(r.Changes) == 0 && len(r.Outputs) == 0 {
-		if r.Applyable {
-			return "No changes are listed, but the plan can be applied"
-		}
-		return "No changes"
+	var words []string
+	for _, t := range r.Tallies() {
+		words = append(words, t.Words)
 	}
-	parts := []string{
-		fmt.Sprintf("%d to create", t.Create),
-		fmt.Sprintf("%d to update", t.Update),
-		fmt.Sprintf("%d to replace", t.Replace),
-		fmt.Sprintf("%d to destroy", t.Destroy),
-	}
-	for _, p := range []struct {
-		n    int
-		word string
-	}{{t.Move, "to move"}, {t.Import, "to import"}, {t.Forget, "to forget"}, {t.Read, "to read"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
-		}
-	}
-	if t.Outputs > 0 {
-		parts = append(parts, Plural(t.Outputs, "output changes", "outputs change"))
-	}
-	if t.Deferred > 0 {
-		parts = append(parts, fmt.Sprintf("%d deferred", t.Deferred))
-	}
-	summary := strings.Join(parts, ", ")
-	if !r.Applyable {
-		return "Nothing to apply: " + summary
-	}
-	return summary
+	return strings.Join(words, ", ")
 }
 
-// FoldedSummary says what was left out, for example "12 resources unchanged". It is empty when nothing was.
-func (r *Report) FoldedSummary() string {
-	var parts []string
-	for _, f := range r.Folded {
-		if f.Count == 0 {
-			continue
-		}
-		what := f.What
-		if f.Count == 1 {
-			what = strings.TrimSuffix(what, "s")
-		}
-		parts = append(parts, Neutral(fmt.Sprintf("%d %s %s", f.Count, what, f.Rule)))
+// Tallies are the summary in its parts, for whoever shows one of them in another way.
+func (r *Report) Tallies() []Tally {
+	t := r.Totals
+	var out []Tally
+	switch {
+	case len(r.Changes)+len(r.Outputs)+len(r.Hooks)+len(r.Tests)+len(r.Kept) > 0:
+		out = t.always()
+	case r.Applyable:
+		out = append(out, Tally{Words: "No changes are listed, but the plan can be applied"})
+	default:
+		out = append(out, Tally{Words: "No changes"})
 	}
-	return strings.Join(parts, ", ")
+	for _, words := range t.beside() {
+		out = append(out, Tally{Words: words})
+	}
+	if t.Security > 0 {
+		out = append(out, Tally{Words: Plural(t.Security, "security change", "security changes"), Security: true})
+	}
+	if !r.Applyable && len(r.Changes)+len(r.Outputs) > 0 {
+		out[0].Words = "Nothing to apply: " + out[0].Words
+	}
+	return out
+}
+
+// counted is a number and what it counts.
+type counted struct {
+	n         int
+	one, many string
+}
+
+func (c counted) String() string { return Plural(c.n, c.one, c.many) }
+
+func same(n int, words string) counted { return counted{n, words, words} }
+
+// always are the counts of a summary that are never left out, and those of rarer actions.
+func (t Totals) always() []Tally {
+	var out []Tally
+	for i, c := range t.actions() {
+		if i < 4 || c.n > 0 {
+			out = append(out, Tally{Words: c.String(), Destructive: c.n > 0 && (i == 2 || i == 3)})
+		}
+	}
+	return out
+}
+
+// some are the counts of actions that are not none.
+func (t Totals) some() []string { return words(t.actions()) }
+
+// beside are the counts of what is not an action.
+func (t Totals) beside() []string {
+	return words([]counted{
+		same(t.Noise, "only in folded fields"), {t.Outputs, "output changes", "outputs change"}, {t.Hooks, "hook", "hooks"},
+		{t.Tests, "test", "tests"}, same(t.Kept, "kept"), same(t.Deferred, "deferred"), {t.Failed, "check fails", "checks fail"},
+	})
+}
+
+// actions are the counts of actions: the usual four, of which the last two destroy something, and the rarer ones.
+func (t Totals) actions() []counted {
+	return []counted{
+		same(t.Create, "to create"), same(t.Update, "to update"), same(t.Replace, "to replace"), same(t.Destroy, "to destroy"),
+		same(t.Move, "to move"), same(t.Import, "to import"), same(t.Forget, "to forget"), same(t.Read, "to read"),
+	}
+}
+
+func words(counts []counted) []string {
+	var out []string
+	for _, c := range counts {
+		if c.n > 0 {
+			out = append(out, c.String())
+		}
+	}
+	return out
+}
+
+// objects is what the report is about, one and many.
+func (r *Report) objects() (one, many string) {
+	if r.Kind == KindKubernetes {
+		return "object", "objects"
+	}
+	return "resource", "resources"
 }
 
 // Plural is "1 one" or "n many".
@@ -119,13 +165,14 @@ func (c Change) Headline() string {
 		verb += " (the new one is created first)"
 	}
 	parts = append(parts, verb)
-	if c.From != "" {
-		moved := "moved from " + c.From
-		if c.Action == Move {
-			parts[0] = "move from " + c.From
-		} else {
-			parts = append(parts, moved)
-		}
+	switch {
+	case c.From == "":
+	case c.Renamed:
+		parts[0] = "replaces " + c.From + ", which goes"
+	case c.Action == Move:
+		parts[0] = "move from " + c.From
+	default:
+		parts = append(parts, "moved from "+c.From)
 	}
 	if c.Imported {
 		parts = append(parts, importWords(c.ImportID))
@@ -135,6 +182,9 @@ func (c Change) Headline() string {
 	}
 	if c.Why != "" {
 		parts = append(parts, "because "+c.Why)
+	}
+	if risk := c.RiskWords(); risk != "" {
+		parts = append(parts, risk)
 	}
 	return Neutral(strings.Join(parts, ", "))
 }
@@ -232,6 +282,29 @@ func (f FieldChange) masked() string {
 		return "(sensitive" + tags + ")"
 	}
 	return "(sensitive, " + word + tags + ")"
+}
+
+// Asides are what must be said of the field beside its values: that it forces a replacement always comes first. Past says that the change
+// has happened already, by the hand of the field's owner.
+func (f *FieldChange) Asides(past bool) []string {
+	var out []string
+	if f.ForcesReplace {
+		out = append(out, "(forces replacement)")
+	}
+	if f.Regenerated {
+		out = append(out, "(will be regenerated)")
+	}
+	switch {
+	case f.Owner == "":
+	case past:
+		out = append(out, "(by "+Neutral(f.Owner)+")")
+	default:
+		out = append(out, "(owned by "+Neutral(f.Owner)+")")
+	}
+	if f.Fold != "" {
+		out = append(out, "(folded: "+Neutral(f.Fold)+")")
+	}
+	return out
 }
 
 // Name is the path of the field, or "value" for an object that is one value.

@@ -1,0 +1,124 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+)
+
+// This file puts into words what was folded away.
+
+// foldNouns name what a rule folds, one and many, where the rule's own name is not enough.
+var foldNouns = map[string][2]string{
+	"chart label":  {"chart label", "chart labels"},
+	"checksum":     {"checksum", "checksums"},
+	"default":      {"default value", "default values"},
+	"server-owned": {"server-owned field", "server-owned fields"},
+	"regenerated":  {"regenerated value", "regenerated values"},
+	"restart mark": {"restart mark", "restart marks"},
+	"order":        {"list in another order", "lists in another order"},
+	"formatting":   {"text in another format", "texts in another format"},
+}
+
+// participles begin the names of rules that say what happened to a thing: "12 resources unchanged", "3 fields ignored by dates".
+var participles = []string{"unchanged", "passed", "owned by ", "ignored by ", "gone ", "not read "}
+
+// Words count what was folded, for example "490 chart labels" or "12 resources unchanged".
+func (f Fold) Words() string {
+	noun, known := foldNouns[f.Rule]
+	one, many := strings.TrimSuffix(f.What, "s"), f.What
+	switch {
+	case f.What != FoldFields && known:
+		one, many = one+" ("+f.Rule+")", many+" ("+f.Rule+")"
+	case known:
+		one, many = noun[0], noun[1]
+	case slices.ContainsFunc(participles, func(p string) bool { return strings.HasPrefix(f.Rule, p) }):
+		one, many = one+" "+f.Rule, many+" "+f.Rule
+	default:
+		one, many = one+" ("+f.Rule+")", many+" ("+f.Rule+")"
+	}
+	return Neutral(Plural(f.Count, one, many))
+}
+
+// FoldedSummary says what was left out, for example "12 resources unchanged". It is empty when nothing was.
+func (r *Report) FoldedSummary() string { return foldedWords(r.Folded) }
+
+func foldedWords(folds []Fold) string {
+	var parts []string
+	for _, f := range folds {
+		if f.Count > 0 {
+			parts = append(parts, f.Words())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Folded says what is folded of the change's fields, for example "3 folded: 2 chart labels, 1 checksum"; empty when nothing is.
+func (c *Change) Folded() string {
+	folds := c.folds()
+	n := 0
+	for _, f := range folds {
+		n += f.Count
+	}
+	switch len(folds) {
+	case 0:
+		return ""
+	case 1:
+		return folds[0].Words() + ", folded"
+	}
+	return Plural(n, "folded", "folded") + ": " + foldedWords(folds)
+}
+
+// folds counts the folded fields by rule, in the order of their first fields.
+func (c *Change) folds() []Fold {
+	var r Report
+	for i := range c.Fields {
+		if rule := c.Fields[i].Fold; rule != "" {
+			r.AddFold(rule, FoldFields, 1)
+		}
+	}
+	return r.Folded
+}
+
+// foldRules are the rules that fold something of the change, in an order of their own. It makes nothing for the usual case of one.
+func (c *Change) foldRules() string {
+	first, several := "", false
+	for i := range c.Fields {
+		switch rule := c.Fields[i].Fold; {
+		case rule == "" || rule == first:
+		case first == "":
+			first = rule
+		default:
+			several = true
+		}
+	}
+	if !several {
+		return first
+	}
+	var rules []string
+	for _, f := range c.folds() {
+		rules = append(rules, f.Rule)
+	}
+	slices.Sort(rules)
+	return strings.Join(rules, "\x00")
+}
+
+// foldedOnlyIn names what the fields of a Noise change are, many of each.
+func (c *Change) foldedOnlyIn() string {
+	folds := c.folds()
+	slices.SortFunc(folds, func(a, b Fold) int { return strings.Compare(a.Rule, b.Rule) })
+	var parts []string
+	for _, f := range folds {
+		f.Count = 2
+		parts = append(parts, strings.TrimPrefix(f.Words(), "2 "))
+	}
+	return join(parts)
+}
+
+// join is "a, b and c".
+func join(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}

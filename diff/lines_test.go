@@ -1,0 +1,37 @@
+package diff_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// TestCutLinesShowWhatDiffers: what somebody puts at the end of a long line of a script is what the line is about, so it is seen wherever
+// the line is cut, and the whole line is when there is room.
+func TestCutLinesShowWhatDiffers(t *testing.T) {
+	for _, n := range []int{300, 511, 512, 600, 5000} {
+		for _, tail := range []int{0, 10, 1000} {
+			pad, end := strings.Repeat("é", n/2), strings.Repeat("z", tail)
+			was, is := "#!/bin/sh\n"+pad+" safe"+end+"\nexit\n", "#!/bin/sh\n"+pad+" evil"+end+"\nexit\n"
+			f := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, was), side(t, is))
+			if shown := fmt.Sprint(f.Lines); !strings.Contains(shown, "safe") || !strings.Contains(shown, "evil") || strings.Contains(shown, "\uFFFD") {
+				t.Errorf("%d bytes before and %d behind: %s", n, tail, shown)
+			}
+			whole := diff.NewMasker(diff.MaskOptions{Limit: 1 << 20}).Field(nil, side(t, was), side(t, is))
+			if len(whole.Lines) != 4 || whole.Lines[2].Text != pad+" evil"+end {
+				t.Errorf("%d bytes before and %d behind, with room for all: %v", n, tail, whole.Lines)
+			}
+		}
+	}
+}
+
+// TestCutLinesThatStandAlone: a line that comes for none begins at its beginning, and says how long it is.
+func TestCutLinesThatStandAlone(t *testing.T) {
+	line := "begin" + strings.Repeat("x", 2000)
+	f := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, "a\n"), side(t, "a\n"+line+"\n"))
+	if got := f.Lines[1].Text; !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "… (2005 bytes in all)") {
+		t.Errorf("%q", got)
+	}
+}

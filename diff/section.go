@@ -1,0 +1,204 @@
+package diff
+
+import (
+	"sort"
+	"strings"
+)
+
+// This file says once in which order a report is read, and under which titles, so that all renderers list the same.
+
+// Section is one list of a report as people read it: changes, or checks.
+type Section struct {
+	// Name is the list's name in JSON, for example "drift".
+	Name string
+	// Title is its heading, without the count. It is empty for the first list, which needs none.
+	Title string
+	// Changes are the section's in the order of its parts, without those of the first list that are Noise: see Report.Noises.
+	Changes []*Change
+	Checks  []Check
+	// Parts are the same changes by module, by namespace, or by the events of hooks. One part without a title is the whole.
+	Parts []Part
+	// Past says that the changes have happened already: see Change.Happened.
+	Past bool
+}
+
+// Count is how many changes or checks the section lists.
+func (s *Section) Count() int { return len(s.Changes) + len(s.Checks) }
+
+// Words say what happens to an object of the section, or has happened to it.
+func (s *Section) Words(c *Change) string {
+	if s.Past {
+		return c.Happened()
+	}
+	return c.Headline()
+}
+
+// Part is what belongs together in a section.
+type Part struct {
+	// Title names the part; empty when the section is not divided.
+	Title   string
+	Changes []*Change
+}
+
+// Counts say what happens in the part, for example "2 to create, 1 to destroy".
+func (p *Part) Counts() string {
+	var t Totals
+	for _, c := range p.Changes {
+		t.add(c)
+	}
+	return strings.Join(t.some(), ", ")
+}
+
+// The names of the sections, which are those of the lists in JSON.
+const (
+	SectionChanges  = "changes"
+	SectionOutputs  = "outputs"
+	SectionHooks    = "hooks"
+	SectionTests    = "tests"
+	SectionKept     = "kept"
+	SectionDrift    = "drift"
+	SectionDeferred = "deferred"
+	SectionChecks   = "checks"
+)
+
+// sectionTitles are the headings of the lists.
+var sectionTitles = map[string]string{
+	SectionOutputs:  "Outputs",
+	SectionHooks:    "Hooks, which Helm runs around the release",
+	SectionTests:    "Tests, which run when somebody asks Helm for them",
+	SectionKept:     "Leave the release, and stay where they are",
+	SectionDrift:    "Changed by others since the last apply",
+	SectionDeferred: "Left for a later plan",
+	SectionChecks:   "Checks that do not hold, or are not known yet",
+}
+
+// Sections are the lists of the report that hold something, in the order in which they are read.
+func (r *Report) Sections() []Section {
+	var out []Section
+	for _, l := range r.lists() {
+		s := Section{Name: l.name, Title: sectionTitles[l.name], Past: l.name == SectionDrift}
+		for i := range *l.changes {
+			if c := &(*l.changes)[i]; l.name != SectionChanges || !c.Noise() {
+				s.Changes = append(s.Changes, c)
+			}
+		}
+		if len(s.Changes) == 0 {
+			continue
+		}
+		s.divide(r.Kind)
+		out = append(out, s)
+	}
+	if checks := r.unmet(); len(checks) > 0 {
+		out = append(out, Section{Name: SectionChecks, Title: sectionTitles[SectionChecks], Checks: checks})
+	}
+	return out
+}
+
+// unmet are the checks that somebody must look at.
+func (r *Report) unmet() []Check {
+	var out []Check
+	for _, c := range r.Checks {
+		if c.Status != CheckPass {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// divide puts the changes of a section into parts, if there is more than one, and the changes into the order of the parts. What is in no
+// module or namespace comes first.
+func (s *Section) divide(kind string) {
+	parts := map[string]*Part{}
+	var names []string
+	for _, c := range s.Changes {
+		name := s.partOf(kind, c)
+		if parts[name] == nil {
+			parts[name] = &Part{Title: s.partTitle(kind, name)}
+			names = append(names, name)
+		}
+		parts[name].Changes = append(parts[name].Changes, c)
+	}
+	if len(names) == 1 && s.Name != SectionHooks {
+		s.Parts = []Part{{Changes: s.Changes}}
+		return
+	}
+	sort.Strings(names)
+	s.Changes = s.Changes[:0:0]
+	for _, name := range names {
+		s.Parts = append(s.Parts, *parts[name])
+		s.Changes = append(s.Changes, parts[name].Changes...)
+	}
+}
+
+func (s *Section) partOf(kind string, c *Change) string {
+	switch {
+	case s.Name == SectionOutputs || s.Name == SectionTests:
+		return ""
+	case s.Name == SectionHooks:
+		return c.Hook
+	case kind == KindKubernetes:
+		return c.Namespace
+	}
+	return c.Module
+}
+
+func (s *Section) partTitle(kind, name string) string {
+	switch {
+	case s.Name == SectionHooks && name == "":
+		return "At an event of the release"
+	case s.Name == SectionHooks:
+		return "Helm runs at " + Neutral(strings.Join(splitEvents(name), ", "))
+	case kind == KindKubernetes && name == "":
+		return "no namespace"
+	case kind == KindKubernetes:
+		return "namespace " + Neutral(name)
+	case name == "":
+		return "the root module"
+	}
+	return Neutral(name)
+}
+
+func splitEvents(hook string) []string {
+	events := strings.Split(hook, ",")
+	for i := range events {
+		events[i] = strings.TrimSpace(events[i])
+	}
+	return events
+}
+
+// Noise is changes whose every field is folded by the same rules.
+type Noise struct {
+	// Words say what is changed in them, for example "490 objects change only in chart labels".
+	Words   string
+	Changes []*Change
+}
+
+// Noises are the changes that are Noise, by the rules that fold them, the most first.
+func (r *Report) Noises() []Noise {
+	byRules := map[string]*Noise{}
+	var names []string
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		if !c.Noise() {
+			continue
+		}
+		name := c.foldRules()
+		if byRules[name] == nil {
+			byRules[name] = &Noise{}
+			names = append(names, name)
+		}
+		byRules[name].Changes = append(byRules[name].Changes, c)
+	}
+	sort.SliceStable(names, func(i, j int) bool {
+		a, b := len(byRules[names[i]].Changes), len(byRules[names[j]].Changes)
+		return a > b || a == b && names[i] < names[j]
+	})
+	var out []Noise
+	for _, name := range names {
+		q := byRules[name]
+		one, many := r.objects()
+		q.Words = Plural(len(q.Changes), one+" changes", many+" change") + " only in " + q.Changes[0].foldedOnlyIn()
+		out = append(out, *q)
+	}
+	return out
+}
