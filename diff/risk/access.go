@@ -1,0 +1,255 @@
+package risk
+
+import (
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+const rbacGroup = ".rbac.authorization.k8s.io"
+
+// reachRules are about what can be reached from where.
+func reachRules() []Rule {
+	serviceType := func(v raw.Value) string { return text(get(v, "spec", "type")) }
+	exposed := func(t string) bool { return t == "LoadBalancer" || t == "NodePort" }
+	policies := []string{"NetworkPolicy.networking.k8s.io"}
+	return []Rule{
+		{
+			Name: "service-exposed", Source: k8s + "concepts/services-networking/service/#publishing-services-service-types", Security: true,
+			Kinds: []string{"Service"}, Actions: present, Paths: []string{"spec.type"}, Risk: diff.RiskAdditive,
+			When: "its type becomes LoadBalancer or NodePort",
+			holds: func(l look) bool {
+				was, is := serviceType(l.before), serviceType(l.after)
+				return exposed(is) && was != is && (is != "NodePort" || was != "LoadBalancer")
+			},
+			Words: "the Service can be reached from outside the cluster",
+		},
+		{
+			Name: "service-balancer-gone", Source: k8s + "concepts/services-networking/service/#loadbalancer", Kinds: []string{"Service"},
+			Actions: changed, Paths: []string{"spec.type"}, Risk: diff.RiskDestroy, When: "it is no longer a LoadBalancer",
+			holds: func(l look) bool {
+				return serviceType(l.before) == "LoadBalancer" && serviceType(l.after) != "LoadBalancer"
+			},
+			Words: "the load balancer and its address are gone for all clients",
+		},
+		{
+			Name: "service-type", Source: k8s + "concepts/services-networking/service/#externalname", Kinds: []string{"Service"}, Actions: changed,
+			Paths: []string{"spec.type"}, Risk: diff.RiskReplace, When: "it becomes an ExternalName",
+			holds: func(l look) bool { return serviceType(l.after) == "ExternalName" },
+			Words: "the address inside the cluster is given up, and the name leads elsewhere",
+		},
+		{
+			Name: "service-sources", Source: k8s + "concepts/services-networking/service/#loadbalancer", Security: true, Kinds: []string{"Service"},
+			Actions: changed, Paths: []string{"spec.loadBalancerSourceRanges", "spec.externalIPs"}, Risk: diff.RiskInPlace,
+			Words: "the addresses from which, or under which, the Service can be reached change",
+		},
+		{
+			Name: "service-pods", Source: k8s + "concepts/services-networking/service/#defining-a-service", Kinds: []string{"Service"}, Actions: changed,
+			Paths: []string{"spec.selector"}, Risk: diff.RiskInPlace,
+			Words: "the Service leads to other pods; while none fits, clients get no answer",
+		},
+		{
+			Name: "route-appears", Source: k8s + "concepts/services-networking/ingress/", Security: true, Actions: created, Risk: diff.RiskAdditive,
+			Kinds: []string{"Ingress.networking.k8s.io", "Ingress.extensions", "Gateway.gateway.networking.k8s.io", "*Route.gateway.networking.k8s.io",
+				"Route.route.openshift.io", "VirtualService.networking.istio.io", "Gateway.networking.istio.io", "IngressRoute*.traefik.io"},
+			Words: "services can be reached from outside the cluster under new names",
+		},
+		{
+			Name: "route-hosts", Source: k8s + "concepts/services-networking/ingress/#ingress-rules", Security: true, Actions: changed,
+			Kinds: []string{"Ingress.networking.k8s.io", "Ingress.extensions", "Gateway.gateway.networking.k8s.io", "*Route.gateway.networking.k8s.io"},
+			Paths: []string{"spec.rules", "spec.hostnames", "spec.listeners", "spec.defaultBackend"}, Risk: diff.RiskInPlace,
+			When:  "there is a host that was not there before",
+			holds: func(l look) bool { return grows(hosts(l.before), hosts(l.after)) },
+			Words: "services can be reached from outside the cluster under new names",
+		},
+		{
+			Name: "route-tls-gone", Source: k8s + "concepts/services-networking/ingress/#tls", Security: true, Actions: changed,
+			Kinds: []string{"Ingress.networking.k8s.io"}, Paths: []string{"spec.tls"}, Risk: diff.RiskInPlace, When: "none is left",
+			holds: func(l look) bool {
+				return get(l.before, "spec", "tls").Len() > 0 && get(l.after, "spec", "tls").Len() == 0
+			},
+			Words: "what goes in and out is no longer encrypted",
+		},
+		{
+			Name: "network-policy-widens", Source: k8s + "concepts/services-networking/network-policies/", Security: true, Kinds: policies, Actions: changed,
+			Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"}, Risk: diff.RiskInPlace, When: "it lets through more than before",
+			holds: func(l look) bool { return networkPolicyWidens(l.before, l.after) },
+			Words: "pods can be reached, or can reach, what was kept from them",
+		},
+		{
+			Name: "network-policy-pods", Source: k8s + "concepts/services-networking/network-policies/#networkpolicy-resource", Security: true,
+			Kinds: policies, Actions: changed, Paths: []string{"spec.podSelector"}, Risk: diff.RiskInPlace,
+			Words: "other pods are kept apart from now on, and those that were may be open",
+		},
+	}
+}
+
+// hosts are the names under which a route can be reached; a rule without one is for all of them.
+func hosts(v raw.Value) map[string]bool {
+	out := set(get(v, "spec", "hostnames"))
+	for _, list := range []struct{ key, host string }{{"rules", "host"}, {"listeners", "hostname"}} {
+		for _, e := range oneOrMore(get(v, "spec", list.key)) {
+			if list.key == "rules" && !get(e, "matches").IsNull() {
+				continue // a rule of a Gateway route, which has no host of its own
+			}
+			out = with(out, text(get(e, list.host)))
+		}
+	}
+	if !get(v, "spec", "defaultBackend").IsNull() {
+		out = with(out, "")
+	}
+	return out
+}
+
+// rightsRules are about who may do what.
+func rightsRules() []Rule {
+	roles := []string{"Role" + rbacGroup, "ClusterRole" + rbacGroup}
+	bindings := []string{"RoleBinding" + rbacGroup, "ClusterRoleBinding" + rbacGroup}
+	rbac := k8s + "reference/access-authn-authz/rbac/"
+	admin := func(v raw.Value) bool { return text(get(v, "roleRef", "name")) == "cluster-admin" }
+	return []Rule{
+		{
+			Name: "role-widens", Source: rbac, Security: true, Kinds: roles, Actions: present, Paths: []string{"rules"}, Risk: diff.RiskAdditive,
+			When:  "its rules allow something that they did not",
+			holds: func(l look) bool { return roleWidens(l.before, l.after) },
+			Words: "whoever has this role may do more than before",
+		},
+		{
+			Name: "role-powerful", Source: k8s + "concepts/security/rbac-good-practices/", Security: true, Kinds: roles, Actions: present,
+			Paths: []string{"rules"}, Risk: diff.RiskInPlace,
+			When:  "it newly allows every verb or resource, or to escalate, bind or impersonate",
+			holds: func(l look) bool { return roleAll(l.before, l.after) },
+			Words: "the role has wildcards, or rights with which one can take on all others",
+		},
+		{
+			Name: "role-aggregates", Source: rbac + "#aggregated-clusterroles", Security: true, Kinds: roles[1:], Actions: present,
+			Paths: []string{"aggregationRule"}, Risk: diff.RiskInPlace, When: "it gathers other roles",
+			holds: func(l look) bool { return get(l.after, "aggregationRule").IsObject() },
+			Words: "the role has the rules of all roles with certain labels, also of later ones",
+		},
+		{
+			Name: "binding-subjects", Source: rbac + "#rolebinding-and-clusterrolebinding", Security: true, Kinds: bindings, Actions: present,
+			Paths: []string{"subjects"}, Risk: diff.RiskAdditive, When: "it is for someone that it was not for",
+			holds: func(l look) bool { return grows(subjects(l.before), subjects(l.after)) },
+			Words: "a role is given to more users, groups or service accounts",
+		},
+		{
+			Name: "binding-cluster-admin", Source: rbac + "#user-facing-roles", Security: true, Kinds: bindings, Actions: present,
+			Paths: []string{"subjects", "roleRef"}, Risk: diff.RiskInPlace, When: "the role is cluster-admin, and someone gets it newly",
+			holds: func(l look) bool {
+				return admin(l.after) && (!admin(l.before) || grows(subjects(l.before), subjects(l.after)))
+			},
+			Words: "someone may do everything",
+		},
+		{
+			Name: "binding-everyone", Source: k8s + "concepts/security/rbac-good-practices/", Security: true, Kinds: bindings, Actions: present,
+			Paths: []string{"subjects"}, Risk: diff.RiskInPlace, When: "a subject is everyone who is logged in, or who is not",
+			holds: func(l look) bool { return everyoneSubject(l.before, l.after) },
+			Words: "everyone who can reach the API gets the role",
+		},
+		{
+			Name: "account-token", Source: k8s + "tasks/configure-pod-container/configure-service-account/#opt-out-of-api-credential-automounting",
+			Security: true, Kinds: append([]string{"ServiceAccount"}, workloads...), Actions: changed,
+			Paths: []string{"automountServiceAccountToken", "spec.automountServiceAccountToken", "spec.template.spec.automountServiceAccountToken",
+				"spec.jobTemplate.spec.template.spec.automountServiceAccountToken"},
+			Risk: diff.RiskInPlace, When: "it was off and is not any more",
+			holds: func(l look) bool { return isFalse(l.touched.Before) && !isFalse(l.touched.After) },
+			Words: "pods get a token for the API of the cluster",
+		},
+		{
+			Name: "workload-account", Source: k8s + "tasks/configure-pod-container/configure-service-account/", Security: true, Kinds: workloads,
+			Actions: changed, Risk: diff.RiskInPlace,
+			Paths: []string{"spec.template.spec.serviceAccountName", "spec.jobTemplate.spec.template.spec.serviceAccountName", "spec.serviceAccountName"},
+			Words: "the pods run under another account, with the rights of that",
+		},
+	}
+}
+
+// podSecurityRules are about what pods may do to the node that they run on.
+func podSecurityRules() []Rule {
+	rules := []Rule{
+		{
+			Name: "pod-privileged", Paths: []string{"**.privileged"}, When: "a container becomes privileged", holds: gains(perContainer(privileged)),
+			Words: "a container has all rights on the node",
+		},
+		{
+			Name: "pod-host-namespace", Paths: []string{"**.hostNetwork", "**.hostPID", "**.hostIPC"}, When: "hostNetwork, hostPID or hostIPC is turned on", holds: gains(hostNamespaces),
+			Words: "pods share the network, the processes or the memory of the node",
+		},
+		{
+			Name: "pod-host-path", Paths: []string{"**.hostPath"}, When: "a folder of the node is mounted that was not", holds: gains(hostPaths),
+			Words: "pods see, and may change, files of the node",
+		},
+		{
+			Name: "pod-capabilities", Paths: []string{"**.capabilities"}, When: "a container gets a capability other than NET_BIND_SERVICE", holds: gains(capabilities),
+			Words: "a container may do more to the node than others",
+		},
+		{
+			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "a container is told to run as user 0", holds: gains(perContainer(asRoot)),
+			Words: "a container runs as root",
+		},
+		{
+			Name: "pod-may-be-root", Paths: []string{"**.runAsUser", "**.runAsNonRoot"}, When: "a container that could not run as root is no longer kept from it", holds: loses(perContainer(notRoot)),
+			Words: "a container may run as root, as its image says",
+		},
+		{
+			Name: "pod-escalation", Paths: []string{"**.allowPrivilegeEscalation"}, When: "allowPrivilegeEscalation is turned on", holds: func(l look) bool {
+				return gains(perContainer(escalating))(l) || loses(perContainer(notEscalating))(l)
+			},
+			Words: "processes in a container may get more rights than the one that began them",
+		},
+		{
+			Name: "pod-unconfined", Paths: []string{"**.seccompProfile", "**.appArmorProfile"}, When: "a seccomp or AppArmor profile becomes Unconfined", holds: gains(perContainer(unconfined)),
+			Words: "nothing limits which calls a container makes to the kernel of the node",
+		},
+		{
+			Name: "pod-writable-root", Paths: []string{"**.readOnlyRootFilesystem"}, When: "a container loses readOnlyRootFilesystem", holds: loses(perContainer(readOnly)),
+			Words: "a container may change its own files",
+		},
+	}
+	for i := range rules {
+		r := &rules[i]
+		r.Source, r.Security, r.Kinds, r.Actions = k8s+"concepts/security/pod-security-standards/", true, workloads, present
+		r.Risk = diff.RiskAdditive
+	}
+	return rules
+}
+
+// admissionRules are about what the cluster lets in.
+func admissionRules() []Rule {
+	webhooks := []string{"ValidatingWebhookConfiguration.admissionregistration.k8s.io", "MutatingWebhookConfiguration.admissionregistration.k8s.io"}
+	source := k8s + "reference/access-authn-authz/extensible-admission-controllers/"
+	return []Rule{
+		{
+			Name: "namespace-pod-security", Source: k8s + "concepts/security/pod-security-admission/#pod-security-admission-labels-for-namespaces",
+			Security: true, Kinds: []string{"Namespace"}, Actions: changed, Paths: []string{`metadata.labels["pod-security.kubernetes.io/enforce"]`},
+			Risk: diff.RiskInPlace, When: "the level is lowered or left out",
+			holds: func(l look) bool { return levelLowered(l.before, l.after) },
+			Words: "the namespace lets in pods with more rights than before",
+		},
+		{
+			Name: "webhook-appears", Source: source, Security: true, Kinds: webhooks, Actions: created, Risk: diff.RiskAdditive,
+			Words: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
+		},
+		{
+			Name: "webhook-failure-policy", Source: source + "#failure-policy", Security: true, Kinds: webhooks, Actions: changed,
+			Paths: []string{"webhooks[*].failurePolicy"}, Risk: diff.RiskInPlace,
+			Words: "what happens to requests while the webhook does not answer changes: let through unchecked, or refused",
+		},
+		{
+			Name: "webhook-scope", Source: source + "#matching-requests-rules", Security: true, Kinds: webhooks, Actions: changed,
+			Paths: []string{"webhooks[*].namespaceSelector", "webhooks[*].objectSelector", "webhooks[*].rules", "webhooks[*].matchConditions",
+				"webhooks[*].matchPolicy"},
+			Risk: diff.RiskInPlace, Words: "the webhook looks at other requests than before, and those that it leaves out are not checked",
+		},
+		{
+			Name: "webhook-target", Source: source + "#contacting-the-webhook", Security: true, Kinds: webhooks, Actions: changed,
+			Paths: []string{"webhooks[*].clientConfig.service", "webhooks[*].clientConfig.url"}, Risk: diff.RiskInPlace,
+			Words: "requests to the API are shown to another service",
+		},
+		{
+			Name: "api-service", Source: k8s + "concepts/extend-kubernetes/api-extension/apiserver-aggregation/", Security: true,
+			Kinds: []string{"APIService.apiregistration.k8s.io"}, Actions: present, Paths: []string{"spec.service", "spec.insecureSkipTLSVerify"},
+			Risk: diff.RiskAdditive, Words: "a part of the API of the cluster is answered by this service",
+		},
+	}
+}

@@ -1,0 +1,98 @@
+package risk
+
+import (
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// versions are the versions of a custom resource that hold in some way, by name.
+func versions(crd raw.Value, holds func(raw.Value) bool) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range oneOrMore(get(crd, "spec", "versions")) {
+		if holds == nil || holds(v) {
+			out[text(get(v, "name"))] = true
+		}
+	}
+	return out
+}
+
+func served(v raw.Value) bool  { return get(v, "served").IsTrue() }
+func storage(v raw.Value) bool { return get(v, "storage").IsTrue() }
+
+// fieldGone says that a difference takes a field out of the schema of a version that stays: the field itself, a block that holds it, or a
+// part of it.
+func fieldGone(t Touched, after raw.Value) bool {
+	if !t.HasBefore || len(t.Path) < 4 {
+		return false
+	}
+	version, ok := element(get(after, "spec", "versions"), t.Path[2])
+	if !ok {
+		return false
+	}
+	at := t.Path[3:]
+	was, is := t.Before, t.After
+	if len(at) == 1 { // all of the schema
+		return losesField(get(was, "openAPIV3Schema"), get(is, "openAPIV3Schema"), maxDepth)
+	}
+	here := get(version, "schema", "openAPIV3Schema")
+	for at = at[2:]; len(at) > 0; {
+		switch step := at[0].Key; {
+		case step == "properties" && len(at) == 1:
+			return losesOf(was, is, maxDepth) && !keeps(here)
+		case step == "properties":
+			field, ok := get(here, "properties").Get(at[1].Key)
+			if !ok {
+				return !keeps(here)
+			}
+			here, at = field, at[2:]
+		case step == "items" || step == "additionalProperties":
+			here, at = get(here, step), at[1:]
+		default: // what the schema says of a field
+			return false
+		}
+	}
+	return losesField(was, is, maxDepth)
+}
+
+// element is that of a list of things with names to which a step leads.
+func element(l raw.Value, s tree.Step) (raw.Value, bool) {
+	if s.IsIndex {
+		return l.At(s.Index), s.Index < l.Len()
+	}
+	for i := range l.Len() {
+		if text(get(l.At(i), "name")) == s.Select {
+			return l.At(i), true
+		}
+	}
+	return raw.Value{}, false
+}
+
+// keeps says that an object keeps the fields that its schema does not know.
+func keeps(schema raw.Value) bool { return get(schema, "x-kubernetes-preserve-unknown-fields").IsTrue() }
+
+// maxDepth is how deep a schema is looked into.
+const maxDepth = 40
+
+// losesField says that one schema has a field that the other one lacks.
+func losesField(before, after raw.Value, depth int) bool {
+	if depth == 0 || !before.IsObject() {
+		return false
+	}
+	if losesOf(get(before, "properties"), get(after, "properties"), depth-1) && !keeps(after) {
+		return true
+	}
+	return losesField(get(before, "items"), get(after, "items"), depth-1) ||
+		losesField(get(before, "additionalProperties"), get(after, "additionalProperties"), depth-1)
+}
+
+// losesOf says so of the properties of two schemas.
+func losesOf(before, after raw.Value, depth int) bool {
+	for _, k := range before.Keys() {
+		is, stays := after.Get(k)
+		was, _ := before.Get(k)
+		if !stays || losesField(was, is, depth) {
+			return true
+		}
+	}
+	return false
+}

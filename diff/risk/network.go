@@ -1,0 +1,273 @@
+package risk
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// flowMeasures are who may come in, by which protocol, and to which ports.
+var flowMeasures = []measure{{covers: sourceCovers}, {covers: protocolCovers}, {covers: portsCover}}
+
+// sourceCovers compares networks; every other source is only itself. * is everyone.
+func sourceCovers(outer, inner string) bool {
+	if outer == inner || outer == "*" {
+		return true
+	}
+	o, err := netip.ParsePrefix(outer)
+	i, errInner := netip.ParsePrefix(inner)
+	return err == nil && errInner == nil && o.Bits() <= i.Bits() && o.Masked().Contains(i.Addr())
+}
+
+func protocolCovers(outer, inner string) bool { return outer == "*" || outer == inner }
+
+// portsCover compares "80", "80-90" and "*".
+func portsCover(outer, inner string) bool {
+	if outer == "*" || outer == inner {
+		return true
+	}
+	oLow, oHigh, ok := ports(outer)
+	iLow, iHigh, alsoOK := ports(inner)
+	return ok && alsoOK && oLow <= iLow && iHigh <= oHigh
+}
+
+func ports(s string) (low, high int, ok bool) {
+	first, last, ranged := strings.Cut(s, "-")
+	if !ranged {
+		last = first
+	}
+	low, err := strconv.Atoi(first)
+	high, errLast := strconv.Atoi(last)
+	return low, high, err == nil && errLast == nil
+}
+
+// source writes a network in one way; an address is a network of one.
+func source(s string) string {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()).String()
+	}
+	if p, err := netip.ParsePrefix(s); err == nil {
+		return p.Masked().String()
+	}
+	switch strings.ToLower(s) {
+	case "*", "internet", "any":
+		return "*"
+	}
+	return s
+}
+
+// world says that a source is every address of a kind.
+func world(s string) bool {
+	p, err := netip.ParsePrefix(s)
+	return s == "*" || err == nil && p.Bits() == 0
+}
+
+// opens says that after lets in what before does not, and toWorld that it lets it in from everywhere.
+func opens(before, after []grant) (more, toWorld bool) {
+	var everywhere []grant
+	for _, g := range after {
+		w := grant{dims: slices.Clone(g.dims)}
+		w.dims[0] = dimension{}
+		for _, s := range g.dims[0].items {
+			if world(s) {
+				w.dims[0].items = append(w.dims[0].items, s)
+			}
+		}
+		everywhere = append(everywhere, w)
+	}
+	// Two halves of a world are not looked for: nobody writes them by accident.
+	return !covered(flowMeasures, after, before), !covered(flowMeasures, everywhere, before)
+}
+
+// inbound reads what a resource of a cloud lets in. A kind that is not known lets nothing in.
+func inbound(kind string, v raw.Value) []grant {
+	switch kind {
+	case "aws_security_group", "aws_default_security_group":
+		return each(get(v, "ingress"), awsRule)
+	case "aws_security_group_rule":
+		if text(get(v, "type")) == "ingress" {
+			return each(v, awsRule)
+		}
+	case "aws_vpc_security_group_ingress_rule":
+		return each(v, awsIngressRule)
+	case "google_compute_firewall":
+		return googleFirewall(v)
+	case "azurerm_network_security_rule":
+		return each(v, azureRule)
+	case "azurerm_network_security_group":
+		return each(get(v, "security_rule"), azureRule)
+	}
+	return nil
+}
+
+func each(list raw.Value, read func(raw.Value) (grant, bool)) []grant {
+	var out []grant
+	for _, v := range oneOrMore(list) {
+		if g, ok := read(v); ok {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func flow(sources []string, protocol, ports string) grant {
+	for i := range sources {
+		sources[i] = source(sources[i])
+	}
+	if protocol == "-1" || protocol == "all" || protocol == "" {
+		protocol = "*"
+	}
+	return grant{dims: []dimension{these(sources...), these(strings.ToLower(protocol)), these(ports)}}
+}
+
+// gather are the texts of some attributes together.
+func gather(v raw.Value, keys ...string) []string {
+	var out []string
+	for _, k := range keys {
+		list, _ := texts(get(v, k))
+		for _, s := range list {
+			if s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+func awsRule(v raw.Value) (grant, bool) {
+	sources := gather(v, "cidr_blocks", "ipv6_cidr_blocks", "prefix_list_ids", "security_groups", "source_security_group_id")
+	if get(v, "self").IsTrue() {
+		sources = append(sources, "self")
+	}
+	return awsFlow(sources, text(get(v, "protocol")), v), v.IsObject()
+}
+
+func awsIngressRule(v raw.Value) (grant, bool) {
+	sources := gather(v, "cidr_ipv4", "cidr_ipv6", "prefix_list_id", "referenced_security_group_id")
+	return awsFlow(sources, text(get(v, "ip_protocol")), v), v.IsObject()
+}
+
+func awsFlow(sources []string, protocol string, v raw.Value) grant {
+	from, to := text(get(v, "from_port")), text(get(v, "to_port"))
+	if protocol == "-1" || from == "" || to == "" || from == "-1" {
+		return flow(sources, protocol, "*")
+	}
+	return flow(sources, protocol, from+"-"+to)
+}
+
+// googleFirewall: without any source a rule is for everyone, and without ports for all of them.
+// https://cloud.google.com/firewall/docs/firewalls
+func googleFirewall(v raw.Value) []grant {
+	if strings.EqualFold(text(get(v, "direction")), "EGRESS") || get(v, "disabled").IsTrue() {
+		return nil
+	}
+	sources := gather(v, "source_ranges", "source_tags", "source_service_accounts")
+	if len(sources) == 0 {
+		sources = []string{"0.0.0.0/0"}
+	}
+	return each(get(v, "allow"), func(a raw.Value) (grant, bool) {
+		g := flow(slices.Clone(sources), text(get(a, "protocol")), "*")
+		if list := gather(a, "ports"); len(list) > 0 {
+			g.dims[2] = these(list...)
+		}
+		return g, a.IsObject()
+	})
+}
+
+func azureRule(v raw.Value) (grant, bool) {
+	if !strings.EqualFold(text(get(v, "access")), "Allow") || !strings.EqualFold(text(get(v, "direction")), "Inbound") {
+		return grant{}, false
+	}
+	sources := gather(v, "source_address_prefix", "source_address_prefixes", "source_application_security_group_ids")
+	g := flow(sources, strings.ReplaceAll(text(get(v, "protocol")), "*", "all"), "*")
+	g.dims[2] = these(gather(v, "destination_port_range", "destination_port_ranges")...)
+	return g, true
+}
+
+// peerMeasures are the peers and the ports of a NetworkPolicy.
+var peerMeasures = []measure{{covers: sourceCovers}, {covers: policyPortCovers}}
+
+// policyPortCovers compares "TCP 80-90", "TCP *" and "*".
+func policyPortCovers(outer, inner string) bool {
+	if outer == "*" || outer == inner {
+		return true
+	}
+	protocol, ports, _ := strings.Cut(outer, " ")
+	innerProtocol, innerPorts, _ := strings.Cut(inner, " ")
+	return protocol == innerProtocol && portsCover(ports, innerPorts)
+}
+
+// networkPolicyWidens says that a NetworkPolicy lets through what it did not, or no longer looks at a direction. That it selects other
+// pods is another rule's.
+// https://kubernetes.io/docs/concepts/services-networking/network-policies/
+func networkPolicyWidens(before, after raw.Value) bool {
+	for _, d := range []struct{ name, list, peers string }{{"Ingress", "ingress", "from"}, {"Egress", "egress", "to"}} {
+		if !isolates(before, d.name, d.list) {
+			continue
+		}
+		if !isolates(after, d.name, d.list) {
+			return true
+		}
+		if !covered(peerMeasures, policyFlows(after, d.list, d.peers), policyFlows(before, d.list, d.peers)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isolates: without policyTypes a policy is about what comes in, and about what goes out if it has rules for that.
+func isolates(v raw.Value, name, list string) bool {
+	if types := get(v, "spec", "policyTypes"); !types.IsNull() {
+		return set(types)[name]
+	}
+	return name == "Ingress" || get(v, "spec", list).Len() > 0
+}
+
+func policyFlows(v raw.Value, list, peers string) []grant {
+	return each(get(v, "spec", list), func(rule raw.Value) (grant, bool) {
+		return grant{dims: []dimension{policyPeers(get(rule, peers)), policyPorts(get(rule, "ports"))}}, true
+	})
+}
+
+func policyPeers(v raw.Value) dimension {
+	if v.Len() == 0 {
+		return these("*")
+	}
+	d := dimension{}
+	for _, peer := range oneOrMore(v) {
+		block := get(peer, "ipBlock")
+		if !block.IsNull() && get(block, "except").Len() == 0 {
+			d.items = append(d.items, source(text(get(block, "cidr"))))
+			continue
+		}
+		// Any other peer is only itself: JSON with sorted keys is one way to write it.
+		whole, _ := raw.Text(peer)
+		d.items = append(d.items, whole)
+	}
+	return d
+}
+
+func policyPorts(v raw.Value) dimension {
+	if v.Len() == 0 {
+		return these("*")
+	}
+	d := dimension{}
+	for _, p := range oneOrMore(v) {
+		protocol, port, end := text(get(p, "protocol")), text(get(p, "port")), text(get(p, "endPort"))
+		if protocol == "" {
+			protocol = "TCP"
+		}
+		switch {
+		case port == "":
+			port = "*"
+		case end != "":
+			port = fmt.Sprintf("%s-%s", port, end)
+		}
+		d.items = append(d.items, protocol+" "+port)
+	}
+	return d
+}

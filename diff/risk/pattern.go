@@ -1,0 +1,156 @@
+package risk
+
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// pattern is a place in an object: keys with dots between them, ["KEY"] for a key that has a dot itself, * for any key, [*] for any
+// element of a list, and ** for any number of steps. A pattern stands for the place and all that is below it.
+type pattern []string
+
+const (
+	anyKey     = "*"
+	anyElement = "[*]"
+	anySteps   = "**"
+)
+
+func parsePattern(s string) pattern {
+	var p pattern
+	for s != "" {
+		switch {
+		case strings.HasPrefix(s, anyElement):
+			p, s = append(p, anyElement), s[len(anyElement):]
+		case strings.HasPrefix(s, `["`):
+			key, rest, _ := strings.Cut(s[2:], `"]`)
+			p, s = append(p, key), rest
+		default:
+			end := strings.IndexAny(s, ".[")
+			if end < 0 {
+				end = len(s)
+			}
+			p, s = append(p, s[:end]), s[end:]
+		}
+		s = strings.TrimPrefix(s, ".")
+	}
+	return p
+}
+
+// matches says that a difference is at the place, below it, or above it and of it: where a whole block comes or goes, it is looked
+// into.
+func (p pattern) matches(t Touched) bool {
+	at := t.Path
+	for len(p) > 0 && len(at) > 0 {
+		if p[0] == anySteps {
+			return p.somewhere(at, t)
+		}
+		if !stepFits(p[0], at[0]) {
+			return false
+		}
+		p, at = p[1:], at[1:]
+	}
+	return len(p) == 0 || differs(p, t)
+}
+
+// somewhere says that what comes after the ** of a pattern begins at some step of a path, or somewhere below its end.
+func (p pattern) somewhere(at tree.Path, t Touched) bool {
+	for i := range at {
+		if p[1:].matches(Touched{Path: at[i:], Before: t.Before, After: t.After, HasBefore: t.HasBefore, HasAfter: t.HasAfter}) {
+			return true
+		}
+	}
+	return differs(p, t)
+}
+
+// under says that a path is at the place or below it.
+func (p pattern) under(at tree.Path) bool {
+	for i, step := range p {
+		if i == len(at) || !stepFits(step, at[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func stepFits(step string, s tree.Step) bool {
+	switch {
+	case s.Into != "":
+		return false
+	case s.IsIndex || s.IsSelect:
+		return step == anyElement
+	}
+	return step == anyKey || step == s.Key
+}
+
+// differs says that what is at a place below both values is not the same. From the first wildcard on it looks at all there is.
+func differs(p pattern, t Touched) bool {
+	before, after, hasBefore, hasAfter := t.Before, t.After, t.HasBefore, t.HasAfter
+	for i, step := range p {
+		switch step {
+		case anyKey, anyElement:
+			return !before.Equal(after) && (holdsBelow(p[i:], before) || holdsBelow(p[i:], after))
+		case anySteps:
+			return !before.Equal(after) && (deep(p[i+1:], before, maxSearch) || deep(p[i+1:], after, maxSearch))
+		}
+		var ok bool
+		before, ok = before.Get(step)
+		hasBefore = hasBefore && ok
+		after, ok = after.Get(step)
+		hasAfter = hasAfter && ok
+	}
+	return hasBefore != hasAfter || !before.Equal(after)
+}
+
+// holdsBelow says that a value has something at a place.
+func holdsBelow(p pattern, v raw.Value) bool {
+	if len(p) == 0 {
+		return true
+	}
+	switch p[0] {
+	case anySteps:
+		return deep(p[1:], v, maxSearch)
+	case anyElement:
+		for i := range v.Len() {
+			if holdsBelow(p[1:], v.At(i)) {
+				return true
+			}
+		}
+	case anyKey:
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			if holdsBelow(p[1:], child) {
+				return true
+			}
+		}
+	default:
+		child, ok := v.Get(p[0])
+		return ok && holdsBelow(p[1:], child)
+	}
+	return false
+}
+
+// maxSearch is how deep a block that comes or goes is searched.
+const maxSearch = 12
+
+// deep says that a value has something at a place that begins anywhere in it.
+func deep(p pattern, v raw.Value, depth int) bool {
+	if holdsBelow(p, v) {
+		return true
+	}
+	if depth == 0 {
+		return false
+	}
+	for _, k := range v.Keys() {
+		if child, _ := v.Get(k); deep(p, child, depth-1) {
+			return true
+		}
+	}
+	for i := range v.Len() {
+		if deep(p, v.At(i), depth-1) {
+			return true
+		}
+	}
+	return false
+}

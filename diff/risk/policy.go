@@ -1,0 +1,246 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// policy is what an AWS policy document allows and denies.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
+type policy struct {
+	allow, deny []grant
+}
+
+// policyMeasures are actions, resources and principals.
+var policyMeasures = []measure{
+	{covers: globCovers, meet: globsMeet},
+	{covers: globCovers, meet: globsMeet},
+	{covers: principalCovers, meet: func(a, b string) bool { return principalCovers(a, b) || principalCovers(b, a) }},
+}
+
+// principalCovers: a principal is written in full, or is everyone; other wildcards have no meaning.
+func principalCovers(outer, inner string) bool { return outer == "*" || outer == inner }
+
+// maxPolicy bounds a document, in bytes. The largest that AWS takes is 32 KiB.
+const maxPolicy = 256 << 10
+
+// parsePolicy reads a document that is a text or an object. Null and the empty text allow and deny nothing. Not ok: it is no policy,
+// or one that this package does not understand.
+func parsePolicy(v raw.Value) (p policy, ok bool) {
+	if v.IsNull() {
+		return policy{}, true
+	}
+	if text, isText := str(v); isText {
+		if strings.TrimSpace(text) == "" {
+			return policy{}, true
+		}
+		if len(text) > maxPolicy {
+			return policy{}, false
+		}
+		doc, err := raw.Parse([]byte(text))
+		if err != nil {
+			return policy{}, false
+		}
+		v = doc
+	}
+	statements, ok := v.Get("Statement")
+	if !ok {
+		return policy{}, false
+	}
+	for _, s := range oneOrMore(statements) {
+		g, understood := parseStatement(s)
+		if !understood {
+			return policy{}, false
+		}
+		switch effect, _ := str(get(s, "Effect")); effect {
+		case "Allow":
+			p.allow = append(p.allow, g)
+		case "Deny":
+			p.deny = append(p.deny, g)
+		default:
+			return policy{}, false
+		}
+	}
+	return p, true
+}
+
+// looksLikePolicy says that a value is a document with statements: other documents are called policies, too.
+func looksLikePolicy(v raw.Value) bool {
+	if text, ok := str(v); ok {
+		return strings.Contains(text, `"Statement"`)
+	}
+	_, ok := v.Get("Statement")
+	return ok
+}
+
+func parseStatement(s raw.Value) (grant, bool) {
+	if !s.IsObject() {
+		return grant{}, false
+	}
+	actions, ok1 := parseDimension(s, "Action", strings.ToLower)
+	resources, ok2 := parseDimension(s, "Resource", nil)
+	principals, ok3 := parsePrincipals(s)
+	cond, ok4 := parseCondition(get(s, "Condition"))
+	return grant{dims: []dimension{actions, resources, principals}, cond: cond}, ok1 && ok2 && ok3 && ok4
+}
+
+// parseDimension reads KEY or NotKEY; where there is neither, the statement is about all.
+func parseDimension(s raw.Value, key string, fold func(string) string) (dimension, bool) {
+	v, has := s.Get(key)
+	not, hasNot := s.Get("Not" + key)
+	if has && hasNot {
+		return dimension{}, false
+	}
+	if !has && !hasNot {
+		return these("*"), true
+	}
+	if hasNot {
+		v = not
+	}
+	items, ok := texts(v)
+	if fold != nil {
+		for i := range items {
+			items[i] = fold(items[i])
+		}
+	}
+	return dimension{but: hasNot, items: items}, ok
+}
+
+func parsePrincipals(s raw.Value) (dimension, bool) {
+	v, has := s.Get("Principal")
+	not, hasNot := s.Get("NotPrincipal")
+	if has && hasNot {
+		return dimension{}, false
+	}
+	if !has && !hasNot {
+		return these("*"), true
+	}
+	if hasNot {
+		v = not
+	}
+	if text, ok := str(v); ok {
+		return dimension{but: hasNot, items: []string{text}}, true
+	}
+	d := dimension{but: hasNot}
+	for _, kind := range v.Keys() {
+		items, ok := texts(get(v, kind))
+		if !ok {
+			return dimension{}, false
+		}
+		for _, item := range items {
+			d.items = append(d.items, principal(kind, item))
+		}
+	}
+	return d, v.IsObject()
+}
+
+// principal writes a principal in one way: everyone is "*", and an account is the ARN of its root.
+func principal(kind, item string) string {
+	if kind == "AWS" {
+		if item == "*" {
+			return "*"
+		}
+		if len(item) == 12 && strings.Trim(item, "0123456789") == "" {
+			item = "arn:aws:iam::" + item + ":root"
+		}
+	}
+	return kind + " " + item
+}
+
+// parseCondition reads {OPERATOR: {KEY: VALUE or [VALUE…]}}.
+func parseCondition(v raw.Value) (condition, bool) {
+	if v.IsNull() {
+		return nil, true
+	}
+	c := condition{}
+	for _, operator := range v.Keys() {
+		tests := get(v, operator)
+		for _, key := range tests.Keys() {
+			values, ok := texts(get(tests, key))
+			if !ok {
+				return nil, false
+			}
+			at := strings.ToLower(operator + " " + key)
+			c[at] = append(c[at], values...)
+		}
+		if !tests.IsObject() {
+			return nil, false
+		}
+	}
+	return c, v.IsObject()
+}
+
+func cutOperator(key string) (operator, what string, ok bool) { return strings.Cut(key, " ") }
+
+// widens says that after allows something that before does not, or no longer denies what before denies. A document that is not
+// understood counts as wider, unless it is the same.
+func widens(before, after raw.Value) bool {
+	if before.Equal(after) {
+		return false
+	}
+	was, ok := parsePolicy(before)
+	is, alsoOK := parsePolicy(after)
+	if !ok || !alsoOK {
+		return true
+	}
+	// What is allowed but always denied is not allowed.
+	return !covered(policyMeasures, is.allow, slices.Concat(was.allow, is.deny)) || !covered(policyMeasures, was.deny, is.deny)
+}
+
+// public says that a policy newly allows everyone something without a condition.
+func public(before, after raw.Value) bool {
+	is, ok := parsePolicy(after)
+	was, wasOK := parsePolicy(before)
+	if !ok || !wasOK {
+		return false
+	}
+	var open []grant
+	for i, g := range is.allow {
+		p := g.dims[2]
+		if len(g.cond) == 0 && (p.but || slices.Contains(p.items, "*")) && namesPrincipals(after, i) {
+			open = append(open, grant{dims: []dimension{g.dims[0], g.dims[1], these("*")}})
+		}
+	}
+	return !covered(policyMeasures, open, slices.Concat(was.allow, is.deny))
+}
+
+// namesPrincipals says that the policy is one that says who, as those of a bucket or a key do: only there is "all" everyone.
+func namesPrincipals(doc raw.Value, allow int) bool {
+	if text, ok := str(doc); ok {
+		parsed, err := raw.Parse([]byte(text))
+		if err != nil {
+			return false
+		}
+		doc = parsed
+	}
+	for _, s := range oneOrMore(get(doc, "Statement")) {
+		if effect, _ := str(get(s, "Effect")); effect != "Allow" {
+			continue
+		}
+		if allow == 0 {
+			return !get(s, "Principal").IsNull() || !get(s, "NotPrincipal").IsNull()
+		}
+		allow--
+	}
+	return false
+}
+
+// allPowerful says that a policy newly allows every action on every resource.
+func allPowerful(before, after raw.Value) bool {
+	is, ok := parsePolicy(after)
+	was, wasOK := parsePolicy(before)
+	if !ok || !wasOK {
+		return false
+	}
+	everything := []grant{{dims: []dimension{these("*"), these("*"), {items: nil}}}}
+	for _, g := range is.allow {
+		everything[0].dims[2] = g.dims[2]
+		everything[0].cond = g.cond
+		if covered(policyMeasures, everything, []grant{g}) && !covered(policyMeasures, everything, was.allow) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,96 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// roleMeasures are API groups, resources, verbs, names of objects, and paths that are no resources.
+// https://kubernetes.io/docs/reference/access-authn-authz/rbac/
+var roleMeasures = []measure{
+	{covers: wordCovers}, {covers: resourceCovers}, {covers: wordCovers}, {covers: wordCovers}, {covers: pathCovers},
+}
+
+func wordCovers(outer, inner string) bool { return outer == "*" || outer == inner }
+
+// resourceCovers: */scale is that part of every resource; other wildcards have no meaning.
+func resourceCovers(outer, inner string) bool {
+	part, ok := strings.CutPrefix(outer, "*/")
+	return wordCovers(outer, inner) || ok && strings.HasSuffix(inner, "/"+part)
+}
+
+// pathCovers: a star at the end of a path is the rest of it.
+func pathCovers(outer, inner string) bool {
+	start, ok := strings.CutSuffix(outer, "*")
+	return outer == inner || ok && strings.HasPrefix(inner, start)
+}
+
+// roleGrants are what a Role or ClusterRole allows.
+func roleGrants(v raw.Value) []grant {
+	var out []grant
+	for _, rule := range oneOrMore(get(v, "rules")) {
+		verbs := these(gather(rule, "verbs")...)
+		if paths := gather(rule, "nonResourceURLs"); len(paths) > 0 {
+			out = append(out, grant{dims: []dimension{these("none"), these("none"), verbs, these("none"), these(paths...)}})
+		}
+		resources := gather(rule, "resources")
+		if len(resources) == 0 {
+			continue
+		}
+		names := gather(rule, "resourceNames")
+		if len(names) == 0 {
+			names = []string{"*"}
+		}
+		// The empty group is the core, and gather leaves out what is empty.
+		groups, _ := texts(get(rule, "apiGroups"))
+		out = append(out, grant{dims: []dimension{these(groups...), these(resources...), verbs, these(names...), these("none")}})
+	}
+	return out
+}
+
+// roleWidens says that a role allows more than it did.
+func roleWidens(before, after raw.Value) bool {
+	return !covered(roleMeasures, roleGrants(after), roleGrants(before))
+}
+
+// roleAll says that a role newly allows every verb, every resource, or to take on other rights: escalate, bind and impersonate.
+func roleAll(before, after raw.Value) bool {
+	var strong []grant
+	for _, g := range roleGrants(after) {
+		all := func(d int) bool { return slices.Contains(g.dims[d].items, "*") }
+		if all(1) || all(2) || slices.ContainsFunc(g.dims[2].items, escalates) {
+			strong = append(strong, g)
+		}
+	}
+	return !covered(roleMeasures, strong, roleGrants(before))
+}
+
+func escalates(verb string) bool {
+	return verb == "escalate" || verb == "bind" || verb == "impersonate"
+}
+
+// subjects are who a binding is for.
+func subjects(v raw.Value) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range oneOrMore(get(v, "subjects")) {
+		out[strings.Join([]string{text(get(s, "kind")), text(get(s, "namespace")), text(get(s, "name"))}, "/")] = true
+	}
+	return out
+}
+
+// everyoneSubject says that a binding newly is for everybody who is or is not logged in.
+func everyoneSubject(before, after raw.Value) bool {
+	was := subjects(before)
+	for s := range subjects(after) {
+		if was[s] {
+			continue
+		}
+		switch _, name, _ := strings.Cut(s, "//"); name {
+		case "system:anonymous", "system:unauthenticated", "system:authenticated":
+			return true
+		}
+	}
+	return false
+}

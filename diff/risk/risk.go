@@ -1,0 +1,196 @@
+// Package risk says what a change means for what runs, for data, and for who may do or reach what, by rules that are data.
+//
+// It owns the rules, each with a name, the public text that it follows, and words for the people who approve. It never reads a
+// file, never decides what differs, and never puts a value into words: a finding names a rule and a path. The readers of plans
+// (diff/kubernetes, diff/terraform) call Judge for every change that an apply would make.
+package risk
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// Subject is the object of a change, as its source has it.
+type Subject struct {
+	// Engine is diff.KindKubernetes or diff.KindTerraform.
+	Engine string
+	// Group and Kind are the object's API group (without version, empty for the core) and kind, or the resource type in Kind for
+	// Terraform.
+	Group, Kind string
+	// Before and After are the whole object on each side; null where there is none. What is equal on both sides may be left out.
+	Before, After raw.Value
+	// Touched has one element for each of the change's Fields, in the same order.
+	Touched []Touched
+	// Regenerated says that all that changes is made anew at each rendering.
+	Regenerated bool
+}
+
+// Touched is one difference before it is masked.
+type Touched struct {
+	Path                tree.Path
+	Before, After       raw.Value
+	HasBefore, HasAfter bool
+	// Folded says that the field is folded away; its FieldChange.Fold says by which rule.
+	Folded bool
+}
+
+// Judge adds to c what the rules find, see diff.Change.Judge. An update of a field that cannot change in place becomes a
+// replacement: c.Action, c.Order, c.Why and the ForcesReplace of the fields are set. Call it once, when c.Fields are final and
+// before totals are counted; not for drift, which has happened already.
+func Judge(c *diff.Change, s Subject) {
+	kind := s.Kind
+	if s.Group != "" {
+		kind += "." + s.Group
+	}
+	j := &judge{change: c, subject: &s, rules: compiled().of(s.Engine, kind), kind: kind}
+	j.touchAll()
+	if len(j.rules) == 0 {
+		return
+	}
+	var findings []diff.Finding
+	if c.Action == diff.Update {
+		findings = j.immutable()
+	}
+	for _, r := range j.rules {
+		if f, ok := j.ask(r); ok && !r.Replaces {
+			findings = append(findings, f)
+		}
+	}
+	c.Judge(findings...)
+}
+
+// judge asks the rules about one change.
+type judge struct {
+	change  *diff.Change
+	subject *Subject
+	kind    string
+	rules   []*Rule
+	// fields are the places in change.Fields (and subject.Touched) of what an apply really does.
+	fields []int
+	// was and is are the pods of the subject, once a rule asks.
+	was, is *pod
+}
+
+// Folds that hide what an apply changes all the same. What other rules fold (defaults, what a server or somebody else owns, what is
+// made anew) is the same after an apply or would not be a reason for one, so no rule looks at it.
+const (
+	foldChart    = "chart label"
+	foldChecksum = "checksum"
+	foldRestart  = "restart mark"
+)
+
+func (j *judge) touchAll() {
+	for i := range min(len(j.change.Fields), len(j.subject.Touched)) {
+		fold := j.change.Fields[i].Fold
+		if (fold != "" || !j.subject.Touched[i].Folded) && Sees(fold) {
+			j.fields = append(j.fields, i)
+		}
+	}
+}
+
+// immutable turns an update that the API server refuses into a replacement.
+func (j *judge) immutable() []diff.Finding {
+	var findings []diff.Finding
+	var forced []string
+	for _, r := range j.rules {
+		if !r.Replaces || !slices.Contains(r.Actions, diff.Update) {
+			continue
+		}
+		first := -1
+		for _, i := range j.fields {
+			if !r.touches(j.subject.Touched[i]) || !j.holds(r, i) {
+				continue
+			}
+			if first < 0 {
+				first = i
+			}
+			j.change.Fields[i].ForcesReplace = true
+			if p := j.change.Fields[i].Path; !slices.Contains(forced, p) {
+				forced = append(forced, p)
+			}
+		}
+		if first >= 0 {
+			findings = append(findings, r.finding(j.change.Fields[first].Path))
+		}
+	}
+	if len(findings) > 0 {
+		j.replace(forced)
+	}
+	return findings
+}
+
+// maxForced is how many fields a reason names.
+const maxForced = 3
+
+func (j *judge) replace(forced []string) {
+	c := j.change
+	c.Action, c.Order = diff.Replace, diff.DestroyFirst
+	c.Risk = max(c.Risk, diff.Replace.Risk())
+	rest := ""
+	if n := len(forced) - maxForced; n > 0 {
+		forced, rest = forced[:maxForced], fmt.Sprintf(" and %d more", n)
+	}
+	why := strings.Join(forced, ", ") + rest + " cannot change in place"
+	if c.Why != "" {
+		why += "; " + c.Why
+	}
+	c.Why = why
+}
+
+// ask is what a rule finds.
+func (j *judge) ask(r *Rule) (diff.Finding, bool) {
+	if !slices.Contains(r.Actions, j.change.Action) {
+		return diff.Finding{}, false
+	}
+	if len(r.paths) > 0 {
+		for _, i := range j.fields {
+			if r.touches(j.subject.Touched[i]) && j.holds(r, i) {
+				return r.finding(j.change.Fields[i].Path), true
+			}
+		}
+	}
+	if whole := j.change.Action == diff.Create || j.change.Action == diff.Destroy; len(r.paths) > 0 && !whole {
+		return diff.Finding{}, false
+	}
+	return r.finding(""), j.holds(r, -1)
+}
+
+// holds asks a rule's predicate, about the field i if there is one.
+func (j *judge) holds(r *Rule, i int) bool {
+	if r.holds == nil {
+		return true
+	}
+	if j.was == nil {
+		j.was, j.is = podOf(j.subject.Before), podOf(j.subject.After)
+	}
+	l := look{kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is, regenerated: j.subject.Regenerated}
+	if i >= 0 {
+		f := &j.change.Fields[i]
+		l.touched, l.unknown = j.subject.Touched[i], f.After.Unknown
+		l.regenerated = l.regenerated || f.Regenerated
+	}
+	return r.holds(l)
+}
+
+func (r *Rule) touches(t Touched) bool {
+	for _, p := range r.except {
+		if p.under(t.Path) {
+			return false
+		}
+	}
+	for _, p := range r.paths {
+		if p.matches(t) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Rule) finding(path string) diff.Finding {
+	return diff.Finding{Rule: r.Name, Source: r.Source, Risk: r.Risk, Security: r.Security, Words: r.Words, Path: path}
+}

@@ -1,0 +1,158 @@
+package risk
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// Rule is one rule. It finds at most one thing in a change.
+type Rule struct {
+	// Name is stable, in kebab case: approval rules and ignore files name it.
+	Name string
+	// Source is the address of the published text that the rule follows.
+	Source string
+	// Engine is diff.KindKubernetes or diff.KindTerraform.
+	Engine string
+	// Kinds are globs over KIND[.GROUP], or over the resource type for Terraform.
+	Kinds []string
+	// Actions are those that the rule looks at.
+	Actions []diff.Action
+	// Paths are the places of which one must differ in an update or a replacement; none means the object as a whole. See pattern for
+	// how they are written. A create or a destroy has everything, and so its paths only say what the finding points at.
+	Paths []string
+	// Except are places below Paths that do not count.
+	Except []string
+	// When says in words what must hold besides; empty when there is nothing.
+	When string
+	// Risk is what the change then is at least.
+	Risk diff.Risk
+	// Security says that it is about who may do or reach what.
+	Security bool
+	// Replaces says that the API server refuses the update, so that the object must be deleted and made anew.
+	Replaces bool
+	// Words are for the people who approve.
+	Words string
+
+	holds         func(look) bool
+	paths, except []pattern
+}
+
+// look is what a predicate sees: the object on both sides, and the difference that a path of the rule found, if the rule has one.
+type look struct {
+	kind          string
+	before, after raw.Value
+	was, is       *pod
+	touched       Touched
+	regenerated   bool
+	// unknown says that the value is known only after apply.
+	unknown bool
+}
+
+// Rules are all rules in the order of the documentation.
+func Rules() []Rule { return slices.Clone(compiled().all) }
+
+// Table writes the rules as a table in Markdown, for the documentation.
+func Table(w io.Writer) error {
+	var b strings.Builder
+	for _, engine := range []struct{ name, title string }{{diff.KindKubernetes, "Kubernetes"}, {diff.KindTerraform, "Terraform"}} {
+		fmt.Fprintf(&b, "### %s\n\n| rule | for | risk | what it says |\n|---|---|---|---|\n", engine.title)
+		for _, r := range compiled().all {
+			if r.Engine == engine.name {
+				fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s | %s |\n", r.Name, r.Source, r.scope(), r.grade(), cell(r.Words))
+			}
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
+	return err
+}
+
+// scope says in words which changes a rule looks at.
+func (r *Rule) scope() string {
+	kinds := make([]string, len(r.Kinds))
+	for i, k := range r.Kinds {
+		kinds[i] = "`" + k + "`"
+	}
+	out := strings.Join(kinds, ", ")
+	if len(r.Paths) > 0 {
+		out += ": `" + strings.Join(r.Paths, "`, `") + "`"
+	}
+	if len(r.Except) > 0 {
+		out += " but `" + strings.Join(r.Except, "`, `") + "`"
+	}
+	if r.When != "" {
+		out += ", when " + r.When
+	}
+	return cell(out)
+}
+
+func (r *Rule) grade() string {
+	out := strings.ReplaceAll(r.Risk.String(), "_", " ")
+	if r.Security {
+		out += ", security"
+	}
+	return out
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+// rulebook finds the rules of a kind without asking them all.
+type rulebook struct {
+	all []Rule
+	// exact are rules by engine and kind, globs those whose kind has a wildcard, by engine; both in order of all.
+	exact, globs map[string][]*Rule
+}
+
+// compiled is made when the first change is judged.
+var compiled = sync.OnceValue(func() *rulebook {
+	b := &rulebook{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{}, globs: map[string][]*Rule{}}
+	for i := range b.all {
+		r := &b.all[i]
+		for _, p := range r.Paths {
+			r.paths = append(r.paths, parsePattern(p))
+		}
+		for _, p := range r.Except {
+			r.except = append(r.except, parsePattern(p))
+		}
+		globbed := false
+		for _, k := range r.Kinds {
+			if strings.ContainsAny(k, "*?[") {
+				globbed = true
+				continue
+			}
+			b.exact[r.Engine+" "+k] = append(b.exact[r.Engine+" "+k], r)
+		}
+		if globbed {
+			b.globs[r.Engine] = append(b.globs[r.Engine], r)
+		}
+	}
+	return b
+})
+
+// of are the rules for a kind.
+func (b *rulebook) of(engine, kind string) []*Rule {
+	out := slices.Clone(b.exact[engine+" "+kind])
+	for _, r := range b.globs[engine] {
+		if !slices.Contains(out, r) && r.Fits(kind) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Fits says that the rule looks at a kind, written KIND[.GROUP], or at a resource type.
+func (r *Rule) Fits(kind string) bool {
+	for _, k := range r.Kinds {
+		if ok, err := path.Match(k, kind); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,541 @@
+package risk
+
+import (
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+const (
+	aws   = "https://docs.aws.amazon.com/"
+	gcp   = "https://cloud.google.com/"
+	azure = "https://learn.microsoft.com/azure/"
+	hashi = "https://developer.hashicorp.com/terraform/"
+)
+
+// terraformRules are the rules for what a Terraform plan does. That an object is destroyed or replaced is a risk by itself.
+func terraformRules() []Rule {
+	var out []Rule
+	for _, group := range [][]Rule{dataRules(), guardRules(), policyRules(), openRules(), cipherRules(), serviceRules(), madeUpRules()} {
+		out = append(out, group...)
+	}
+	for i := range out {
+		out[i].Engine = diff.KindTerraform
+	}
+	return out
+}
+
+// dataRules are for what holds data that nobody can make again. https://developer.hashicorp.com/terraform/language/meta-arguments/lifecycle
+// says how to keep such an object.
+func dataRules() []Rule {
+	rules := []Rule{
+		{
+			Name: "database-lost", Source: aws + "AmazonRDS/latest/UserGuide/USER_DeleteInstance.html",
+			Kinds: []string{"aws_db_instance", "aws_rds_cluster", "aws_rds_cluster_instance", "aws_rds_global_cluster", "aws_docdb_cluster", "aws_neptune_cluster",
+				"aws_redshift_cluster", "aws_redshiftserverless_namespace", "aws_memorydb_cluster", "aws_elasticache_cluster",
+				"aws_elasticache_replication_group", "aws_keyspaces_table", "aws_timestreamwrite_*", "aws_opensearch_domain", "aws_elasticsearch_domain"},
+			Words: "the database and its automated backups are deleted; what no snapshot holds is lost",
+		},
+		{
+			Name: "table-lost", Source: aws + "amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html", Kinds: []string{"aws_dynamodb_table"},
+			Words: "the table is deleted with all items in it",
+		},
+		{
+			Name: "bucket-lost", Source: aws + "AmazonS3/latest/userguide/delete-bucket.html",
+			Kinds: []string{"aws_s3_bucket", "aws_s3_directory_bucket", "aws_s3tables_*"},
+			Words: "the bucket is deleted: with force_destroy all objects go with it, without it the apply stops at the first one",
+		},
+		{
+			Name: "disk-lost", Source: aws + "ebs/latest/userguide/ebs-deleting-volume.html",
+			Kinds: []string{"aws_ebs_volume", "aws_ebs_snapshot", "aws_ami", "aws_efs_file_system", "aws_fsx_*", "aws_instance"},
+			Words: "what is on its disks is lost, unless a snapshot holds it",
+		},
+		{
+			Name: "stream-lost", Source: aws + "streams/latest/dev/kinesis-using-sdk-java-delete-stream.html",
+			Kinds: []string{"aws_kinesis_stream", "aws_msk_cluster", "aws_msk_serverless_cluster", "aws_sqs_queue", "aws_mq_broker", "aws_cloudwatch_log_group"},
+			Words: "what is in it and not read yet is lost",
+		},
+		{
+			Name: "backup-lost", Source: aws + "aws-backup/latest/devguide/deleting-backups.html",
+			Kinds: []string{"aws_backup_vault", "aws_db_snapshot", "aws_db_cluster_snapshot", "aws_rds_cluster_snapshot_copy", "google_*_backup*",
+				"azurerm_backup_*", "azurerm_recovery_services_vault"},
+			Words: "backups are deleted, or no longer made",
+		},
+		{
+			Name: "secret-store-lost", Source: aws + "secretsmanager/latest/userguide/manage_delete-secret.html",
+			Kinds: []string{"aws_secretsmanager_secret", "aws_ssm_parameter", "google_secret_manager_secret", "azurerm_key_vault", "azurerm_key_vault_secret",
+				"vault_mount", "vault_kv_*"},
+			Words: "secrets are deleted, and may be nowhere else; what reads them fails",
+		},
+		{
+			Name: "key-lost", Source: aws + "kms/latest/developerguide/deleting-keys.html",
+			Kinds: []string{"aws_kms_key", "aws_kms_replica_key", "google_kms_crypto_key", "google_kms_crypto_key_version", "google_kms_key_ring", "azurerm_key_vault_key"},
+			Words: "the key is scheduled for deletion: after the waiting time all that is encrypted with it can never be read again",
+		},
+		{
+			Name: "registry-lost", Source: aws + "AmazonECR/latest/userguide/repository-delete.html",
+			Kinds: []string{"aws_ecr_repository", "google_artifact_registry_repository", "azurerm_container_registry"},
+			Words: "the images in it are deleted, and what runs them cannot be started again",
+		},
+		{
+			Name: "google-data-lost", Source: gcp + "sql/docs/mysql/delete-instance",
+			Kinds: []string{"google_sql_database", "google_sql_database_instance", "google_storage_bucket", "google_bigquery_dataset", "google_bigquery_table",
+				"google_spanner_*", "google_bigtable_*", "google_filestore_instance", "google_compute_disk", "google_firestore_database", "google_redis_*",
+				"google_alloydb_*", "google_pubsub_subscription"},
+			Words: "its data is deleted, and with a database instance its automated backups, too",
+		},
+		{
+			Name: "azure-data-lost", Source: azure + "azure-resource-manager/management/delete-resource-group",
+			Kinds: []string{"azurerm_*_database", "azurerm_*_server", "azurerm_*_flexible_server", "azurerm_storage_account", "azurerm_storage_container",
+				"azurerm_storage_share", "azurerm_managed_disk", "azurerm_cosmosdb_*", "azurerm_redis_*", "azurerm_kusto_*", "azurerm_eventhub*",
+				"azurerm_resource_group", "azurerm_log_analytics_workspace"},
+			Words: "its data is deleted; with a resource group everything in it",
+		},
+		{
+			Name: "cluster-lost", Source: aws + "eks/latest/userguide/delete-cluster.html",
+			Kinds: []string{"aws_eks_cluster", "aws_ecs_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
+			Words: "everything that runs in the cluster ends with it, and its address and identity are others afterwards",
+		},
+		{
+			Name: "network-lost", Source: aws + "vpc/latest/userguide/delete-vpc.html",
+			Kinds: []string{"aws_vpc", "aws_subnet", "aws_nat_gateway", "aws_internet_gateway", "aws_vpn_*", "aws_dx_*", "aws_ec2_transit_gateway*",
+				"google_compute_network", "google_compute_subnetwork", "azurerm_virtual_network", "azurerm_subnet"},
+			Words: "what is in the network cannot be reached while it is gone",
+		},
+		{
+			Name: "address-lost", Source: aws + "AWSEC2/latest/UserGuide/elastic-ip-addresses-eip.html",
+			Kinds: []string{"aws_eip", "google_compute_address", "google_compute_global_address", "azurerm_public_ip"},
+			Words: "the address is given back, and others may get it",
+		},
+		{
+			Name: "domain-lost", Source: aws + "Route53/latest/DeveloperGuide/DeleteHostedZone.html",
+			Kinds: []string{"aws_route53_zone", "aws_route53_record", "google_dns_managed_zone", "google_dns_record_set", "azurerm_dns_*", "cloudflare_record",
+				"cloudflare_dns_record", "cloudflare_zone"},
+			Words: "names are no longer found, and other name servers may remember that for a while",
+		},
+		{
+			Name: "users-lost", Source: aws + "cognito/latest/developerguide/cognito-user-pools.html",
+			Kinds: []string{"aws_cognito_user_pool", "google_identity_platform_*"}, Words: "all users and their passwords are deleted",
+		},
+		{
+			Name: "cluster-object-lost", Source: "https://kubernetes.io/docs/tasks/administer-cluster/namespaces/#deleting-a-namespace",
+			Kinds: []string{"kubernetes_namespace", "kubernetes_namespace_v1", "kubernetes_persistent_volume*", "helm_release"},
+			Words: "what is in it goes with it: with a namespace or a release all of its objects, with a volume its data",
+		},
+	}
+	for i := range rules {
+		rules[i].Actions, rules[i].Risk = lost, diff.RiskDestroy
+	}
+	return rules
+}
+
+// turned says that an attribute becomes the boolean to, and was not. An attribute that is not there is false.
+func turned(to bool) func(look) bool {
+	return func(l look) bool {
+		return l.touched.Before.IsTrue() != to && l.touched.After.IsTrue() == to && !l.unknown
+	}
+}
+
+// guardRules are about what keeps data from being lost.
+func guardRules() []Rule {
+	return []Rule{
+		{
+			Name: "protection-off", Source: aws + "AmazonRDS/latest/UserGuide/USER_DeleteInstance.html#USER_DeleteInstance.DeletionProtection",
+			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", holds: turned(false),
+			Paths: []string{"deletion_protection", "deletion_protection_enabled", "disable_api_termination", "enable_deletion_protection",
+				"termination_protection", "settings[*].deletion_protection_enabled", "purge_protection_enabled"},
+			Words: "from now on the object can be deleted without asking again",
+		},
+		{
+			Name: "force-destroy-on", Source: hashi + "tutorials/state/resource-lifecycle", Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace,
+			When: "it was off", holds: turned(true), Paths: []string{"force_destroy", "force_delete", "skip_final_snapshot", "delete_automated_backups"},
+			Words: "when the object is destroyed, its data goes without a last copy",
+		},
+		{
+			Name: "backups-off", Source: aws + "AmazonRDS/latest/UserGuide/USER_WorkingWithAutomatedBackups.html", Kinds: []string{"*"}, Actions: changed,
+			Risk: diff.RiskInPlace, When: "it gets less",
+			Paths: []string{"backup_retention_period", "snapshot_retention_limit", "automated_snapshot_retention_period", "backup_retention_days",
+				"soft_delete_retention_days", "deletion_window_in_days", "recovery_window_in_days"},
+			holds: func(l look) bool { return less(l.touched.After, l.touched.Before) },
+			Words: "backups, or what is deleted, are kept for a shorter time; older ones are deleted",
+		},
+		{
+			Name: "versioning-off", Source: aws + "AmazonS3/latest/userguide/Versioning.html",
+			Kinds:   []string{"aws_s3_bucket_versioning", "aws_s3_bucket", "google_storage_bucket"},
+			Actions: changed, Risk: diff.RiskInPlace, Paths: []string{"versioning_configuration[*].status", "versioning[*].enabled"},
+			When:  "it was on",
+			holds: func(l look) bool { return enabled(l.touched.Before) && !enabled(l.touched.After) && !l.unknown },
+			Words: "what is overwritten or deleted from now on cannot be had back",
+		},
+	}
+}
+
+// enabled: some attributes say so with a word.
+func enabled(v raw.Value) bool { return v.IsTrue() || text(v) == "Enabled" }
+
+// policyPaths are the attributes that hold a policy document.
+var policyPaths = []string{"policy", "access_policy", "access_policies", "resource_policy", "inline_policy", "policy_document", "key_policy"}
+
+// documents are the policy documents of an object: a rule looks at all of them.
+func documents(v raw.Value) map[string]raw.Value {
+	out := map[string]raw.Value{}
+	for _, k := range policyPaths {
+		if k == "inline_policy" {
+			for _, p := range oneOrMore(get(v, k)) {
+				out[k+" "+text(get(p, "name"))] = get(p, "policy")
+			}
+			continue
+		}
+		if d, ok := v.Get(k); ok && !d.IsNull() {
+			out[k] = d
+		}
+	}
+	return out
+}
+
+// anyDocument says that a comparison finds something in one of the documents that are policies.
+func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
+	return func(l look) bool {
+		before, after := documents(l.before), documents(l.after)
+		for k, is := range after {
+			if was := before[k]; (looksLikePolicy(was) || looksLikePolicy(is)) && finds(was, is) {
+				return true
+			}
+		}
+		for k, was := range before {
+			// A document that is known only after apply is another rule's.
+			if _, stays := after[k]; !stays && !l.unknown && looksLikePolicy(was) && finds(was, raw.Value{}) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// trust compares who may take on a role.
+func trust(finds func(before, after raw.Value) bool) func(look) bool {
+	return func(l look) bool {
+		return !l.unknown && finds(get(l.before, "assume_role_policy"), get(l.after, "assume_role_policy"))
+	}
+}
+
+// policyRules are about who may do what.
+func policyRules() []Rule {
+	evaluation := aws + "IAM/latest/UserGuide/reference_policies_evaluation-logic.html"
+	trustPolicy := aws + "IAM/latest/UserGuide/id_roles_update-role-trust-policy.html"
+	everywhere := []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy}
+	kinds := []string{"aws_*"}
+	return []Rule{
+		{
+			Name: "policy-widens", Source: evaluation, Security: true, Kinds: kinds, Actions: everywhere, Paths: policyPaths, Risk: diff.RiskAdditive,
+			When: "it allows what it did not, or no longer denies what it did", holds: anyDocument(widens),
+			Words: "the policy allows more actions, resources or principals than before, or denies less",
+		},
+		{
+			Name: "policy-all-powerful", Source: aws + "IAM/latest/UserGuide/reference_policies_elements_action.html", Security: true, Kinds: kinds, Actions: present, Paths: policyPaths,
+			Risk: diff.RiskInPlace, When: "it newly allows every action on every resource", holds: anyDocument(allPowerful),
+			Words: "whoever has this policy may do everything",
+		},
+		{
+			Name: "policy-public", Source: aws + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true, Kinds: kinds,
+			Actions: present, Paths: policyPaths, Risk: diff.RiskInPlace, When: "it newly allows everyone something, without a condition",
+			holds: anyDocument(public), Words: "everyone on the internet may do what the policy allows",
+		},
+		{
+			Name: "policy-unknown", Source: hashi + "language/expressions/references#values-not-yet-known", Security: true, Kinds: kinds,
+			Actions: present, Risk: diff.RiskAdditive, When: "it is known only after apply",
+			Paths: append([]string{"assume_role_policy"}, policyPaths...),
+			holds: func(l look) bool { return l.unknown },
+			Words: "what the policy allows is known only after apply",
+		},
+		{
+			Name: "trust-widens", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: present, Paths: []string{"assume_role_policy"},
+			Risk: diff.RiskAdditive, When: "someone may take on the role who could not", holds: trust(widens),
+			Words: "the role can be taken on by more principals, or under fewer conditions",
+		},
+		{
+			Name: "trust-public", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: present,
+			Paths: []string{"assume_role_policy"}, Risk: diff.RiskInPlace, When: "everyone newly may take on the role, without a condition",
+			holds: trust(public), Words: "everyone who has an account anywhere may take on the role",
+		},
+		{
+			Name: "policy-attached", Source: aws + "IAM/latest/UserGuide/access_policies_manage-attach-detach.html", Security: true,
+			Kinds:   []string{"aws_iam_*_policy_attachment", "aws_iam_policy_attachment", "aws_ssoadmin_*_attachment", "aws_eks_access_policy_association"},
+			Actions: present, Risk: diff.RiskAdditive, Words: "users, groups or roles get the rights of one more policy",
+		},
+		{
+			Name: "boundary-off", Source: aws + "IAM/latest/UserGuide/access_policies_boundaries.html", Security: true,
+			Kinds: []string{"aws_iam_role", "aws_iam_user"}, Actions: changed, Paths: []string{"permissions_boundary"}, Risk: diff.RiskInPlace,
+			Words: "the bound on what its policies can allow changes or is taken away",
+		},
+		{
+			Name: "google-grant", Source: gcp + "iam/docs/granting-changing-revoking-access", Security: true, Kinds: []string{"google_*_iam_*"},
+			Actions: present, Risk: diff.RiskAdditive, When: "a role is given to someone who did not have it",
+			holds: func(l look) bool { return grows(googleGrants(l.before), googleGrants(l.after)) },
+			Words: "a role is given to more members",
+		},
+		{
+			Name: "google-public", Source: gcp + "iam/docs/principals-overview#all-users", Security: true, Kinds: []string{"google_*_iam_*"},
+			Actions: present, Risk: diff.RiskInPlace, When: "a new member is everyone",
+			holds: func(l look) bool { return googlePublic(l.before, l.after) },
+			Words: "everyone on the internet, or everyone with an account, gets the role",
+		},
+		{
+			Name: "azure-grant", Source: azure + "role-based-access-control/overview", Security: true,
+			Kinds: []string{"azurerm_role_assignment", "azurerm_*_role_assignment"}, Actions: present, Risk: diff.RiskAdditive,
+			Words: "a role is given to a principal",
+		},
+		{
+			Name: "azure-role-widens", Source: azure + "role-based-access-control/custom-roles", Security: true, Kinds: []string{"azurerm_role_definition"},
+			Actions: present, Paths: []string{"permissions", "assignable_scopes"}, Risk: diff.RiskAdditive, When: "it allows what it did not",
+			holds: func(l look) bool { return azureRoleWidens(l.before, l.after) },
+			Words: "whoever has this role may do more than before",
+		},
+	}
+}
+
+// openRules are about what can be reached from where.
+func openRules() []Rule {
+	groups := []string{"aws_security_group", "aws_default_security_group", "aws_security_group_rule", "aws_vpc_security_group_ingress_rule",
+		"google_compute_firewall", "azurerm_network_security_rule", "azurerm_network_security_group"}
+	source := aws + "vpc/latest/userguide/security-group-rules.html"
+	inflow := func(l look) (more, world bool) { return opens(inbound(l.kind, l.before), inbound(l.kind, l.after)) }
+	blocks := []string{"block_public_acls", "block_public_policy", "ignore_public_acls", "restrict_public_buckets"}
+	return []Rule{
+		{
+			Name: "open-to-the-world", Source: source, Security: true, Kinds: groups, Actions: present, Risk: diff.RiskInPlace,
+			When:  "something newly comes in from 0.0.0.0/0, ::/0 or everywhere",
+			holds: func(l look) bool { _, world := inflow(l); return world },
+			Words: "everyone on the internet can reach what is behind it",
+		},
+		{
+			Name: "opens", Source: source, Security: true, Kinds: groups, Actions: present, Risk: diff.RiskAdditive,
+			When:  "something newly comes in, though not from everywhere",
+			holds: func(l look) bool { more, world := inflow(l); return more && !world },
+			Words: "what is behind it can be reached from more places, or on more ports",
+		},
+		{
+			Name: "public-access-block-off", Source: aws + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true,
+			Kinds: []string{"aws_s3_bucket_public_access_block", "aws_s3_account_public_access_block"}, Actions: goneOrNot, Paths: blocks,
+			Risk: diff.RiskInPlace, When: "a block is taken away",
+			holds: func(l look) bool {
+				for _, k := range blocks {
+					if get(l.before, k).IsTrue() && !get(l.after, k).IsTrue() {
+						return true
+					}
+				}
+				return false
+			},
+			Words: "objects can become public by a policy or an access list",
+		},
+		{
+			Name: "public-acl", Source: aws + "AmazonS3/latest/userguide/acl-overview.html#canned-acl", Security: true,
+			Kinds: []string{"aws_s3_bucket", "aws_s3_bucket_acl", "aws_s3_object", "google_storage_bucket_acl"}, Actions: present,
+			Paths: []string{"acl", "predefined_acl"}, Risk: diff.RiskInPlace, When: "the access list is public-read, public-read-write or for all who are logged in",
+			holds: func(l look) bool { return publicACL(l.after) && !publicACL(l.before) },
+			Words: "everyone can read it, or write to it",
+		},
+		{
+			Name: "publicly-accessible", Source: aws + "AmazonRDS/latest/UserGuide/USER_VPC.WorkingWithRDSInstanceinaVPC.html", Security: true,
+			Kinds: []string{"*"}, Actions: present, Risk: diff.RiskInPlace, When: "it is turned on",
+			Paths: []string{"publicly_accessible", "associate_public_ip_address", "allow_nested_items_to_be_public", "public_network_access_enabled",
+				"map_public_ip_on_launch", "vpc_config[*].endpoint_public_access"},
+			holds: func(l look) bool { return turnedOn(l, publicSwitches) },
+			Words: "it gets an address on the internet, or answers there",
+		},
+		{
+			Name: "balancer-public", Source: aws + "elasticloadbalancing/latest/application/application-load-balancers.html#load-balancer-scheme",
+			Security: true, Kinds: []string{"aws_lb", "aws_alb", "aws_elb"}, Actions: present, Risk: diff.RiskInPlace,
+			When: "it is not an internal one, and was not there or was internal",
+			holds: func(l look) bool {
+				open := func(v raw.Value) bool { return isFalse(get(v, "internal")) }
+				return open(l.after) && !open(l.before)
+			},
+			Words: "the load balancer can be reached from the internet",
+		},
+		{
+			Name: "function-public", Source: aws + "lambda/latest/dg/urls-auth.html", Security: true, Kinds: []string{"aws_lambda_function_url"},
+			Actions: present, Paths: []string{"authorization_type"}, Risk: diff.RiskInPlace, When: "nobody is asked who they are",
+			holds: func(l look) bool {
+				return text(get(l.after, "authorization_type")) == "NONE" && text(get(l.before, "authorization_type")) != "NONE"
+			},
+			Words: "everyone on the internet can call the function",
+		},
+	}
+}
+
+func publicACL(v raw.Value) bool {
+	for _, k := range []string{"acl", "predefined_acl"} {
+		switch text(get(v, k)) {
+		case "public-read", "public-read-write", "authenticated-read", "publicRead", "publicReadWrite", "authenticatedRead":
+			return true
+		}
+	}
+	return false
+}
+
+// publicSwitches are the attributes that make an object public by being true.
+var publicSwitches = []string{"publicly_accessible", "associate_public_ip_address", "allow_nested_items_to_be_public",
+	"public_network_access_enabled", "map_public_ip_on_launch"}
+
+func turnedOn(l look, keys []string) bool {
+	for _, k := range keys {
+		if get(l.after, k).IsTrue() && !get(l.before, k).IsTrue() {
+			return true
+		}
+	}
+	endpoint := func(v raw.Value) bool { return get(get(v, "vpc_config").At(0), "endpoint_public_access").IsTrue() }
+	return endpoint(l.after) && !endpoint(l.before)
+}
+
+// cipherRules are about encryption.
+func cipherRules() []Rule {
+	return []Rule{
+		{
+			Name: "encryption-off", Source: aws + "prescriptive-guidance/latest/encryption-best-practices/welcome.html", Security: true,
+			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", holds: turned(false),
+			Paths: []string{"encrypted", "storage_encrypted", "encryption_enabled", "at_rest_encryption_enabled", "transit_encryption_enabled",
+				"encrypt_at_rest[*].enabled", "node_to_node_encryption[*].enabled", "server_side_encryption[*].enabled", "kms_encrypted",
+				"enable_https_traffic_only", "https_traffic_only_enabled", "infrastructure_encryption_enabled", "root_block_device[*].encrypted",
+				"ebs_block_device[*].encrypted", "sqs_managed_sse_enabled"},
+			Words: "data is no longer encrypted where it lies or where it goes",
+		},
+		{
+			Name: "encryption-gone", Source: aws + "AmazonS3/latest/userguide/bucket-encryption.html", Security: true,
+			Kinds: []string{"aws_s3_bucket_server_side_encryption_configuration", "aws_ebs_encryption_by_default"}, Actions: gone, Risk: diff.RiskInPlace,
+			Words: "new data is encrypted as the account has it, and no longer with the key that was chosen",
+		},
+		{
+			Name: "encryption-key", Source: aws + "kms/latest/developerguide/concepts.html", Security: true, Kinds: []string{"*"}, Actions: changed,
+			Paths: []string{"kms_key_id", "kms_key_arn", "kms_master_key_id", "kms_key_name", "key_vault_key_id", "disk_encryption_set_id"},
+			Risk:  diff.RiskInPlace, When: "there was one",
+			holds: func(l look) bool { return l.touched.HasBefore && text(l.touched.Before) != "" },
+			Words: "another key, or none of one's own, encrypts the data",
+		},
+		{
+			Name: "key-rotation-off", Source: aws + "kms/latest/developerguide/rotate-keys.html", Security: true, Kinds: []string{"aws_kms_key"},
+			Actions: changed, Paths: []string{"enable_key_rotation"}, Risk: diff.RiskInPlace, When: "it was on", holds: turned(false),
+			Words: "the key is no longer made anew each year",
+		},
+		{
+			Name: "key-disabled", Source: aws + "kms/latest/developerguide/enabling-keys.html", Kinds: []string{"aws_kms_key"}, Actions: changed,
+			Paths: []string{"is_enabled"}, Risk: diff.RiskRestart, When: "it was on", holds: turned(false),
+			Words: "all that is encrypted with the key cannot be read while it is off",
+		},
+	}
+}
+
+// serviceRules are about what runs.
+func serviceRules() []Rule {
+	return []Rule{
+		{
+			Name: "cluster-version", Source: aws + "eks/latest/userguide/update-cluster.html", Actions: changed, Risk: diff.RiskInPlace,
+			Kinds: []string{"aws_eks_cluster", "google_container_cluster", "azurerm_kubernetes_cluster"},
+			Paths: []string{"version", "min_master_version", "node_version", "kubernetes_version"},
+			Words: "the control plane gets another version: it goes one way only, and what uses APIs that are gone fails afterwards",
+		},
+		{
+			Name: "nodes-replaced", Source: aws + "eks/latest/userguide/update-managed-node-group.html", Actions: lost, Risk: diff.RiskReplace,
+			Kinds: []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
+			Words: "all pods on these nodes end, and run again where there is room",
+		},
+		{
+			Name: "nodes-roll", Source: aws + "eks/latest/userguide/update-managed-node-group.html", Actions: updated, Risk: diff.RiskRestart,
+			Kinds: []string{"aws_eks_node_group", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool"},
+			Paths: []string{"version", "release_version", "launch_template", "orchestrator_version", "node_config", "vm_size"},
+			Words: "nodes are replaced one after the other, and the pods on them restart elsewhere",
+		},
+		{
+			Name: "machine-type", Source: aws + "AWSEC2/latest/UserGuide/ec2-instance-resize.html", Actions: updated, Risk: diff.RiskRestart,
+			Kinds: []string{"aws_instance", "google_compute_instance", "azurerm_linux_virtual_machine", "azurerm_windows_virtual_machine"},
+			Paths: []string{"instance_type", "machine_type", "size"}, Words: "the machine is stopped and started again as another type",
+		},
+		{
+			Name: "user-data", Source: aws + "AWSEC2/latest/UserGuide/user-data.html", Kinds: []string{"aws_instance"}, Actions: updated,
+			Paths: []string{"user_data", "user_data_base64"}, Risk: diff.RiskRestart,
+			Words: "the machine is stopped and started again, and the new script runs only if it says so itself",
+		},
+		{
+			Name: "database-class", Source: aws + "AmazonRDS/latest/UserGuide/Overview.DBInstance.Modifying.html", Actions: updated, Risk: diff.RiskRestart,
+			Kinds: []string{"aws_db_instance", "aws_rds_cluster_instance", "aws_elasticache_*", "google_sql_database_instance", "aws_docdb_cluster_instance",
+				"aws_redshift_cluster", "aws_opensearch_domain"},
+			Paths: []string{"instance_class", "node_type", "settings[*].tier", "allocated_storage", "parameter_group_name", "db_parameter_group_name",
+				"port", "multi_az", "cluster_config"},
+			Words: "the database restarts or fails over: at once with apply_immediately, else in its maintenance window",
+		},
+		{
+			Name: "database-version", Source: aws + "AmazonRDS/latest/UserGuide/USER_UpgradeDBInstance.Upgrading.html", Actions: updated, Risk: diff.RiskRestart,
+			Kinds: []string{"aws_db_instance", "aws_rds_cluster", "aws_rds_cluster_instance", "aws_elasticache_*", "aws_docdb_cluster", "aws_neptune_cluster",
+				"google_sql_database_instance", "azurerm_*_flexible_server", "aws_opensearch_domain", "aws_msk_cluster"},
+			Paths: []string{"engine_version", "database_version", "version", "kafka_version"},
+			Words: "the database is upgraded with a restart, and cannot go back but from a backup",
+		},
+		{
+			Name: "apply-immediately", Source: aws + "AmazonRDS/latest/UserGuide/USER_ModifyInstance.ApplyImmediately.html", Kinds: []string{"aws_*"},
+			Actions: updated, Paths: []string{"apply_immediately"}, Risk: diff.RiskInPlace, When: "it is turned on", holds: turned(true),
+			Words: "changes are made at once from now on, and no longer in the maintenance window",
+		},
+		{
+			Name: "launch-template", Source: aws + "autoscaling/ec2/userguide/launch-templates.html",
+			Kinds:   []string{"aws_launch_template", "aws_launch_configuration", "google_compute_instance_template"},
+			Actions: changed, Risk: diff.RiskInPlace, Words: "machines that start from now on are made from it; those that run stay as they are until they are replaced",
+		},
+		{
+			Name: "function-code", Source: aws + "lambda/latest/dg/configuration-versions.html", Actions: updated, Risk: diff.RiskRestart,
+			Kinds: []string{"aws_lambda_function", "google_cloudfunctions_function", "google_cloudfunctions2_function", "google_cloud_run_*"},
+			Paths: []string{"source_code_hash", "image_uri", "s3_key", "s3_object_version", "filename", "runtime", "handler", "environment", "layers",
+				"source_archive_object", "build_config", "template"},
+			Words: "the next call runs the new code or settings",
+		},
+		{
+			Name: "service-rolls", Source: aws + "AmazonECS/latest/developerguide/deployment-type-ecs.html", Kinds: []string{"aws_ecs_service"},
+			Actions: updated, Paths: []string{"task_definition", "force_new_deployment", "network_configuration", "load_balancer"}, Risk: diff.RiskRestart,
+			Words: "the tasks of the service are replaced, a few at a time",
+		},
+		{
+			Name: "capacity-lowered", Source: aws + "autoscaling/ec2/userguide/asg-capacity-limits.html", Actions: updated, Risk: diff.RiskRestart,
+			Kinds: []string{"aws_autoscaling_group", "aws_eks_node_group", "aws_ecs_service", "google_container_node_pool", "azurerm_kubernetes_cluster_node_pool",
+				"google_compute_instance_group_manager", "google_compute_region_instance_group_manager"},
+			Paths: []string{"desired_capacity", "min_size", "max_size", "scaling_config[*].desired_size", "scaling_config[*].min_size",
+				"scaling_config[*].max_size", "desired_count", "node_count", "target_size"},
+			When: "it gets less", holds: func(l look) bool { return less(l.touched.After, l.touched.Before) },
+			Words: "there may be fewer machines or tasks, and some of them may end now",
+		},
+		{
+			Name: "stored-secret-changes", Source: aws + "secretsmanager/latest/userguide/manage_update-secret-value.html", Actions: changed, Risk: diff.RiskInPlace,
+			Kinds: []string{"aws_secretsmanager_secret_version", "aws_ssm_parameter", "google_secret_manager_secret_version", "azurerm_key_vault_secret"},
+			Paths: []string{"secret_string", "secret_binary", "value", "value_wo_version", "insecure_value", "secret_data", "secret_string_wo_version"},
+			Words: "what reads the secret has the old value until it reads it again",
+		},
+		{
+			Name: "release-changes", Source: "https://helm.sh/docs/helm/helm_upgrade/", Kinds: []string{"helm_release"}, Actions: updated,
+			Paths: []string{"version", "chart", "values", "set", "repository", "metadata"}, Risk: diff.RiskRestart,
+			Words: "the release is upgraded: what that changes in the cluster, this plan does not show",
+		},
+	}
+}
+
+// madeUpRules are for values that Terraform makes up, and for resources that stand for a command.
+func madeUpRules() []Rule {
+	return []Rule{
+		{
+			Name: "value-made-anew", Source: hashi + "language/state/sensitive-data", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
+			Kinds: []string{"random_password", "random_string", "random_bytes", "random_id", "random_uuid", "random_pet", "tls_private_key"},
+			Words: "there is a new value, and all that uses it changes with it; what still has the old one does not fit it any more",
+		},
+		{
+			Name: "credential-changes", Source: aws + "IAM/latest/UserGuide/id_credentials_access-keys.html", Actions: lost, Risk: diff.RiskReplace,
+			Kinds: []string{"aws_iam_access_key", "google_service_account_key", "azuread_application_password", "azuread_service_principal_password",
+				"aws_key_pair", "tls_self_signed_cert", "tls_locally_signed_cert", "aws_acm_certificate"},
+			Words: "the old credential or certificate stops working for all that still uses it",
+		},
+		{
+			Name: "credential-made", Source: aws + "IAM/latest/UserGuide/id_credentials_access-keys.html", Security: true, Actions: created,
+			Kinds: []string{"aws_iam_access_key", "google_service_account_key", "azuread_application_password", "azuread_service_principal_password"},
+			Risk:  diff.RiskAdditive, Words: "a credential that does not expire by itself is made, and the state holds it",
+		},
+		{
+			Name: "command-runs", Source: hashi + "language/resources/provisioners/syntax", Actions: []diff.Action{diff.Replace}, Risk: diff.RiskReplace,
+			Kinds: []string{"null_resource", "terraform_data"}, Words: "the commands that hang on it run again, and nobody can see here what they do",
+		},
+	}
+}

@@ -1,0 +1,142 @@
+package risk
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// get is the value below some keys, or null.
+func get(v raw.Value, keys ...string) raw.Value {
+	for _, k := range keys {
+		v, _ = v.Get(k)
+	}
+	return v
+}
+
+// str is the text of a string.
+func str(v raw.Value) (string, bool) {
+	if v.IsObject() || v.IsList() {
+		return "", false
+	}
+	text, kind := raw.Text(v)
+	return text, kind == "string"
+}
+
+// text is the text of a string, a number or a boolean, and empty for all else.
+func text(v raw.Value) string {
+	if v.IsObject() || v.IsList() || v.IsNull() {
+		return ""
+	}
+	t, _ := raw.Text(v)
+	return t
+}
+
+// isFalse says that a value is the boolean false.
+func isFalse(v raw.Value) bool { return text(v) == "false" }
+
+// oneOrMore are the elements of a list, or the one value that stands for a list of one; null is none.
+func oneOrMore(v raw.Value) []raw.Value {
+	if v.IsNull() {
+		return nil
+	}
+	if !v.IsList() {
+		return []raw.Value{v}
+	}
+	out := make([]raw.Value, v.Len())
+	for i := range out {
+		out[i] = v.At(i)
+	}
+	return out
+}
+
+// texts are the texts of one or more strings, numbers or booleans. Not ok: something else is among them.
+func texts(v raw.Value) ([]string, bool) {
+	var out []string
+	for _, e := range oneOrMore(v) {
+		if e.IsObject() || e.IsList() || e.IsNull() {
+			return nil, false
+		}
+		out = append(out, text(e))
+	}
+	return out, true
+}
+
+// set are the texts of a list as a set.
+func set(v raw.Value) map[string]bool {
+	if v.IsNull() {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, e := range oneOrMore(v) {
+		if t := text(e); t != "" {
+			out[t] = true
+		}
+	}
+	return out
+}
+
+// grows says that b has something that a lacks.
+func grows(a, b map[string]bool) bool {
+	for k := range b {
+		if !a[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// maxQuantity bounds the text of a quantity, so that no exponent makes a huge number.
+const maxQuantity = 32
+
+// quantity reads a number with a unit as Kubernetes has them. Not ok: it is none.
+// https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+func quantity(v raw.Value) (*big.Rat, bool) {
+	t := text(v)
+	digits := strings.TrimRight(t, "numkKMGTPEi")
+	unit, ok := unitOf(t[len(digits):])
+	if len(t) > maxQuantity || !ok || digits == "" || strings.ContainsAny(digits, "/_xXpPbBoO") || hugeExponent(digits) {
+		return nil, false
+	}
+	n, ok := new(big.Rat).SetString(digits)
+	if !ok {
+		return nil, false
+	}
+	return n.Mul(n, unit), true
+}
+
+// hugeExponent says that a number has an exponent of more than two digits.
+func hugeExponent(digits string) bool {
+	i := strings.IndexAny(digits, "eE")
+	return i >= 0 && len(strings.TrimLeft(digits[i+1:], "+-")) > 2
+}
+
+func unitOf(unit string) (*big.Rat, bool) {
+	switch unit {
+	case "":
+		return big.NewRat(1, 1), true
+	case "n":
+		return big.NewRat(1, 1_000_000_000), true
+	case "u":
+		return big.NewRat(1, 1_000_000), true
+	case "m":
+		return big.NewRat(1, 1000), true
+	}
+	base, prefixes := int64(1000), "kMGTPE"
+	if letter, binary := strings.CutSuffix(unit, "i"); binary {
+		unit, base, prefixes = letter, 1024, "KMGTPE"
+	}
+	power := strings.Index(prefixes, unit)
+	if len(unit) != 1 || power < 0 {
+		return nil, false
+	}
+	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(power+1)), nil)), true
+}
+
+// less says that a quantity is smaller than another; not when either is none.
+func less(a, b raw.Value) bool {
+	x, ok := quantity(a)
+	y, alsoOK := quantity(b)
+	return ok && alsoOK && x.Cmp(y) < 0
+}
