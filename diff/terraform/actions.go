@@ -19,6 +19,7 @@ var kinds = map[string]kind{
 	"no-op":         {action: diff.Noop},
 	"create":        {action: diff.Create},
 	"read":          {action: diff.Read},
+	"open":          {action: diff.Read}, // an ephemeral resource of OpenTofu, which leaves nothing behind
 	"update":        {action: diff.Update},
 	"delete":        {action: diff.Destroy},
 	"forget":        {action: diff.Forget},
@@ -61,6 +62,8 @@ var deferredReasons = map[string]string{
 	"provider_config_unknown": "the configuration of its provider is known only after apply",
 	"absent_prereq":           "something that it needs does not exist yet",
 	"deferred_prereq":         "something that it needs is deferred itself",
+	"excluded":                "it was left out of this plan by request",
+	"not_included":            "this plan was made for other resources only",
 }
 
 func deferredReason(reason string) string {
@@ -75,11 +78,11 @@ const maxForced = 3
 
 // why completes "because …" from the attributes that force a replacement, or else from Terraform's own reason.
 func why(r resource, k kind, forced []string) string {
-	words := reasons[r.ActionReason]
+	words := reasons[r.actionReason]
 	if k.action == diff.Replace && len(forced) > 0 {
 		words = forcedWords(forced)
-		if r.ActionReason == "replace_by_triggers" {
-			words = reasons[r.ActionReason]
+		if r.actionReason == "replace_by_triggers" {
+			words = reasons[r.actionReason]
 		}
 	}
 	if k.keepsOld {

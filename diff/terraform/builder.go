@@ -2,82 +2,85 @@ package terraform
 
 import (
 	"fmt"
+	"runtime"
 	"sort"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
 // builder turns a decoded plan into a report.
 type builder struct {
 	masker *diff.Masker
 	report *diff.Report
+	// learned are the texts that the masker was taught: many resources mark the same ones.
+	learned map[string]bool
 }
 
 // learn teaches the masker every value that the plan marks as sensitive, also in resources that stay as they are, before anything
 // is shown.
 func (b *builder) learn(p *plan) {
 	for name, v := range p.variables {
-		if p.config.RootModule.Variables[name].Sensitive {
-			b.masker.Learn(v.Value)
+		if p.sensitive[name] {
+			b.learnValue(v)
 		}
 	}
-	lists := [][]resource{p.resources, p.drift}
-	for _, d := range p.deferred {
-		if d.Change != nil {
-			lists = append(lists, []resource{*d.Change})
+	for _, l := range []elements{p.resources, p.drift, p.deferred} {
+		for _, secret := range l.secrets {
+			b.learnValue(secret)
 		}
-	}
-	for _, l := range lists {
-		for _, r := range l {
-			if r.Change != nil {
-				b.learnChange(*r.Change)
-			}
+		for i := range l.list {
+			b.learnChange(&l.list[i].change)
 		}
 	}
 	for _, c := range p.outputs {
-		b.learnChange(c)
+		b.learnChange(&c)
+	}
+	for _, i := range p.invoked {
+		marked(i.values, mark{i.sensitive}, b.learnValue)
 	}
 }
 
-func (b *builder) learnChange(c change) {
-	b.learnMarked(c.Before, mark{c.BeforeSensitive})
-	b.learnMarked(c.After, mark{c.AfterSensitive})
+func (b *builder) learnChange(c *change) {
+	marked(c.before, mark{c.beforeSensitive}, b.learnValue)
+	marked(c.after, mark{c.afterSensitive}, b.learnValue)
 }
 
-func (b *builder) learnMarked(v diff.Raw, m mark) {
-	switch {
-	case m.all():
-		b.masker.Learn(v)
-	case m.raw.IsObject():
-		for _, k := range m.raw.Keys() {
-			child, _ := v.Get(k)
-			b.learnMarked(child, m.key(k))
+func (b *builder) learnValue(secret diff.Raw) {
+	raw.Leaves(secret, func(text string, isKey bool) bool {
+		if !isKey && !b.learned[text] {
+			b.learned[text] = true
+			b.masker.Learn(raw.Of(text))
 		}
-	case m.raw.IsList():
-		for i := range min(m.raw.Len(), v.Len()) {
-			b.learnMarked(v.At(i), m.index(i))
-		}
-	}
+		return true
+	})
 }
 
 func (b *builder) build(p *plan) error {
-	unchanged := 0
-	for _, r := range p.resources {
-		c, err := b.resource(r)
-		if err != nil {
-			return err
-		}
-		if c.Action == diff.Noop {
+	unchanged := p.resources.unchanged
+	generated := 0
+	changes, err := b.changes(p.resources.list)
+	if err != nil {
+		return err
+	}
+	for i := range changes {
+		if changes[i].Action == diff.Noop {
 			unchanged++
 			continue
 		}
-		b.report.Changes = append(b.report.Changes, c)
+		if p.resources.list[i].generated {
+			generated++
+		}
+		b.report.Changes = append(b.report.Changes, changes[i])
 	}
-	if err := b.drift(p.drift); err != nil {
+	if err := b.drift(p); err != nil {
 		return err
 	}
-	if err := b.deferred(p.deferred); err != nil {
+	if err := b.deferred(p.deferred.list); err != nil {
 		return err
 	}
 	same, err := b.outputs(p.outputs)
@@ -86,52 +89,95 @@ func (b *builder) build(p *plan) error {
 	}
 	b.report.AddFold(diff.FoldUnchanged, diff.FoldResources, unchanged)
 	b.report.AddFold(diff.FoldUnchanged, diff.FoldOutputs, same)
+	b.checks(p)
+	b.notes(p, generated)
 	b.finish(p)
 	return nil
 }
 
-// finish sorts, counts, and says what is true of the plan as a whole.
+// changesAtATime is how many changes one goroutine describes at a time.
+const changesAtATime = 64
+
+// changes describes what happens to resources. Several goroutines do it, for which it waits; each result has its place, so their order
+// does not matter. The masker has learned all by now and only answers.
+func (b *builder) changes(list []resource) ([]diff.Change, error) {
+	out := make([]diff.Change, len(list))
+	errs := make([]error, len(list))
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for start := 0; start < len(list); start += changesAtATime {
+		workers.Go(func() error {
+			for i := start; i < min(start+changesAtATime, len(list)); i++ {
+				var touched []risk.Touched
+				out[i], touched, errs[i] = b.resource(list[i])
+				b.judge(&out[i], &list[i], touched)
+				// From here on the report says it all.
+				list[i].change = change{}
+			}
+			return nil
+		})
+	}
+	_ = workers.Wait() // the first error of the plan counts, whoever finds one first
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// judge asks the rules what a change means. Data sources only read.
+func (b *builder) judge(c *diff.Change, r *resource, touched []risk.Touched) {
+	if r.mode == "data" || c.Action == "" || c.Action == diff.Noop {
+		return
+	}
+	risk.Judge(c, risk.Subject{
+		Engine: diff.KindTerraform, Kind: r.kind, Before: r.change.before, After: r.change.after, Touched: touched,
+	})
+}
+
+// notes say what is true of the plan as a whole.
+func (b *builder) notes(p *plan, generated int) {
+	add := func(sentence string) { b.report.Notes = append(b.report.Notes, sentence) }
+	if p.errored {
+		add("Planning ended with an error, so this plan is not complete and cannot be applied. Fix the error and plan again.")
+	} else if p.complete != nil && !*p.complete {
+		add("This plan is not complete: more changes follow once it is applied. Plan again afterwards.")
+	}
+	if generated > 0 {
+		add("Terraform generated configuration for " + diff.Plural(generated, "object that is imported", "objects that are imported") +
+			": read it before it is applied.")
+	}
+	b.invoked(p.invoked)
+}
+
+// finish sorts and counts.
 func (b *builder) finish(p *plan) {
 	r := b.report
+	for _, list := range [][]diff.Change{r.Changes, r.Outputs, r.Drift, r.Deferred} {
+		for i := range list {
+			for j := range list[i].Fields {
+				if rule := list[i].Fields[j].Fold; rule != "" {
+					r.AddFold(rule, diff.FoldFields, 1)
+				}
+			}
+		}
+	}
 	r.Sort()
 	r.Totals = r.Count()
 	r.Applyable = !p.errored && (len(r.Changes) > 0 || len(r.Outputs) > 0)
 	if p.applyable != nil {
 		r.Applyable = *p.applyable
 	}
-	if p.errored {
-		r.Notes = append(r.Notes, "Planning ended with an error, so this plan is not complete and cannot be applied. Fix the error and plan again.")
-	} else if p.complete != nil && !*p.complete {
-		r.Notes = append(r.Notes, "This plan is not complete: more changes follow once it is applied. Plan again afterwards.")
-	}
 }
 
-func (b *builder) drift(list []resource) error {
+func (b *builder) deferred(list []resource) error {
 	for _, r := range list {
-		c, err := b.resource(r)
+		c, _, err := b.resource(r)
 		if err != nil {
 			return err
 		}
-		if c.Action == diff.Noop {
-			continue
-		}
-		// It has happened already: this plan does nothing to it.
-		c.Risk, c.Why = diff.RiskNone, ""
-		b.report.Drift = append(b.report.Drift, c)
-	}
-	return nil
-}
-
-func (b *builder) deferred(list []deferred) error {
-	for _, d := range list {
-		if d.Change == nil {
-			return fmt.Errorf("%w: a deferred change has no resource", ErrNotPlan)
-		}
-		c, err := b.resource(*d.Change)
-		if err != nil {
-			return err
-		}
-		c.Why = deferredReason(d.Reason)
+		c.Why = deferredReason(r.reason)
 		b.report.Deferred = append(b.report.Deferred, c)
 	}
 	return nil
@@ -146,7 +192,7 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 	sort.Strings(names)
 	for _, name := range names {
 		c := outputs[name]
-		k, err := kindOf(c.Actions)
+		k, err := kindOf(c.actions)
 		if err != nil {
 			return 0, fmt.Errorf("output %.100q: %w", name, err)
 		}
@@ -154,10 +200,12 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 			same++
 			continue
 		}
-		fields, _ := compare(b.masker, c, k.action)
+		if hidesName(b.masker, c) {
+			c.beforeSensitive, c.afterSensitive = raw.Of(true), raw.Of(true)
+		}
 		out := diff.Change{
 			Address: "output." + name, ResourceKind: "output", Name: name,
-			Action: k.action, Risk: outputRisk(k.action), Fields: fields,
+			Action: k.action, Risk: outputRisk(k.action), Fields: compareOutput(b.masker, c, k.action).fields,
 		}
 		b.report.Outputs = append(b.report.Outputs, out)
 	}
@@ -173,27 +221,27 @@ func outputRisk(a diff.Action) diff.Risk {
 }
 
 // resource describes one resource change. A no-op that moves or is imported is that.
-func (b *builder) resource(r resource) (diff.Change, error) {
-	if r.Address == "" || r.Change == nil {
-		return diff.Change{}, fmt.Errorf("%w: a resource change has no address or no change", ErrNotPlan)
+func (b *builder) resource(r resource) (diff.Change, []risk.Touched, error) {
+	if r.address == "" || !r.hasChange {
+		return diff.Change{}, nil, fmt.Errorf("%w: a resource change has no address or no change", ErrNotPlan)
 	}
-	k, err := kindOf(r.Change.Actions)
+	k, err := kindOf(r.change.actions)
 	if err != nil {
-		return diff.Change{}, fmt.Errorf("%s: %w", diff.Neutral(b.address(r.Address)), err)
+		return diff.Change{}, nil, fmt.Errorf("%s: %w", diff.Neutral(b.address(r.address)), err)
 	}
 	out := diff.Change{
-		Address: b.address(r.Address), Module: b.address(r.ModuleAddress),
-		ResourceKind: r.Type, Name: r.Name, Deposed: r.Deposed,
+		Address: b.address(r.address), Module: b.address(r.moduleAddress),
+		ResourceKind: r.kind, Name: r.name, Deposed: r.deposed,
 		Action: k.action, Order: k.order,
 	}
-	if r.Mode == "data" {
-		out.ResourceKind = "data." + r.Type
+	if r.mode == "data" {
+		out.ResourceKind = "data." + r.kind
 	}
-	if r.PreviousAddress != "" && r.PreviousAddress != r.Address {
-		out.From = b.address(r.PreviousAddress)
+	if r.previousAddress != "" && r.previousAddress != r.address {
+		out.From = b.address(r.previousAddress)
 	}
-	if r.Change.Importing != nil {
-		out.Imported, out.ImportID = true, b.masker.Text(r.Change.Importing.ID)
+	if i := r.change.importing; i != nil {
+		out.Imported, out.ImportID = true, b.importID(*i)
 	}
 	if out.Action == diff.Noop && out.From != "" {
 		out.Action = diff.Move
@@ -203,60 +251,42 @@ func (b *builder) resource(r resource) (diff.Change, error) {
 	}
 	out.Risk = out.Action.Risk()
 	if out.Action == diff.Noop {
-		return out, nil
+		return out, nil, nil
 	}
-	var forced []string
-	out.Fields, forced = compare(b.masker, *r.Change, out.Action)
-	out.Unchanged = unchangedAttributes(*r.Change)
-	out.Why = why(r, k, forced)
-	return out, nil
+	d := compare(b.masker, r.change, out.Action)
+	out.Fields = d.fields
+	out.Unchanged = unchangedAttributes(r.change)
+	out.Why = why(r, k, d.forced)
+	return out, d.touched, nil
+}
+
+// importID is the id of an object that is taken over, or the attributes of its identity.
+func (b *builder) importID(i importing) string {
+	switch {
+	case i.unknown:
+		return "(known after apply)"
+	case i.id != "":
+		return b.masker.Text(i.id)
+	}
+	var parts []string
+	for _, k := range i.identity.Keys() {
+		v, _ := i.identity.Get(k)
+		if text, _ := raw.Text(v); !v.IsNull() {
+			parts = append(parts, k+"="+text)
+		}
+	}
+	return b.masker.Text(strings.Join(parts, ", "))
 }
 
 // unchangedAttributes counts attributes that have a value and keep it.
 func unchangedAttributes(c change) int {
 	n := 0
-	for _, k := range c.Before.Keys() {
-		was, _ := c.Before.Get(k)
-		is, ok := c.After.Get(k)
-		if ok && !was.IsNull() && !(mark{c.AfterUnknown}).key(k).some() && was.Equal(is) {
+	for _, k := range c.before.Keys() {
+		was, _ := c.before.Get(k)
+		is, ok := c.after.Get(k)
+		if ok && !was.IsNull() && !(mark{c.afterUnknown}).key(k).some() && was.Equal(is) {
 			n++
 		}
 	}
 	return n
-}
-
-// address is a resource address as people may see it. Its names come from the configuration; only the keys of for_each can hold
-// values, so only those can be hidden.
-func (b *builder) address(address string) string {
-	if !b.masker.Knows(address) {
-		return address
-	}
-	var out strings.Builder
-	for rest := address; rest != ""; {
-		head, tail, found := strings.Cut(rest, `["`)
-		out.WriteString(head)
-		if !found {
-			break
-		}
-		key, after := quotedKey(tail)
-		if b.masker.Knows(key) {
-			key = diff.Hidden
-		}
-		out.WriteString(`["` + key + `"]`)
-		rest = after
-	}
-	return out.String()
-}
-
-// quotedKey splits `KEY"]REST`. Terraform escapes a quote inside a key with a backslash. A key that never ends is the whole rest.
-func quotedKey(s string) (key, rest string) {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return s[:i], strings.TrimPrefix(s[i+1:], "]")
-		}
-	}
-	return s, ""
 }

@@ -1,12 +1,20 @@
 package terraform
 
 import (
+	"slices"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
-// maxDepth is how deep values are compared field by field; below it they are compared whole.
-const maxDepth = 64
+const (
+	// maxDepth is how deep values are compared field by field; below it they are compared whole.
+	maxDepth = 64
+	// maxFields is about how many differences of one change are listed; what has more is compared whole from there on. Nobody reads
+	// them, and a report must stay much smaller than a hostile plan.
+	maxFields = 5000
+)
 
 // mark is a tree of booleans beside a value: true stands for the whole value under it.
 type mark struct{ raw diff.Raw }
@@ -46,6 +54,23 @@ func (m mark) index(i int) mark {
 	return mark{m.raw.At(i)}
 }
 
+// marked visits the values of v that a mark says something of as a whole.
+func marked(v diff.Raw, m mark, visit func(diff.Raw)) {
+	switch {
+	case m.all():
+		visit(v)
+	case m.raw.IsObject():
+		for _, k := range m.raw.Keys() {
+			child, _ := v.Get(k)
+			marked(child, m.key(k), visit)
+		}
+	case m.raw.IsList():
+		for i := range min(m.raw.Len(), v.Len()) {
+			marked(v.At(i), m.index(i), visit)
+		}
+	}
+}
+
 // node is one place in both values, with the marks that belong to it.
 type node struct {
 	before, after       diff.Raw
@@ -56,35 +81,58 @@ type node struct {
 }
 
 type comparer struct {
-	masker  *diff.Masker
+	masker *diff.Masker
+	action diff.Action
+	// folds says that noise is folded: in updates of resources, never where it may be what forces a replacement.
+	folds   bool
 	forcing []tree.Path
-	fields  []diff.FieldChange
+	out     differences
+	// enter tells a test which elements of a list are compared; what it returns is called once they are.
+	enter func(p tree.Path, pair tree.Pair) (leave func())
 }
 
-// compare lists the differences of a change field by field, and names the attributes that force a replacement.
-func compare(m *diff.Masker, c change, a diff.Action) (fields []diff.FieldChange, forced []string) {
-	cmp := &comparer{masker: m}
-	if a == diff.Replace {
-		cmp.forcing = replacePaths(c.ReplacePaths)
+// differences are those of one change, masked and (in the same order) as they are.
+type differences struct {
+	fields  []diff.FieldChange
+	touched []risk.Touched
+	// forced names the attributes that force a replacement.
+	forced []string
+}
+
+// compare lists the differences of a resource's change field by field.
+func compare(m *diff.Masker, c change, a diff.Action) differences {
+	cmp := &comparer{masker: m, action: a, folds: a == diff.Update}
+	cmp.compare(c)
+	return cmp.out
+}
+
+// compareOutput is compare for an output, which may be any value, so that nothing of it is noise.
+func compareOutput(m *diff.Masker, c change, a diff.Action) differences {
+	cmp := &comparer{masker: m, action: a}
+	cmp.compare(c)
+	return cmp.out
+}
+
+func (c *comparer) compare(of change) {
+	if c.action == diff.Replace {
+		c.forcing = of.replacePaths
 	}
-	if a == diff.Destroy || a == diff.Forget {
+	gone := c.action == diff.Destroy || c.action == diff.Forget
+	if gone {
 		// What goes is known.
-		c.AfterUnknown = diff.Raw{}
+		of.afterUnknown = diff.Raw{}
 	}
-	cmp.walk(nil, node{
-		before: c.Before, after: c.After,
-		hasBefore: a != diff.Create && a != diff.Read || !c.Before.IsNull(),
-		hasAfter:  a != diff.Destroy && a != diff.Forget || !c.After.IsNull(),
-		unknown:   mark{c.AfterUnknown}, was: mark{c.BeforeSensitive}, is: mark{c.AfterSensitive},
+	comes := c.action == diff.Create || c.action == diff.Read
+	c.walk(nil, node{
+		before: of.before, after: of.after,
+		hasBefore: !comes || !of.before.IsNull(), hasAfter: !gone || !of.after.IsNull(),
+		unknown: mark{of.afterUnknown}, was: mark{of.beforeSensitive}, is: mark{of.afterSensitive},
 	}, 0)
-	seen := map[string]bool{}
-	for _, p := range cmp.forcing {
-		if text := p.Text(m.Text); !seen[text] {
-			seen[text] = true
-			forced = append(forced, text)
+	for _, p := range c.forcing {
+		if text := p.Text(c.masker.Text); !slices.Contains(c.out.forced, text) {
+			c.out.forced = append(c.out.forced, text)
 		}
 	}
-	return cmp.fields, forced
 }
 
 func (c *comparer) walk(p tree.Path, n node, depth int) {
@@ -98,7 +146,7 @@ func (c *comparer) walk(p tree.Path, n node, depth int) {
 	case depth < maxDepth && fits(n, diff.Raw.IsList):
 		c.list(p, n, depth)
 	default:
-		c.leaf(p, n)
+		c.leaf(p, n, depth)
 	}
 }
 
@@ -121,51 +169,85 @@ func (c *comparer) sensitive(p tree.Path, n node) {
 	c.emit(p, n)
 }
 
-func (c *comparer) leaf(p tree.Path, n node) {
+func (c *comparer) leaf(p tree.Path, n node, depth int) {
 	if n.lone && n.before.IsNull() && n.after.IsNull() {
 		return
 	}
 	if n.hasBefore == n.hasAfter && !n.unknown.some() && n.before.Equal(n.after) {
 		return
 	}
-	c.emit(p, n)
+	if !c.document(p, n, depth) {
+		c.emit(p, n)
+	}
 }
 
 // emit adds a field with both sides as they are here.
-func (c *comparer) emit(p tree.Path, n node) {
-	before := diff.Side{Value: n.before, Absent: !n.hasBefore, Sensitive: n.was.some()}
-	after := diff.Side{Value: n.after, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some()}
+func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
+
+// add adds a field that shows before and after for what is at n.
+func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
+	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some()}
+	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some()}
 	f := c.masker.Field(p, before, after)
 	for _, forcing := range c.forcing {
 		if p.Overlaps(forcing) {
 			f.ForcesReplace = true
 		}
 	}
-	c.fields = append(c.fields, f)
+	if c.folds {
+		f.Fold = foldOf(p, n)
+	}
+	c.out.fields = append(c.out.fields, f)
+	c.out.touched = append(c.out.touched, risk.Touched{
+		Path: p, Before: n.before, After: n.after, HasBefore: n.hasBefore, HasAfter: n.hasAfter, Folded: f.Fold != "",
+	})
+	return &c.out.fields[len(c.out.fields)-1]
+}
+
+// same says that nothing is different at or below a place, so that no path needs to be made for it.
+func (n node) same() bool {
+	return n.hasBefore && n.hasAfter && !n.unknown.some() && n.was.raw.Equal(n.is.raw) && n.before.Equal(n.after)
 }
 
 // object compares key by key: those of either side and those that are known only after apply.
 func (c *comparer) object(p tree.Path, n node, depth int) {
-	count := len(c.fields)
-	lone := !n.before.IsObject() || !n.after.IsObject()
+	count := len(c.out.fields)
+	var differing []string
 	for _, k := range unionKeys(n) {
-		before, hasBefore := n.before.Get(k)
-		after, hasAfter := n.after.Get(k)
-		unknown := n.unknown.key(k)
-		c.walk(p.Field(k), node{
-			before: before, after: after, hasBefore: hasBefore,
-			// A plan leaves out of after what is not known yet.
-			hasAfter: hasAfter || unknown.some(), unknown: unknown,
-			was: n.was.key(k), is: n.is.key(k), lone: lone,
-		}, depth+1)
+		if !n.child(k).same() {
+			differing = append(differing, k)
+		}
+	}
+	if c.full(len(differing)) {
+		c.emit(p, n)
+		return
+	}
+	for _, k := range differing {
+		c.walk(p.Field(k), n.child(k), depth+1)
 	}
 	c.never(count, p, n)
+}
+
+// full says that n more differences are too many.
+func (c *comparer) full(n int) bool { return n > 0 && len(c.out.fields)+n > maxFields }
+
+// child is the place of a key below an object.
+func (n node) child(k string) node {
+	before, hasBefore := n.before.Get(k)
+	after, hasAfter := n.after.Get(k)
+	unknown := n.unknown.key(k)
+	return node{
+		before: before, after: after, hasBefore: hasBefore,
+		// A plan leaves out of after what is not known yet.
+		hasAfter: hasAfter || unknown.some(), unknown: unknown,
+		was: n.was.key(k), is: n.is.key(k), lone: !n.before.IsObject() || !n.after.IsObject(),
+	}
 }
 
 // never makes sure that a difference is not lost because none of the parts shows it: an empty object that appears, elements that
 // only change places.
 func (c *comparer) never(count int, p tree.Path, n node) {
-	if len(c.fields) > count {
+	if len(c.out.fields) > count {
 		return
 	}
 	if n.hasBefore != n.hasAfter || !n.before.Equal(n.after) {

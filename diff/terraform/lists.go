@@ -1,14 +1,45 @@
 package terraform
 
-import "github.com/nuon-toolkit/nuon/diff/internal/tree"
+import (
+	"encoding/json"
+	"strconv"
 
-// list compares the elements that belong together. A set is a list in a plan's JSON.
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// list compares the elements that belong together. A set is a list in a plan's JSON, with its elements in an order that follows from
+// their values: so an element that changes may stand anywhere, and only equal elements that change places are a new order.
 func (c *comparer) list(p tree.Path, n node, depth int) {
-	count := len(c.fields)
-	for _, pair := range tree.Pairs(n.before, n.after, func(i int) bool { return n.unknown.index(i).some() }) {
+	count := len(c.out.fields)
+	pairs := tree.Matches(n.before, n.after, func(i int) bool { return n.unknown.index(i).some() })
+	if c.full(len(pairs)) && c.full(n.differing(pairs)) {
+		c.emit(p, n)
+		return
+	}
+	c.order(p, n, pairs)
+	for _, pair := range pairs {
+		leave := func() {}
+		if c.enter != nil {
+			leave = c.enter(p, pair)
+		}
 		c.element(p, n, pair.Before, pair.After, depth)
+		leave()
 	}
 	c.never(count, p, n)
+}
+
+// differing counts the pairs that are not equal. Those that are have no differences, unless their marks have.
+func (n node) differing(pairs []tree.Pair) int {
+	count := 0
+	for _, p := range pairs {
+		if p.Before < 0 || p.After < 0 || !n.before.At(p.Before).Equal(n.after.At(p.After)) ||
+			!n.was.index(p.Before).raw.Equal(n.is.index(p.After).raw) {
+			count++
+		}
+	}
+	return count
 }
 
 // element compares element i of before with element j of after; -1 is none.
@@ -27,4 +58,81 @@ func (c *comparer) element(p tree.Path, n node, i, j, depth int) {
 		e.lone = false
 	}
 	c.walk(p.At(index), e, depth+1)
+}
+
+// order adds a field of its own when equal elements change places. It names those that both sides have.
+func (c *comparer) order(p tree.Path, n node, pairs []tree.Pair) {
+	moved := false
+	var kept []tree.Pair
+	for _, pair := range pairs {
+		moved = moved || pair.Moved
+		if pair.Before >= 0 && pair.After >= 0 && n.before.At(pair.Before).Equal(n.after.At(pair.After)) {
+			kept = append(kept, pair)
+		}
+	}
+	if !moved {
+		return
+	}
+	byPlace := make([]int, n.before.Len()) // 1 + place in kept
+	for k, pair := range kept {
+		byPlace[pair.Before] = k + 1
+	}
+	names := elementNames(n.before, kept)
+	var was, is []any
+	for _, k := range byPlace {
+		if k > 0 {
+			was = append(was, names[k-1])
+		}
+	}
+	for k := range kept {
+		is = append(is, names[k])
+	}
+	c.add(p, n, raw.Of(was), raw.Of(is)).Reordered = true
+}
+
+// elementNames tells the elements of before apart: by themselves if they are plain, by their names or else the first attribute that no
+// two of them share, or by their places.
+func elementNames(before diff.Raw, kept []tree.Pair) []any {
+	named := func(of func(diff.Raw) diff.Raw) []any { return distinct(before, kept, of) }
+	if names := named(func(e diff.Raw) diff.Raw { return e }); names != nil {
+		return names
+	}
+	if names := named(tree.Identity); names != nil {
+		return names
+	}
+	for i, k := range before.At(kept[0].Before).Keys() {
+		if i == maxNaming {
+			break
+		}
+		if names := named(func(e diff.Raw) diff.Raw { v, _ := e.Get(k); return v }); names != nil {
+			return names
+		}
+	}
+	return elementPlaces(kept)
+}
+
+// maxNaming is how many attributes are tried as names.
+const maxNaming = 32
+
+// distinct is what of makes of each element, or nil if that is not a plain value, or one for two of them.
+func distinct(before diff.Raw, kept []tree.Pair, of func(diff.Raw) diff.Raw) []any {
+	names := make([]any, len(kept))
+	seen := map[uint64]bool{}
+	for k, pair := range kept {
+		name := of(before.At(pair.Before))
+		hash := name.Hash()
+		if seen[hash] || name.IsNull() || name.IsObject() || name.IsList() {
+			return nil
+		}
+		seen[hash], names[k] = true, raw.Reveal(name)
+	}
+	return names
+}
+
+func elementPlaces(kept []tree.Pair) []any {
+	names := make([]any, len(kept))
+	for k, pair := range kept {
+		names[k] = json.Number(strconv.Itoa(pair.Before))
+	}
+	return names
 }

@@ -128,7 +128,8 @@ func planted(secrets []string) *rapid.Generator[any] {
 		text := rapid.StringMatching(`[ a-z\n"]{0,6}`).Draw(t, "before") +
 			rapid.SampledFrom(secrets).Draw(t, "secret") + rapid.StringMatching(`[ a-z\n"]{0,6}`).Draw(t, "after")
 		quoted, _ := json.Marshal(map[string]string{"k": text})
-		return rapid.SampledFrom([]string{text, string(quoted), base64.StdEncoding.EncodeToString([]byte(text))}).Draw(t, "spelling")
+		document := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "some: yaml\nother:\n  - %s\n", quoted))
+		return rapid.SampledFrom([]string{text, string(quoted), "[1, " + string(quoted) + "]", base64.StdEncoding.EncodeToString([]byte(text)), document}).Draw(t, "spelling")
 	})
 	return rapid.OneOf(harmless(), holding)
 }
@@ -153,9 +154,11 @@ func TestNoSecretEverAppears(t *testing.T) {
 			"before":  side("before"), "after": side("after"),
 			"before_sensitive": map[string]any{"password": true},
 			"replace_paths":    []any{[]any{"tags", "key " + known}, []any{"a", 0}},
-			"importing":        map[string]any{"id": "id " + known},
+			"importing": rapid.SampledFrom([]any{map[string]any{"id": "id " + known}, map[string]any{"identity": map[string]any{"a": known, marked: "b"}},
+				map[string]any{"identity": side("identity")}, map[string]any{"unknown": true}}).Draw(t, "importing"),
+			"generated_config": "x = " + known,
 		}
-		output := map[string]any{"actions": []string{"update"}, "before": leaf.Draw(t, "was"), "after": leaf.Draw(t, "is")}
+		output := map[string]any{"actions": []string{"update"}, "before": leaf.Draw(t, "was"), "after": side("is")}
 		drift := map[string]any{
 			"address": `a.b["` + marked + `"]`, "previous_address": `a.c["x` + known + `"]`, "mode": "managed", "type": "a", "name": "b",
 			"change": map[string]any{"actions": []string{"delete"}, "before": side("lost"), "after": nil},
@@ -163,6 +166,13 @@ func TestNoSecretEverAppears(t *testing.T) {
 		plan := updatePlan(t, change, map[string]any{
 			"output_changes": map[string]any{"o": output}, "resource_drift": []any{drift},
 			"deferred_changes": []any{map[string]any{"reason": known, "resource_change": drift}},
+			"checks": []any{map[string]any{"address": map[string]any{"to_display": `check.a["` + marked + `"]`}, "status": "fail",
+				"instances": []any{map[string]any{"address": map[string]any{"to_display": "check.a"}, "status": "fail",
+					"problems": []any{map[string]any{"message": "It is " + marked + "."}, map[string]any{"message": known}}}}}},
+			"condition_results": []any{map[string]any{"address": "x", "error_message": known}},
+			"action_invocations": []any{map[string]any{"address": `action.a.b["` + known + `"]`,
+				"lifecycle_action_trigger": map[string]any{"triggering_resource_address": `a.b["` + marked + `"]`, "action_trigger_event": known}}},
+			"relevant_attributes": []any{map[string]any{"resource": known, "attribute": []any{marked}}},
 		})
 		r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{
 			Secrets: diff.NewSecrets([]byte(known)).Contains, TagKey: []byte("k"),
@@ -187,10 +197,13 @@ func TestRenderingsAreNeutral(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\u202e\r\n\u009b2J"
 	change := map[string]any{
 		"actions": []string{"update"}, "before": map[string]any{"a": evil, evil: 1}, "after": map[string]any{"a": evil + "\n" + evil, "m": map[string]any{evil: evil}},
-		"importing": map[string]any{"id": evil},
+		"importing": map[string]any{"identity": map[string]any{evil: evil}},
 	}
 	plan := updatePlan(t, change, map[string]any{
 		"output_changes": map[string]any{evil: map[string]any{"actions": []string{"create"}, "before": nil, "after": evil}},
+		"checks":         []any{map[string]any{"address": map[string]any{"to_display": evil}, "status": evil, "problems": []any{map[string]any{"message": evil}}}},
+		"action_invocations": []any{map[string]any{"address": evil, "lifecycle_action_trigger": map[string]any{
+			"triggering_resource_address": evil, "action_trigger_event": evil}}},
 		"resource_drift": []any{map[string]any{
 			"address": "x." + evil, "previous_address": "y." + evil, "deposed": evil, "mode": evil, "type": evil, "name": evil, "action_reason": evil,
 			"change": map[string]any{"actions": []string{"delete", "create"}, "before": map[string]any{evil: evil}, "after": nil, "replace_paths": []any{[]any{evil}}},
@@ -228,6 +241,9 @@ func FuzzReport(f *testing.F) {
 		}
 		f.Add(data)
 	}
+	for _, a := range situations(f) {
+		f.Add(a.Files[0].Data)
+	}
 	f.Add([]byte(`{"format_version":"1.0","resource_changes":[{"address":"a","change":{"actions":["update"],"before":[1],"after":{"a":[]},"after_unknown":[true],"before_sensitive":[[true]]}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := terraform.Report(bytes.NewReader(data), terraform.Options{MaxBytes: 1 << 20})
@@ -238,5 +254,9 @@ func FuzzReport(f *testing.F) {
 			t.Errorf("not valid: %v", err)
 		}
 		renderings(t, r)
+		again, err := terraform.Report(bytes.NewReader(data), terraform.Options{MaxBytes: 1 << 20})
+		if err != nil || again.Digest() != r.Digest() {
+			t.Errorf("another report of the same plan: %v", err)
+		}
 	})
 }

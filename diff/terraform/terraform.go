@@ -1,12 +1,12 @@
 // Package terraform makes a diff.Report from the JSON form of a Terraform or OpenTofu plan, as `terraform show -json PLANFILE`
 // prints it.
 //
-// It owns what a plan's JSON means: actions, replacement and its causes, moves, imports, forgets, drift, deferred changes,
-// outputs, and the marks for sensitive and unknown values. It never runs Terraform, never reads a state, and holds every value of
+// It owns what a plan's JSON means: actions, replacement and its causes, moves, imports, forgets, drift, deferred changes, outputs,
+// checks, and the marks for sensitive and unknown values. It never runs Terraform, never reads a state, and holds every value of
 // a plan as diff.Raw, so nothing leaves it unmasked. The runner calls it after a plan and again right before an apply; the
 // command line calls it on a file.
 //
-// It reads the JSON itself: the published Go types lack "applyable" and "errored", and turn numbers into floats.
+// It reads the JSON itself, as a stream: the published Go types lack "applyable" and "errored", and turn numbers into floats.
 package terraform
 
 import (
@@ -20,13 +20,14 @@ import (
 // Options say what must not be shown and how much is read. The zero value masks what the plan marks as sensitive, and every copy
 // of it.
 type Options struct {
-	// Secrets says that a text holds a secret that is known from elsewhere, for example diff.NewSecrets(…).Contains. The report
-	// of a stored plan has the same digest only under the same secrets.
+	// Secrets says that a text holds a secret that is known from elsewhere, for example diff.NewSecrets(…).Contains. Several
+	// goroutines call it at once. The report of a stored plan has the same digest only under the same secrets.
 	Secrets func(text string) bool
 	// TagKey is the key of the short display hashes of masked values. Empty means none.
 	TagKey []byte
-	// Limit is how many bytes of one value are shown; 0 means diff.DefaultLimit.
-	Limit int
+	// Limit is how many bytes of one value are shown, Lines how many lines of one line diff, Context how many lines around a change; see
+	// diff.MaskOptions.
+	Limit, Lines, Context int
 	// MaxBytes bounds the plan; 0 means DefaultMaxBytes.
 	MaxBytes int64
 }
@@ -49,8 +50,8 @@ func Report(plan io.Reader, o Options) (*diff.Report, error) {
 		return nil, err
 	}
 	b := &builder{
-		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit}),
-		report: &diff.Report{Kind: diff.KindTerraform},
+		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines, Context: o.Context}),
+		report: &diff.Report{Kind: diff.KindTerraform}, learned: map[string]bool{},
 	}
 	b.learn(d)
 	if err := b.build(d); err != nil {
@@ -63,9 +64,19 @@ func Report(plan io.Reader, o Options) (*diff.Report, error) {
 type limited struct {
 	r         io.Reader
 	left, max int64
+	// failed is the first error but io.EOF, as it was before others wrapped it.
+	failed error
 }
 
 func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.read(p)
+	if err != nil && l.failed == nil && !errors.Is(err, io.EOF) {
+		l.failed = err
+	}
+	return n, err
+}
+
+func (l *limited) read(p []byte) (int, error) {
 	if l.left <= 0 {
 		// A plan of exactly the limit is fine: only one more byte is too much.
 		var one [1]byte

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,6 +32,20 @@ func TestBadPlans(t *testing.T) {
 		{"a newer version", `{"format_version":"2.0"}`, "update nuon"},
 		{"more after the end", `{"format_version":"1.2"}{}`, "more after its end"},
 		{"noise after the end", `{"format_version":"1.2"}x`, "not valid JSON"},
+		{"a name twice", resource(`,"change":{"actions":["no-op"],"actions":["delete"]}`), "a name comes twice in one object, in resource_changes, at byte"},
+		{"a name twice that only escapes tell apart", resource(`,"change":{"actions":["no-op"],"a\u0063tions":["delete"]}`), "a name comes twice"},
+		{"not UTF-8", resource(`,"change":{"actions":["create"],"after":{"a":"` + "\xff" + `"}}`), "not valid JSON, in resource_changes"},
+		{"an address that is a number", `{"format_version":"1.2","resource_changes":[{},{"address":1}]}`, "wrong type, in resource_changes, at byte 47"},
+		{"a change that is a list", resource(`,"change":[]`), "wrong type"},
+		{"replace paths that are none", resource(`,"change":{"actions":["update"],"replace_paths":{}}`), "wrong type"},
+		{"an id that is a number", resource(`,"change":{"actions":["update"],"importing":{"id":1}}`), "wrong type"},
+		{"checks that are none", `{"format_version":"1.2","checks":{}}`, "wrong type, in checks"},
+		{"relevant attributes that are none", `{"format_version":"1.2","relevant_attributes":[1]}`, "wrong type, in relevant_attributes"},
+		{"actions that are none", `{"format_version":"1.2","action_invocations":[[]]}`, "wrong type, in action_invocations"},
+		{"a module that is none", `{"format_version":"1.2","configuration":{"root_module":[]}}`, "wrong type, in configuration"},
+		{"a variable that is none", `{"format_version":"1.2","configuration":{"root_module":{"variables":{"a":1}}}}`, "wrong type, in configuration"},
+		{"a flag that is none", `{"format_version":"1.2","complete":"yes"}`, "wrong type, in complete"},
+		{"a section of a later version, cut off", `{"format_version":"1.2","later":[{"a":`, "ends too early, in later"},
 		{"a section twice", `{"format_version":"1.2","resource_changes":[],"resource_changes":[]}`, "comes twice"},
 		{"a section of the wrong type", `{"format_version":"1.2","resource_changes":{}}`, "not a list"},
 		{"a field of the wrong type", `{"format_version":1}`, "wrong type"},
@@ -122,7 +139,20 @@ func TestFields(t *testing.T) {
 		{"named objects", `"before":{"l":[{"name":"a","v":1},{"name":"b","v":1}]},"after":{"l":[{"name":"c","v":1},{"name":"b","v":2}]}`,
 			[]string{`l[0].name: (none) → "c"`, `l[0].v: (none) → 1`, `l[1].v: 1 → 2`, `l[0].name: "a" → (none)`, `l[0].v: 1 → (none)`}},
 		{"unnamed objects", `"before":{"l":[{"v":1}]},"after":{"l":[{"v":2}]}`, []string{`l[0].v: 1 → 2`}},
-		{"places change", `"before":{"l":["a","b"]},"after":{"l":["b","a"]}`, []string{`l[0]: "a" → (none)`, `l[1]: (none) → "a"`}},
+		{"places change", `"before":{"l":["a","b"]},"after":{"l":["b","a"]}`, []string{`l: ["a","b"] → ["b","a"]`}},
+		{"places and a value change", `"before":{"l":["a","b","c"]},"after":{"l":["c","a","d"]}`, []string{`l: ["a","c"] → ["c","a"]`, `l[1]: "b" → (none)`, `l[2]: (none) → "d"`}},
+		{"named objects change places", `"before":{"l":[{"name":"a"},{"name":"b"}]},"after":{"l":[{"name":"b"},{"name":"a"}]}`, []string{`l: ["a","b"] → ["b","a"]`}},
+		{"nameless objects change places", `"before":{"l":[{"v":1},{"v":2}]},"after":{"l":[{"v":2},{"v":1}]}`, []string{`l: [1,2] → [2,1]`}},
+		{"objects that nothing tells apart change places", `"before":{"l":[{"v":[1]},{"v":[2]}]},"after":{"l":[{"v":[2]},{"v":[1]}]}`, []string{`l: [0,1] → [1,0]`}},
+		{"a policy", `"before":{"p":"{\"a\":[1]}"},"after":{"p":"{\"a\":[1,2],\"b\":null}"}`, []string{`p (json) a[1]: (none) → 2`, `p (json) b: (none) → null`}},
+		{"a policy comes", `"before":{"p":null},"after":{"p":"{\"a\":{\"b c\":1}}"}`, []string{`p (json) a["b c"]: (none) → 1`}},
+		{"JSON in JSON in base64", `"before":{"p":"eyJhIjoie1wiYlwiOjF9In0="},"after":{"p":"eyJhIjoie1wiYlwiOjJ9In0="}`, []string{`p (base64) (json) a (json) b: 1 → 2`}},
+		{"a sensitive policy is not looked into", `"before":{"p":"{\"a\":1}"},"after":{"p":"{\"a\":2}"},"after_sensitive":{"p":true}`, []string{`p: (sensitive, changed)`}},
+		{"nor is one with a mark inside", `"before":{"p":"{\"a\":1}"},"after":{"p":"{\"a\":2}"},"before_sensitive":{"p":{"a":true}}`, []string{`p: (sensitive, changed)`}},
+		{"an unknown policy is not looked into", `"before":{"p":"{\"a\":1}"},"after":{},"after_unknown":{"p":true}`, []string{`p: "{\"a\":1}" → (known after apply)`}},
+		{"text and a policy", `"before":{"p":"x"},"after":{"p":"{\"a\":2}"}`, []string{`p: "x" → "{\"a\":2}"`}},
+		{"sensitive elements change places", `"before":{"l":["pw1","pw2"]},"after":{"l":["pw2","pw1"]},"before_sensitive":{"l":[true,true]},"after_sensitive":{"l":[true,true]}`,
+			[]string{`l: (sensitive, changed)`}},
 		{"an element is unknown", `"before":{"l":["a","b"]},"after":{"l":["a",null]},"after_unknown":{"l":[false,true]}`, []string{`l[1]: "b" → (known after apply)`}},
 		{"an attribute is unknown", `"before":{"a":"x","b":1},"after":{"b":1},"after_unknown":{"a":true}`, []string{`a: "x" → (known after apply)`}},
 		{"a nested one is unknown and new", `"before":{"a":{}},"after":{"a":{}},"after_unknown":{"a":{"b":true}}`, []string{`a.b: (known after apply)`}},
@@ -143,6 +173,46 @@ func TestFields(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestFolds: what is folded, and what must never be.
+func TestFolds(t *testing.T) {
+	for _, c := range []struct{ name, change, want string }{
+		{"formatting", `"actions":["update"],"before":{"p":"{\"a\":1}"},"after":{"p":"{ \"a\": 1 }"}`, "formatting"},
+		{"formatting that forces a replacement", `"actions":["delete","create"],"before":{"p":"{\"a\":1}"},"after":{"p":"{ \"a\": 1 }"},"replace_paths":[["p"]]`, ""},
+		{"formatting of what is sensitive", `"actions":["update"],"before":{"p":"{\"a\":1}"},"after":{"p":"{ \"a\": 1 }"},"before_sensitive":{"p":true}`, ""},
+		{"null and an empty list", `"actions":["update"],"before":{"p":null},"after":{"p":[]}`, "null or empty"},
+		{"an empty text and null", `"actions":["update"],"before":{"p":""},"after":{"p":null}`, "null or empty"},
+		{"a map of null", `"actions":["update"],"before":{"p":{"k":null}},"after":{"p":{"k":""}}`, "null or empty"},
+		{"null and false", `"actions":["update"],"before":{"p":null},"after":{"p":false}`, ""},
+		{"nothing and empty, where no schema is", `"actions":["update"],"before":{"p":{"a":1}},"after":{"p":{"a":1,"podSelector":{}}}`, ""},
+		{"an element that is empty", `"actions":["update"],"before":{"p":[]},"after":{"p":[{}]}`, ""},
+		{"an empty element of null", `"actions":["update"],"before":{"p":[null]},"after":{"p":[""]}`, ""},
+		{"empty in a document", `"actions":["update"],"before":{"p":"{\"a\":null}"},"after":{"p":"{\"a\":[]}"}`, ""},
+		{"empty and sensitive", `"actions":["update"],"before":{"p":null},"after":{"p":""},"after_sensitive":{"p":true}`, ""},
+		{"empty and not known", `"actions":["update"],"before":{"p":null},"after":{},"after_unknown":{"p":true}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := terraform.Report(strings.NewReader(`{"format_version":"1.2","resource_changes":[{"address":"a.b","type":"a","name":"b","change":{`+c.change+`}}]}`), terraform.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Validate(); err != nil {
+				t.Error(err)
+			}
+			fields := r.Changes[0].Fields
+			if len(fields) != 1 || fields[0].Fold != c.want {
+				t.Fatalf("%+v, want one that is folded by %q", fields, c.want)
+			}
+			if noise := c.want != ""; r.Changes[0].Noise() != noise || (r.Totals.Noise == 1) != noise {
+				t.Errorf("noise: %t, totals %+v", r.Changes[0].Noise(), r.Totals)
+			}
+		})
+	}
+	r, err := terraform.Report(strings.NewReader(`{"format_version":"1.2","output_changes":{"o":{"actions":["update"],"before":{"a":null},"after":{"a":""}}}}`), terraform.Options{})
+	if err != nil || r.Outputs[0].Fields[0].Fold != "" {
+		t.Errorf("an output is folded: %+v, %v", r, err)
 	}
 }
 
@@ -170,6 +240,41 @@ func TestDeepValuesAreComparedWhole(t *testing.T) {
 	}
 	if fields := r.Changes[0].Fields; len(fields) != 1 || strings.Count(fields[0].Path, "a") != 64 || fields[0].Before.Sum == fields[0].After.Sum {
 		t.Errorf("fields %.300v", fields)
+	}
+}
+
+// TestManyDifferencesAreBounded: what differs in more places than anybody reads is one difference, and still says so, masked if any of
+// it is.
+func TestManyDifferencesAreBounded(t *testing.T) {
+	list := func(n int, element string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
+	}
+	object := func(n int, value string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"k%d":%s`, i, value)
+		}
+		return "{" + b.String()[1:] + "}"
+	}
+	for _, c := range []struct {
+		name, before, after, more string
+		least, most               int
+		masked                    bool
+	}{
+		{"a list", list(20_000, "1"), list(20_000, "2"), "", 1, 1, false},
+		{"a map", object(20_000, "1"), object(20_000, "2"), "", 1, 1, false},
+		{"a list of which little changes", list(20_000, "1"), list(20_001, "1"), "", 1, 1, false},
+		{"lists of lists", list(300, list(300, "1")), list(300, list(300, "2")), "", 300, 5300, false},
+		{"with a secret", list(20_000, "1"), list(20_000, "2"), `,"before_sensitive":{"l":[true]}`, 1, 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := report(t, `"resource_changes":[{"address":"a.b","type":"a","name":"b","change":{"actions":["update"],
+				"before":{"l":`+c.before+`},"after":{"l":`+c.after+`}`+c.more+`}}]`)
+			fields := r.Changes[0].Fields
+			if n := len(fields); n < c.least || n > c.most || fields[0].After.Masked != c.masked {
+				t.Errorf("%d differences, the first one %.300v", n, fields[0])
+			}
+		})
 	}
 }
 
@@ -215,45 +320,98 @@ func TestCopiesOfSensitiveValuesAreMasked(t *testing.T) {
 	}
 }
 
-// generated is a plan of n resources, of which every tenth changes.
-func generated(b *testing.B, n int) []byte {
+// generated is a plan of n resources as large as real ones, of which every other one changes, and the policy of every twentieth.
+func generated(b testing.TB, n int) []byte {
 	b.Helper()
 	type m = map[string]any
-	var list []any
+	var list, values []any
 	for i := range n {
-		before := m{"id": fmt.Sprint("i-", i), "tags": m{"owner": "team", "n": i}, "password": "pw", "ports": []any{80, 443}}
-		after, actions := before, []string{"no-op"}
-		if i%10 == 0 {
-			after = m{"id": before["id"], "tags": m{"owner": "other", "n": i}, "password": "pw", "ports": []any{80, 8443, 443}}
-			actions = []string{"update"}
+		instance := func(owner, bucket string, ports ...any) m {
+			return m{"id": fmt.Sprint("i-", i), "arn": fmt.Sprint("arn:aws:ec2:eu-central-1:123456789012:instance/i-", i), "ami": "ami-0123456789abcdef0",
+				"tags": m{"owner": owner, "n": fmt.Sprint(i), "Name": "web"}, "tags_all": m{"owner": owner, "n": fmt.Sprint(i), "Name": "web"},
+				"password": "a-password-of-all", "ports": ports, "instance_type": "t3.large", "availability_zone": "eu-central-1a", "ebs_optimized": false,
+				"monitoring": true, "user_data": nil, "root_block_device": []any{m{"volume_size": 20, "volume_type": "gp3", "encrypted": true, "iops": 3000}},
+				"policy":                 fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:Get*"],"Resource":"arn:aws:s3:::%s"}]}`, bucket),
+				"vpc_security_group_ids": []any{"sg-1", "sg-2"}, "private_ip": fmt.Sprintf("10.0.%d.%d", i/250, i%250), "timeouts": nil}
 		}
-		list = append(list, m{"address": fmt.Sprintf("module.m[%d].aws_instance.a", i), "mode": "managed", "type": "aws_instance", "name": "a",
-			"change": m{"actions": actions, "before": before, "after": after, "after_unknown": m{}, "before_sensitive": m{"password": true}, "after_sensitive": m{"password": true}}})
+		before := instance("team", "reports", 80, 443)
+		after, actions := before, []string{"no-op"}
+		if i%2 == 0 {
+			bucket := "reports"
+			if i%20 == 0 {
+				bucket = "archive"
+			}
+			after, actions = instance("other", bucket, 80, 8443, 443), []string{"update"}
+		}
+		address := fmt.Sprintf("module.m[%d].aws_instance.a", i)
+		list = append(list, m{"address": address, "module_address": fmt.Sprintf("module.m[%d]", i), "mode": "managed", "type": "aws_instance", "name": "a",
+			"provider_name": "registry.example.com/hashicorp/aws",
+			"change": m{"actions": actions, "before": before, "after": after, "after_unknown": m{},
+				"before_sensitive": m{"password": true}, "after_sensitive": m{"password": true}}})
+		values = append(values, m{"address": address, "values": after})
 	}
-	data, err := json.Marshal(m{"format_version": "1.2", "resource_changes": list, "planned_values": list, "prior_state": list})
+	data, err := json.Marshal(m{"format_version": "1.2", "resource_changes": list, "planned_values": values, "prior_state": values})
 	if err != nil {
 		b.Fatal(err)
 	}
 	return data
 }
 
+// BenchmarkReport compares a report with what encoding/json needs for the bare values: ratio is the time of the first in that of the
+// second.
 func BenchmarkReport(b *testing.B) {
 	plan := generated(b, 10_000)
-	b.Run("report", func(b *testing.B) {
-		b.SetBytes(int64(len(plan)))
-		for b.Loop() {
-			if _, err := terraform.Report(bytes.NewReader(plan), terraform.Options{}); err != nil {
-				b.Fatal(err)
-			}
+	var report, bare time.Duration
+	b.SetBytes(int64(len(plan)))
+	b.ReportAllocs()
+	for b.Loop() {
+		start := time.Now()
+		if _, err := terraform.Report(bytes.NewReader(plan), terraform.Options{}); err != nil {
+			b.Fatal(err)
 		}
-	})
-	b.Run("encoding-json", func(b *testing.B) {
-		b.SetBytes(int64(len(plan)))
-		for b.Loop() {
-			var v any
-			if err := json.Unmarshal(plan, &v); err != nil {
-				b.Fatal(err)
-			}
+		report += time.Since(start)
+		b.StopTimer()
+		start = time.Now()
+		var v any
+		if err := json.Unmarshal(plan, &v); err != nil {
+			b.Fatal(err)
 		}
-	})
+		bare += time.Since(start)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(report)/float64(bare), "ratio")
+	b.ReportMetric(peak(b, plan)/float64(len(plan)), "peak/input")
+}
+
+// peak is the most heap, in bytes, that a report has at once beyond what was there before, as the collector sees it.
+func peak(b *testing.B, plan []byte) float64 {
+	b.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, uint64(0)
+	source := &watched{from: bytes.NewReader(plan), watch: func() {
+		runtime.ReadMemStats(&stats)
+		most = max(most, stats.HeapAlloc)
+	}}
+	r, err := terraform.Report(source, terraform.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	runtime.ReadMemStats(&stats)
+	most = max(most, stats.HeapAlloc)
+	runtime.KeepAlive(r)
+	return float64(most - min(most, before))
+}
+
+// watched calls watch at each read.
+type watched struct {
+	watch func()
+	from  *bytes.Reader
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.watch()
+	return w.from.Read(p)
 }

@@ -1,0 +1,43 @@
+package terraform
+
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// address is a resource address as people may see it. Its names come from the configuration; only the keys of for_each can hold
+// values, so only those can be hidden.
+func (b *builder) address(address string) string {
+	if !b.masker.Knows(address) {
+		return address
+	}
+	var out strings.Builder
+	for rest := address; rest != ""; {
+		head, tail, found := strings.Cut(rest, `["`)
+		out.WriteString(head)
+		if !found {
+			break
+		}
+		key, after := quotedKey(tail)
+		if b.masker.Knows(key) {
+			key = diff.Hidden
+		}
+		out.WriteString(`["` + key + `"]`)
+		rest = after
+	}
+	return out.String()
+}
+
+// quotedKey splits `KEY"]REST`. Terraform escapes a quote inside a key with a backslash. A key that never ends is the whole rest.
+func quotedKey(s string) (key, rest string) {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return s[:i], strings.TrimPrefix(s[i+1:], "]")
+		}
+	}
+	return s, ""
+}
