@@ -65,6 +65,7 @@ generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, c
 	cd reconciler/api/runner && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
 	cd reconciler/store && $(SQLC) generate
 	gofmt -w pkg/api reconciler/api reconciler/store
+	$(GO) run ./diff/kubernetes/schema/generate
 	$(RUN) ./cli reference > docs/cli.md.new && mv docs/cli.md.new docs/cli.md
 
 .PHONY: verify
@@ -72,6 +73,10 @@ verify: generate lint ## Check that generated code and go.mod are up to date, an
 	$(GO) mod tidy -diff
 	cd examples/provider && $(GO) vet ./... && $(GO) mod tidy -diff
 	git diff --exit-code
+
+.PHONY: pictures
+pictures: build ## Draw the pictures of docs/ anew, each what a real run shows on a terminal (docs/pictures/list.txt)
+	NUON_BIN=$(CURDIR)/bin $(GO) test ./examples/picture -run TestPicturesOfTheDocs -update
 
 .PHONY: clean
 clean: ## Remove what was built here

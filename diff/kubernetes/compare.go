@@ -1,0 +1,427 @@
+package kubernetes
+
+import (
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+	"github.com/nuon-toolkit/nuon/diff/risk"
+)
+
+// section is the list of the report that a change belongs to.
+type section uint8
+
+const (
+	inChanges section = iota
+	inHooks
+	inTests
+	inKept
+	// nowhere: there is nothing to do about the object, and it is counted.
+	nowhere
+)
+
+// outcome is what was found of one object. Its values are not masked yet: the fields of its changes have paths and marks, and their values
+// stand in the differences, which are in the same order.
+type outcome struct {
+	section     section
+	change      diff.Change
+	differences []difference
+	// regenerated: all that is to be seen is made anew at each rendering. unjudged is the change before the risk of that was known.
+	regenerated bool
+	unjudged    diff.Change
+	drift       *diff.Change
+	drifted     []difference
+	// gone: it was to be removed, and is not there any more.
+	gone bool
+	// counted are fields that are folded and not listed, by rule.
+	counted map[string]int
+	// secrets are what else must not be shown anywhere.
+	secrets []string
+	notes   []string
+}
+
+// values are an object on all sides; null where it is not there.
+type values struct {
+	before, after, live, again raw.Value
+	// partial: equal blocks are left out of before and after.
+	partial bool
+}
+
+// comparer compares one object after the other, for one goroutine.
+type comparer struct {
+	*comparison
+	names names
+}
+
+// compare finds out what happens to one object.
+func (c *comparer) compare(j *job) (outcome, error) {
+	v, err := c.read(j, false)
+	if err != nil {
+		return outcome{}, err
+	}
+	out := c.compareValues(j, &v)
+	if v.partial && slices.ContainsFunc(out.differences, elided) {
+		if v, err = c.read(j, true); err != nil {
+			return outcome{}, err
+		}
+		out = c.compareValues(j, &v)
+	}
+	return out, nil
+}
+
+func elided(d difference) bool { return manifest.Elided(d.before) || manifest.Elided(d.after) }
+
+// read parses all sides of an object. Whole reads all of them, else equal blocks may be left out where nobody asks for them: the rules of
+// risk look at all of a workload.
+func (c *comparer) read(j *job, whole bool) (v values, err error) {
+	read := func(o *manifest.Object, into *raw.Value) {
+		if o == nil || err != nil {
+			return
+		}
+		*into, err = o.Value()
+	}
+	if !whole && j.before != nil && j.after != nil && j.live == nil && j.again == nil && mayElide(j.id) {
+		v.before, v.after, v.partial, err = manifest.Pair(j.before, j.after)
+	} else {
+		read(j.before, &v.before)
+		read(j.after, &v.after)
+	}
+	read(j.live, &v.live)
+	read(j.again, &v.again)
+	if secretKind(j.id) {
+		v.before, v.after, v.live, v.again = stored(v.before), stored(v.after), stored(v.live), stored(v.again)
+	}
+	return v, err
+}
+
+// mayElide says that an object can be compared with equal blocks left out: settings and definitions are large, and the whole of them means
+// no more than its parts.
+func mayElide(id manifest.ID) bool { return id.Kind == "ConfigMap" && id.Group == "" || definition(id) }
+
+func (c *comparer) compareValues(j *job, v *values) outcome {
+	typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
+	out := outcome{change: diff.Change{
+		Address: address(j.id, c.masker.Text), Namespace: c.masker.Text(j.id.Namespace),
+		ResourceKind: c.masker.Text(j.id.ResourceKind()), Name: c.masker.Text(j.id.Name),
+	}}
+	found := c.decide(j, v, typ, &out)
+	if out.section == nowhere {
+		return out
+	}
+	c.place(&out, v)
+	c.learnNames(j, typ, v, &out)
+	c.regenerated(j, v, typ, found)
+	c.show(j, found, &out)
+	if len(out.differences) == 0 && out.change.Action == diff.Update {
+		if !c.adopts(j) {
+			out.section = nowhere
+			return out
+		}
+		out.change.Action, out.change.Imported = diff.Import, true
+	}
+	out.notes = append(out.notes, wrongTypes(out.change.Address, out.differences, c.masker.Text)...)
+	c.judge(j, v, &out)
+	return out
+}
+
+// decide says what happens to the object, and finds its differences.
+func (c *comparer) decide(j *job, v *values, typ *schema.Type, out *outcome) []difference {
+	switch {
+	case j.after != nil && j.after.GenerateName || j.after == nil && j.before.GenerateName:
+		return c.generated(j, v, typ, out)
+	// What a hook makes is no part of the release: it is often gone when it has done its work.
+	case c.options.ThreeWay && hookOf(v.object()) == "":
+		return c.decideThreeWay(j, v, typ, out)
+	case j.after == nil:
+		return c.goes(v, typ, out)
+	case j.before == nil:
+		return c.comes(v.after, typ, out, c.whyNew(j))
+	case j.renamed():
+		return c.renames(j, v, typ, out)
+	}
+	out.change.Action = diff.Update
+	return c.walk(j, typ, v.before, v.after)
+}
+
+// object is what is wanted, or was there before.
+func (v *values) object() raw.Value {
+	if !v.after.IsNull() {
+		return v.after
+	}
+	return v.before
+}
+
+// generated is about an object whose name the cluster makes: nobody can find again what was made of it before.
+func (c *comparer) generated(j *job, v *values, typ *schema.Type, out *outcome) []difference {
+	switch {
+	case j.after == nil:
+		out.change.Action, out.change.Why = diff.Forget, "the manifest does not say which objects were made of it"
+		return []difference{{typ: typ, before: v.before, hasBefore: true}}
+	case j.before != nil && len(c.walk(j, typ, v.before, v.after)) == 0:
+		out.section = nowhere
+		return nil
+	}
+	return c.comes(v.after, typ, out, "its name is made by the cluster, so every apply makes one more")
+}
+
+// walk finds the differences of two whole objects.
+func (c *comparer) walk(j *job, typ *schema.Type, before, after raw.Value) []difference {
+	w := &walker{names: &c.names, unordered: unordered[j.id.Kind]}
+	n := both(typ, before, after)
+	n.builtin = c.isBuiltin(j.id)
+	w.walk(n)
+	return w.out
+}
+
+// isBuiltin says that a kind is the API's own.
+func (c *comparer) isBuiltin(id manifest.ID) bool {
+	_, known := schema.Builtin().Namespaced(id.Group, id.Kind)
+	return known
+}
+
+func (c *comparer) comes(after raw.Value, typ *schema.Type, out *outcome, why string) []difference {
+	out.change.Action, out.change.Why = diff.Create, why
+	return []difference{{typ: typ, after: after, hasAfter: true}}
+}
+
+// whyNew says that a name is another one at each rendering, where that is known.
+func (c *comparer) whyNew(j *job) string {
+	if c.again != nil && j.again == nil {
+		return "its name is made anew at each rendering"
+	}
+	return ""
+}
+
+func (c *comparer) goes(v *values, typ *schema.Type, out *outcome) []difference {
+	out.change.Action = diff.Destroy
+	if kept(v.before) || kept(v.live) || hookOf(v.before) != "" {
+		out.change.Action = diff.Forget
+	}
+	return []difference{{typ: typ, before: v.before, hasBefore: true}}
+}
+
+func (c *comparer) renames(j *job, v *values, typ *schema.Type, out *outcome) []difference {
+	out.change.Action, out.change.Order, out.change.Renamed = diff.Replace, diff.CreateFirst, true
+	out.change.From, out.change.Why = address(j.from, c.masker.Text), c.whyNew(j)
+	found := c.walk(j, typ, v.before, v.after)
+	return slices.DeleteFunc(found, func(d difference) bool {
+		keys, plain := keysOf(d.path)
+		return plain && len(keys) == 2 && keys[0] == "metadata" && (keys[1] == "name" || keys[1] == "namespace")
+	})
+}
+
+func (c *comparer) decideThreeWay(j *job, v *values, typ *schema.Type, out *outcome) []difference {
+	missing := j.before != nil && j.live == nil
+	if missing && j.after == nil {
+		out.section, out.gone = nowhere, true
+		return nil
+	}
+	if j.before != nil && !j.renamed() && (j.after != nil || j.live != nil) {
+		c.drift(j, v, typ, out)
+	}
+	switch {
+	case j.after == nil:
+		return c.goes(v, typ, out)
+	case j.renamed():
+		return c.renames(j, v, typ, out)
+	case missing:
+		return c.comes(v.after, typ, out, "it was deleted by others")
+	case j.live == nil:
+		return c.comes(v.after, typ, out, "")
+	}
+	out.change.Action = diff.Update
+	if c.adopts(j) {
+		out.change.Why = "it was not part of the release and is taken over as it runs"
+	}
+	t := &threeWay{typ: typ, last: v.before, wanted: v.after, counted: map[string]int{}}
+	found := t.changes(sameVersion(c.walk(j, typ, v.live, v.after), v))
+	out.counted = t.counted
+	o := ownersOf(v.live, v.after)
+	real := 0
+	for i := range found {
+		d := &found[i]
+		if d.fold == "" {
+			real++
+			d.owner = o.of(d.path)
+		}
+	}
+	if real > 0 {
+		return found
+	}
+	for _, d := range found {
+		out.counted[d.fold]++
+	}
+	return nil
+}
+
+// adopts says that the object runs already and becomes part of the release.
+func (c *comparer) adopts(j *job) bool {
+	return c.options.ThreeWay && j.before == nil && j.after != nil && j.live != nil
+}
+
+// sameVersion leaves out that the cluster serves an object in another version of its API than it is written for, unless the manifests say
+// another one than before.
+func sameVersion(found []difference, v *values) []difference {
+	return slices.DeleteFunc(found, func(d difference) bool {
+		return len(d.path) == 1 && d.path[0].Key == "apiVersion" && (v.before.IsNull() || text(v.before, "apiVersion") == text(v.after, "apiVersion"))
+	})
+}
+
+// drift lists what others did to the object since it was applied.
+func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
+	change := out.change
+	if j.live == nil {
+		change.Action = diff.Destroy
+		out.drift = &change
+		return
+	}
+	shower := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.Knows}
+	o := ownersOf(v.live, v.before)
+	for _, d := range drifted(c.walk(j, typ, v.before, v.live)) {
+		if len(d.path) == 1 && d.path[0].Key == "apiVersion" {
+			continue
+		}
+		d.owner = o.of(d.path)
+		shower.show(d)
+	}
+	if len(shower.out) == 0 {
+		return
+	}
+	change.Action = diff.Update
+	out.drift, out.drifted = &change, shower.out
+	change.Fields = c.fields(shower.out)
+}
+
+// place says in which list of the report the change stands.
+func (c *comparer) place(out *outcome, v *values) {
+	events := hookOf(v.object())
+	out.change.Hook = events
+	switch {
+	case isTest(events):
+		out.section = inTests
+	case events != "":
+		out.section = inHooks
+	case out.change.Action == diff.Forget:
+		out.section = inKept
+	}
+}
+
+// regenerated marks what differs between two renderings of the wanted side.
+func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []difference) {
+	if j.again == nil || j.after == nil {
+		return
+	}
+	var paths []tree.Path
+	for _, d := range c.walk(j, typ, v.again, v.after) {
+		paths = append(paths, d.path)
+	}
+	for i := range found {
+		d := &found[i]
+		if len(d.path) > 0 {
+			d.regenerated = d.hasAfter && slices.ContainsFunc(paths, d.path.Overlaps)
+		}
+	}
+}
+
+// show turns the differences into fields.
+func (c *comparer) show(j *job, found []difference, out *outcome) {
+	s := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.Knows}
+	if a := out.change.Action; a == diff.Create || a == diff.Destroy || a == diff.Forget {
+		s.only = foldServer
+	}
+	builtin := c.isBuiltin(j.id)
+	for _, d := range found {
+		d.builtin = d.builtin || builtin && len(d.path) == 0
+		s.show(d)
+	}
+	out.differences = s.out
+	out.change.Fields = c.fields(s.out)
+}
+
+// fields are those of a change, without their values.
+func (c *comparison) fields(found []difference) []diff.FieldChange {
+	out := make([]diff.FieldChange, len(found))
+	for i, d := range found {
+		out[i] = diff.FieldChange{
+			Path: d.path.Text(c.masker.Text), Fold: d.fold, Owner: c.masker.Text(d.owner), Regenerated: d.regenerated, Reordered: d.order != nil,
+		}
+	}
+	return out
+}
+
+// learnNames keeps the secrets that the object holds outside of Secrets, which are known by their names.
+func (c *comparer) learnNames(j *job, typ *schema.Type, v *values, out *outcome) {
+	if secretKind(j.id) {
+		return
+	}
+	builtin := c.isBuiltin(j.id)
+	for _, side := range []raw.Value{v.before, v.after, v.live} {
+		c.names.sensitive(typ, builtin, false, side, func(part string) bool {
+			out.secrets = append(out.secrets, part)
+			return true
+		})
+	}
+}
+
+// judge asks the rules of risk. What Helm makes anew at each run cannot be refused: of a hook only what it may reach counts.
+func (c *comparer) judge(j *job, v *values, out *outcome) {
+	change := &out.change
+	change.Risk = change.Action.Risk()
+	out.regenerated = onlyRegenerated(change)
+	out.unjudged = *change
+	touched := make([]risk.Touched, len(out.differences))
+	for i, d := range out.differences {
+		touched[i] = risk.Touched{
+			Path: d.path, Before: d.before, After: d.after, HasBefore: d.hasBefore, HasAfter: d.hasAfter, Folded: d.fold != "",
+		}
+		if d.fold == foldRestart {
+			change.Fields[i].Fold = foldChecksum
+		}
+	}
+	before := v.before
+	if !v.live.IsNull() {
+		before = v.live
+	}
+	risk.Judge(change, risk.Subject{
+		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after, Touched: touched,
+		Regenerated: out.regenerated,
+	})
+	for i, d := range out.differences {
+		change.Fields[i].Fold = d.fold
+	}
+	if out.section == inHooks || out.section == inTests {
+		c.hookRisk(out)
+	}
+}
+
+// hookRisk keeps of a hook's findings those about security.
+func (c *comparer) hookRisk(out *outcome) {
+	findings := out.change.Findings
+	fields := out.change.Fields
+	out.change = out.unjudged
+	out.change.Fields = fields
+	for i := range fields {
+		fields[i].ForcesReplace = false
+	}
+	for _, f := range findings {
+		if f.Security {
+			out.change.Judge(f)
+		}
+	}
+}
+
+// onlyRegenerated says that all that is to be seen of an update is made anew at each rendering.
+func onlyRegenerated(c *diff.Change) bool {
+	some := false
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		if f.Fold == "" && !f.Regenerated {
+			return false
+		}
+		some = some || f.Fold == ""
+	}
+	return some && c.Action == diff.Update
+}

@@ -1,0 +1,45 @@
+package kubernetes
+
+import (
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+// difference is one place at which two objects differ, before anything is masked or put into words.
+type difference struct {
+	path                tree.Path
+	typ                 *schema.Type
+	before, after       raw.Value
+	hasBefore, hasAfter bool
+	// parent is the object that leaves the field out, when only one side has it: some defaults hang on what else that says. In what is
+	// added or goes as a whole it is the whole.
+	parent raw.Value
+	// place is where an element of a list is: in after, or in before when it is only there.
+	place int
+	// order is set for a list of which elements that both sides have change places: for each element of after its place in before, -1 for
+	// none. Before and after then are what names the elements, and the elements' own differences stand beside this one.
+	order []int
+	// atomic: the difference lies inside a list that an apply writes as a whole.
+	atomic bool
+	// builtin: the place belongs to the API itself, not to a custom resource or to a document inside a string.
+	builtin bool
+	// sensitive: what is around the value says that it must not be shown.
+	sensitive bool
+	// fold is the rule that folds the difference away, owner who else manages the field.
+	fold, owner string
+	// regenerated: the value is made anew at each rendering.
+	regenerated bool
+}
+
+// values are the sides that are there.
+func (d *difference) values() []raw.Value {
+	var out []raw.Value
+	if d.hasBefore {
+		out = append(out, d.before)
+	}
+	if d.hasAfter {
+		out = append(out, d.after)
+	}
+	return out
+}

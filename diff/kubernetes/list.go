@@ -1,0 +1,309 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+// unordered are the fields of a kind with lists of which the order means nothing, though the API does not say so: they are sets in all but
+// name, or whatever any of their elements allows is allowed.
+var unordered = map[string]map[string]bool{
+	"Role":                           rbacRules,
+	"ClusterRole":                    rbacRules,
+	"RoleBinding":                    {"subjects": true},
+	"ClusterRoleBinding":             {"subjects": true},
+	"NetworkPolicy":                  {"ingress": true, "egress": true, "from": true, "to": true, "ports": true, "policyTypes": true},
+	"PersistentVolumeClaim":          {"accessModes": true},
+	"PersistentVolume":               {"accessModes": true},
+	"Service":                        {"externalIPs": true, "loadBalancerSourceRanges": true},
+	"ValidatingWebhookConfiguration": webhookRules,
+	"MutatingWebhookConfiguration":   webhookRules,
+}
+
+var (
+	rbacRules = map[string]bool{
+		"rules": true, "verbs": true, "apiGroups": true, "resources": true, "resourceNames": true, "nonResourceURLs": true,
+	}
+	webhookRules = map[string]bool{"rules": true, "operations": true, "apiGroups": true, "apiVersions": true, "resources": true}
+)
+
+// pairing is how the elements of a list are told apart.
+type pairing struct {
+	// by are the keys that name an element; empty when it is named by its value, or not at all.
+	by []string
+	// before and after are the elements' names; nil when they have none and belong together by what they hold.
+	before, after []string
+	// apply keeps elements that it does not know: the list is no unit for it.
+	merged bool
+	// free: the order of the elements means nothing.
+	free bool
+}
+
+// pairingOf decides how the elements of a list are told apart: by the API's own keys, as a set, by a name, or by what they hold.
+func pairingOf(n node) pairing {
+	kind := n.typ.List()
+	free := n.builtin && n.unordered && !n.template
+	switch kind {
+	case schema.MapList:
+		if p, ok := keyed(n, n.typ.Keys()); ok {
+			p.merged, p.free = true, !n.template
+			return p
+		}
+	case schema.SetList:
+		if p, ok := valued(n); ok {
+			p.merged, p.free = true, !n.template
+			return p
+		}
+	}
+	if free {
+		if p, ok := valued(n); ok {
+			p.free = true
+			return p
+		}
+	}
+	for _, by := range [][]string{{"name"}, {"id"}, {"key"}} {
+		if p, ok := keyed(n, by); ok {
+			p.free = free
+			return p
+		}
+	}
+	return pairing{free: free}
+}
+
+// keyed names the elements of both lists by keys, if all of them can be told apart so.
+func keyed(n node, keys []string) (pairing, bool) {
+	before, ok := keyNames(n.before, n.typ.Elem(), keys)
+	if !ok {
+		return pairing{}, false
+	}
+	after, ok := keyNames(n.after, n.typ.Elem(), keys)
+	return pairing{by: keys, before: before, after: after}, ok && len(keys) > 0
+}
+
+// valued names the elements of both lists by their values.
+func valued(n node) (pairing, bool) {
+	before, ok := valueNames(n.before)
+	if !ok {
+		return pairing{}, false
+	}
+	after, ok := valueNames(n.after)
+	return pairing{before: before, after: after}, ok
+}
+
+// keyNames are the names of a list's elements by keys.
+func keyNames(l raw.Value, elem *schema.Type, keys []string) ([]string, bool) {
+	return distinct(l, func(e raw.Value) (string, bool) { return keyName(e, elem, keys) })
+}
+
+// keyName is the name of an element by keys. A key that it leaves out counts with its default.
+func keyName(e raw.Value, elem *schema.Type, keys []string) (string, bool) {
+	var b strings.Builder
+	for i, k := range keys {
+		v, ok := e.Get(k)
+		if !ok || v.IsNull() {
+			v, ok = elem.Field(k).Default()
+		}
+		text, scalar := scalarText(v)
+		if !ok || !scalar || text == "" {
+			return "", false
+		}
+		if len(keys) == 1 {
+			return text, true
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(k + "=" + text)
+	}
+	return b.String(), true
+}
+
+func valueNames(l raw.Value) ([]string, bool) { return distinct(l, scalarText) }
+
+// distinct names all elements of a list, if no two have the same name.
+func distinct(l raw.Value, name func(raw.Value) (string, bool)) ([]string, bool) {
+	out := make([]string, l.Len())
+	seen := make(map[string]bool, len(out))
+	for i := range out {
+		text, ok := name(l.At(i))
+		if !ok || seen[text] {
+			return nil, false
+		}
+		out[i], seen[text] = text, true
+	}
+	return out, true
+}
+
+// scalarText is the text of a string or a number that can name something.
+func scalarText(v raw.Value) (string, bool) {
+	if v.IsObject() || v.IsList() {
+		return "", false
+	}
+	text, kind := raw.Text(v)
+	return text, (kind == "string" || kind == "number") && len(text) <= 256
+}
+
+// list compares the elements that belong together, and their order.
+func (w *walker) list(n node) {
+	if n.before.Equal(n.after) {
+		return
+	}
+	how := pairingOf(n)
+	var pairs []tree.Pair
+	if how.after != nil || how.before != nil {
+		pairs = pairsByName(how.before, how.after)
+	} else {
+		pairs = pairsByContent(n.before, n.after)
+	}
+	w.order(n, how, pairs)
+	for _, pair := range pairs {
+		w.element(n, how, pair)
+	}
+}
+
+// element compares two elements that belong together, or adds the one that is alone.
+func (w *walker) element(n node, how pairing, pair tree.Pair) {
+	e := node{
+		typ: n.typ.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive, atomic: n.atomic || !how.merged,
+		hasBefore: pair.Before >= 0, hasAfter: pair.After >= 0, place: pair.After,
+	}
+	if e.hasBefore {
+		e.before = n.before.At(pair.Before)
+		e.sensitive = e.sensitive || optionValue(n.before, pair.Before)
+	}
+	if e.hasAfter {
+		e.after = n.after.At(pair.After)
+		e.sensitive = e.sensitive || optionValue(n.after, pair.After)
+	} else {
+		e.place = pair.Before
+	}
+	step := tree.Step{Index: e.place, IsIndex: true}
+	switch {
+	case how.after != nil && e.hasAfter:
+		step = tree.Step{IsSelect: true, Select: how.after[pair.After], By: how.by}
+	case how.before != nil && !e.hasAfter:
+		step = tree.Step{IsSelect: true, Select: how.before[pair.Before], By: how.by}
+	}
+	w.step(step, e)
+}
+
+// pairsByName puts the elements of the same name together, in the order of after; what only before has comes last.
+func pairsByName(before, after []string) []tree.Pair {
+	place := make(map[string]int, len(before))
+	for i, name := range before {
+		place[name] = i
+	}
+	pairs := make([]tree.Pair, 0, len(after))
+	for j, name := range after {
+		i, ok := place[name]
+		if !ok {
+			i = -1
+		}
+		delete(place, name)
+		pairs = append(pairs, tree.Pair{Before: i, After: j})
+	}
+	for i, name := range before {
+		if _, left := place[name]; left {
+			pairs = append(pairs, tree.Pair{Before: i, After: -1})
+		}
+	}
+	return pairs
+}
+
+// pairsByContent puts elements together that have no name: equal ones wherever they are, others as package tree does.
+func pairsByContent(before, after raw.Value) []tree.Pair {
+	found := tree.Pairs(before, after, nil)
+	gone := map[uint64][]int{}
+	for _, pair := range found {
+		if pair.After < 0 {
+			h := before.At(pair.Before).Hash()
+			gone[h] = append(gone[h], pair.Before)
+		}
+	}
+	if len(gone) == 0 {
+		return found
+	}
+	moved := map[int]bool{}
+	for i, pair := range found {
+		if pair.Before >= 0 {
+			continue
+		}
+		h := after.At(pair.After).Hash()
+		if from := gone[h]; len(from) > 0 {
+			found[i].Before, gone[h], moved[from[0]] = from[0], from[1:], true
+		}
+	}
+	kept := found[:0]
+	for _, pair := range found {
+		if pair.After >= 0 || !moved[pair.Before] {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}
+
+// order adds a difference when elements that both sides have change places.
+func (w *walker) order(n node, how pairing, pairs []tree.Pair) {
+	order := make([]int, n.after.Len())
+	inOrder, last, common := true, -1, 0
+	for j := range order {
+		order[j] = -1
+	}
+	for _, pair := range pairs {
+		if pair.After >= 0 {
+			order[pair.After] = pair.Before
+		}
+	}
+	for _, i := range order {
+		if i >= 0 {
+			inOrder = inOrder && i > last
+			last, common = i, common+1
+		}
+	}
+	if inOrder {
+		return
+	}
+	before, after := orderNames(n, how, order, common)
+	d := difference{
+		path: slices.Clone(w.path), before: before, after: after, hasBefore: true, hasAfter: true, order: order,
+		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive,
+	}
+	if how.free {
+		d.fold = foldOrder
+	}
+	w.out = append(w.out, d)
+}
+
+// orderNames lists what names the elements that both sides have, in the order of each side: their names, their values where they are plain,
+// else their places in before.
+func orderNames(n node, how pairing, order []int, common int) (before, after raw.Value) {
+	name := func(i int) any {
+		if how.before != nil {
+			return how.before[i]
+		}
+		if text, ok := scalarText(n.before.At(i)); ok {
+			return text
+		}
+		return json.Number(strconv.Itoa(i))
+	}
+	stays := make([]bool, n.before.Len())
+	was, is := make([]any, 0, common), make([]any, 0, common)
+	for _, i := range order {
+		if i >= 0 {
+			stays[i] = true
+			is = append(is, name(i))
+		}
+	}
+	for i, s := range stays {
+		if s {
+			was = append(was, name(i))
+		}
+	}
+	return raw.Of(was), raw.Of(is)
+}

@@ -1,0 +1,234 @@
+package manifest
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// converter makes plain values of YAML nodes as the clients of the Kubernetes API do, which read YAML 1.1.
+type converter struct {
+	text text
+	// leftOut says that blocks were left out of the text, which a tag stands for.
+	leftOut bool
+	// oldWord is told where plain words stand that are booleans only in YAML 1.1; it may be nil.
+	oldWord func(at place)
+
+	// count is how many values there are so far, each alias counting as all that it stands for, and limit how many there may be.
+	count, limit int
+	// anchors holds what aliases stand for; nil while that is being made.
+	anchors map[*yaml.Node]*anchored
+}
+
+// anchored is a value that aliases stand for. They share it: it is never changed.
+type anchored struct {
+	value         any
+	count, height int
+}
+
+// value makes the value of a node, and how many levels it has.
+func (c *converter) value(n *yaml.Node, depth int) (v any, height int, err error) {
+	if depth > maxDepth {
+		return nil, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")
+	}
+	c.count++
+	switch n.Kind {
+	case yaml.ScalarNode:
+		v, err = c.scalar(n)
+		return v, 1, err
+	case yaml.SequenceNode:
+		return c.sequence(n, depth)
+	case yaml.MappingNode:
+		return c.mapping(n, depth)
+	case yaml.AliasNode:
+		return c.alias(n, depth)
+	}
+	return nil, 0, c.errorAt(n, "this is no YAML value; write it in a simpler way")
+}
+
+func (c *converter) sequence(n *yaml.Node, depth int) (any, int, error) {
+	list, height := make([]any, len(n.Content)), 0
+	for i, e := range n.Content {
+		v, h, err := c.value(e, depth+1)
+		if err != nil {
+			return nil, 0, err
+		}
+		list[i], height = v, max(height, h)
+	}
+	return list, height + 1, nil
+}
+
+func (c *converter) mapping(n *yaml.Node, depth int) (any, int, error) {
+	m, height := make(map[string]any, len(n.Content)/2), 0
+	var merged map[string]bool // keys that are there by a merge only
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			if merged == nil {
+				merged = map[string]bool{}
+			}
+			h, err := c.merge(value, depth, m, merged)
+			if err != nil {
+				return nil, 0, err
+			}
+			height = max(height, h)
+			continue
+		}
+		name, err := c.key(key)
+		if err != nil {
+			return nil, 0, err
+		}
+		if _, twice := m[name]; twice && !merged[name] {
+			return nil, 0, c.errorAt(key, "this key is in the mapping already; remove one of the two")
+		}
+		v, h, err := c.value(value, depth+1)
+		if err != nil {
+			return nil, 0, err
+		}
+		m[name], height = v, max(height, h)
+		delete(merged, name)
+	}
+	return m, height + 1, nil
+}
+
+// isMerge recognises the key <<, which takes the entries of another mapping.
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == "!!merge")
+}
+
+// merge takes the entries of one mapping, or of several of which the first counts most. The API's clients let what stands later in the
+// mapping win, whether it is merged or written, and so does this.
+func (c *converter) merge(n *yaml.Node, depth int, into map[string]any, merged map[string]bool) (int, error) {
+	from := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		from = n.Content
+	}
+	height := 0
+	for i := len(from) - 1; i >= 0; i-- {
+		v, h, err := c.value(from[i], depth)
+		if err != nil {
+			return 0, err
+		}
+		m, ok := v.(map[string]any)
+		if !ok || from[i].Kind == yaml.SequenceNode {
+			return 0, c.errorAt(n, "'<<' merges something that is no mapping; give it an alias of a mapping, or a list of those")
+		}
+		for k, v := range m {
+			if _, there := into[k]; !there {
+				merged[k] = true
+			}
+			into[k] = v
+		}
+		height = max(height, h-1)
+	}
+	return height, nil
+}
+
+func (c *converter) alias(n *yaml.Node, depth int) (any, int, error) {
+	a, seen := c.anchors[n.Alias]
+	switch {
+	case n.Alias == nil || seen && a == nil:
+		return nil, 0, c.errorAt(n, "this alias is inside its own anchor; write the value out")
+	case !seen:
+		if c.anchors == nil {
+			c.anchors = map[*yaml.Node]*anchored{}
+		}
+		c.anchors[n.Alias] = nil
+		before := c.count
+		v, height, err := c.value(n.Alias, depth)
+		if err != nil {
+			return nil, 0, err
+		}
+		a = &anchored{value: v, count: c.count - before, height: height}
+		c.anchors[n.Alias] = a
+	default:
+		c.count += a.count
+	}
+	if c.count > c.limit {
+		return nil, 0, c.errorAt(n, "the aliases up to here make the document many times larger than it is written; write the values out")
+	}
+	if depth+a.height-1 > maxDepth {
+		return nil, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")
+	}
+	return a.value, a.height, nil
+}
+
+// scalar makes the value of a scalar. Text in quotes and blocks is a string whatever it says, unless a tag says otherwise.
+func (c *converter) scalar(n *yaml.Node) (any, error) {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
+		return c.tagged(n)
+	case n.Style != 0:
+		return n.Value, nil
+	}
+	v := plain(n.Value)
+	if c.oldWord != nil {
+		if _, old := oldBoolean(n.Value); old {
+			c.oldWord(place{n.Line, n.Column})
+		}
+	}
+	return v, nil
+}
+
+// tagged makes the value of a scalar with a tag. An unknown tag says nothing to the API's clients.
+func (c *converter) tagged(n *yaml.Node) (any, error) {
+	if c.leftOut && n.Tag == leftOutTag {
+		return leftOutMark + n.Value, nil
+	}
+	v := plain(n.Value)
+	var fits bool
+	switch n.Tag {
+	case "!!int":
+		fits = isNumber(v) && isInteger(n.Value)
+	case "!!float":
+		fits = isNumber(v) || isInfinite(n.Value)
+	case "!!bool":
+		_, fits = v.(bool)
+	case "!!null":
+		fits = v == nil
+	case "!!binary":
+		data, err := base64.StdEncoding.DecodeString(n.Value)
+		if err != nil {
+			return nil, c.errorAt(n, "the !!binary value is not base64; write it in base64 or leave the tag out")
+		}
+		return validText(string(data)), nil
+	default:
+		return n.Value, nil
+	}
+	if !fits {
+		return nil, c.errorAt(n, "the value is not what its tag says; change the tag or leave it out")
+	}
+	return v, nil
+}
+
+// validText replaces each byte that is not UTF-8, as the API's clients do with binary data.
+func validText(s string) string {
+	return strings.Map(func(r rune) rune { return r }, s)
+}
+
+// key is the name that a mapping's key has in JSON.
+func (c *converter) key(n *yaml.Node) (string, error) {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		return "", c.errorAt(n, "a mapping or a list is no key in Kubernetes; use text")
+	}
+	v, err := c.scalar(n)
+	if err != nil {
+		return "", err
+	}
+	if s, ok := v.(string); ok && (n.Style != 0 || !isInfinite(s)) {
+		return s, nil
+	}
+	name, ok := keyName(n.Value, v)
+	if !ok {
+		return "", c.errorAt(n, "null is no key in Kubernetes; put the key into quotes")
+	}
+	return name, nil
+}
+
+func (c *converter) errorAt(n *yaml.Node, words string) error {
+	return c.text.errorAt(place{n.Line, n.Column}, words)
+}

@@ -1,0 +1,191 @@
+package manifest
+
+import (
+	"hash/maphash"
+	"strconv"
+	"strings"
+)
+
+// side is one of two texts that are compared, and what will be left out of it.
+type side struct {
+	data   []byte
+	whole  string // data once more: the names of entries are parts of it
+	blocks []block
+	// marks are those of both sides, and least is how many bytes must go to be worth a cut.
+	marks *marks
+	least int32
+	// cuts are what is left out, by the first block of each.
+	cuts map[int32]cut
+}
+
+// cut is a row of blocks that follow each other, and what stands for them.
+type cut struct {
+	last int32
+	mark string
+}
+
+// marks numbers what was left out: the same text at the same column has the same mark.
+type marks struct {
+	seed    maphash.Seed
+	numbers map[like]int
+}
+
+// like is what makes two stretches of text equal: its sum, and the column where it begins, on which its meaning may depend, too.
+type like struct {
+	sum    uint64
+	column int32
+}
+
+func (m *marks) of(l like) string {
+	n, found := m.numbers[l]
+	if !found {
+		n = len(m.numbers)
+		m.numbers[l] = n
+	}
+	return leftOutTag + " x" + strconv.FormatInt(int64(n), 36)
+}
+
+// children are the numbers of the blocks from first to before end that follow each other on one level.
+type children struct{ first, end int32 }
+
+func (s *side) root() children { return children{0, int32(len(s.blocks))} }
+
+// in are the blocks in a block, if it has any.
+func (s *side) in(i int32) (children, bool) {
+	return children{i + 1, s.blocks[i].next}, s.blocks[i].is(parent)
+}
+
+// all lists them.
+func (s *side) all(c children) []int32 {
+	var out []int32
+	for i := c.first; i < c.end; i = s.blocks[i].next {
+		out = append(out, i)
+	}
+	return out
+}
+
+// entry is a block with its key as it is in JSON.
+type entry struct {
+	block int32
+	name  string
+}
+
+// entries are the entries of a mapping. False: it is none, or a key of it is unusual or there twice, so that only the library can say
+// what it means.
+func (s *side) entries(c children) ([]entry, bool) {
+	out := make([]entry, 0, 8)
+	for i := c.first; i < c.end; i = s.blocks[i].next {
+		name, ok := s.name(i)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, entry{i, name})
+	}
+	return out, !twice(out)
+}
+
+// twice says that two entries have the same name.
+func twice(entries []entry) bool {
+	if len(entries) <= 16 {
+		for i, e := range entries {
+			for _, f := range entries[:i] {
+				if e.name == f.name {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	seen := make(map[string]struct{}, len(entries))
+	for _, e := range entries {
+		seen[e.name] = struct{}{}
+	}
+	return len(seen) < len(entries)
+}
+
+// name is the key of an entry, false when only the library can say.
+func (s *side) name(i int32) (string, bool) {
+	b := &s.blocks[i]
+	if b.is(element) {
+		return "", false
+	}
+	key := s.whole[b.key:b.colon]
+	if quote := key[0]; quote == '"' || quote == '\'' {
+		inner := key[1 : len(key)-1]
+		return inner, !strings.ContainsAny(inner, "\\\"'")
+	}
+	key = strings.TrimRight(key, " ")
+	if isLetter(key[0]) && strings.IndexByte("yYnNtTfFoO", key[0]) < 0 {
+		return key, true
+	}
+	_, text := plain(key).(string)
+	return key, text && !isInfinite(key)
+}
+
+// level says what a mapping is the value of.
+type level uint8
+
+const (
+	inEntry level = iota
+	// inRoot is the mapping of the whole object.
+	inRoot
+	// inElement is an element of a list.
+	inElement
+)
+
+// stays says that an entry is never left out: it is written on one line, or tells which object or element this is. An element must stay
+// recognisable by any key that a schema can name, and those are scalars.
+func (s *side) stays(e entry, where level) bool {
+	b := &s.blocks[e.block]
+	switch where {
+	case inRoot:
+		if e.name == "apiVersion" || e.name == "kind" || e.name == "metadata" {
+			return true
+		}
+	case inElement:
+		return !b.is(parent) || e.name == "name" || e.name == "key" || e.name == "id"
+	case inEntry:
+	}
+	return !b.is(parent | long)
+}
+
+// text is a block without what stands before it on its line.
+func (s *side) text(i int32) []byte { return s.data[s.blocks[i].key:s.blocks[i].end] }
+
+// cut leaves out a run of blocks that follow each other.
+func (s *side) cut(first, last int32) {
+	b, end := &s.blocks[first], s.blocks[last].end
+	if end-b.key < s.least {
+		return
+	}
+	s.cuts[first] = cut{last, s.marks.of(like{maphash.Bytes(s.marks.seed, s.data[b.key:end]), b.column})}
+}
+
+// collapse leaves out all that can be left out of an element, of which an equal one is on the other side.
+func (s *side) collapse(i int32) {
+	c, ok := s.in(i)
+	if !ok {
+		return
+	}
+	all, ok := s.entries(c)
+	if !ok {
+		return
+	}
+	first, last := int32(-1), int32(-1)
+	for _, e := range all {
+		if !s.stays(e, inElement) {
+			if first < 0 {
+				first = e.block
+			}
+			last = e.block
+			continue
+		}
+		if first >= 0 {
+			s.cut(first, last)
+			first = -1
+		}
+	}
+	if first >= 0 {
+		s.cut(first, last)
+	}
+}

@@ -1,0 +1,187 @@
+package manifest
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// pairing walks two texts together. At each place that both have, equal blocks of several lines are left out, and unequal ones are
+// looked into. Elements of lists are taken for the same place when they are equal, or have the same name, or stand in the same order
+// among the others: where a comparison pairs them otherwise, it finds different marks of what was left out, which Elided tells.
+type pairing struct {
+	sides [2]*side
+}
+
+// inside pairs the blocks in two blocks, if both are mappings or both are lists.
+func (p *pairing) inside(a, b children, where level) {
+	if p.sides[0].blocks[a.first].is(element) {
+		if p.sides[1].blocks[b.first].is(element) {
+			p.list(p.sides[0].all(a), p.sides[1].all(b))
+		}
+		return
+	}
+	x, ok := p.sides[0].entries(a)
+	if !ok {
+		return
+	}
+	if y, ok := p.sides[1].entries(b); ok {
+		p.mapping(x, y, where)
+	}
+}
+
+// run is a row of equal entries that follow each other on both sides.
+type run struct {
+	first, last [2]int32
+	some        bool
+}
+
+// mapping pairs entries by their keys.
+func (p *pairing) mapping(a, b []entry, where level) {
+	var r run
+	find := finder{in: b}
+	for _, x := range a {
+		y, found := find.entry(x.name)
+		switch {
+		case !found || p.sides[0].stays(x, where):
+			p.cut(&r)
+		case p.equal(x.block, y.block):
+			p.extend(&r, x.block, y.block)
+		default:
+			p.cut(&r)
+			p.deeper(x.block, y.block)
+		}
+	}
+	p.cut(&r)
+}
+
+// equal says that two blocks have the same text at the same column.
+func (p *pairing) equal(x, y int32) bool {
+	s, t := p.sides[0], p.sides[1]
+	return s.blocks[x].column == t.blocks[y].column && bytes.Equal(s.text(x), t.text(y))
+}
+
+// extend adds equal entries to a run, or begins a new one.
+func (p *pairing) extend(r *run, x, y int32) {
+	if !r.some || p.sides[0].blocks[r.last[0]].next != x || p.sides[1].blocks[r.last[1]].next != y {
+		p.cut(r)
+		r.first, r.some = [2]int32{x, y}, true
+	}
+	r.last = [2]int32{x, y}
+}
+
+// cut leaves out a run on both sides.
+func (p *pairing) cut(r *run) {
+	if r.some {
+		for i, s := range p.sides {
+			s.cut(r.first[i], r.last[i])
+		}
+	}
+	r.some = false
+}
+
+// deeper pairs what is in two blocks.
+func (p *pairing) deeper(x, y int32) {
+	if a, ok := p.sides[0].in(x); ok {
+		if b, ok := p.sides[1].in(y); ok {
+			where := inEntry
+			if p.sides[0].blocks[x].is(element) {
+				where = inElement
+			}
+			p.inside(a, b, where)
+		}
+	}
+}
+
+// finder looks entries up by their keys, which mostly come in the same order.
+type finder struct {
+	in   []entry
+	next int
+	// places is made when the order differs.
+	places map[string]int
+}
+
+func (f *finder) entry(name string) (entry, bool) {
+	if f.next < len(f.in) && f.in[f.next].name == name {
+		f.next++
+		return f.in[f.next-1], true
+	}
+	if f.places == nil {
+		f.places = map[string]int{}
+		for i, e := range f.in {
+			f.places[e.name] = i
+		}
+	}
+	i, found := f.places[name]
+	if !found {
+		return entry{}, false
+	}
+	f.next = i + 1
+	return f.in[i], true
+}
+
+// list pairs the elements of two lists. Of those that have an equal one on the other side, the same is left out wherever they stand.
+func (p *pairing) list(a, b []int32) {
+	inA, inB := p.sides[0].sums(a), p.sides[1].sums(b)
+	a = p.sides[0].unlike(a, inB)
+	b = p.sides[1].unlike(b, inA)
+	named := map[string]int32{}
+	var unnamed []int32
+	for _, y := range b {
+		if name := p.sides[1].elementName(y); name != "" {
+			named[name] = y
+		} else {
+			unnamed = append(unnamed, y)
+		}
+	}
+	for _, x := range a {
+		if name := p.sides[0].elementName(x); name != "" {
+			if y, found := named[name]; found {
+				delete(named, name)
+				p.deeper(x, y)
+			}
+		} else if len(unnamed) > 0 {
+			p.deeper(x, unnamed[0])
+			unnamed = unnamed[1:]
+		}
+	}
+}
+
+func (s *side) like(i int32) like {
+	return like{maphash.Bytes(s.marks.seed, s.text(i)), s.blocks[i].column}
+}
+
+func (s *side) sums(elements []int32) map[like]bool {
+	out := make(map[like]bool, len(elements))
+	for _, i := range elements {
+		out[s.like(i)] = true
+	}
+	return out
+}
+
+// unlike are the elements that have no equal one on the other side. The others are collapsed.
+func (s *side) unlike(elements []int32, other map[like]bool) []int32 {
+	var out []int32
+	for _, i := range elements {
+		if other[s.like(i)] {
+			s.collapse(i)
+		} else {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// elementName is the value of an element's entry "name", as it is written.
+func (s *side) elementName(i int32) string {
+	c, ok := s.in(i)
+	if !ok {
+		return ""
+	}
+	for j := c.first; j < c.end; j = s.blocks[j].next {
+		b := &s.blocks[j]
+		if !b.is(element|parent|long) && string(s.data[b.key:b.colon]) == "name" {
+			return string(bytes.TrimSpace(s.data[b.colon+1 : b.end]))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package manifest
+
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// identity is what a document says of which object it is; what it leaves out is empty.
+type identity struct {
+	apiVersion, kind, name, namespace, generate string
+}
+
+// group splits apiVersion into the API group and its version.
+func (i identity) group() (group, version string) {
+	if group, version, found := strings.Cut(i.apiVersion, "/"); found {
+		return group, version
+	}
+	return "", i.apiVersion
+}
+
+// identify reads the identity of a parsed object.
+func identify(v raw.Value) identity {
+	metadata, _ := v.Get("metadata")
+	return identity{
+		apiVersion: textAt(v, "apiVersion"), kind: textAt(v, "kind"),
+		name: textAt(metadata, "name"), namespace: textAt(metadata, "namespace"), generate: textAt(metadata, "generateName"),
+	}
+}
+
+func textAt(v raw.Value, key string) string {
+	field, _ := v.Get(key)
+	s, _ := raw.Reveal(field).(string)
+	return s
+}
+
+// into adds apiVersion and kind to an object that has neither, as the elements of a typed list do.
+func (i identity) into(v raw.Value) raw.Value {
+	m, ok := raw.Reveal(v).(map[string]any)
+	if !ok || i.kind == "" {
+		return v
+	}
+	if textAt(v, "kind") != "" || textAt(v, "apiVersion") != "" {
+		return v
+	}
+	m["apiVersion"], m["kind"] = i.apiVersion, i.kind
+	return v
+}

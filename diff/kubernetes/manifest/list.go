@@ -1,0 +1,196 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// inheritance is what the elements of a list take from it: a typed list (PodList) names apiVersion and kind for all of them.
+func inheritance(list identity) identity {
+	kind := strings.TrimSuffix(list.kind, "List")
+	if kind == "" {
+		return identity{}
+	}
+	return identity{apiVersion: list.apiVersion, kind: kind}
+}
+
+// blockList cuts a list in block style into its elements, so that each can be parsed alone. False: the list must be parsed as a whole.
+func (r *reader) blockList(t text) bool {
+	blocks, ok := outline(t.data)
+	if !ok {
+		return false
+	}
+	var list identity
+	items := -1
+	for i := int32(0); int(i) < len(blocks); i = blocks[i].next {
+		b := &blocks[i]
+		switch key := t.data[b.key:b.colon]; string(key) {
+		case "kind":
+			list.kind, _ = simpleText(firstLine(t.data[b.colon+1 : b.end]))
+		case "apiVersion":
+			list.apiVersion, _ = simpleText(firstLine(t.data[b.colon+1 : b.end]))
+		case "items":
+			if items >= 0 || !b.is(parent) {
+				return false
+			}
+			items = int(i)
+		case "metadata":
+		default:
+			return false
+		}
+	}
+	if items < 0 || !isList(list) || !blocks[items+1].is(element) {
+		return false
+	}
+	r.elements(t, blocks, int32(items), inheritance(list))
+	return true
+}
+
+// elements takes the elements of a list of which the blocks are known.
+func (r *reader) elements(t text, blocks []block, items int32, inherited identity) {
+	line, counted := t.line, 0
+	for i := items + 1; i < blocks[items].next && len(r.errs) < maxErrors; i = blocks[i].next {
+		b := &blocks[i]
+		line += bytes.Count(t.data[counted:b.start], []byte{'\n'})
+		counted = int(b.start)
+		e := text{data: t.data[b.start:b.end], form: elementForm, source: t.source, line: line}
+		v, notes, err := e.parseNoting()
+		if err != nil {
+			r.fail(err)
+			continue
+		}
+		if len(notes) > 0 {
+			r.note(e.oldWordsNote(notes))
+		}
+		r.value(e, v, inherited)
+	}
+}
+
+func firstLine(data []byte) []byte { return bytes.TrimRight(data[:lineEnd(data, 0)], "\r\n") }
+
+// valueList takes a list that was parsed as a whole. Its elements are kept as JSON.
+func (r *reader) valueList(t text, list, items raw.Value) {
+	inherited := inheritance(identify(list))
+	for i := range items.Len() {
+		data, err := json.Marshal(raw.Reveal(items.At(i)))
+		if err != nil {
+			r.fail(t.errorAt(place{}, "the list cannot be taken apart; give its objects as documents of their own"))
+			return
+		}
+		r.value(text{data: data, form: jsonForm, source: t.source, line: t.line, column: t.column}, items.At(i), inherited)
+	}
+}
+
+// jsonDocuments takes JSON values that follow each other. False: the text is no JSON, and so perhaps YAML in brackets.
+func (r *reader) jsonDocuments(t text) bool {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(t.data))
+	var found []text
+	parts := parts{whole: t, column: max(t.column, 1)}
+	for {
+		value, err := dec.ReadValue()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			if quotedKey(t.data) {
+				r.fail(t.jsonError(dec, err))
+				return true
+			}
+			return false
+		}
+		found = append(found, parts.next(int(dec.InputOffset())-len(value), int(dec.InputOffset())))
+	}
+	for _, d := range found {
+		r.jsonDocument(d)
+	}
+	return true
+}
+
+// quotedKey says that a text in brackets is meant to be JSON: its first key is in quotes.
+func quotedKey(data []byte) bool {
+	inside := bytes.TrimLeft(data[1:], " \t\r\n")
+	return len(inside) > 0 && inside[0] == '"'
+}
+
+// parts cuts values out of a text, from its beginning to its end, and knows their places.
+type parts struct {
+	whole text
+	// line counts from 0 in the text; column from 1; both are those of offset.
+	offset, line, column int
+}
+
+// next is the text between two offsets, which are not before those of the last one.
+func (p *parts) next(start, end int) text {
+	between := p.whole.data[p.offset:start]
+	if i := bytes.LastIndexByte(between, '\n'); i >= 0 {
+		p.line += bytes.Count(between, []byte{'\n'})
+		p.column = 1
+		between = between[i+1:]
+	}
+	p.column += utf8.RuneCount(between)
+	p.offset = start
+	return text{data: p.whole.data[start:end], form: jsonForm, source: p.whole.source, line: p.whole.line + p.line, column: p.column}
+}
+
+// jsonDocument takes one JSON value: an object, or a list of them.
+func (r *reader) jsonDocument(t text) {
+	v, err := t.parseJSON()
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if v.IsNull() {
+		return
+	}
+	items, ok := v.Get("items")
+	id := identify(v)
+	if !ok || !items.IsList() || !isList(id) {
+		r.value(t, v, identity{})
+		return
+	}
+	for i, e := range t.jsonItems() {
+		r.value(e, items.At(i), inheritance(id))
+	}
+}
+
+// jsonItems finds the texts of the elements of items, which are known to be valid.
+func (t text) jsonItems() []text {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(t.data))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	var out []text
+	parts := parts{whole: t, column: max(t.column, 1)}
+	for dec.PeekKind() == '"' {
+		key, err := dec.ReadToken()
+		if err != nil {
+			return nil
+		}
+		if key.String() != "items" {
+			if err := dec.SkipValue(); err != nil {
+				return nil
+			}
+			continue
+		}
+		if _, err := dec.ReadToken(); err != nil {
+			return nil
+		}
+		for dec.PeekKind() != ']' {
+			value, err := dec.ReadValue()
+			if err != nil {
+				return nil
+			}
+			out = append(out, parts.next(int(dec.InputOffset())-len(value), int(dec.InputOffset())))
+		}
+		return out
+	}
+	return out
+}

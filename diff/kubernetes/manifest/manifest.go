@@ -1,0 +1,144 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// Source is one file, or a stream.
+type Source struct {
+	// Name is how errors call it: a path, or "-".
+	Name string
+	// Data is not copied and must not change while the objects read from it are in use.
+	Data []byte
+}
+
+// ID is what makes an object the same one in two manifests. The version of its API is no part of it.
+type ID struct {
+	// Group is empty for the core API. Namespace is empty where the manifest names none. Name ends in "*" where the cluster makes the
+	// rest of it (Object.GenerateName); the second such object of the same prefix ends in "*2", and so on.
+	Group, Kind, Namespace, Name string
+}
+
+// ResourceKind is KIND[.GROUP], for example Deployment.apps.
+func (i ID) ResourceKind() string {
+	if i.Group == "" {
+		return i.Kind
+	}
+	return i.Kind + "." + i.Group
+}
+
+// Address is [NAMESPACE/]KIND[.GROUP]/NAME, for example shop/Deployment.apps/web.
+func (i ID) Address() string {
+	address := i.ResourceKind() + "/" + i.Name
+	if i.Namespace != "" {
+		address = i.Namespace + "/" + address
+	}
+	return address
+}
+
+// Options bound what is read. The zero value works.
+type Options struct {
+	// MaxBytes bounds the sources together; 0 means DefaultMaxBytes.
+	MaxBytes int64
+}
+
+// DefaultMaxBytes is how large all sources of one side may be together: 256 MiB.
+const DefaultMaxBytes = 256 << 20
+
+// Set is what one side of a comparison holds.
+type Set struct {
+	// Objects are in the order of the input; those of lists stand where the list stood.
+	Objects []*Object
+	// Notes are sentences about what was read, each with its place.
+	Notes []string
+}
+
+// Object is one object of a manifest, not yet parsed. It can be read by several goroutines.
+type Object struct {
+	ID ID
+	// Version is the version part of apiVersion, for example v1beta1.
+	Version string
+	// Source is the name of the source that the object is from, and Line where its document begins in it, counted from 1.
+	Source string
+	Line   int
+	// GenerateName says that the cluster makes the end of the name.
+	GenerateName bool
+
+	text text
+	// prefix is metadata.generateName of an object that has no name.
+	prefix string
+	// inherited is what an element of a typed list takes from the list, which names apiVersion and kind for all.
+	inherited identity
+}
+
+// Same says that two objects are equal by their bytes. Comments before them and blank lines after them do not count.
+func (o *Object) Same(p *Object) bool {
+	if o.text.form != p.text.form || o.inherited != p.inherited {
+		return false
+	}
+	if bytes.Equal(o.text.data, p.text.data) {
+		return true
+	}
+	a, b := withoutBlankEnd(o.text.data), withoutBlankEnd(p.text.data)
+	return bytes.Equal(a, b) && !keepsBlankEnd(a)
+}
+
+// withoutBlankEnd leaves one of the newlines at the end. None at all is something else: a block scalar then has no newline at its end either.
+func withoutBlankEnd(data []byte) []byte {
+	end := len(bytes.TrimRight(data, "\n"))
+	return data[:min(end+1, len(data))]
+}
+
+// keepsBlankEnd says that the text may hold a block scalar to which the blank lines at the end belong (|+ or >+).
+func keepsBlankEnd(data []byte) bool {
+	for rest := data; ; {
+		i := bytes.IndexByte(rest, '+')
+		if i < 0 {
+			return false
+		}
+		if i > 0 && strings.IndexByte("|>123456789", rest[i-1]) >= 0 {
+			return true
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// Value is the whole object, parsed now and not kept. It fails where the document is no valid YAML, or is not the object that its lines
+// say it is.
+func (o *Object) Value() (raw.Value, error) {
+	v, err := o.text.parse()
+	if err != nil {
+		return raw.Value{}, err
+	}
+	return o.checked(v)
+}
+
+// checked completes a parsed object and makes sure that it is the one that it was taken for.
+func (o *Object) checked(v raw.Value) (raw.Value, error) {
+	v = o.inherited.into(v)
+	found := identify(v)
+	group, version := found.group()
+	if group == o.ID.Group && version == o.Version && found.kind == o.ID.Kind && found.namespace == o.ID.Namespace &&
+		found.generate == o.prefix && (found.name == o.ID.Name || found.name == "" && o.GenerateName) {
+		return v, nil
+	}
+	return raw.Value{}, o.text.errorAt(place{}, "the lines of this document look like another object than they are to a YAML parser; "+
+		"write apiVersion, kind and metadata as plain block mappings, each key once")
+}
+
+// CustomResources are the objects that define custom resources.
+func (s *Set) CustomResources() []*Object {
+	var out []*Object
+	for _, o := range s.Objects {
+		if o.ID.Kind == "CustomResourceDefinition" && o.ID.Group == "apiextensions.k8s.io" {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (o *Object) place() string { return fmt.Sprintf("%s:%d", printable(o.Source), o.Line) }

@@ -1,0 +1,191 @@
+package manifest
+
+import "bytes"
+
+// block is one entry of a mapping or one element of a list in block style, with all that is in it. Offsets are in the outlined text.
+type block struct {
+	// start is where the line begins, or for an inline block the block itself, which follows a dash.
+	start int32
+	// key and colon enclose the key of an entry, quotes included. Of an element, both are the offset of the dash.
+	key, colon int32
+	// end is where the next block begins that is not in this one: comments and blank lines after a block belong to it.
+	end int32
+	// next is the number of that next block.
+	next int32
+	// column is that of the key, or the dash.
+	column int32
+	flags  flags
+}
+
+type flags uint8
+
+const (
+	element flags = 1 << iota
+	// inline: the block stands after a dash, not at the beginning of a line.
+	inline
+	// open: no value yet, so that blocks below may be its value.
+	open
+	// parent: its value is the blocks in it.
+	parent
+	// long: its value is a scalar of more than one line.
+	long
+)
+
+func (b *block) is(f flags) bool { return b.flags&f != 0 }
+
+// maxOutline is the longest text that is outlined.
+const maxOutline = 1 << 30
+
+// maxKey is how long a key may be; YAML ends at 1024.
+const maxKey = 512
+
+// outline finds the blocks of a YAML text by its lines, in their order. It understands only the common forms and refuses all else
+// (anchors, aliases, tags, tabs, brackets over several lines, complex keys, odd indentation): such a text is for the library alone.
+func outline(data []byte) ([]block, bool) {
+	if len(data) > maxOutline || odd(data) {
+		return nil, false
+	}
+	o := &outliner{data: data, blocks: make([]block, 0, len(data)/64+8)}
+	for o.pos < len(data) {
+		if !o.line() {
+			return nil, false
+		}
+	}
+	o.close(0, len(data))
+	return o.blocks, true
+}
+
+// odd finds directives, text beside the marker, and characters that YAML 1.1 takes for the end of a line or skips where one begins.
+func odd(data []byte) bool {
+	if bytes.HasPrefix(data, []byte("%")) || bytes.HasPrefix(data, []byte("---")) {
+		return true
+	}
+	for rest := data; ; {
+		i := bytes.IndexByte(rest, '\r')
+		if i < 0 {
+			break
+		}
+		if i+1 == len(rest) || rest[i+1] != '\n' {
+			return true
+		}
+		rest = rest[i+2:]
+	}
+	for _, c := range []string{"\u0085", "\u2028", "\u2029", "\ufeff"} {
+		if bytes.Contains(data, []byte(c)) {
+			return true
+		}
+	}
+	return false
+}
+
+type outliner struct {
+	data   []byte
+	pos    int // where the next line begins
+	blocks []block
+	stack  []int32 // the blocks around pos, outermost first
+	root   bool    // a block has begun at the root
+}
+
+// line takes one line, and the lines after it that belong to its scalar. False refuses the text.
+func (o *outliner) line() bool {
+	start := o.pos
+	end, next := lineBounds(o.data, start)
+	p := skipSpaces(o.data, start, end)
+	o.pos = next
+	if isMarker(o.data[p:end], "...") && p == start {
+		o.pos = len(o.data)
+		return !hasText(o.data[p+3:])
+	}
+	first := start // where the next block begins: the line, or a place after a dash
+	for !o.restIsEmpty(p, end) {
+		b := block{start: int32(first), key: int32(p), colon: int32(p), column: int32(p - start), flags: open}
+		if first == p && p > start {
+			b.flags |= inline
+		}
+		if o.isDash(p, end) {
+			b.flags |= element
+			if !o.begin(b) {
+				return false
+			}
+			p = skipSpaces(o.data, p+1, end)
+			if !o.restIsEmpty(p, end) && !o.isDash(p, end) && o.keyEnd(p, end) < 0 {
+				return o.value(p, end, next, int(b.column))
+			}
+			first = p
+			continue
+		}
+		colon := o.keyEnd(p, end)
+		b.colon = int32(colon)
+		if colon < 0 || !o.begin(b) {
+			return false
+		}
+		p = skipSpaces(o.data, colon+1, end)
+		return o.restIsEmpty(p, end) || o.value(p, end, next, int(b.column))
+	}
+	return true
+}
+
+// restIsEmpty says that a line has nothing more from p on but a comment.
+func (o *outliner) restIsEmpty(p, end int) bool { return p == end || o.data[p] == '#' }
+
+func skipSpaces(data []byte, p, end int) int {
+	for p < end && data[p] == ' ' {
+		p++
+	}
+	return p
+}
+
+func (o *outliner) isDash(p, end int) bool {
+	return o.data[p] == '-' && (p+1 == end || o.data[p+1] == ' ')
+}
+
+// begin puts a block into its place: after a sibling, or as the first block of one that has no value yet.
+func (o *outliner) begin(b block) bool {
+	o.close(b.column+1, int(b.start))
+	top := o.top()
+	if top != nil && top.column == b.column && top.is(element) && !b.is(element) {
+		// The end of a list that is not indented below its key.
+		o.pop(int(b.start))
+		if top = o.top(); top == nil || top.column != b.column {
+			return false
+		}
+	}
+	switch {
+	case top == nil:
+		if o.root {
+			return false
+		}
+		o.root = true
+	case top.column < b.column || !top.is(element) && b.is(element):
+		if !top.is(open) {
+			return false
+		}
+		top.flags = top.flags&^open | parent
+	default:
+		o.pop(int(b.start))
+	}
+	o.stack = append(o.stack, int32(len(o.blocks)))
+	o.blocks = append(o.blocks, b)
+	return true
+}
+
+func (o *outliner) top() *block {
+	if len(o.stack) == 0 {
+		return nil
+	}
+	return &o.blocks[o.stack[len(o.stack)-1]]
+}
+
+// pop ends the innermost block.
+func (o *outliner) pop(end int) {
+	top := o.top()
+	top.end, top.next = int32(end), int32(len(o.blocks))
+	o.stack = o.stack[:len(o.stack)-1]
+}
+
+// close ends all blocks from a column on.
+func (o *outliner) close(column int32, end int) {
+	for top := o.top(); top != nil && top.column >= column; top = o.top() {
+		o.pop(end)
+	}
+}

@@ -1,0 +1,232 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+const (
+	// maxErrors is how many errors are collected before reading stops.
+	maxErrors = 20
+	// maxNotes is how many notes are kept; the rest is counted.
+	maxNotes = 50
+)
+
+// Read finds the objects in all sources of one side. The error joins up to 20, each "NAME:LINE:COLUMN: words; remedy"; with an error there
+// is no Set.
+func Read(sources []Source, o Options) (*Set, error) {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	r := &reader{at: map[ID]*Object{}, generated: map[ID]int{}}
+	for _, s := range sources {
+		if o.MaxBytes -= int64(len(s.Data)); o.MaxBytes < 0 {
+			r.fail(text{source: s.Name, line: 1}.errorAt(place{}, "the manifests are larger than may be read; raise the limit or compare fewer at once"))
+			break
+		}
+		r.source(s)
+	}
+	if len(r.errs) > 0 {
+		return nil, errors.Join(r.errs...)
+	}
+	if r.more > 0 {
+		r.set.Notes = append(r.set.Notes, fmt.Sprintf("%d more notes like these are left out", r.more))
+	}
+	return &r.set, nil
+}
+
+// reader collects what one side holds.
+type reader struct {
+	set  Set
+	errs []error
+	// more counts the notes that are not kept.
+	more int
+	// at are the objects by identity, and generated counts those whose names the cluster makes.
+	at        map[ID]*Object
+	generated map[ID]int
+}
+
+// fail keeps an error, unless there are enough.
+func (r *reader) fail(err error) {
+	if len(r.errs) < maxErrors {
+		r.errs = append(r.errs, err)
+	}
+}
+
+func (r *reader) source(s Source) {
+	data := bytes.TrimPrefix(s.Data, []byte("\ufeff"))
+	whole := text{data: data, source: s.Name, line: 1}
+	if err := whole.checkBytes(); err != nil {
+		r.fail(err)
+		return
+	}
+	line, counted := 1, 0
+	for _, d := range split(data) {
+		if len(r.errs) >= maxErrors {
+			return
+		}
+		start := d.start + withoutMarker(data[d.start:d.end])
+		if start >= d.end {
+			continue
+		}
+		line += bytes.Count(data[counted:start], []byte{'\n'})
+		counted = start
+		r.document(text{data: data[start:d.end], source: s.Name, line: line})
+	}
+}
+
+// checkBytes refuses what is no text, with its exact place.
+func (t text) checkBytes() error {
+	switch {
+	case bytes.HasPrefix(t.data, []byte{0xfe, 0xff}), bytes.HasPrefix(t.data, []byte{0xff, 0xfe}):
+		return t.errorAt(place{}, "the text is in UTF-16; save it in UTF-8")
+	case bytes.IndexByte(t.data, 0) >= 0:
+		return t.errorAt(placeAt(t.data, bytes.IndexByte(t.data, 0)), "a NUL byte; this is no text, or remove it")
+	case !utf8.Valid(t.data):
+		return t.errorAt(placeAt(t.data, firstInvalid(t.data)), "this is not UTF-8; save the text in UTF-8")
+	}
+	return nil
+}
+
+// firstInvalid is the offset of the first byte that is not UTF-8.
+func firstInvalid(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+// document takes one document of a stream, which is not empty.
+func (r *reader) document(t text) {
+	if t.data[0] == '{' || t.data[0] == '[' {
+		if r.jsonDocuments(t) {
+			return
+		}
+	}
+	id, sure, oldWords := scan(t.data)
+	if !sure && isList(id) && r.blockList(t) {
+		return
+	}
+	if sure && !oldWords {
+		r.add(t, id, identity{})
+		return
+	}
+	r.parsed(t)
+}
+
+// isList says that an object is a list of objects: its kind says so, and it has no name.
+func isList(id identity) bool { return strings.HasSuffix(id.kind, "List") && id.name == "" }
+
+// parsed takes a document whose lines do not say enough.
+func (r *reader) parsed(t text) {
+	v, notes, err := t.parseNoting()
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	if len(notes) > 0 {
+		r.note(t.oldWordsNote(notes))
+	}
+	if v.IsNull() {
+		return
+	}
+	if items, ok := v.Get("items"); ok && items.IsList() && isList(identify(v)) {
+		r.valueList(t, v, items)
+		return
+	}
+	r.value(t, v, identity{})
+}
+
+// value takes a parsed object.
+func (r *reader) value(t text, v raw.Value, inherited identity) {
+	if words := unfit(inherited.into(v)); words != "" {
+		r.fail(t.errorAt(place{}, words))
+		return
+	}
+	r.add(t, identify(v), inherited)
+}
+
+// unfit says why a value is no object of Kubernetes, or nothing.
+func unfit(v raw.Value) string {
+	if !v.IsObject() {
+		return "this document is no mapping; give objects with apiVersion, kind and metadata"
+	}
+	for _, key := range []string{"apiVersion", "kind"} {
+		if words := unfitText(v, key, key); words != "" {
+			return words
+		}
+		if textAt(v, key) == "" {
+			return "the object has no " + key + "; add it, or leave the file out"
+		}
+	}
+	metadata, ok := v.Get("metadata")
+	if ok && !metadata.IsObject() && !metadata.IsNull() {
+		return "metadata is no mapping; give it a name"
+	}
+	for _, key := range []string{"name", "namespace", "generateName"} {
+		if words := unfitText(metadata, key, "metadata."+key); words != "" {
+			return words
+		}
+	}
+	if textAt(metadata, "name") == "" && textAt(metadata, "generateName") == "" {
+		return "the object has no name; add metadata.name"
+	}
+	return ""
+}
+
+func unfitText(v raw.Value, key, name string) string {
+	field, ok := v.Get(key)
+	if !ok || field.IsNull() {
+		return ""
+	}
+	if _, text := raw.Reveal(field).(string); !text {
+		return name + " is no text; put it into quotes"
+	}
+	return ""
+}
+
+// add puts an object into the set.
+func (r *reader) add(t text, id identity, inherited identity) {
+	if id.kind == "" && id.apiVersion == "" {
+		id.kind, id.apiVersion = inherited.kind, inherited.apiVersion
+	}
+	o := &Object{Source: t.source, Line: t.line, text: t, inherited: inherited}
+	var group string
+	group, o.Version = id.group()
+	o.ID = ID{Group: group, Kind: id.kind, Namespace: id.namespace, Name: id.name}
+	o.prefix = id.generate
+	if id.name == "" {
+		o.GenerateName = true
+		o.ID.Name = id.generate + "*"
+		if r.generated[o.ID]++; r.generated[o.ID] > 1 {
+			o.ID.Name = fmt.Sprintf("%s%d", o.ID.Name, r.generated[o.ID])
+		}
+	}
+	first := r.at[o.ID]
+	switch {
+	case first == nil:
+		r.at[o.ID] = o
+		r.set.Objects = append(r.set.Objects, o)
+	case first.Same(o):
+		r.note(fmt.Sprintf("%s: %s is the same as at %s; one of the two is enough", o.place(), printable(o.ID.Address()), first.place()))
+	default:
+		r.fail(t.errorAt(place{}, fmt.Sprintf("%s is already at %s, and differs; remove one of the two", printable(o.ID.Address()), first.place())))
+	}
+}
+
+func (r *reader) note(words string) {
+	if len(r.set.Notes) == maxNotes {
+		r.more++
+		return
+	}
+	r.set.Notes = append(r.set.Notes, words)
+}

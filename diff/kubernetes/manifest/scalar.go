@@ -1,0 +1,154 @@
+package manifest
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// plain is what the API's clients read a scalar without quotes as: null, a boolean, a number, or text. They follow YAML 1.1 where it
+// says yes, on and y for true and 0644 for an octal number (sigs.k8s.io/yaml, which converts to JSON what go.yaml.in/yaml/v2 reads). Unlike
+// theirs, integers of any length keep their digits. Infinities and NaN, which JSON cannot say, stay text.
+func plain(s string) any {
+	if s == "" {
+		return nil
+	}
+	switch c := s[0]; {
+	case strings.IndexByte("yYnNtTfFoO~", c) >= 0:
+		return word(s)
+	case c == '.':
+		if f, err := strconv.ParseFloat(s, 64); err == nil {
+			return floatNumber(f)
+		}
+	case c == '+' || c == '-' || '0' <= c && c <= '9':
+		if n, ok := number(s); ok {
+			return n
+		}
+	}
+	return s
+}
+
+// word is null or a boolean, or else the text itself.
+func word(s string) any {
+	switch s {
+	case "~", "null", "Null", "NULL":
+		return nil
+	case "true", "True", "TRUE":
+		return true
+	case "false", "False", "FALSE":
+		return false
+	}
+	if value, ok := oldBoolean(s); ok {
+		return value
+	}
+	return s
+}
+
+// oldBoolean are the words that are booleans in YAML 1.1, and so in Kubernetes, but text in YAML 1.2.
+func oldBoolean(s string) (value, ok bool) {
+	switch s {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
+		return true, true
+	case "n", "N", "no", "No", "NO", "off", "Off", "OFF":
+		return false, true
+	}
+	return false, false
+}
+
+// number reads what begins with a digit or a sign.
+func number(s string) (json.Number, bool) {
+	if strings.Contains(s, "_") {
+		s = strings.ReplaceAll(s, "_", "")
+	}
+	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
+		return json.Number(strconv.FormatInt(i, 10)), true
+	}
+	if u, err := strconv.ParseUint(s, 0, 64); err == nil {
+		return json.Number(strconv.FormatUint(u, 10)), true
+	}
+	if isInteger(s) {
+		return longInteger(s), true
+	}
+	if isFloat(s) {
+		if f, err := strconv.ParseFloat(s, 64); err == nil {
+			return floatNumber(f), true
+		}
+	}
+	// The library takes a sign after the base, too.
+	if digits, found := strings.CutPrefix(s, "0b"); found {
+		if i, err := strconv.ParseInt(digits, 2, 64); err == nil {
+			return json.Number(strconv.FormatInt(i, 10)), true
+		}
+	}
+	return "", false
+}
+
+// isInteger says that a text is decimal digits with or without a sign.
+func isInteger(s string) bool {
+	s = strings.TrimLeft(s[:min(1, len(s))], "+-") + s[min(1, len(s)):]
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// longInteger writes an integer that fits no machine word as JSON has it: without a plus and leading zeros.
+func longInteger(s string) json.Number {
+	digits := strings.TrimLeft(strings.TrimLeft(s, "+-"), "0")
+	if digits == "" {
+		digits = "0"
+	}
+	if s[0] == '-' {
+		digits = "-" + digits
+	}
+	return json.Number(digits)
+}
+
+// isFloat says that a text is a decimal number as YAML has it: digits with at most one point among or after them, and an exponent.
+func isFloat(s string) bool {
+	s = strings.TrimLeft(s[:min(1, len(s))], "+-") + s[min(1, len(s)):]
+	mantissa, exponent, hasExponent := s, "", false
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa, exponent, hasExponent = s[:i], s[i+1:], true
+	}
+	if hasExponent && !isInteger(exponent) {
+		return false
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	return whole+fraction != "" && strings.Trim(whole+fraction, "0123456789") == ""
+}
+
+// floatNumber writes a number as encoding/json does, so that 1.0, 1e0 and 1 are the same.
+func floatNumber(f float64) json.Number {
+	// What ParseFloat gives without an error is finite, and that can always be written.
+	data, _ := json.Marshal(f)
+	return json.Number(data)
+}
+
+func isNumber(v any) bool { _, ok := v.(json.Number); return ok }
+
+// isInfinite recognises infinities and NaN.
+func isInfinite(s string) bool {
+	switch strings.TrimLeft(s, "+-") {
+	case ".inf", ".Inf", ".INF":
+		return true
+	case ".nan", ".NaN", ".NAN":
+		return s[0] == '.'
+	}
+	return false
+}
+
+// keyName is the text of a key that is no text: written is how it is written, v what that means. Null has none.
+func keyName(written string, v any) (string, bool) {
+	switch v := v.(type) {
+	case bool:
+		return strconv.FormatBool(v), true
+	case json.Number:
+		if plain := strings.ReplaceAll(written, "_", ""); isFloat(plain) && !isInteger(plain) {
+			// The API's clients write such keys in the precision of 32 bits.
+			f, _ := strconv.ParseFloat(string(v), 64)
+			return strconv.FormatFloat(f, 'g', -1, 32), true
+		}
+		return string(v), true
+	case string:
+		return strings.ToLower(strings.TrimPrefix(v, "+")), true
+	}
+	return "", false
+}

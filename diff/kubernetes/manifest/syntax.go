@@ -1,0 +1,138 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// syntaxError says what is wrong with a document, where, and what to do. The library's own words are only recognised, never shown: they
+// may quote the document.
+func (t text) syntaxError(err error) error {
+	line, message := libraryError(err)
+	if at := t.firstBroken(message); at > 0 {
+		line = at
+	}
+	line = max(line, 1)
+	return t.errorAt(place{line, t.columnIn(line, message)}, remedy(message))
+}
+
+// libraryError takes the library's "yaml: line 3: words" apart. Line 0 is unknown.
+func libraryError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, found := strings.CutPrefix(message, "line "); found {
+		if number, words, found := strings.Cut(rest, ": "); found {
+			line, _ = strconv.Atoi(number)
+			message = words
+		}
+	}
+	return line, message
+}
+
+// searchBelow is the size up to which a broken document is parsed again and again to find the line that breaks it.
+const searchBelow = 256 << 10
+
+// firstBroken finds the line with which the trouble begins: the library often names the line where the mapping around it begins. It is
+// the last line of the shortest beginning of the document that has the same trouble. 0 is not found.
+func (t text) firstBroken(message string) int {
+	if len(t.data) > searchBelow || strings.Contains(message, "unexpected end of stream") || strings.Contains(message, "could not find expected ':'") {
+		return 0
+	}
+	low, high := 0, bytes.Count(t.data, []byte{'\n'})+1
+	for low+1 < high {
+		middle := (low + high) / 2
+		if t.broken(middle, message) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// broken says that the first lines of a text have the same trouble as the whole.
+func (t text) broken(lines int, message string) bool {
+	end := 0
+	for range lines {
+		end = lineEnd(t.data, end)
+	}
+	_, found := libraryError(decodeAll(t.data[:end]))
+	return found == message
+}
+
+var errNothing = errors.New("")
+
+// decodeAll is the first error in a stream.
+func decodeAll(data []byte) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errNothing
+		}
+	}()
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var node yaml.Node
+		switch err := dec.Decode(&node); {
+		case errors.Is(err, io.EOF):
+			return errNothing
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// columnIn is the most likely column of the trouble in a line: a tab or a quote where they are the trouble, else the first character.
+func (t text) columnIn(line int, message string) int {
+	start := 0
+	for range line - 1 {
+		start = lineEnd(t.data, start)
+	}
+	content := t.data[start:lineEnd(t.data, start)]
+	if tab := bytes.IndexByte(content, '\t'); tab >= 0 && aboutTabs(message) {
+		return placeAt(content, tab).column
+	}
+	if quote := bytes.IndexAny(content, `"'`); quote >= 0 && strings.Contains(message, "unexpected end of stream") {
+		return placeAt(content, quote).column
+	}
+	return len(content) - len(bytes.TrimLeft(content, " \t")) + 1
+}
+
+func aboutTabs(message string) bool {
+	return strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token")
+}
+
+// remedies are what to do about the library's errors, by a part of their words.
+var remedies = []struct{ part, words string }{
+	{"cannot start any token", "a tab, or a character that is reserved (@ `), where a value begins; indent with spaces, or put the text into quotes"},
+	{"tab character", "a tab in the indentation; indent with spaces"},
+	{"mapping values are not allowed", "a ':' where no value can begin; put the text into quotes, or check the indentation"},
+	{"could not find expected ':'", "a key without ':'; add it, or indent the line as part of the text above"},
+	{"did not find expected key", "this line does not belong to the mapping above; check its indentation"},
+	{"did not find expected '-' indicator", "this line does not belong to the list above; check its indentation"},
+	{"did not find expected ',' or", "a list or mapping in brackets is not closed here; add a comma or the bracket"},
+	{"unexpected end of stream", "the quotes that begin here never end; close them"},
+	{"unexpected document indicator", "a document ends inside quotes; close them"},
+	{"unknown escape character", "an unknown escape in double quotes; write the backslash twice"},
+	{"escape code", "an escape that is no character in double quotes; check its digits"},
+	{"hexdecimal number", "an escape without its digits in double quotes; write the backslash twice"},
+	{"unknown anchor", "an alias of an anchor that is not in this document above it; anchors end with their document"},
+	{"undefined tag handle", "a tag that is not defined in this document; leave the tag out"},
+	{"exceeded max depth", "nested too deeply; flatten it"},
+	{"document start", "something follows the end of the document; put '---' on a line of its own between documents"},
+	{"control characters", "a control character; remove it, or escape it in double quotes"},
+	{"block sequence entries are not allowed", "a list begins where none can; put it on a line of its own"},
+	{"node content", "a value is missing here; add it, or put the text into quotes"},
+	{"incompatible YAML document", "Kubernetes reads YAML 1.1 only; leave the %YAML directive out"},
+}
+
+func remedy(message string) string {
+	for _, r := range remedies {
+		if strings.Contains(message, r.part) {
+			return r.words
+		}
+	}
+	return "this is no valid YAML; check what stands here"
+}

@@ -1,0 +1,106 @@
+package kubernetes
+
+import (
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+// job is one object on all sides; nil where it is not there.
+type job struct {
+	id                         manifest.ID
+	before, after, live, again *manifest.Object
+	// from is the object that goes for a new one of another name.
+	from manifest.ID
+}
+
+// renamed says that before and after are two objects.
+func (j *job) renamed() bool { return j.from != manifest.ID{} }
+
+// version is the one of the API that the object is written for.
+func (j *job) version() string {
+	for _, o := range []*manifest.Object{j.after, j.before, j.live} {
+		if o != nil {
+			return o.Version
+		}
+	}
+	return ""
+}
+
+// movedGroups are kinds that the API serves under a second group: the objects are the same.
+// https://kubernetes.io/docs/reference/using-api/deprecation-guide/
+var movedGroups = map[string]map[string]string{
+	"extensions": {
+		"Deployment": "apps", "DaemonSet": "apps", "ReplicaSet": "apps", "Ingress": "networking.k8s.io", "NetworkPolicy": "networking.k8s.io",
+	},
+	"events.k8s.io": {"Event": ""},
+}
+
+// matcher finds the objects that belong together.
+type matcher struct {
+	// namespace is where an object lives that names none.
+	namespace string
+	// scopes of kinds that are defined in the input, by group and kind.
+	known *schema.Set
+}
+
+// key is what tells objects apart: in which group they are served now, and where they live.
+func (m *matcher) key(id manifest.ID) manifest.ID {
+	if group, ok := movedGroups[id.Group][id.Kind]; ok {
+		id.Group = group
+	}
+	namespaced, known := m.known.Namespaced(id.Group, id.Kind)
+	switch {
+	case known && !namespaced:
+		id.Namespace = ""
+	case id.Namespace == "":
+		id.Namespace = m.namespace
+	}
+	return id
+}
+
+// match lists all objects, those of after in their order, then what only before has. What only the cluster has is counted.
+func (m *matcher) match(before, after, live, again *manifest.Set) (jobs []job, onlyLive int) {
+	place := map[manifest.ID]int{}
+	add := func(set *manifest.Set, put func(*job, *manifest.Object)) {
+		if set == nil {
+			return
+		}
+		for _, o := range set.Objects {
+			k := m.key(o.ID)
+			i, ok := place[k]
+			if !ok {
+				i = len(jobs)
+				place[k] = i
+				jobs = append(jobs, job{id: o.ID})
+			}
+			put(&jobs[i], o)
+		}
+	}
+	add(after, func(j *job, o *manifest.Object) { j.after = o })
+	add(before, func(j *job, o *manifest.Object) { j.before = o })
+	mine := len(jobs)
+	add(live, func(j *job, o *manifest.Object) { j.live = o })
+	onlyLive = len(jobs) - mine
+	jobs = jobs[:mine]
+	if again != nil {
+		for _, o := range again.Objects {
+			if i, ok := place[m.key(o.ID)]; ok && i < mine {
+				jobs[i].again = o
+			}
+		}
+	}
+	return jobs, onlyLive
+}
+
+// unchanged says that nothing needs to be parsed to know that an object stays as it is.
+func (j *job) unchanged(threeWay bool) bool {
+	return !threeWay && j.before != nil && j.after != nil && !j.renamed() && j.before.Same(j.after)
+}
+
+// address of the object as people may see it. A secret in a name hides the name.
+func address(id manifest.ID, shown func(string) string) string {
+	id.Group, id.Kind = shown(id.Group), shown(id.Kind)
+	id.Namespace, id.Name = shown(id.Namespace), shown(id.Name)
+	return diff.Neutral(id.Address())
+}

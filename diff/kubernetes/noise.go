@@ -1,0 +1,226 @@
+package kubernetes
+
+import (
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+// The rules that fold a field, as FieldChange.Fold names them. What is folded stays in the report and is counted.
+const (
+	foldChart       = "chart label"
+	foldChecksum    = "checksum"
+	foldRestart     = "restart mark"
+	foldServer      = "server-owned"
+	foldDefault     = "default"
+	foldOthers      = "owned by others"
+	foldOrder       = "order"
+	foldRegenerated = "regenerated"
+	foldDescription = "description"
+)
+
+// rule folds a difference by where it is.
+type rule struct {
+	fold string
+	// at are patterns of places, keys joined by slashes; * is one key, and in the last place a pattern as in package path whose * goes no
+	// further than a slash inside the key. A key that holds slashes is compared whole.
+	at [][]string
+	// where, if set, decides by the whole path instead, which may lead through lists.
+	where func(p tree.Path) bool
+	// when, if set, decides by the values, too.
+	when func(v raw.Value) bool
+	// words say what it folds and why that is no news, source is the text that says so.
+	words, source string
+}
+
+// rules are tried in order. A label of a pod template is never noise: the pods are made anew for it.
+var rules = []rule{
+	{
+		fold: foldServer, words: "the API server writes them",
+		at: [][]string{
+			{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "creationTimestamp"},
+			{"metadata", "deletionTimestamp"}, {"metadata", "deletionGracePeriodSeconds"}, {"metadata", "managedFields"},
+			{"metadata", "selfLink"}, {"status"},
+		},
+		source: "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/",
+	},
+	{
+		fold: foldServer, words: "controllers and kubectl keep their own notes there",
+		at: [][]string{
+			{"metadata", "annotations", "kubectl.kubernetes.io/*"}, {"metadata", "annotations", "deployment.kubernetes.io/*"},
+			{"metadata", "annotations", "deprecated.daemonset.template.generation"}, {"metadata", "annotations", "pv.kubernetes.io/*"},
+			{"metadata", "annotations", "volume.kubernetes.io/*"}, {"metadata", "annotations", "control-plane.alpha.kubernetes.io/leader"},
+			{"metadata", "annotations", "autoscaling.alpha.kubernetes.io/*"}, {"metadata", "annotations", "endpoints.kubernetes.io/*"},
+			{"metadata", "annotations", "batch.kubernetes.io/*"},
+		},
+		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
+	},
+	{
+		fold: foldChart, words: "every object of a chart says which chart and version it is from",
+		at: ownAndJobs([]string{"labels"}, "helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "chart", "heritage",
+			"chart-version", "app.kubernetes.io/chart"),
+		source: "https://helm.sh/docs/chart_best_practices/labels/",
+	},
+	{
+		fold: foldChart, words: "Helm's own notes of the release that an object belongs to",
+		at:     ownAndJobs([]string{"annotations"}, "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"),
+		source: "https://helm.sh/docs/helm/helm_install/",
+	},
+	{
+		fold: foldChecksum, words: "they follow from another change; that the pods restart stands beside them",
+		at: slices.Concat(places([]string{"metadata", "annotations"}, checksums...), places(podAnnotations, checksums...),
+			places(jobAnnotations, checksums...)),
+		when:   hash,
+		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
+	},
+	{
+		fold: foldRestart, words: "they are there to restart the pods, which stands beside them",
+		at: places(podAnnotations, "rollme", "kubectl.kubernetes.io/restartedAt", "timestamp", "date",
+			"deploy-date", "deployed-at", "deployment-timestamp", "restartedAt", "releaseTime"),
+		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
+	},
+	{
+		fold: foldDescription, words: "they explain the fields of a custom resource, and generators wrap their lines anew",
+		where: described, when: isText,
+		source: "https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/",
+	},
+}
+
+// described says that a path leads to the description of a field in the schema of a custom resource, and not to a field or a default of that
+// name.
+func described(p tree.Path) bool {
+	n := len(p)
+	if n < 4 || p[n-1].Key != "description" || p[n-2].Key == "properties" {
+		return false
+	}
+	inSchema := false
+	for i, s := range p {
+		inSchema = inSchema || s.Key == "openAPIV3Schema"
+		if (s.Key == "default" || s.Key == "example" || s.Key == "enum") && p[i-1].Key != "properties" {
+			return false
+		}
+	}
+	return inSchema
+}
+
+func isText(v raw.Value) bool { _, ok := raw.Reveal(v).(string); return ok }
+
+var (
+	podAnnotations = []string{"spec", "template", "metadata", "annotations"}
+	jobAnnotations = []string{"spec", "jobTemplate", "spec", "template", "metadata", "annotations"}
+)
+
+var checksums = []string{"checksum/*", "checksum.*", "checksum-*", "checksum", "*-checksum", "*/checksum", "*/checksum-*", "*-hash", "*/config-hash", "*.hash"}
+
+// places are the paths of some keys below one.
+func places(below []string, keys ...string) [][]string {
+	out := make([][]string, len(keys))
+	for i, k := range keys {
+		out[i] = append(below[:len(below):len(below)], k)
+	}
+	return out
+}
+
+// ownAndJobs are labels or annotations of an object, and of the jobs that a CronJob makes.
+func ownAndJobs(of []string, keys ...string) [][]string {
+	own := append([]string{"metadata"}, of...)
+	jobs := append([]string{"spec", "jobTemplate", "metadata"}, of...)
+	return append(places(own, keys...), places(jobs, keys...)...)
+}
+
+// hash says that a value looks like one: hex or base64 of some length.
+func hash(v raw.Value) bool {
+	text, ok := raw.Reveal(v).(string)
+	return ok && hashLike.MatchString(text)
+}
+
+var hashLike = regexp.MustCompile(`^(sha\d+[:-])?[0-9a-zA-Z+/_=-]{6,128}$`)
+
+// foldOf is the rule that folds a difference away, if any.
+func foldOf(d *difference) string {
+	if d.fold != "" || len(d.path) == 0 {
+		return d.fold
+	}
+	keys, plain := keysOf(d.path)
+	for i := range rules {
+		if rules[i].folds(keys, plain, d) {
+			return rules[i].fold
+		}
+	}
+	// An object without a namespace lives in that of the release: the two would not belong together if that were another one.
+	if plain && len(keys) == 2 && keys[0] == "metadata" && keys[1] == "namespace" || defaulted(d) {
+		return foldDefault
+	}
+	return ""
+}
+
+// keysOf are the keys of a path, and whether it is made of keys alone.
+func keysOf(p tree.Path) ([]string, bool) {
+	keys := make([]string, len(p))
+	for i, s := range p {
+		if s.IsIndex || s.IsSelect || s.Into != "" {
+			return nil, false
+		}
+		keys[i] = s.Key
+	}
+	return keys, true
+}
+
+func (r *rule) folds(keys []string, plain bool, d *difference) bool {
+	found := r.where != nil && r.where(d.path)
+	for i := 0; plain && !found && i < len(r.at); i++ {
+		found = matches(r.at[i], keys)
+	}
+	if !found {
+		return false
+	}
+	for _, v := range d.values() {
+		if r.when != nil && !r.when(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches compares keys with a pattern. Below a place that is the server's all is.
+func matches(pattern, keys []string) bool {
+	if len(keys) < len(pattern) {
+		return false
+	}
+	for i, want := range pattern {
+		if ok, err := path.Match(want, keys[i]); want != keys[i] && (err != nil || !ok) {
+			return false
+		}
+	}
+	return len(keys) == len(pattern) || pattern[0] == "status" || pattern[len(pattern)-1] == "managedFields"
+}
+
+// defaulted says that one side leaves out what the other one writes although it is the default. A number of replicas is no default for who
+// leaves it out: an autoscaler may have set another.
+func defaulted(d *difference) bool {
+	if d.hasBefore == d.hasAfter || d.typ == nil {
+		return false
+	}
+	v := d.after
+	if d.hasBefore {
+		v = d.before
+	}
+	last := d.path[len(d.path)-1]
+	if last.IsIndex || last.IsSelect || last.Key == "replicas" && !d.hasBefore {
+		return false
+	}
+	return d.typ.IsDefault(v, d.parent) || d.builtin && empty(d.typ, v)
+}
+
+// empty says that a value is a list or a map without elements, which the API stores as nothing. An object of named fields that is empty says
+// something: emptyDir: {} is a kind of volume.
+func empty(t *schema.Type, v raw.Value) bool {
+	if v.IsList() {
+		return v.Len() == 0
+	}
+	return t.Shape() == schema.Map && v.IsObject() && len(v.Keys()) == 0
+}

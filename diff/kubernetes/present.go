@@ -1,0 +1,151 @@
+package kubernetes
+
+import (
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// present masks all that was found and puts it into the report, now that every secret is known. It gives notes, and how many objects stay as
+// they are.
+func (c *comparison) present(r *diff.Report, outcomes []outcome) (notes []string, unchanged int) {
+	seen := map[string]bool{}
+	for i := range outcomes {
+		c.learnTexts(outcomes[i].secrets, seen)
+	}
+	reason := false
+	for i := range outcomes {
+		o := &outcomes[i]
+		reason = reason || o.section != nowhere && !o.regenerated
+	}
+	r.Applyable = reason
+	gone := 0
+	for i := range outcomes {
+		o := &outcomes[i]
+		for _, n := range o.notes {
+			notes = append(notes, c.shown(n))
+		}
+		for _, fold := range foldNames {
+			r.AddFold(fold, diff.FoldFields, o.counted[fold])
+		}
+		c.presentDrift(r, o)
+		switch {
+		case o.gone:
+			gone++
+		case o.section == nowhere:
+			unchanged++
+		default:
+			c.presentChange(r, o, reason)
+		}
+	}
+	r.AddFold(foldGone, diff.FoldObjects, gone)
+	return notes, unchanged
+}
+
+func (c *comparison) presentDrift(r *diff.Report, o *outcome) {
+	if o.drift == nil {
+		return
+	}
+	c.fill(o.drift, o.drifted)
+	r.Drift = append(r.Drift, *o.drift)
+}
+
+// presentChange adds one change. What is made anew at each rendering is no reason for an apply, so it is noise where there is no other.
+func (c *comparison) presentChange(r *diff.Report, o *outcome, reason bool) {
+	if o.regenerated && !reason {
+		fields := o.change.Fields
+		o.change = o.unjudged
+		o.change.Fields = fields
+		for i := range fields {
+			fields[i].ForcesReplace = false
+			if fields[i].Fold == "" {
+				fields[i].Fold = foldRegenerated
+			}
+		}
+	}
+	c.fill(&o.change, o.differences)
+	for i := range o.change.Fields {
+		if fold := o.change.Fields[i].Fold; fold != "" {
+			r.AddFold(fold, diff.FoldFields, 1)
+		}
+	}
+	list := &r.Changes
+	switch o.section {
+	case inHooks:
+		list = &r.Hooks
+	case inTests:
+		list = &r.Tests
+	case inKept:
+		list = &r.Kept
+	}
+	*list = append(*list, o.change)
+	*o = outcome{section: o.section}
+}
+
+// fill masks the values of a change's fields, and its words once more: what was found since may be in them.
+func (c *comparison) fill(change *diff.Change, found []difference) {
+	for _, text := range []*string{&change.Address, &change.From, &change.Name, &change.Namespace, &change.ResourceKind, &change.Why} {
+		*text = c.shown(*text)
+	}
+	for i, d := range found {
+		marks := change.Fields[i]
+		f := c.masker.Field(d.path,
+			diff.Side{Value: d.before, Absent: !d.hasBefore, Sensitive: d.sensitive},
+			diff.Side{Value: d.after, Absent: !d.hasAfter, Sensitive: d.sensitive})
+		f.ForcesReplace, f.Reordered, f.Regenerated, f.Owner, f.Fold = marks.ForcesReplace, marks.Reordered, marks.Regenerated, marks.Owner, marks.Fold
+		change.Fields[i] = f
+	}
+	for i := range change.Findings {
+		change.Findings[i].Path = c.shown(change.Findings[i].Path)
+	}
+}
+
+func (c *comparison) shown(text string) string {
+	if c.masker.Knows(text) {
+		return diff.Hidden
+	}
+	return text
+}
+
+// foldGone counts objects that were to be removed and are not there any more.
+const foldGone = "gone already"
+
+// foldNames are the rules in the order in which they are counted.
+var foldNames = []string{foldChart, foldChecksum, foldRestart, foldServer, foldDefault, foldOthers, foldOrder, foldDescription}
+
+// textPlaces are where the API wants strings: YAML takes yes, no, on and off without quotes, and numbers, for something else.
+func textPlace(p tree.Path) bool {
+	n := len(p)
+	if n < 2 || p[n-1].Key == "" || p[n-2].Key == "" && !p[n-2].IsSelect {
+		return false
+	}
+	switch p[n-2].Key {
+	case "labels", "annotations", "matchLabels", "nodeSelector":
+		return true
+	case "data", "stringData":
+		return n == 2
+	}
+	return n > 2 && p[n-3].Key == "env" && p[n-1].Key == "value"
+}
+
+// wrongTypes are notes about values that the API server refuses.
+func wrongTypes(address string, found []difference, shown func(string) string) []string {
+	var out []string
+	for i := range found {
+		d := &found[i]
+		if !d.hasAfter || !d.builtin || !textPlace(d.path) || d.after.IsObject() || d.after.IsList() {
+			continue
+		}
+		_, kind := raw.Text(d.after)
+		if kind == "bool" {
+			kind = "boolean"
+		}
+		if kind == "boolean" || kind == "number" {
+			out = append(out, fmt.Sprintf("%s: %s is a %s, and the API server takes only strings there: put it in quotes.",
+				address, diff.Neutral(d.path.Text(shown)), kind))
+		}
+	}
+	return out
+}

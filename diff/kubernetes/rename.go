@@ -1,0 +1,187 @@
+package kubernetes
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+)
+
+// A new object goes for an old one of the same kind when enough of both is alike, as the share of leaves (and of the lines of long strings)
+// that both have, between 0 and 1. Names that are equal but for a version or a hash at the end need less: then they are one thing for sure,
+// unless next to nothing is left of it.
+const (
+	alikeSameStem = 0.3
+	alikeOther    = 0.8
+	// maxCompared bounds how many pairs of one kind are compared, those whose names have a stem in common first, and maxLeaves how much of one
+	// object.
+	maxCompared = 10_000
+	maxLeaves   = 4_000
+)
+
+// noRename are kinds of which another object is never the same one in new clothes: what they hold goes with them.
+var noRename = map[string]bool{
+	"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true, "CustomResourceDefinition": true, "StatefulSet": true,
+	"StorageClass": true, "APIService": true,
+}
+
+// candidate is an object that is only on one side.
+type candidate struct {
+	job    int
+	object *manifest.Object
+	hook   bool
+	// kept: it stays where it is when it leaves the release, so nothing goes for it.
+	kept bool
+	// leaves are hashes of what it holds, sorted.
+	leaves []uint64
+}
+
+// candidateOf reads an object. Its own name is taken out of all its values, and what always changes with it is left out.
+func candidateOf(job int, o *manifest.Object) (candidate, error) {
+	v, err := o.Value()
+	if err != nil {
+		return candidate{}, err
+	}
+	if secretKind(o.ID) {
+		v = stored(v)
+	}
+	c := candidate{job: job, object: o, hook: hookOf(v) != "", kept: kept(v)}
+	name := o.ID.Name
+	var walk func(path string, v raw.Value)
+	add := func(parts ...string) {
+		if len(c.leaves) < maxLeaves {
+			h := fnv.New64a()
+			var size [4]byte
+			for _, p := range parts {
+				binary.LittleEndian.PutUint32(size[:], uint32(len(p)))
+				_, _ = h.Write(size[:])
+				_, _ = h.Write([]byte(p))
+			}
+			c.leaves = append(c.leaves, h.Sum64())
+		}
+	}
+	walk = func(path string, v raw.Value) {
+		switch {
+		case v.IsObject():
+			for _, k := range v.Keys() {
+				if path == "" && (k == "metadata" || k == "status" || k == "kind" || k == "apiVersion") {
+					continue
+				}
+				child, _ := v.Get(k)
+				walk(path+"/"+k, child)
+			}
+		case v.IsList():
+			for i := range v.Len() {
+				walk(path+"/*", v.At(i))
+			}
+		default:
+			text, kind := raw.Text(v)
+			add("path", path)
+			for line := range strings.Lines(text) {
+				if len(name) >= minOwnName {
+					line = strings.ReplaceAll(line, name, "\x00")
+				}
+				add(kind, path, line)
+			}
+		}
+	}
+	walk("", v)
+	slices.Sort(c.leaves)
+	return c, nil
+}
+
+const minOwnName = 3
+
+// alike is the share of leaves that two objects have in common.
+func alike(a, b []uint64) float64 {
+	if len(a)+len(b) == 0 {
+		return 1
+	}
+	common := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			common, i, j = common+1, i+1, j+1
+		case a[i] < b[j]:
+			i++
+		default:
+			j++
+		}
+	}
+	return 2 * float64(common) / float64(len(a)+len(b))
+}
+
+// stem is a name without a version, a revision or a hash at its end.
+func stem(name string) string {
+	for range 3 {
+		cut := ending.ReplaceAllString(name, "")
+		if cut == "" || cut == name {
+			break
+		}
+		name = cut
+	}
+	return name
+}
+
+// ending is -v1, -1.2.3, -20261121, -abc12 with a digit in it.
+var ending = regexp.MustCompile(`[-.](v?\d+([.-]\d+)*|[0-9a-z]{0,9}[0-9][0-9a-z]{0,40}|[bcdfghjklmnpqrstvwxz2456789]{5,10})$`)
+
+type likeness struct {
+	gone, new int
+	score     float64
+}
+
+// renames finds, among the objects of one kind that are only on one side, those that go for another: at most one for each.
+func renames(gone, created []candidate) map[int]int {
+	pairs := likenesses(gone, created)
+	sort.SliceStable(pairs, func(i, j int) bool { return pairs[i].score > pairs[j].score })
+	takenGone, takenNew := map[int]bool{}, map[int]bool{}
+	out := map[int]int{}
+	for _, p := range pairs {
+		if !takenGone[p.gone] && !takenNew[p.new] {
+			takenGone[p.gone], takenNew[p.new] = true, true
+			out[created[p.new].job] = gone[p.gone].job
+		}
+	}
+	return out
+}
+
+func likenesses(gone, created []candidate) []likeness {
+	var out []likeness
+	byStem := map[string][]int{}
+	for i := range gone {
+		s := stem(gone[i].object.ID.Name)
+		byStem[s] = append(byStem[s], i)
+	}
+	budget := maxCompared
+	compare := func(i, j int, enough, bonus float64) {
+		// What a hook made stays when the hook goes, so only a new version of it is the same thing.
+		if gone[i].kept || gone[i].hook != created[j].hook || created[j].hook && bonus == 0 {
+			return
+		}
+		if score := alike(gone[i].leaves, created[j].leaves); score >= enough {
+			out = append(out, likeness{gone: i, new: j, score: score + bonus})
+		}
+	}
+	for j := range created {
+		for _, i := range byStem[stem(created[j].object.ID.Name)] {
+			if budget--; budget < 0 {
+				return out
+			}
+			compare(i, j, alikeSameStem, 1)
+		}
+	}
+	if len(gone)*len(created) <= budget {
+		for i := range gone {
+			for j := range created {
+				compare(i, j, alikeOther, 0)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,275 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+// comparison is one comparison of all objects.
+type comparison struct {
+	options                    Options
+	before, after, live, again *manifest.Set
+	schemas                    *schema.Set
+	masker                     *diff.Masker
+	// names are those of all objects, a line for each: what is part of one is no secret, or none any more.
+	names string
+}
+
+// read finds the objects of all sides.
+func read(before, after []manifest.Source, o Options) (*comparison, error) {
+	c := &comparison{options: o}
+	sides := []struct {
+		wanted  bool
+		sources []manifest.Source
+		into    **manifest.Set
+	}{{true, before, &c.before}, {true, after, &c.after}, {o.ThreeWay, o.Live, &c.live}, {len(o.Again) > 0, o.Again, &c.again}}
+	err := each(len(sides), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {
+		if s := sides[i]; s.wanted {
+			*s.into, err = manifest.Read(s.sources, manifest.Options{MaxBytes: o.MaxBytes})
+		}
+		return err
+	})
+	c.masker = diff.NewMasker(diff.MaskOptions{
+		Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines, Context: o.Context,
+	})
+	return c, err
+}
+
+func (c *comparison) report() (*diff.Report, error) {
+	r := &diff.Report{Kind: diff.KindKubernetes}
+	m := &matcher{namespace: c.options.Namespace, known: schema.Builtin()}
+	all, onlyLive := m.match(c.before, c.after, c.live, c.again)
+	jobs := make([]job, 0, len(all))
+	for i := range all {
+		if !all[i].unchanged(c.options.ThreeWay) {
+			jobs = append(jobs, all[i])
+		}
+	}
+	unchanged := len(all) - len(jobs)
+	notes := c.readNotes()
+	r.AddFold(foldOthers, diff.FoldObjects, onlyLive)
+	if len(jobs) > 0 {
+		jobs, err := c.pairRenamed(jobs)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.learn(); err != nil {
+			return nil, err
+		}
+		var more []string
+		if c.schemas, more, err = schemas(jobs, c.before, c.live, c.after); err != nil {
+			return nil, err
+		}
+		for _, n := range more {
+			notes = append(notes, c.masker.Text(n))
+		}
+		outcomes, err := c.compareAll(jobs)
+		if err != nil {
+			return nil, err
+		}
+		more, same := c.present(r, outcomes)
+		notes, unchanged = append(notes, more...), unchanged+same
+	}
+	r.AddFold(diff.FoldUnchanged, diff.FoldObjects, unchanged)
+	r.Notes = bounded(notes)
+	r.Sort()
+	r.Totals = r.Count()
+	return r, nil
+}
+
+// readNotes are what the reader says of all sides, each once.
+func (c *comparison) readNotes() []string {
+	var out []string
+	for _, side := range []*manifest.Set{c.after, c.before, c.live} {
+		if side != nil {
+			out = append(out, side.Notes...)
+		}
+	}
+	return out
+}
+
+// Bounds of what a report says as a whole; diff.Report.Validate has the same.
+const (
+	maxNotes     = 50
+	maxNoteBytes = 900
+)
+
+// bounded says each note once, and how many more there are.
+func bounded(notes []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, n := range notes {
+		if len(n) > maxNoteBytes {
+			n = strings.ToValidUTF8(n[:maxNoteBytes], "") + "…"
+		}
+		if !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
+	if more := len(out) - maxNotes; more > 0 {
+		out = append(out[:maxNotes], fmt.Sprintf("%s of this kind, not shown.", diff.Plural(more, "more note", "more notes")))
+	}
+	return out
+}
+
+// maxErrors is how many errors are reported together.
+const maxErrors = 20
+
+// each runs work for 0 … n-1 on all processors. Start makes what one goroutine works with. The errors are joined in their order.
+func each[W any](n int, start func() W, work func(w W, i int) error) error {
+	failed := make([]error, n)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			w := start()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				failed[i] = work(w, i)
+			}
+		})
+	}
+	wait.Wait()
+	var all []error
+	for _, err := range failed {
+		if err != nil && len(all) < maxErrors {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// compareAll compares every object. The values of one are dropped before the next is read.
+func (c *comparison) compareAll(jobs []job) ([]outcome, error) {
+	out := make([]outcome, len(jobs))
+	err := each(len(jobs), func() *comparer { return &comparer{comparison: c} }, func(w *comparer, i int) (err error) {
+		out[i], err = w.compare(&jobs[i])
+		return err
+	})
+	return out, err
+}
+
+// pairRenamed puts objects of two names together that are one in new clothes.
+func (c *comparison) pairRenamed(jobs []job) ([]job, error) {
+	gone, created := map[string][]int{}, map[string][]int{}
+	for i := range jobs {
+		j := &jobs[i]
+		kind := j.id.ResourceKind()
+		switch {
+		case noRename[j.id.Kind]:
+		case j.after == nil && !j.before.GenerateName && (!c.options.ThreeWay || j.live != nil):
+			gone[kind] = append(gone[kind], i)
+		case j.after != nil && j.before == nil && j.live == nil && !j.after.GenerateName:
+			created[kind] = append(created[kind], i)
+		}
+	}
+	taken := map[int]bool{}
+	for kind, news := range created {
+		olds := gone[kind]
+		if len(olds) == 0 {
+			continue
+		}
+		a, err := candidates(jobs, olds)
+		if err != nil {
+			return nil, err
+		}
+		b, err := candidates(jobs, news)
+		if err != nil {
+			return nil, err
+		}
+		for to, from := range renames(a, b) {
+			jobs[to].before, jobs[to].from = jobs[from].before, jobs[from].id
+			taken[from] = true
+		}
+	}
+	kept := jobs[:0]
+	for i := range jobs {
+		if !taken[i] {
+			kept = append(kept, jobs[i])
+		}
+	}
+	return kept, nil
+}
+
+func candidates(jobs []job, places []int) ([]candidate, error) {
+	out := make([]candidate, len(places))
+	err := each(len(places), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {
+		o := jobs[places[i]].after
+		if o == nil {
+			o = jobs[places[i]].before
+		}
+		out[i], err = candidateOf(places[i], o)
+		return err
+	})
+	return out, err
+}
+
+// learn teaches the masker what the Secrets of all sides hold, also those that stay as they are, before anything is shown.
+func (c *comparison) learn() error {
+	var objects []*manifest.Object
+	var public strings.Builder
+	for _, side := range []*manifest.Set{c.before, c.after, c.live, c.again} {
+		if side == nil {
+			continue
+		}
+		for _, o := range side.Objects {
+			if public.Len() < maxPublic {
+				public.WriteString(o.ID.Namespace + "\n" + o.ID.Name + "\n")
+			}
+			if secretKind(o.ID) {
+				objects = append(objects, o)
+			}
+		}
+	}
+	c.names = public.String()
+	found := make([][]string, len(objects))
+	err := each(len(objects), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error {
+		v, err := objects[i].Value()
+		if err != nil {
+			return err
+		}
+		secretsOf(v, func(key, value string) {
+			if telling(key, value) {
+				found[i] = append(found[i], value)
+			}
+			leaves(value, func(part string) { found[i] = append(found[i], part) })
+		})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, list := range found {
+		c.learnTexts(list, seen)
+	}
+	return nil
+}
+
+// maxPublic bounds how many names of objects are kept, in bytes.
+const maxPublic = 64 << 10
+
+// maxLearned is how much of one secret is looked for, in bytes: its beginning tells it, and the spellings of it take many times its size.
+const maxLearned = 16 << 10
+
+func (c *comparison) learnTexts(texts []string, seen map[string]bool) {
+	for _, s := range texts {
+		if len(s) > maxLearned {
+			s = s[:maxLearned]
+		}
+		if seen[s] || plainWord[strings.ToLower(s)] || strings.Contains(c.names, strings.TrimSpace(s)) {
+			continue
+		}
+		seen[s] = true
+		c.masker.Learn(raw.Of(s))
+	}
+}

@@ -1,0 +1,138 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// crd is what is read of a CustomResourceDefinition before anybody asks for one of its types.
+type crd struct {
+	name, group, kind string
+	namespaced        bool
+	// open is a definition that does not prune: whatever its schema does not name is kept.
+	open     bool
+	versions []crdVersion
+}
+
+type crdVersion struct {
+	name   string
+	schema raw.Value
+}
+
+// title is how notes name the definition. A name that Kubernetes would refuse is not repeated.
+func (c crd) title() string {
+	if c.name == "" {
+		return "a CustomResourceDefinition"
+	}
+	return "CustomResourceDefinition " + c.name
+}
+
+const (
+	extensions = "apiextensions.k8s.io/"
+	definition = "CustomResourceDefinition"
+	// maxVersions bounds what one definition may list; no known one has ten.
+	maxVersions = 100
+)
+
+// names are the forms of groups and versions, and of kinds.
+var names = sync.OnceValue(func() (n struct{ dns, kind *regexp.Regexp }) {
+	n.dns = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	n.kind = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
+	return n
+})
+
+// readCRD reads what identifies the kind and where its schemas are. The error says what to correct and never quotes a value.
+func readCRD(v raw.Value) (crd, error) {
+	c := crd{}
+	if name := text(v, "metadata", "name"); names().dns.MatchString(name) {
+		c.name = name
+	}
+	version, ok := strings.CutPrefix(text(v, "apiVersion"), extensions)
+	if !ok || version != "v1" && version != "v1beta1" || text(v, "kind") != definition {
+		return c, fmt.Errorf("it is none of %sv1 or v1beta1", extensions)
+	}
+	spec, _ := v.Get("spec")
+	c.group, c.kind = text(spec, "group"), text(spec, "names", "kind")
+	switch {
+	case !names().dns.MatchString(c.group):
+		return c, errors.New("spec.group is no DNS name")
+	case !names().kind.MatchString(c.kind):
+		return c, errors.New("spec.names.kind is no name of a kind")
+	}
+	scope := text(spec, "scope")
+	c.namespaced = scope == "Namespaced" || scope == "" && version == "v1beta1"
+	preserve, said := spec.Get("preserveUnknownFields")
+	c.open = preserve.IsTrue() || !said && version == "v1beta1"
+	var err error
+	c.versions, err = readVersions(spec)
+	return c, err
+}
+
+// readVersions finds the schemas. In v1beta1, one schema may stand for all versions, and one version beside none in the list.
+func readVersions(spec raw.Value) ([]crdVersion, error) {
+	shared := at(spec, "validation", "openAPIV3Schema")
+	list, _ := spec.Get("versions")
+	if list.Len() > maxVersions {
+		return nil, fmt.Errorf("spec.versions has more than %d elements", maxVersions)
+	}
+	var all []crdVersion
+	for i := range list.Len() {
+		v := crdVersion{text(list.At(i), "name"), at(list.At(i), "schema", "openAPIV3Schema")}
+		if v.schema.IsNull() {
+			v.schema = shared
+		}
+		all = append(all, v)
+	}
+	if single := text(spec, "version"); single != "" && len(all) == 0 {
+		all = append(all, crdVersion{single, shared})
+	}
+	if len(all) == 0 {
+		return nil, errors.New("spec.versions is empty")
+	}
+	if slices.ContainsFunc(all, func(v crdVersion) bool { return !names().dns.MatchString(v.name) }) {
+		return nil, errors.New("a name in spec.versions is no DNS label")
+	}
+	return all, nil
+}
+
+// define adds the kind of a definition, on a copy of what was known of it.
+func (s *Set) define(c crd) error {
+	key := groupKind{c.group, c.kind}
+	was := s.kinds[key]
+	if was != nil && !was.custom {
+		return errors.New("the API server has this kind itself")
+	}
+	k := &kind{custom: true, namespaced: c.namespaced}
+	if was != nil {
+		k.versions = slices.Clone(was.versions)
+	}
+	meta := s.Find("", "v1", "ConfigMap").Field("metadata")
+	for _, v := range c.versions {
+		k.add(version{v.name, sync.OnceValue(func() *Type {
+			r := crdReader{meta: meta, open: c.open, left: maxTypes}
+			return r.root(v.schema)
+		})})
+	}
+	s.kinds[key] = k
+	return nil
+}
+
+// at is the value below keys, null when there is none.
+func at(v raw.Value, keys ...string) raw.Value {
+	for _, k := range keys {
+		v, _ = v.Get(k)
+	}
+	return v
+}
+
+// text is the string below keys, "" when there is none.
+func text(v raw.Value, keys ...string) string {
+	s, _ := raw.Reveal(at(v, keys...)).(string)
+	return s
+}

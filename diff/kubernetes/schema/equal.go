@@ -1,0 +1,124 @@
+package schema
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// Equal says that two values mean the same to the API server: 1000m and 1 where the type is a quantity, "80" and 80 where a field takes a
+// number or a name, 60s and 1m0s, one instant in two time zones, base64 that is wrapped differently, and everywhere 1, 1.0 and 1e0. Without
+// a type, only numbers have a meaning beyond their text. Objects and lists are equal when what they hold is, lists in the same order.
+//
+// What is not written in the form of its type is compared by its text. A quantity counts exactly, without the server's rounding up to a
+// nano and its limit of 2^63-1.
+func Equal(t *Type, a, b raw.Value) bool { return equal(t, raw.Reveal(a), raw.Reveal(b)) }
+
+func equal(t *Type, a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && equalObjects(t, a, b)
+	case []any:
+		b, ok := b.([]any)
+		return ok && equalLists(t, a, b)
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b || equalScalars(t.Format(), a, b)
+}
+
+func equalObjects(t *Type, a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key, v := range a {
+		if w, ok := b[key]; !ok || !equal(t.Field(key), v, w) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalLists(t *Type, a, b []any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !equal(t.Elem(), a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalScalars compares two scalars whose texts differ.
+func equalScalars(f Format, a, b any) bool {
+	m, aNumber := a.(json.Number)
+	n, bNumber := b.(json.Number)
+	if aNumber && bNumber {
+		return equalNumbers(string(m), string(n))
+	}
+	x, aText := a.(string)
+	y, bText := b.(string)
+	switch {
+	case aNumber && bText:
+		return mixed(f, string(m), y)
+	case bNumber && aText:
+		return mixed(f, string(n), x)
+	case aText && bText:
+		return equalTexts(f, x, y)
+	}
+	return false
+}
+
+// mixed compares a number with a string.
+func mixed(f Format, number, text string) bool {
+	switch f {
+	case Quantity:
+		return equalQuantities(number, text)
+	case IntOrString:
+		// "080" and "8e1" are names to the server.
+		return wholeNumber(text) && equalNumbers(number, text)
+	}
+	return false
+}
+
+func equalTexts(f Format, a, b string) bool {
+	switch f {
+	case Quantity:
+		return equalQuantities(a, b)
+	case Duration:
+		x, errX := time.ParseDuration(a)
+		y, errY := time.ParseDuration(b)
+		return errX == nil && errY == nil && x == y
+	case Time:
+		x, errX := time.Parse(time.RFC3339Nano, a)
+		y, errY := time.Parse(time.RFC3339Nano, b)
+		return errX == nil && errY == nil && x.Equal(y)
+	case Bytes:
+		return unwrapped(a) == unwrapped(b)
+	}
+	return false
+}
+
+// unwrapped is base64 without the line breaks that decoders pass over.
+func unwrapped(text string) string {
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	return strings.NewReplacer("\r", "", "\n", "").Replace(text)
+}
+
+// wholeNumber says that the text is a whole number in the one way to write it.
+func wholeNumber(text string) bool {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || digits[0] == '0' && text != "0" {
+		return false
+	}
+	return strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,124 @@
+package schema
+
+import (
+	_ "embed" // for the table
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+//go:embed kubernetes.bin
+var builtinTable []byte
+
+// Set knows the types of kinds. It is read-only and may be used by many goroutines.
+type Set struct {
+	release string
+	kinds   map[groupKind]*kind
+}
+
+type groupKind struct{ group, kind string }
+
+// kind is what is known of one kind: its versions, oldest first.
+type kind struct {
+	namespaced bool
+	custom     bool
+	versions   []version
+}
+
+// version is one version of a kind. Types of custom resources are made when they are first asked for: a CRD of a megabyte is often there for
+// one small object, or for none.
+type version struct {
+	name string
+	typ  func() *Type
+}
+
+var builtin = sync.OnceValue(func() *Set {
+	s, err := load(builtinTable)
+	if err != nil {
+		// The table is part of the program and a test reads it. Without it, everything is compared as if no schema were known.
+		return &Set{}
+	}
+	return s
+})
+
+// Builtin is what the API server itself serves, decoded when it is first asked for.
+func Builtin() *Set { return builtin() }
+
+func load(data []byte) (*Set, error) {
+	d, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	addDefaults(d)
+	addAssigned(d)
+	s := &Set{release: d.kubernetes, kinds: make(map[groupKind]*kind, len(d.kinds))}
+	for _, k := range d.kinds {
+		at := groupKind{k.Group, k.Kind}
+		if s.kinds[at] == nil {
+			s.kinds[at] = &kind{namespaced: k.Namespaced}
+		}
+		t := &d.types[k.Type]
+		s.kinds[at].add(version{k.Version, func() *Type { return t }})
+	}
+	return s, nil
+}
+
+// add puts a version in its place; one of the same name gives way.
+func (k *kind) add(v version) {
+	i, found := slices.BinarySearchFunc(k.versions, v.name, func(w version, name string) int { return compareVersions(w.name, name) })
+	if found {
+		k.versions[i] = v
+		return
+	}
+	k.versions = slices.Insert(k.versions, i, v)
+}
+
+// Release is the Kubernetes release whose published API the set is made of: v1.36.3.
+func (s *Set) Release() string { return s.release }
+
+// Find is the type of a kind, nil when the kind is not known. A version that is not known gives the closest one that is: the next newer,
+// else the newest. The core group is "".
+func (s *Set) Find(group, version, kind string) *Type {
+	k := s.kinds[groupKind{group, kind}]
+	if k == nil || len(k.versions) == 0 {
+		return nil
+	}
+	for _, v := range k.versions {
+		if compareVersions(v.name, version) >= 0 {
+			return v.typ()
+		}
+	}
+	return k.versions[len(k.versions)-1].typ()
+}
+
+// Namespaced says whether objects of a kind live in a namespace, and whether that is known.
+func (s *Set) Namespaced(group, kind string) (namespaced, known bool) {
+	k := s.kinds[groupKind{group, kind}]
+	return k != nil && k.namespaced, k != nil
+}
+
+// With is s with the kinds that CustomResourceDefinitions define (whole objects, apiextensions.k8s.io/v1 or v1beta1), and notes about
+// those that cannot be used. Where two define the same version of a kind, the later one counts; a version that only the earlier one has
+// stays. s is not changed, and the values must not be either.
+func (s *Set) With(crds []raw.Value) (*Set, []string) {
+	if len(crds) == 0 {
+		return s, nil
+	}
+	to := &Set{release: s.release, kinds: maps.Clone(s.kinds)}
+	if to.kinds == nil {
+		to.kinds = map[groupKind]*kind{}
+	}
+	var notes []string
+	for _, c := range crds {
+		def, err := readCRD(c)
+		if err == nil {
+			err = to.define(def)
+		}
+		if err != nil {
+			notes = append(notes, def.title()+" is not used: "+err.Error())
+		}
+	}
+	return to, notes
+}

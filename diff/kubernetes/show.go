@@ -1,0 +1,317 @@
+package kubernetes
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/align"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+const (
+	// maxCompact is how many bytes of JSON a value that is only on one side may have to be shown on one line; a larger one is shown part by part.
+	maxCompact = 160
+	// maxDocuments is how often a document inside a document is looked into.
+	maxDocuments = 3
+	// maxInner is how many differences of a document of several lines are listed; with more of them a line diff is easier to read.
+	maxInner = 100
+)
+
+// shower turns differences into those that a person should see.
+type shower struct {
+	names *names
+	// only is the one rule that folds, for an object that comes or goes as a whole: its labels are no noise then.
+	only string
+	// secret: the object is a Secret, whose data must not be shown whatever it is.
+	secret bool
+	// knows says that a text holds a secret that is known from elsewhere; nil knows none.
+	knows func(text string) bool
+	out   []difference
+}
+
+// show adds what is to be seen of a difference.
+func (s *shower) show(d difference) {
+	d.fold = foldOf(&d)
+	if s.only != "" && d.fold != s.only {
+		d.fold = ""
+	}
+	if s.secret && len(d.path) > 1 && (d.path[0].Key == "data" || d.path[0].Key == "stringData") {
+		d.sensitive = true
+	}
+	switch {
+	case d.order != nil:
+		d.sensitive = d.sensitive || s.names.holds(nil, false, d.before)
+		s.out = append(s.out, d)
+	case d.sensitive || d.fold != "":
+		s.leaf(d)
+	case d.hasBefore && d.hasAfter:
+		s.changed(d)
+	default:
+		s.alone(d)
+	}
+}
+
+// leaf adds a difference as it is. What holds a secret anywhere is a secret.
+func (s *shower) leaf(d difference) {
+	for _, v := range d.values() {
+		d.sensitive = d.sensitive || s.names.holds(d.typ, d.builtin, v)
+	}
+	switch {
+	case d.sensitive || d.fold == foldDescription:
+	case d.typ.Format() == schema.Bytes:
+		d.before, d.after = s.sized(d.before), s.sized(d.after)
+	default:
+		s.redactSides(&d)
+	}
+	s.out = append(s.out, d)
+}
+
+// sized says how many bytes base64 holds that nobody can read, and which; what is no such thing, or a secret, stays as it is.
+func (s *shower) sized(v raw.Value) raw.Value {
+	text, ok := raw.Reveal(v).(string)
+	data, isBase64 := decode(text)
+	if !ok || !isBase64 || utf8.Valid(data) || s.knows != nil && s.knows(text) {
+		return v
+	}
+	sum := sha256.Sum256(data)
+	return raw.Of(fmt.Sprintf("%s, sha256:%x", diff.Plural(len(data), "byte", "bytes"), sum[:8]))
+}
+
+// changed adds a value that is there on both sides: the differences of the documents that two strings hold, or the value itself.
+func (s *shower) changed(d difference) {
+	before, wasText := raw.Reveal(d.before).(string)
+	after, isText := raw.Reveal(d.after).(string)
+	if wasText && isText && documents(d.path) < maxDocuments {
+		if b, a, format, ok := tree.Embedded(before, after); ok && s.inner(d, b, a, format) {
+			return
+		}
+	}
+	s.leaf(d)
+}
+
+// inner adds the differences of two documents, unless the lines of their texts say it better.
+func (s *shower) inner(d difference, before, after raw.Value, format string) bool {
+	at := d
+	at.path, at.typ, at.builtin = d.path.Into(format), nil, false
+	at.before, at.after = before, after
+	if format == tree.FormatBase64 {
+		s.changed(at)
+		return true
+	}
+	w := &walker{document: true, names: s.names, path: at.path}
+	w.walk(node{before: before, after: after, hasBefore: true, hasAfter: true, atomic: d.atomic})
+	if len(w.out) == 0 {
+		return false
+	}
+	secret := s.names.holds(nil, false, before) || s.names.holds(nil, false, after)
+	if !secret && len(w.out) > changedLines(d.before, d.after, maxInner) {
+		return false
+	}
+	for _, found := range w.out {
+		found.regenerated, found.owner = d.regenerated, d.owner
+		s.show(found)
+	}
+	return true
+}
+
+// documents counts how many documents a path has gone into.
+func documents(p tree.Path) int {
+	n := 0
+	for _, s := range p {
+		if s.Into != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// changedLines is how many lines a line diff of two strings would mark; most where one of them has a single line.
+func changedLines(before, after raw.Value, most int) int {
+	was, _ := raw.Text(before)
+	is, _ := raw.Text(after)
+	if !strings.Contains(strings.TrimSpace(was), "\n") || !strings.Contains(strings.TrimSpace(is), "\n") {
+		return most
+	}
+	n := 0
+	for _, span := range align.Sequences(strings.Split(was, "\n"), strings.Split(is, "\n")) {
+		if !span.Same {
+			n += span.AEnd - span.A + span.BEnd - span.B
+		}
+	}
+	return min(n, most)
+}
+
+// alone adds a value that only one side has: as one difference where it is short, else part by part.
+func (s *shower) alone(d difference) {
+	v := d.values()[0]
+	if inSchema(d.path) {
+		v = s.withoutDescriptions(d, v)
+		d = d.part(d.path, v)
+	}
+	switch {
+	case v.IsObject() && len(v.Keys()) > 0 && s.opens(d, v):
+		s.keys(d, v)
+	case v.IsList() && v.Len() > 0 && s.opens(d, v):
+		s.elements(d, v)
+	default:
+		s.text(d, v)
+	}
+}
+
+// withoutDescriptions leaves the descriptions out of a new part of a custom resource's schema: they are folded, each by itself.
+func (s *shower) withoutDescriptions(d difference, v raw.Value) raw.Value {
+	switch {
+	case v.IsObject():
+		kept := map[string]any{}
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			part := d.part(d.path.Field(k), child)
+			if described(part.path) && isText(child) {
+				part.fold = foldDescription
+				s.out = append(s.out, part)
+				continue
+			}
+			kept[k] = raw.Reveal(s.withoutDescriptions(part, child))
+		}
+		return raw.Of(kept)
+	case v.IsList():
+		kept := make([]any, v.Len())
+		for i := range kept {
+			kept[i] = raw.Reveal(s.withoutDescriptions(d.part(d.path.At(i), v.At(i)), v.At(i)))
+		}
+		return raw.Of(kept)
+	}
+	return v
+}
+
+// inSchema says that a path leads into the schema of a custom resource.
+func inSchema(p tree.Path) bool {
+	for _, s := range p {
+		if s.Key == "openAPIV3Schema" {
+			return true
+		}
+	}
+	return false
+}
+
+// opens says that a value is shown part by part.
+func (s *shower) opens(d difference, v raw.Value) bool {
+	if len(d.path) >= maxDepth {
+		return false
+	}
+	if len(d.path) == 0 || s.secret && len(d.path) == 1 {
+		return true
+	}
+	last := d.path[len(d.path)-1].Key
+	if last == "labels" || last == "annotations" || last == "metadata" {
+		return true
+	}
+	budget := maxCompact
+	return !compact(v, &budget) || s.names.holds(d.typ, d.builtin, v) || s.knows != nil &&
+		!raw.Leaves(v, func(text string, _ bool) bool { return !s.knows(text) })
+}
+
+// compact says that a value has one line and fits the budget, in bytes of JSON.
+func compact(v raw.Value, budget *int) bool {
+	switch {
+	case v.IsObject():
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			if *budget -= len(k) + 4; *budget < 0 || !compact(child, budget) {
+				return false
+			}
+		}
+	case v.IsList():
+		for i := range v.Len() {
+			if *budget--; *budget < 0 || !compact(v.At(i), budget) {
+				return false
+			}
+		}
+	default:
+		text, _ := raw.Text(v)
+		*budget -= len(text) + 2
+		return *budget >= 0 && !strings.Contains(text, "\n")
+	}
+	return *budget >= 0
+}
+
+// part is a difference inside of one that only one side has.
+func (d *difference) part(p tree.Path, v raw.Value) difference {
+	out := *d
+	out.path, out.parent = p, raw.Value{}
+	if d.hasBefore {
+		out.before = v
+	} else {
+		out.after = v
+	}
+	return out
+}
+
+// keys adds the fields of an object. What its address or its place in a list says already is left out.
+func (s *shower) keys(d difference, v raw.Value) {
+	for _, k := range v.Keys() {
+		child, _ := v.Get(k)
+		p := d.path.Field(k)
+		if child.IsNull() && documents(d.path) == 0 || d.implied(p) {
+			continue
+		}
+		out := d.part(p, child)
+		out.typ, out.parent = d.typ.Field(k), v
+		out.sensitive = d.sensitive || s.names.secretIn(d.typ, d.builtin, v, k, child)
+		s.show(out)
+	}
+}
+
+// implied says that a field of d at p is known from where it is.
+func (d *difference) implied(p tree.Path) bool {
+	if len(d.path) == 0 {
+		return p[0].Key == "apiVersion" || p[0].Key == "kind"
+	}
+	last, key := d.path[len(d.path)-1], p[len(p)-1].Key
+	if len(d.path) == 1 && last.Key == "metadata" {
+		return key == "name" || key == "namespace"
+	}
+	for _, by := range last.By {
+		if key == by {
+			return true
+		}
+	}
+	return false
+}
+
+// elements adds those of a list.
+func (s *shower) elements(d difference, v raw.Value) {
+	none := raw.Of([]any{})
+	how := pairingOf(node{typ: d.typ, before: none, after: v, builtin: d.builtin})
+	for i := range v.Len() {
+		p := d.path.At(i)
+		if how.after != nil {
+			p = d.path.Selected(how.after[i], how.by)
+		}
+		out := d.part(p, v.At(i))
+		out.typ, out.place, out.sensitive = d.typ.Elem(), i, d.sensitive || optionValue(v, i)
+		s.show(out)
+	}
+}
+
+// text adds a plain value. A document in it is looked into only for its secrets: what is new is easier to read as it is written.
+func (s *shower) text(d difference, v raw.Value) {
+	text, ok := raw.Reveal(v).(string)
+	if !ok || documents(d.path) >= maxDocuments || !s.names.mentions(text) {
+		s.leaf(d)
+		return
+	}
+	_, inner, format, ok := tree.Embedded("", text)
+	if !ok || !inner.IsObject() && !inner.IsList() || !s.names.holds(nil, false, inner) {
+		s.leaf(d)
+		return
+	}
+	out := d.part(d.path.Into(format), inner)
+	out.typ, out.builtin = nil, false
+	s.show(out)
+}

@@ -1,0 +1,161 @@
+package kubernetes
+
+import (
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+// threeWay compares what runs with what is wanted, in the way of an apply: what only the cluster has goes if it was applied last, and stays
+// otherwise.
+type threeWay struct {
+	typ *schema.Type
+	// last is what was applied last; null for an object that others made.
+	last raw.Value
+	// wanted is what is to be applied.
+	wanted raw.Value
+	out    []difference
+	// counted are the fields that the API server writes or fills in, by rule. It does so to all objects, so they are not listed.
+	counted map[string]int
+}
+
+// changes are the differences that an apply makes, and those that it leaves, which are folded.
+func (t *threeWay) changes(found []difference) []difference {
+	for _, d := range found {
+		if !d.hasBefore || d.hasAfter || d.atomic || t.unset(d.path) {
+			// What is wanted may say what is the default, or the server's: an apply changes nothing there.
+			if fold := foldOf(&d); fold == foldServer || fold == foldDefault {
+				t.counted[fold]++
+			} else {
+				t.out = append(t.out, d)
+			}
+			continue
+		}
+		last, typ, ok := find(t.typ, t.last, d.path)
+		d.typ = typ
+		t.gone(d, last, ok)
+	}
+	return t.out
+}
+
+// unset says that what is wanted has a null at a path. To an apply that means: take it away, whoever set it.
+func (t *threeWay) unset(p tree.Path) bool {
+	if len(p) == 0 || p[len(p)-1].Key == "" {
+		return false
+	}
+	parent, _, ok := find(t.typ, t.wanted, p[:len(p)-1])
+	_, written := parent.Get(p[len(p)-1].Key)
+	return ok && written
+}
+
+// gone splits what only the cluster has into what was applied last and what others own.
+func (t *threeWay) gone(d difference, last raw.Value, applied bool) {
+	switch {
+	case !applied:
+		t.theirs(d)
+	case d.before.IsObject() && last.IsObject() && len(d.before.Keys()) > 0:
+		start := len(t.out)
+		for _, k := range d.before.Keys() {
+			v, _ := d.before.Get(k)
+			if v.IsNull() {
+				continue
+			}
+			part := d.part(d.path.Field(k), v)
+			part.typ, part.parent = d.typ.Field(k), d.before
+			was, ok := last.Get(k)
+			t.gone(part, was, ok && !was.IsNull())
+		}
+		t.whole(start, d)
+	case d.before.IsList() && last.IsList():
+		t.elementsGone(d, last)
+	default:
+		t.out = append(t.out, d)
+	}
+}
+
+// elementsGone does so with the elements of a list that an apply merges.
+func (t *threeWay) elementsGone(d difference, last raw.Value) {
+	how := pairingOf(node{typ: d.typ, before: last, after: d.before, builtin: d.builtin})
+	if !how.merged {
+		t.out = append(t.out, d)
+		return
+	}
+	start := len(t.out)
+	for _, pair := range pairsByName(how.before, how.after) {
+		if pair.After < 0 {
+			continue
+		}
+		part := d.part(d.path.Selected(how.after[pair.After], how.by), d.before.At(pair.After))
+		part.typ, part.place = d.typ.Elem(), pair.After
+		t.gone(part, last.At(pair.Before), pair.Before >= 0)
+	}
+	t.whole(start, d)
+}
+
+// whole puts the parts since start together again if all of them go.
+func (t *threeWay) whole(start int, d difference) {
+	for _, part := range t.out[start:] {
+		if part.fold != "" {
+			return
+		}
+	}
+	t.out = append(t.out[:start], d)
+}
+
+// theirs adds what an apply leaves alone.
+func (t *threeWay) theirs(d difference) {
+	if d.fold = foldOf(&d); d.fold == "" && d.typ.Assigned() {
+		d.fold = foldServer
+	}
+	if d.fold == foldServer || d.fold == foldDefault {
+		t.counted[d.fold]++
+		return
+	}
+	d.fold = foldOthers
+	t.out = append(t.out, d)
+}
+
+// find is the value at a path that keys and selections lead to, and its type.
+func find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, *schema.Type, bool) {
+	found := true
+	for _, s := range p {
+		next, ok := raw.Value{}, false
+		switch {
+		case s.IsIndex || s.Into != "":
+		case s.IsSelect:
+			t = t.Elem()
+			next, ok = selected(t, v, s)
+		default:
+			next, ok = v.Get(s.Key)
+			ok = ok && !next.IsNull()
+			t = t.Field(s.Key)
+		}
+		v, found = next, found && ok
+	}
+	return v, t, found
+}
+
+// selected is the element of a list that a step selects.
+func selected(elem *schema.Type, l raw.Value, s tree.Step) (raw.Value, bool) {
+	for i := range l.Len() {
+		name, ok := scalarText(l.At(i))
+		if len(s.By) > 0 {
+			name, ok = keyName(l.At(i), elem, s.By)
+		}
+		if ok && name == s.Select {
+			return l.At(i), true
+		}
+	}
+	return raw.Value{}, false
+}
+
+// drifted are the differences between what was applied last and what runs, in what was applied.
+func drifted(found []difference) []difference {
+	var out []difference
+	for _, d := range found {
+		if d.fold = foldOf(&d); d.fold == "" && (d.hasBefore || d.atomic) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
