@@ -1,15 +1,22 @@
 package markdown_test
 
 import (
+	"flag"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/sample"
 	"github.com/nuon-toolkit/nuon/diff/markdown"
 )
+
+var update = flag.Bool("update", false, "write the golden file anew")
 
 func render(t interface{ Fatal(...any) }, r *diff.Report, o markdown.Options) string {
 	var b strings.Builder
@@ -21,60 +28,216 @@ func render(t interface{ Fatal(...any) }, r *diff.Report, o markdown.Options) st
 
 func text(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
 
+// TestGolden shows a release with something of everything.
+func TestGolden(t *testing.T) {
+	const file = "testdata/release.md"
+	got := render(t, sample.Release(), markdown.Options{})
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s is different (-golden +now):\n%s", file, d)
+	}
+}
+
+// many is a report of n changes that destroy and n that update, with details.
+func many(n int) *diff.Report {
+	r := &diff.Report{Kind: "test", Applyable: true}
+	for i := range n {
+		r.Changes = append(r.Changes, diff.Change{
+			Address: fmt.Sprintf("a.b[%05d]", i), Action: diff.Destroy, Risk: diff.RiskDestroy,
+		}, diff.Change{
+			Address: fmt.Sprintf("c.d[%05d]", i), Action: diff.Update, Risk: diff.RiskInPlace,
+			Fields: []diff.FieldChange{{Path: "p", Before: text(strings.Repeat("x", 200)), After: text("y")}},
+		})
+	}
+	r.Sort()
+	r.Totals = r.Count()
+	return r
+}
+
 // TestLimit: a report of any size fits, its summary stays, and what was left out is counted.
 func TestLimit(t *testing.T) {
 	for _, n := range []int{1, 100, 400, 5000} {
-		r := &diff.Report{Kind: "test", Applyable: true}
-		for i := range n {
-			r.Changes = append(r.Changes, diff.Change{
-				Address: fmt.Sprintf("a.b[%05d]", i), Action: diff.Destroy, Risk: diff.RiskDestroy,
-			}, diff.Change{
-				Address: fmt.Sprintf("c.d[%05d]", i), Action: diff.Update, Risk: diff.RiskInPlace,
-				Fields: []diff.FieldChange{{Path: "p", Before: text(strings.Repeat("x", 200)), After: text("y")}},
-			})
-		}
-		r.Sort()
-		r.Totals = r.Count()
-		out := render(t, r, markdown.Options{})
+		out := render(t, many(n), markdown.Options{})
 		if len(out) > markdown.DefaultLimit {
 			t.Errorf("%d changes: %d bytes", n, len(out))
 		}
 		if !strings.Contains(out, fmt.Sprintf("%d to update", n)) || !strings.Contains(out, fmt.Sprintf("%d to destroy", n)) {
 			t.Errorf("%d changes: the summary is lost: %.200s", n, out)
 		}
-		headlines := strings.Count(out, "\n#### ")
-		if left := 2*n - headlines; left > 0 && !strings.Contains(out, fmt.Sprintf("%d more changes not listed", left)) {
+		listed, details := strings.Count(out, " <code>a.b[")+strings.Count(out, " <code>c.d["), strings.Count(out, "<details")
+		if left := 2*n - listed; left > 0 && !strings.Contains(out, fmt.Sprintf("%d more changes not listed", left)) {
 			t.Errorf("%d changes: %d are left out and not counted: %s", n, left, out[len(out)-200:])
+		}
+		if left := strings.Count(out, " <code>c.d[") - details; left > 0 && !strings.Contains(out, fmt.Sprintf("Details of %d changes left out", left)) {
+			t.Errorf("%d changes: details of %d are left out and not counted: %s", n, left, out[len(out)-200:])
+		}
+		if n == 5000 && strings.Contains(out, "c.d[") {
+			t.Error("what updates has taken the room of what destroys")
 		}
 	}
 }
 
-// TestValuesStayInside: no value ends its fence or its code span, and prose carries no markup of its own.
-func TestValuesStayInside(t *testing.T) {
+// TestAnyReportFits: whatever is in a report, its rendering is within the limit, begins with the summary, and no part of it is open at
+// the end.
+func TestAnyReportFits(t *testing.T) {
+	long := rapid.OneOf(rapid.StringN(0, 40, -1), rapid.Map(rapid.StringMatching("[`a<&@ ]"), func(s string) string { return strings.Repeat(s, 3000) }))
 	rapid.Check(t, func(t *rapid.T) {
-		evil := rapid.StringMatching("[`~\n<>@\\[\\]()!#*_a-c ]{0,30}")
-		r := &diff.Report{Kind: "test", Applyable: true, Notes: []string{evil.Draw(t, "note")}, Changes: []diff.Change{{
-			Address: "x" + evil.Draw(t, "address"), Action: diff.Update, Why: evil.Draw(t, "why"),
-			Fields: []diff.FieldChange{{Path: "p" + evil.Draw(t, "path"), Before: text(evil.Draw(t, "before")), After: diff.Shown{Text: evil.Draw(t, "after"), Type: diff.TypeObject}}},
-		}}}
-		out := render(t, r, markdown.Options{})
-		fence := ""
-		for line := range strings.Lines(out) {
-			line = strings.TrimSuffix(line, "\n")
-			ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]
-			switch {
-			case fence == "" && strings.HasSuffix(line, "diff") && len(ticks) >= 3:
-				fence = ticks
-			case fence != "" && line == fence:
-				fence = ""
-			case fence != "" && len(ticks) >= len(fence):
-				t.Fatalf("a fence is closed by a value:\n%s", out)
-			case fence == "" && !strings.HasPrefix(line, "#### ") && strings.ContainsAny(line, "<@"):
-				t.Fatalf("prose is not escaped: %q", line)
+		r := sample.Report(t, long)
+		limit := rapid.SampledFrom([]int{1, markdown.LeastLimit, 5_000, 20_000, 0}).Draw(t, "limit")
+		out := render(t, r, markdown.Options{Limit: limit})
+		if limit == 0 {
+			limit = markdown.DefaultLimit
+		}
+		if limit = max(limit, markdown.LeastLimit); len(out) > limit {
+			t.Fatalf("%d bytes of %d", len(out), limit)
+		}
+		if !strings.HasPrefix(out, "**"+r.Summary()+"**") {
+			t.Fatalf("the summary is lost: %.200s", out)
+		}
+		outside(t, out)
+	})
+}
+
+// outside are the lines that are in no fence. It fails if a value ends a fence, or one stays open, and if folds are not closed.
+func outside(t *rapid.T, out string) []string {
+	fence, depth := "", 0
+	var lines []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		bare := strings.TrimRight(line, " ") // a fence may be indented by three blanks, and have some behind it
+		for range 3 {
+			bare = strings.TrimPrefix(bare, " ")
+		}
+		ticks := bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
+		opens := len(ticks) >= 3 && (line == ticks || line == ticks+"diff")
+		switch {
+		case fence == "" && opens:
+			fence = ticks
+		case fence != "" && line == fence:
+			fence = ""
+		case fence != "" && len(ticks) >= len(fence) && bare == ticks:
+			t.Fatalf("a fence is closed by a value:\n%s", out)
+		case fence == "":
+			lines = append(lines, line)
+			if strings.HasPrefix(line, "<details") {
+				depth++
+			} else if line == "</details>" {
+				depth--
 			}
 		}
-		if fence != "" {
-			t.Fatalf("the fence stays open:\n%s", out)
+		if depth < 0 || depth > 1 {
+			t.Fatalf("folds are not paired:\n%s", out)
+		}
+	}
+	if fence != "" || depth != 0 {
+		t.Fatalf("the end is inside a fence or a fold:\n%s", out)
+	}
+	return lines
+}
+
+var (
+	evil = rapid.StringMatching("([`~\n<>@\\[\\]()!#*_&\"=+a-c1 -]|```|www\\.|https://|:a:|</details>|<!--|\n\n){0,12}")
+	// ours are the tags that a rendering has, and the code in which nothing is looked for.
+	ours    = regexp.MustCompile(`</?(p|details|summary|strong)>|<details open>|<code>[^<]*</code>`)
+	entity  = regexp.MustCompile(`&(lt|gt|amp|#34|#8203);`)
+	harmful = regexp.MustCompile(`[@#]\w|www\.|://|[<]`)
+)
+
+// TestValuesStayInside: no value ends its fence, its fold or its code span, and what stands between carries no markup of its own.
+func TestValuesStayInside(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		out := render(t, sample.Report(t, evil), markdown.Options{})
+		for _, line := range outside(t, out) {
+			rest := ours.ReplaceAllString(line, " ")
+			if strings.HasPrefix(line, "<") { // a block of HTML
+				if found := harmful.FindString(entity.ReplaceAllString(rest, "\u200b")); found != "" {
+					t.Fatalf("%q in a block of HTML: %q", found, line)
+				}
+			} else if found := harmful.FindString(entity.ReplaceAllString(withoutCode(rest), "\u200b")); found != "" {
+				t.Fatalf("%q between Markdown: %q", found, line)
+			}
 		}
 	})
+}
+
+// withoutCode leaves code spans out of a line as CommonMark finds them: a run of backticks that no backslash escapes, up to the next run
+// of the same length.
+func withoutCode(line string) string {
+	var b strings.Builder
+	for i := 0; i < len(line); {
+		if line[i] == '\\' && i+1 < len(line) {
+			b.WriteString(line[i : i+2])
+			i += 2
+			continue
+		}
+		run := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
+		if run == 0 {
+			b.WriteByte(line[i])
+			i++
+			continue
+		}
+		end := closing(line[i+run:], run)
+		if end < 0 {
+			b.WriteString(line[i : i+run])
+			end = 0
+		}
+		i += run + end
+	}
+	return b.String()
+}
+
+// closing is where a code span that a run of backticks opened ends, behind its end; -1 if nowhere.
+func closing(text string, run int) int {
+	for i := 0; i < len(text); {
+		ticks := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
+		if ticks == run {
+			return i + run
+		}
+		i += max(ticks, 1)
+	}
+	return -1
+}
+
+// TestProse: what forges and Markdown act on is taken apart where it stands between words.
+func TestProse(t *testing.T) {
+	for note, want := range map[string]string{
+		"see @all and #12":             "> see @&#8203;all and \\#&#8203;12",
+		"https://evil www.evil.com":    "> https:&#8203;//evil www&#8203;.evil.com",
+		"<script>alert(1)</script>":    "> &lt;script&gt;alert(1)&lt;/script&gt;",
+		"[a](b) ![c](d) *e* _f_ `g`":   "> \\[a\\](b) \\!&#8203;\\[c\\](d) \\*e\\* \\_f\\_ \\`g\\`",
+		"- no list":                    "> \\- no list",
+		":smile: a|b ~x~ $1$ &amp; 5%": "> :&#8203;smile: a\\|b \\~&#8203;x\\~ \\$&#8203;1\\$ &amp;&#8203;amp; 5%",
+	} {
+		out := render(t, &diff.Report{Kind: "test", Notes: []string{note}}, markdown.Options{})
+		if !strings.Contains(out, "\n"+want+"\n") {
+			t.Errorf("%q becomes\n%s\nwant\n%s", note, out, want)
+		}
+	}
+}
+
+// TestDetailsGoFirstWhereItMatters: what is about security keeps its details when those of others no longer fit.
+func TestDetailsGoFirstWhereItMatters(t *testing.T) {
+	r := many(300)
+	c := &r.Changes[599]
+	c.Judge(diff.Finding{Rule: "opens", Source: "https://example.com", Risk: diff.RiskInPlace, Security: true, Words: "it can be reached from everywhere"})
+	r.Totals = r.Count()
+	out := render(t, r, markdown.Options{Limit: 60_000})
+	if !strings.Contains(out, "- **security**: it can be reached from everywhere (`opens`)") {
+		t.Errorf("its details are left out:\n%s", out)
+	}
+	if !strings.Contains(out, "⚠ **1 security change:**") {
+		t.Error("the summary does not list it")
+	}
+	if !strings.Contains(out, "<details><summary>") || strings.Contains(out, "<details open>") {
+		t.Error("long details are not folded")
+	}
 }

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -14,42 +13,51 @@ const (
 	indent    = "      "
 )
 
+// PageOptions say how a page begins. The zero value folds, and puts before above after.
+type PageOptions struct {
+	// All unfolds every change, and what changes only in folded fields.
+	All bool
+	// Side puts before and after side by side where there is room for it: see Page.SetSide.
+	Side bool
+	// Hint says how to see what is folded as a whole, for example "--show-all lists them". Empty says nothing.
+	Hint string
+}
+
 // Page is a report as logical lines: a headline, a field, one line of a text. A line is laid out in rows only when it is asked for,
 // so opening a report of any size takes next to no time, and so does drawing a screen of it. The changes of all lists are numbered
-// from 0, in the order in which they stand on the page. It is not for use by several goroutines at once.
+// from 0, in the order in which they stand on the page; what changes only in folded fields is the last, as one change for each rule. It
+// is not for use by several goroutines at once.
 type Page struct {
 	report  *diff.Report
+	hint    string
+	side    bool
+	lists   []list
+	noises  []diff.Noise
 	lines   []line
 	changes []entry
-	columns [sections]int // of the titles of each list
+	measure measured
 }
 
-// section is a list of a report.
-type section uint8
+// list is a section with how wide the titles of its changes are.
+type list struct {
+	diff.Section
+	column int
+}
 
-const (
-	changed section = iota
-	output
-	drift
-	deferred
-	sections
-)
-
-// entry is a change on the page.
+// entry is a change on the page, or all that changes only in what one rule folds.
 type entry struct {
 	change   *diff.Change
-	section  section
+	noise    *diff.Noise // instead of change
+	list     int         // of lists; not for noise
 	unfolded bool
 	head     int // its first line
-	column   int // of its fields; 0 until it is needed
 }
 
-// line says what a logical line shows. Change, field and part are numbers in their lists; change is noChange outside of all.
+// line says what a logical line shows. Change is a number in its list, or noChange outside of all; item is the number of the change
+// among noise; field is one of the change's, part one of the field's, and end the one behind the last part of a stretch.
 type line struct {
-	kind   kind
-	change int32
-	field  int32
-	part   int32
+	kind                           kind
+	change, item, field, part, end int32
 }
 
 const noChange = -1
@@ -60,37 +68,65 @@ const (
 	lineBlank kind = iota
 	lineSummary
 	lineNote   // part is its number
-	lineTitle  // part is the section
+	lineTitle  // part is the list
+	linePart   // part is the list, and end the number of the list's part
+	lineCheck  // part is the list, and end the number of the check
 	lineHead   // of a change
+	lineRemark // part is its number
 	lineField  // on one row, or a row for each side
 	lineName   // of a field whose text stands below
 	lineText   // part of such a field
+	lineStretch
 	lineQuiet  // fields that are known after apply
 	lineFolded // fields of what goes
+	lineFolds  // fields that rules fold
+	lineNoise  // what changes only in folded fields
 )
 
-// NewPage makes a page of a report, which must not change any more. All unfolds every change.
-func NewPage(r *diff.Report, all bool) *Page {
-	p := &Page{report: r}
-	for s, list := range [sections][]diff.Change{changed: r.Changes, output: r.Outputs, drift: r.Drift, deferred: r.Deferred} {
-		for i := range list {
-			c := &list[i]
-			title := c.Title()
-			if section(s) == output {
-				title = diff.Neutral(c.Name)
-			}
-			p.columns[s] = min(max(p.columns[s], Columns(title)), maxColumn)
-			p.changes = append(p.changes, entry{change: c, section: section(s), unfolded: all || section(s) == output})
+// NewPage makes a page of a report, which must not change any more.
+func NewPage(r *diff.Report, o PageOptions) *Page {
+	p := &Page{report: r, hint: diff.Neutral(o.Hint), side: o.Side, noises: r.Noises()}
+	for i, s := range r.Sections() {
+		l := list{Section: s}
+		for _, c := range s.Changes {
+			l.column = min(max(l.column, Columns(title(&s, c))), maxColumn)
+			p.changes = append(p.changes, entry{change: c, list: i, unfolded: o.All || s.Name == diff.SectionOutputs})
 		}
+		for _, c := range s.Checks {
+			l.column = min(max(l.column, Columns(c.Title())), maxColumn)
+		}
+		p.lists = append(p.lists, l)
+	}
+	for i := range p.noises {
+		p.changes = append(p.changes, entry{noise: &p.noises[i], unfolded: o.All})
 	}
 	p.build()
 	return p
 }
 
+func title(s *diff.Section, c *diff.Change) string {
+	if s.Name == diff.SectionOutputs {
+		return "output " + diff.Neutral(c.Name)
+	}
+	return c.Title()
+}
+
+// SetSide puts before and after of fields and texts side by side, or below one another again. Lines have other numbers then. It needs
+// 100 columns: below that, and without a bound, a page shows them below one another all the same.
+func (p *Page) SetSide(side bool) {
+	if p.side != side {
+		p.side = side
+		p.build()
+	}
+}
+
+// Side says that before and after stand side by side.
+func (p *Page) Side() bool { return p.side }
+
 // Len is the number of lines.
 func (p *Page) Len() int { return len(p.lines) }
 
-// Changes is the number of changes, of outputs, drift and what is deferred too.
+// Changes is the number of changes of all lists; what changes only in what one rule folds counts as one.
 func (p *Page) Changes() int { return len(p.changes) }
 
 // Head is the line at which a change begins.
@@ -104,12 +140,15 @@ func (p *Page) ChangeAt(line int) (change int, ok bool) {
 
 // Folds says that a change has something that can be folded.
 func (p *Page) Folds(change int) bool {
-	e := p.changes[change]
-	if e.section == output {
+	e := &p.changes[change]
+	switch {
+	case e.noise != nil:
+		return true
+	case p.isOutput(e):
 		return false
 	}
 	for i := range e.change.Fields {
-		if f := &e.change.Fields[i]; goes(e.change) || f.Quiet(e.change.Action) {
+		if f := &e.change.Fields[i]; goes(e.change) || f.Quiet(e.change.Action) || f.Fold != "" {
 			return true
 		}
 	}
@@ -121,120 +160,53 @@ func (p *Page) Unfolded(change int) bool { return p.changes[change].unfolded }
 
 // Unfold shows all of a change, or folds it again. Lines behind it have other numbers then.
 func (p *Page) Unfold(change int, all bool) {
-	p.changes[change].unfolded, p.changes[change].column = all, 0
+	p.changes[change].unfolded = all
 	p.build()
 }
 
 // UnfoldAll does so with every change.
 func (p *Page) UnfoldAll(all bool) {
 	for i := range p.changes {
-		p.changes[i].unfolded, p.changes[i].column = all || p.changes[i].section == output, 0
+		p.changes[i].unfolded = all || p.isOutput(&p.changes[i])
 	}
 	p.build()
+}
+
+func (p *Page) isOutput(e *entry) bool {
+	return e.noise == nil && p.lists[e.list].Name == diff.SectionOutputs
+}
+
+// changeOf is the change that a line shows something of.
+func (p *Page) changeOf(l line) *diff.Change {
+	e := &p.changes[l.change]
+	if e.noise != nil {
+		return e.noise.Changes[l.item]
+	}
+	return e.change
+}
+
+// past says that a line's change has happened already.
+func (p *Page) past(l line) bool {
+	e := &p.changes[l.change]
+	return e.noise == nil && p.lists[e.list].Past
+}
+
+// whole says that a line's change is shown without leaving anything out. Outputs always show all their fields, but cut long values.
+func (p *Page) whole(l line) bool {
+	e := &p.changes[l.change]
+	return e.unfolded && !p.isOutput(e)
 }
 
 // goes says that the change's object, or nuon's knowledge of it, goes; its fields say little then.
 func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
 
-// build lists the lines.
-func (p *Page) build() {
-	p.lines = append(p.lines[:0], line{kind: lineSummary, change: noChange})
-	for i := range p.report.Notes {
-		p.lines = append(p.lines, line{kind: lineNote, change: noChange, part: int32(i)})
-	}
-	last := sections
-	for i := range p.changes {
-		if s := p.changes[i].section; s != last {
-			p.open(s)
-			last = s
-		}
-		p.put(i)
-	}
-}
-
-// open begins a list.
-func (p *Page) open(s section) {
-	p.lines = append(p.lines, line{change: noChange})
-	if s == drift || s == deferred {
-		p.lines = append(p.lines, line{kind: lineTitle, change: noChange, part: int32(s)}, line{change: noChange})
-	}
-}
-
-// put lists the lines of one change.
-func (p *Page) put(i int) {
-	e := &p.changes[i]
-	e.head = len(p.lines)
-	at := line{kind: lineHead, change: int32(i)}
-	p.lines = append(p.lines, at)
-	if plainOutput(e) {
-		return
-	}
-	quiet, folded := false, false
-	for f := range e.change.Fields {
-		field := &e.change.Fields[f]
-		switch {
-		case e.unfolded:
-			p.putField(at, f, field)
-		case goes(e.change):
-			folded = true
-		case field.Quiet(e.change.Action):
-			quiet = true
-		default:
-			p.putField(at, f, field)
-		}
-	}
-	if at.kind = lineQuiet; quiet {
-		p.lines = append(p.lines, at)
-	}
-	if at.kind = lineFolded; folded {
-		p.lines = append(p.lines, at)
-	}
-}
-
-func (p *Page) putField(at line, f int, field *diff.FieldChange) {
-	at.kind, at.field = lineField, int32(f)
-	if len(field.Lines) == 0 {
-		p.lines = append(p.lines, at)
-		return
-	}
-	at.kind = lineName
-	p.lines = append(p.lines, at)
-	at.kind = lineText
-	for at.part = range int32(len(field.Lines)) {
-		p.lines = append(p.lines, at)
-	}
-}
-
 // plainOutput says that an output is one value, which takes one line.
-func plainOutput(e *entry) bool {
-	fields := e.change.Fields
-	return e.section == output && len(fields) == 1 && fields[0].Path == "" && len(fields[0].Lines) == 0
-}
-
-// Rows lays a line out in so many columns; 0 is no bound, and less than 40 counts as 40.
-func (p *Page) Rows(number, width int) []Row {
-	if width > 0 {
-		width = max(width, minWidth)
+func (p *Page) plainOutput(e *entry) bool {
+	if !p.isOutput(e) || len(e.change.Fields) != 1 {
+		return false
 	}
-	l := p.lines[number]
-	switch l.kind {
-	case lineSummary:
-		return p.summary(width)
-	case lineNote:
-		return Wrap(width, "  ", Span{diff.Neutral(p.report.Notes[l.part]), Warn})
-	case lineTitle:
-		titles := map[section]string{drift: "Changed by others since the last apply:", deferred: "Left for a later plan:"}
-		return Wrap(width, "  ", Span{titles[section(l.part)], Bold})
-	case lineHead:
-		return p.headline(&p.changes[l.change], width)
-	case lineQuiet:
-		return p.quiet(&p.changes[l.change], width)
-	case lineFolded:
-		return Wrap(width, indent, Span{diff.Plural(len(p.changes[l.change].change.Fields), "field", "fields") + ", folded", Faint})
-	case lineField, lineName, lineText:
-		return p.field(l, width)
-	}
-	return []Row{nil}
+	f := &e.change.Fields[0]
+	return f.Path == "" && len(f.Lines) == 0
 }
 
 // Text is a line's text on one row, for whoever looks for something in it.
@@ -244,104 +216,4 @@ func (p *Page) Text(number int) string {
 		b.WriteString(r.String())
 	}
 	return b.String()
-}
-
-// summary is the counts, and what was folded.
-func (p *Page) summary(width int) []Row {
-	ink := Bold
-	if p.report.Destructive() {
-		ink = Destroy
-	}
-	spans := []Span{{p.report.Summary(), ink}}
-	if folded := p.report.FoldedSummary(); folded != "" {
-		spans = append(spans, Span{"   (" + folded + ")", Faint})
-	}
-	return Wrap(width, "  ", spans...)
-}
-
-// headline is a change in words; a plain output is its value, too.
-func (p *Page) headline(e *entry, width int) []Row {
-	c, ink, column := e.change, inkOf(e.change.Action), p.columns[e.section]
-	symbol := Span{fmt.Sprintf("%3s ", c.Symbol()), ink}
-	switch {
-	case plainOutput(e):
-		f := &c.Fields[0]
-		row := []Span{symbol, {"output " + pad(diff.Neutral(c.Name), column), Bold}, {Text: "  "}}
-		before, after := f.Sides(c.Action)
-		if before != "" {
-			row = append(row, Span{before, Before}, Span{" → ", Faint})
-		}
-		return Wrap(width, "", append(row, Span{after, inkAfter(c.Action, f)})...)
-	case e.section == output:
-		return Wrap(width, "", symbol, Span{"output " + pad(diff.Neutral(c.Name), column), Bold}, Span{"  " + c.Headline(), ink})
-	}
-	words := c.Headline()
-	if e.section == drift {
-		words = c.Happened()
-	}
-	return Wrap(width, "", symbol, Span{pad(c.Title(), column), Bold}, Span{"  " + words, ink})
-}
-
-func (p *Page) quiet(e *entry, width int) []Row {
-	var names []string
-	for i := range e.change.Fields {
-		if f := &e.change.Fields[i]; f.Quiet(e.change.Action) {
-			names = append(names, f.Name())
-		}
-	}
-	return Wrap(width, indent, Span{"known after apply: " + strings.Join(names, ", "), Faint})
-}
-
-// field is one difference: on one row if it fits, on a row for each side if not, and line by line for a text of several lines.
-func (p *Page) field(l line, width int) []Row {
-	e := &p.changes[l.change]
-	action, f := e.change.Action, &e.change.Fields[l.field]
-	if l.kind == lineText {
-		return textLine(&f.Lines[l.part], width)
-	}
-	var forces Span
-	if f.ForcesReplace {
-		forces = Span{"  (forces replacement)", Replace}
-	}
-	if l.kind == lineName {
-		return Wrap(width, indent, Span{Text: f.Name()}, forces)
-	}
-	name := Span{Text: pad(f.Name(), e.fieldColumn())}
-	before, after := f.Sides(action)
-	ink := inkAfter(action, f)
-	if before == "" {
-		return Wrap(width, indent, name, Span{"  " + after, ink}, forces)
-	}
-	one := Row{name, {"  " + before, Before}, {" → ", Faint}, {after, ink}, forces}
-	if width == 0 || one.Width()+len(indent) <= width {
-		return Wrap(width, indent, one...)
-	}
-	rows := Wrap(width, indent, Span{Text: f.Name()}, forces)
-	rows = append(rows, Wrap(width, indent+"  ", Span{"- " + before, Before})...)
-	return append(rows, Wrap(width, indent+"  ", Span{"+ " + after, ink})...)
-}
-
-// fieldColumn is how wide the names of the fields that are shown are.
-func (e *entry) fieldColumn() int {
-	if e.column > 0 {
-		return e.column
-	}
-	for i := range e.change.Fields {
-		if f := &e.change.Fields[i]; e.unfolded || !f.Quiet(e.change.Action) {
-			e.column = max(e.column, Columns(f.Name()))
-		}
-	}
-	e.column = min(max(e.column, 1), maxColumn)
-	return e.column
-}
-
-func textLine(l *diff.Line, width int) []Row {
-	ink := Faint
-	switch l.Op {
-	case diff.LineAdded:
-		ink = Create
-	case diff.LineRemoved:
-		ink = Before
-	}
-	return Wrap(width, indent+"  ", Span{l.Display(), ink})
 }

@@ -3,14 +3,13 @@ package terminal
 import (
 	"strings"
 
-	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
 )
 
 // Ink is what a stretch of text means. A theme says how it looks.
 type Ink uint8
 
-// The inks. Red is kept for what destroys: Replace and Destroy.
+// The inks. Red is kept for what destroys: Replace and Destroy. Security stands out without it.
 const (
 	Plain Ink = iota
 	Bold
@@ -22,6 +21,7 @@ const (
 	Destroy
 	Move
 	Before
+	Security
 	inks // how many there are
 )
 
@@ -60,7 +60,7 @@ func (r Row) String() string {
 func Columns(text string) int {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] >= 0x7f {
-			return lipgloss.Width(text)
+			return ansi.StringWidth(text)
 		}
 	}
 	return len(text)
@@ -91,10 +91,10 @@ func WrapTo(width int, prefix string, further int, spans ...Span) []Row {
 		row = append(row, Span{Text: prefix})
 	}
 	used := len(prefix)
-	for _, s := range spans {
+	for _, s := range merged(spans) {
 		wide := Columns(s.Text)
 		for width > 0 && used+wide > width {
-			head, tail := split(s.Text, width-used)
+			head, tail := split(s.Text, width-used, width/2-used)
 			if head == "" && used <= further && len(rows) > 0 {
 				break // there is no room for one character: it is cut off by the screen's edge
 			}
@@ -109,14 +109,30 @@ func WrapTo(width int, prefix string, further int, spans ...Span) []Row {
 	return append(rows, row)
 }
 
-// split cuts text before the given column: after the last blank in the second half of the row if there is one, else at the column.
-// What belongs to one character stays together.
-func split(text string, column int) (head, tail string) {
+// merged puts neighbours of one ink together, so that a row breaks between words and carries no more codes than it needs.
+func merged(spans []Span) []Span {
+	if len(spans) < 2 {
+		return spans
+	}
+	out := make([]Span, 0, len(spans))
+	for _, s := range spans {
+		if last := len(out) - 1; last >= 0 && out[last].Ink == s.Ink {
+			out[last].Text += s.Text
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// split cuts text before the given column: after the last blank behind the least column if there is one, else at the column. What
+// belongs to one character stays together.
+func split(text string, column, least int) (head, tail string) {
 	if column <= 0 {
 		return "", text
 	}
 	cut := len(ansi.Truncate(text, column, ""))
-	if blank := strings.LastIndexByte(text[:cut], ' '); cut < len(text) && blank >= 0 && Columns(text[:blank+1]) > column/2 {
+	if blank := strings.LastIndexByte(text[:cut], ' '); cut < len(text) && blank >= 0 && Columns(text[:blank+1]) > least {
 		cut = blank + 1
 	}
 	return strings.TrimRight(text[:cut], " "), strings.TrimLeft(text[cut:], " ")

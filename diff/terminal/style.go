@@ -1,42 +1,31 @@
 package terminal
 
 import (
-	"io"
+	"bufio"
 	"strings"
-
-	"github.com/charmbracelet/lipgloss"
-	"github.com/muesli/termenv"
 
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// palette is the sixteen colours of every terminal, by ink.
-type palette [Inks]lipgloss.Style
-
-// newPalette never asks the terminal anything: the caller has decided.
-func newPalette(w io.Writer, color bool) *palette {
-	r := lipgloss.NewRenderer(w)
-	r.SetHasDarkBackground(true)
-	r.SetColorProfile(termenv.Ascii)
-	if color {
-		r.SetColorProfile(termenv.ANSI)
-	}
-	// Values are laid out already, so no style may touch tabs or widths.
-	base := r.NewStyle().TabWidth(lipgloss.NoTabConversion).Inline(true)
-	ink := func(n string) lipgloss.Style { return base.Foreground(lipgloss.Color(n)) }
-	return &palette{
-		Plain: base, Bold: base.Bold(true), Faint: base.Faint(true), Warn: ink("3"),
-		Create: ink("2"), Update: ink("3"), Replace: ink("1").Bold(true), Destroy: ink("1").Bold(true), Move: ink("6"),
-		Before: ink("5"),
-	}
+// codes are the inks in the sixteen colours of every terminal: what stands between "\x1b[" and "m". They read on dark and on light, as the
+// person has chosen them.
+var codes = [Inks]string{
+	Bold: "1", Faint: "2", Warn: "33", Create: "32", Update: "33", Replace: "1;31", Destroy: "1;31", Move: "36", Before: "35", Security: "1;7;33",
 }
 
-// render leaves blanks and empty text alone, so that plain rows carry no codes.
-func (p *palette) render(s Span) string {
-	if strings.TrimSpace(s.Text) == "" {
-		return s.Text
+// write writes a row. Blanks and empty text carry no codes.
+func write(w *bufio.Writer, r Row, color bool) {
+	for _, s := range r {
+		code := codes[s.Ink]
+		if !color || code == "" || strings.TrimSpace(s.Text) == "" {
+			_, _ = w.WriteString(s.Text) // Flush gives the first error
+			continue
+		}
+		for _, part := range [...]string{"\x1b[", code, "m", s.Text, "\x1b[0m"} {
+			_, _ = w.WriteString(part)
+		}
 	}
-	return p[s.Ink].Render(s.Text)
+	_ = w.WriteByte('\n')
 }
 
 // inkOf is the ink of a change by its action.

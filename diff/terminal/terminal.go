@@ -21,22 +21,28 @@ type Options struct {
 	Color bool
 	// Width is the number of columns; longer lines are continued on the next. 0 means no bound, and less than 40 counts as 40.
 	Width int
-	// All shows what is folded inside changes: the fields of what is destroyed, and values that are known after apply, one by
-	// one.
+	// All shows what is folded: the fields of what is destroyed, values that are known after apply, fields that rules fold, and what
+	// changes in nothing else, one by one.
 	All bool
+	// Side puts before and after side by side if there are 100 columns or more; without a bound they are laid out in 160.
+	Side bool
+	// Hint is PageOptions.Hint.
+	Hint string
 }
+
+// sideWidth is how many columns two sides have where there is no bound.
+const sideWidth = 160
 
 // Render writes the report. The only errors are those of w.
 func Render(w io.Writer, r *diff.Report, o Options) error {
 	buf := bufio.NewWriter(w)
-	colors := newPalette(buf, o.Color)
-	page := NewPage(r, o.All)
+	page := NewPage(r, PageOptions{All: o.All, Side: o.Side, Hint: o.Hint})
+	if o.Side && o.Width == 0 {
+		o.Width = sideWidth
+	}
 	for line := range page.Len() {
 		for _, row := range page.Rows(line, o.Width) {
-			for _, s := range row {
-				_, _ = buf.WriteString(colors.render(s)) // Flush gives the first error
-			}
-			_ = buf.WriteByte('\n')
+			write(buf, row, o.Color)
 		}
 	}
 	return buf.Flush()

@@ -3,6 +3,8 @@ package terminal_test
 import (
 	"errors"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/sample"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
@@ -32,31 +35,147 @@ func report(changes ...diff.Change) *diff.Report {
 
 var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
+// wide are texts that are hard to measure, and hostile those that are hard to show.
+var (
+	wide    = rapid.StringMatching(`([a-z漢é "👋]|❤️|e\x{301}|🇩🇪){0,60}`)
+	hostile = rapid.StringMatching("[a-c\x00-\x1f\x7f\u0080-\u009f\u200b\u202e\u2028\\[\\];]{0,12}")
+)
+
 // TestWidth: no line is wider than the screen, colour changes nothing but colour, and everything that fits a wide screen is on a
 // narrow one.
 func TestWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.StringMatching(`([a-z漢é "👋]|❤️|e\x{301}|🇩🇪){0,90}`)
-		r := report(
-			diff.Change{Address: "a" + word.Draw(t, "address"), Action: diff.Update, Why: word.Draw(t, "why"), Fields: []diff.FieldChange{
-				{Path: word.Draw(t, "path"), Before: text(word.Draw(t, "before")), After: text(word.Draw(t, "after"))},
-				{Path: "lines", Lines: []diff.Line{{Op: diff.LineAdded, Text: word.Draw(t, "line")}}},
-			}},
-		)
-		width := rapid.IntRange(1, 120).Draw(t, "width")
-		plain := render(t, r, terminal.Options{Width: width})
+		r := sample.Report(t, wide)
+		o := terminal.Options{Width: rapid.IntRange(1, 180).Draw(t, "width"), All: rapid.Bool().Draw(t, "all"), Side: rapid.Bool().Draw(t, "side")}
+		plain := render(t, r, o)
 		for line := range strings.Lines(plain) {
-			if w := lipgloss.Width(strings.TrimSuffix(line, "\n")); w > max(width, 40) {
-				t.Fatalf("%d columns of %d: %q", w, width, line)
+			if w := lipgloss.Width(strings.TrimSuffix(line, "\n")); w > max(o.Width, 40) {
+				t.Fatalf("%d columns of %d: %q", w, o.Width, line)
 			}
 		}
-		if colored := escape.ReplaceAllString(render(t, r, terminal.Options{Width: width, Color: true}), ""); colored != plain {
-			t.Fatalf("colour changes the text:\n%s", cmp.Diff(plain, colored))
+		colored := o
+		colored.Color = true
+		if out := escape.ReplaceAllString(render(t, r, colored), ""); out != plain {
+			t.Fatalf("colour changes the text:\n%s", cmp.Diff(plain, out))
 		}
-		if d := cmp.Diff(letters(render(t, r, terminal.Options{})), letters(plain)); d != "" {
-			t.Fatalf("something is lost at %d columns:\n%s", width, d)
+		if o.Side && o.Width >= 100 {
+			return // TestSides holds what there is then
+		}
+		if d := cmp.Diff(anyOrder(render(t, r, terminal.Options{All: o.All})), anyOrder(plain)); d != "" {
+			t.Fatalf("something is lost at %d columns:\n%s", o.Width, d)
 		}
 	})
+}
+
+// TestSides: side by side, all of before is in the left half and all of after in the right one, in the order of the lines.
+func TestSides(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := "b"+wide.Draw(t, "before"), "a"+wide.Draw(t, "after")
+		lines := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) diff.Line {
+			op := rapid.SampledFrom([]diff.LineOp{diff.LineSame, diff.LineRemoved, diff.LineAdded}).Draw(t, "op")
+			return diff.Line{Op: op, Text: wide.Draw(t, "line")}
+		}), 1, 9).Draw(t, "lines")
+		r := report(diff.Change{Address: "x", Action: diff.Update, Fields: []diff.FieldChange{
+			{Path: "p", Before: text(before), After: text(after)}, {Path: "q", Lines: lines},
+		}})
+		out := render(t, r, terminal.Options{Width: rapid.IntRange(100, 200).Draw(t, "width"), Side: true, All: true})
+		var left, right strings.Builder
+		for line := range strings.Lines(out) {
+			if l, r, both := strings.Cut(line, " │"); both {
+				left.WriteString(l)
+				right.WriteString(r)
+			}
+		}
+		wantLeft, wantRight := "p"+strconv.Quote(before), strconv.Quote(after)
+		for _, l := range lines {
+			if l.Op != diff.LineAdded {
+				wantLeft += l.Text
+			}
+			if l.Op != diff.LineRemoved {
+				wantRight += l.Text
+			}
+		}
+		if d := cmp.Diff(letters(wantLeft), letters(left.String())); d != "" {
+			t.Fatalf("the left half:\n%s\n%s", d, out)
+		}
+		if d := cmp.Diff(letters(wantRight), letters(right.String())); d != "" {
+			t.Fatalf("the right half:\n%s\n%s", d, out)
+		}
+	})
+}
+
+// TestSidesNeedRoom: below 100 columns, and in a text that nothing bounds, side by side is what it is without.
+func TestSidesNeedRoom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r, width := sample.Report(t, wide), rapid.IntRange(1, 99).Draw(t, "width")
+		if d := cmp.Diff(render(t, r, terminal.Options{Width: width}), render(t, r, terminal.Options{Width: width, Side: true})); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// TestNothingHostileGoesOut: whatever text of a report holds control sequences, none reaches the terminal.
+func TestNothingHostileGoesOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := sample.Report(t, hostile)
+		out := render(t, r, terminal.Options{
+			All: rapid.Bool().Draw(t, "all"), Side: rapid.Bool().Draw(t, "side"), Width: rapid.SampledFrom([]int{0, 80, 140}).Draw(t, "width"), Hint: hostile.Draw(t, "hint"),
+		})
+		for _, c := range out {
+			if c != '\n' && !strconv.IsPrint(c) {
+				t.Fatalf("%U goes out:\n%q", c, out)
+			}
+		}
+	})
+}
+
+// TestPageLaws: a change is where the page says, lines are laid out as in the whole rendering, and what is turned on and off again leaves
+// no trace.
+func TestPageLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := sample.Report(t, wide)
+		width := rapid.IntRange(40, 160).Draw(t, "width")
+		p := terminal.NewPage(r, terminal.PageOptions{})
+		folded := rows(p, width)
+		p.SetSide(true)
+		for i := range p.Changes() {
+			if p.Unfold(i, true); !p.Unfolded(i) {
+				t.Fatalf("change %d stays folded", i)
+			}
+			if change, ok := p.ChangeAt(p.Head(i)); !ok || change != i {
+				t.Fatalf("change %d begins where %d is", i, change)
+			}
+		}
+		if d := cmp.Diff(render(t, r, terminal.Options{Width: width, All: true, Side: true}), rows(p, width)); d != "" {
+			t.Fatalf("unfolded one by one:\n%s", d)
+		}
+		p.UnfoldAll(true)
+		p.SetSide(false)
+		if d := cmp.Diff(render(t, r, terminal.Options{Width: width, All: true}), rows(p, width)); d != "" {
+			t.Fatalf("unfolded:\n%s", d)
+		}
+		p.UnfoldAll(false)
+		if d := cmp.Diff(folded, rows(p, width)); d != "" {
+			t.Fatalf("folded again:\n%s", d)
+		}
+	})
+}
+
+func rows(p *terminal.Page, width int) string {
+	var b strings.Builder
+	for line := range p.Len() {
+		for _, row := range p.Rows(line, width) {
+			b.WriteString(row.String() + "\n")
+		}
+	}
+	return b.String()
+}
+
+// anyOrder are the letters in an order of their own: where there is a line for each side, what is said of both stands in front.
+func anyOrder(s string) string {
+	all := []rune(letters(s))
+	slices.Sort(all)
+	return string(all)
 }
 
 // letters leaves out what wrapping, and a line for each side, add or take away.
@@ -99,17 +218,8 @@ func TestPage(t *testing.T) {
 	)
 	r.Outputs = []diff.Change{{Address: "output.o", Name: "o", Action: diff.Create, Fields: []diff.FieldChange{{Before: absent, After: text("y")}}}}
 	r.Drift = []diff.Change{{Address: "d", Action: diff.Update}}
-	rows := func(p *terminal.Page) string {
-		var b strings.Builder
-		for line := range p.Len() {
-			for _, row := range p.Rows(line, 60) {
-				b.WriteString(row.String() + "\n")
-			}
-		}
-		return b.String()
-	}
-	p := terminal.NewPage(r, false)
-	if d := cmp.Diff(render(t, r, terminal.Options{Width: 60}), rows(p)); d != "" {
+	p := terminal.NewPage(r, terminal.PageOptions{})
+	if d := cmp.Diff(render(t, r, terminal.Options{Width: 60}), rows(p, 60)); d != "" {
 		t.Errorf("folded:\n%s", d)
 	}
 	for change, title := range []string{"a", "b", "c", "output o", "d"} {
@@ -120,12 +230,12 @@ func TestPage(t *testing.T) {
 		p.Unfold(change, true)
 	}
 	all := render(t, r, terminal.Options{Width: 60, All: true})
-	if d := cmp.Diff(all, rows(p)); d != "" {
+	if d := cmp.Diff(all, rows(p, 60)); d != "" {
 		t.Errorf("unfolded one by one:\n%s", d)
 	}
 	p.UnfoldAll(false)
 	p.UnfoldAll(true)
-	if d := cmp.Diff(all, rows(p)); d != "" {
+	if d := cmp.Diff(all, rows(p, 60)); d != "" {
 		t.Errorf("unfolded:\n%s", d)
 	}
 	if _, ok := p.ChangeAt(0); ok {

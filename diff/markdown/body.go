@@ -1,0 +1,138 @@
+package markdown
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// hasBody says that there is more to a change than its headline.
+func hasBody(c *diff.Change) bool { return len(c.Findings) > 0 || len(c.Fields) > 0 && !goes(c) }
+
+// goes says that the change's object, or the knowledge of it, goes; its fields say little then.
+func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
+
+// body is what rules say of a change, and its fields as a fenced diff, in so many bytes (see diff.FieldChange.Asides for past); empty if not even the first line fits.
+func body(c *diff.Change, past bool, room int) string {
+	var b strings.Builder
+	for _, r := range c.Remarks() {
+		line := "\n- **" + prose(r.Label) + "**: " + prose(r.Words) + " (" + code(r.Source) + ")"
+		if b.Len()+len(line) > room {
+			return b.String()
+		}
+		b.WriteString(line)
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	return b.String() + fenced("diff", fields(c, past), room-b.Len())
+}
+
+// fields are the lines of the fields of a change.
+func fields(c *diff.Change, past bool) []string {
+	var lines, quiet []string
+	if goes(c) {
+		return nil
+	}
+	for i := range c.Fields {
+		switch f := &c.Fields[i]; {
+		case f.Fold != "":
+		case f.Quiet(c.Action):
+			quiet = append(quiet, f.Name())
+		default:
+			lines = append(lines, field(c, f, past)...)
+		}
+	}
+	if len(quiet) > 0 {
+		lines = append(lines, "  known after apply: "+strings.Join(quiet, ", "))
+	}
+	if folded := c.Folded(); folded != "" {
+		lines = append(lines, "  "+folded)
+	}
+	return lines
+}
+
+func field(c *diff.Change, f *diff.FieldChange, past bool) []string {
+	name, aside := f.Name(), ""
+	for _, words := range f.Asides(past) {
+		aside += "  " + words
+	}
+	if len(f.Lines) > 0 {
+		lines := []string{"  " + name + aside}
+		for i := range f.Lines {
+			lines = append(lines, f.Lines[i].Display())
+		}
+		return lines
+	}
+	before, after, ok := f.Order(false)
+	switch {
+	case ok && before == "":
+		return []string{"! " + name + " order " + after + aside}
+	case ok:
+		return []string{"- " + name + " order: " + before, "+ " + name + " order: " + after + aside}
+	}
+	switch before, after = f.Sides(c.Action); {
+	case before == "":
+		return []string{sign(f) + name + " = " + after + aside}
+	case f.Before.Absent:
+		return []string{"+ " + name + " = " + after + aside}
+	case f.After.Absent:
+		return []string{"- " + name + " = " + before + aside}
+	}
+	return []string{"- " + name + " = " + before, "+ " + name + " = " + after + aside}
+}
+
+// sign is how a diff block marks a field of which one text says all.
+func sign(f *diff.FieldChange) string {
+	switch {
+	case f.After.Absent:
+		return "- "
+	case f.After.Masked && f.After.Mark != diff.New:
+		return "! "
+	}
+	return "+ "
+}
+
+// maxAddresses is how many changes a list names that says nothing else of them.
+const maxAddresses = 200
+
+// addresses are the titles of changes, one on each line.
+func addresses(changes []*diff.Change, room int) string {
+	var lines []string
+	for _, c := range changes[:min(len(changes), maxAddresses)] {
+		lines = append(lines, c.Symbol()+" "+c.Title())
+	}
+	return fencedOf("", lines, len(changes), room)
+}
+
+// fenced puts lines into a block that none of them can end, as many as fit, and says how many do not.
+func fenced(language string, lines []string, room int) string {
+	return fencedOf(language, lines, len(lines), room)
+}
+
+// fencedOf is fenced for the first of all lines.
+func fencedOf(language string, lines []string, all, room int) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	const more = "  … %d more lines, not shown"
+	room -= len(more) + 10
+	fence, used, fits := "```", 0, 0
+	for _, l := range lines {
+		longer := max(len(fence), longestRun(l)+1)
+		if used += len(l) + 1; used+2*longer+len(language)+4 > room {
+			break
+		}
+		fence = strings.Repeat("`", longer)
+		fits++
+	}
+	if fits == 0 {
+		return ""
+	}
+	text := strings.Join(lines[:fits], "\n")
+	if left := all - fits; left > 0 {
+		text += "\n" + fmt.Sprintf(more, left)
+	}
+	return "\n" + fence + language + "\n" + text + "\n" + fence + "\n"
+}

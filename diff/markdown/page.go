@@ -1,0 +1,208 @@
+package markdown
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// openUntil is how many bytes of details are shown unfolded: few enough to be read without asking for them.
+const openUntil = 6_000
+
+// leastBody is the least room in which details say anything.
+const leastBody = 200
+
+// page is a rendering in pieces, of which only some may fit.
+type page struct {
+	// top is the summary, which is always written.
+	top    string
+	titles []title
+	pieces []piece
+	// room is how many bytes are left.
+	room int
+	// details is how many bytes of details are written, and noDetails and noHeads count what did not fit.
+	details, noDetails, noHeads int
+}
+
+// title stands in front of the pieces that belong to it, if any of them is shown.
+type title struct {
+	text  string
+	shown bool
+}
+
+// piece is a change, a check, or all that changes only in folded fields.
+type piece struct {
+	// titles are the numbers of those that it belongs to, the outer one first.
+	titles []int
+	// rank says what goes first when there is not room for all.
+	rank int
+	// head is what is seen at once, in HTML; body, in Markdown, is what folds under it, made when there is room for it. Nil is nothing.
+	head  string
+	body  func(room int) string
+	made  string
+	shown bool
+}
+
+// The ranks, by what must not be missed: security before any risk, and what changes nothing behind all.
+const (
+	rankNoise = -2
+	rankPast  = -1
+	rankGrave = 100
+)
+
+// list makes the pieces of a report in the order in which they are read.
+func (p *page) list(r *diff.Report) {
+	for _, s := range r.Sections() {
+		var under []int
+		if s.Title != "" {
+			under = p.title(fmt.Sprintf("\n### %s (%d)\n", prose(s.Title), s.Count()))
+		}
+		for i := range s.Parts {
+			part, inside := &s.Parts[i], under
+			if part.Title != "" {
+				inside = slices.Concat(under, p.title("\n#### "+code(part.Title)+": "+prose(part.Counts())+"\n"))
+			}
+			for _, c := range part.Changes {
+				p.pieces = append(p.pieces, change(&s, c, inside))
+			}
+		}
+		for _, c := range s.Checks {
+			head := htmlCode(c.Symbol()) + " " + htmlCode(c.Title()) + " " + html(c.Headline())
+			p.pieces = append(p.pieces, piece{titles: under, rank: rankGrave, head: head})
+		}
+	}
+	noises := r.Noises()
+	var under []int
+	if len(noises) > 0 {
+		under = p.title(fmt.Sprintf("\n### Only in folded fields (%d)\n", r.Totals.Noise))
+	}
+	for _, n := range noises {
+		p.pieces = append(p.pieces, piece{titles: under, rank: rankNoise, head: html(n.Words), body: func(room int) string { return addresses(n.Changes, room) }})
+	}
+}
+
+func (p *page) title(text string) []int {
+	p.titles = append(p.titles, title{text: text})
+	return []int{len(p.titles) - 1}
+}
+
+// change is the piece of one change.
+func change(s *diff.Section, c *diff.Change, under []int) piece {
+	head := htmlCode(c.Symbol()) + " " + htmlCode(c.Title()) + " " + html(s.Words(c))
+	rank := int(c.Risk)
+	var labels []string
+	for _, r := range c.Remarks() {
+		label := html(r.Label)
+		if r.Security {
+			label, rank = "<strong>"+label+"</strong>", rankGrave
+		}
+		if (r.Security || r.Risk > c.Action.Risk()) && !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	if len(labels) > 0 {
+		head += " — " + strings.Join(labels, ", ")
+	}
+	if s.Past {
+		rank = rankPast
+	}
+	out := piece{titles: under, rank: rank, head: head}
+	if hasBody(c) {
+		out.body = func(room int) string { return body(c, s.Past, room) }
+	}
+	return out
+}
+
+// fit chooses what is written: as many headlines as possible, then details, each in the order of the ranks.
+func (p *page) fit() {
+	order := make([]int, len(p.pieces))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return p.pieces[order[i]].rank > p.pieces[order[j]].rank })
+	for _, i := range order {
+		p.fitHead(&p.pieces[i])
+	}
+	for _, i := range order {
+		if c := &p.pieces[i]; c.shown && c.body != nil {
+			p.fitBody(c)
+		}
+	}
+}
+
+// The marks around a piece, which count as long as the longer form.
+const (
+	around       = "\n<p></p>\n"
+	aroundFolded = "\n<details open><summary></summary>\n\n</details>\n"
+)
+
+func (p *page) fitHead(c *piece) {
+	need := len(c.head) + len(around)
+	for _, t := range c.titles {
+		if !p.titles[t].shown {
+			need += len(p.titles[t].text)
+		}
+	}
+	if need > p.room {
+		p.noHeads++
+		return
+	}
+	c.shown = true
+	p.room -= need
+	for _, t := range c.titles {
+		p.titles[t].shown = true
+	}
+}
+
+func (p *page) fitBody(c *piece) {
+	room := p.room - len(aroundFolded)
+	if room < leastBody {
+		p.noDetails++
+		return
+	}
+	if c.made = c.body(room); c.made == "" {
+		p.noDetails++
+		return
+	}
+	p.details += len(c.made)
+	p.room -= len(c.made) + len(aroundFolded)
+}
+
+// String is what fits, in the order of the report.
+func (p *page) String() string {
+	var b strings.Builder
+	b.WriteString(p.top)
+	next := 0
+	for i := range p.pieces {
+		c := &p.pieces[i]
+		for ; len(c.titles) > 0 && next <= c.titles[len(c.titles)-1]; next++ {
+			if p.titles[next].shown {
+				b.WriteString(p.titles[next].text)
+			}
+		}
+		if c.shown {
+			b.WriteString(p.written(c))
+		}
+	}
+	if p.noDetails > 0 {
+		fmt.Fprintf(&b, "\n_Details of %s left out to fit._\n", diff.Plural(p.noDetails, "change", "changes"))
+	}
+	if p.noHeads > 0 {
+		fmt.Fprintf(&b, "\n_%s not listed to fit._\n", diff.Plural(p.noHeads, "more change", "more changes"))
+	}
+	return b.String()
+}
+
+// written is a piece with what folds under it.
+func (p *page) written(c *piece) string {
+	switch {
+	case c.made == "":
+		return "\n<p>" + c.head + "</p>\n"
+	case p.details <= openUntil && c.rank != rankNoise:
+		return "\n<details open><summary>" + c.head + "</summary>\n" + c.made + "\n</details>\n"
+	}
+	return "\n<details><summary>" + c.head + "</summary>\n" + c.made + "\n</details>\n"
+}

@@ -1,0 +1,66 @@
+package markdown
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+const (
+	// maxListed is how many changes the lists of the summary name.
+	maxListed = 20
+	// mostFolded is how many bytes say what was folded.
+	mostFolded = 600
+)
+
+// summary is what is always written. Its lists take at most half of the room together.
+func (p *page) summary(r *diff.Report) {
+	p.write("**" + r.Summary() + "**")
+	if folded := prose(r.FoldedSummary()); folded != "" && len(folded) <= mostFolded {
+		p.write(" (" + folded + ")")
+	} else if folded != "" {
+		p.write(" (" + diff.Plural(len(r.Folded), "rule folds", "rules fold") + " some of it)")
+	}
+	p.write("\n")
+	var notes, destroyed, security []string
+	for _, n := range r.Notes {
+		notes = append(notes, "\n> "+prose(n)+"\n")
+	}
+	for _, s := range r.Sections() {
+		for _, c := range s.Changes {
+			if s.Name == diff.SectionChanges && c.Action.Destructive() {
+				destroyed = append(destroyed, "\n- "+code(c.Title())+": "+string(c.Action))
+			}
+			if remarks := c.Remarks(); len(remarks) > 0 && remarks[0].Security {
+				security = append(security, "\n- "+code(c.Title())+": "+prose(remarks[0].Words))
+			}
+		}
+	}
+	p.lines("", "\n> and %d more notes\n", notes, p.room/6)
+	p.lines(fmt.Sprintf("\n⚠ **Destroys or replaces %s:**\n", diff.Plural(len(destroyed), "object", "objects")), "\n- and %d more", destroyed, p.room/4)
+	p.lines(fmt.Sprintf("\n⚠ **%s:**\n", diff.Plural(r.Totals.Security, "security change", "security changes")), "\n- and %d more", security, p.room/4)
+}
+
+// lines writes a list under its title, as much of it as there is room for, and how many are left.
+func (p *page) lines(title, more string, list []string, room int) {
+	if len(list) == 0 {
+		return
+	}
+	room -= len(title) + len(more) + 10
+	text := title
+	for i, line := range list {
+		if i == maxListed || len(line) > room {
+			text += fmt.Sprintf(more, len(list)-i)
+			break
+		}
+		text += line
+		room -= len(line)
+	}
+	p.write(strings.TrimSuffix(text, "\n") + "\n")
+}
+
+func (p *page) write(text string) {
+	p.top += text
+	p.room -= len(text)
+}

@@ -1,0 +1,152 @@
+package terminal
+
+import "github.com/nuon-toolkit/nuon/diff"
+
+// build lists the lines of the page.
+func (p *Page) build() {
+	p.measure = measured{}
+	p.lines = append(p.lines[:0], line{kind: lineSummary, change: noChange})
+	for i := range p.report.Notes {
+		p.add(lineNote, int32(i), 0)
+	}
+	next := 0
+	for i := range p.lists {
+		l := &p.lists[i]
+		p.open(i)
+		for part := range l.Parts {
+			if l.Parts[part].Title != "" {
+				if part > 0 {
+					p.add(lineBlank, 0, 0)
+				}
+				p.add(linePart, int32(i), int32(part))
+			}
+			for range l.Parts[part].Changes {
+				p.put(next)
+				next++
+			}
+		}
+		for check := range l.Checks {
+			p.add(lineCheck, int32(i), int32(check))
+		}
+	}
+	if len(p.noises) > 0 {
+		p.add(lineBlank, 0, 0)
+	}
+	for ; next < len(p.changes); next++ {
+		p.putNoise(next)
+	}
+}
+
+// add lists a line that belongs to no change.
+func (p *Page) add(k kind, part, end int32) {
+	p.lines = append(p.lines, line{kind: k, change: noChange, part: part, end: end})
+}
+
+// open begins a list.
+func (p *Page) open(i int) {
+	p.add(lineBlank, 0, 0)
+	if p.lists[i].Title != "" {
+		p.add(lineTitle, int32(i), 0)
+		p.add(lineBlank, 0, 0)
+	}
+}
+
+// put lists the lines of one change.
+func (p *Page) put(i int) {
+	e := &p.changes[i]
+	e.head = len(p.lines)
+	at := line{kind: lineHead, change: int32(i)}
+	p.lines = append(p.lines, at)
+	if !p.plainOutput(e) {
+		p.putInside(at, e)
+	}
+}
+
+// putInside lists the lines below the headline of a change.
+func (p *Page) putInside(at line, e *entry) {
+	c := e.change
+	p.putRemarks(at, c)
+	quiet, folded, folds := false, false, false
+	for f := range c.Fields {
+		field := &c.Fields[f]
+		switch {
+		case e.unfolded:
+			p.putField(at, f, field)
+		case goes(c):
+			folded = true
+		case field.Fold != "":
+			folds = true
+		case field.Quiet(c.Action):
+			quiet = true
+		default:
+			p.putField(at, f, field)
+		}
+	}
+	for _, more := range []struct {
+		kind kind
+		any  bool
+	}{{lineQuiet, quiet}, {lineFolded, folded}, {lineFolds, folds}} {
+		if at.kind = more.kind; more.any {
+			p.lines = append(p.lines, at)
+		}
+	}
+}
+
+func (p *Page) putRemarks(at line, c *diff.Change) {
+	at.kind = lineRemark
+	for at.part = range int32(len(c.Remarks())) {
+		p.lines = append(p.lines, at)
+	}
+}
+
+// putNoise lists what changes only in what one rule folds: one line, or every change with its fields.
+func (p *Page) putNoise(i int) {
+	e := &p.changes[i]
+	e.head = len(p.lines)
+	at := line{kind: lineNoise, change: int32(i)}
+	p.lines = append(p.lines, at)
+	if !e.unfolded {
+		return
+	}
+	for item, c := range e.noise.Changes {
+		at.kind, at.item = lineHead, int32(item)
+		p.lines = append(p.lines, at)
+		for f := range c.Fields {
+			p.putField(at, f, &c.Fields[f])
+		}
+	}
+}
+
+func (p *Page) putField(at line, f int, field *diff.FieldChange) {
+	at.kind, at.field = lineField, int32(f)
+	if len(field.Lines) == 0 {
+		p.lines = append(p.lines, at)
+		return
+	}
+	at.kind = lineName
+	p.lines = append(p.lines, at)
+	if p.side {
+		p.putStretches(at, field.Lines)
+		return
+	}
+	at.kind = lineText
+	for at.part = range int32(len(field.Lines)) {
+		p.lines = append(p.lines, at)
+	}
+}
+
+// putStretches lists the lines of a text so that what goes stands beside what comes for it: a stretch of both is one line.
+func (p *Page) putStretches(at line, lines []diff.Line) {
+	at.kind = lineStretch
+	for at.part = 0; int(at.part) < len(lines); at.part = at.end {
+		at.end = at.part + 1
+		for changes(lines, at.part) && int(at.end) < len(lines) && changes(lines, at.end) {
+			at.end++
+		}
+		p.lines = append(p.lines, at)
+	}
+}
+
+func changes(lines []diff.Line, i int32) bool {
+	return lines[i].Op == diff.LineRemoved || lines[i].Op == diff.LineAdded
+}

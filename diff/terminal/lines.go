@@ -1,0 +1,143 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// Rows lays a line out in so many columns; 0 is no bound, and less than 40 counts as 40.
+func (p *Page) Rows(number, width int) []Row {
+	if width > 0 {
+		width = max(width, minWidth)
+	}
+	l := p.lines[number]
+	switch l.kind {
+	case lineSummary:
+		return p.summary(width)
+	case lineNote:
+		return Wrap(width, "  ", Span{diff.Neutral(p.report.Notes[l.part]), Warn})
+	case lineTitle:
+		s := &p.lists[l.part]
+		return Wrap(width, "  ", Span{fmt.Sprintf("%s (%d):", s.Title, s.Count()), Bold})
+	case linePart:
+		part := &p.lists[l.part].Parts[l.end]
+		return Wrap(width, "  ", Span{part.Title, Bold}, Span{"   " + part.Counts(), Faint})
+	case lineCheck:
+		return p.check(&p.lists[l.part], int(l.end), width)
+	case lineHead:
+		return p.headline(l, width)
+	case lineRemark:
+		return remark(p.changeOf(l).Remarks()[l.part], width)
+	case lineField, lineName, lineText, lineStretch:
+		return p.field(l, width)
+	case lineQuiet, lineFolded, lineFolds:
+		return Wrap(width, indent, Span{p.left(l), Faint})
+	case lineNoise:
+		return p.noise(l, width)
+	}
+	return []Row{nil}
+}
+
+// summary is the counts, and what was folded.
+func (p *Page) summary(width int) []Row {
+	var spans []Span
+	for i, t := range p.report.Tallies() {
+		if i > 0 {
+			spans = append(spans, Span{", ", Bold})
+		}
+		ink := Bold
+		switch {
+		case t.Destructive:
+			ink = Destroy
+		case t.Security:
+			ink = Security
+		}
+		spans = append(spans, Span{t.Words, ink})
+	}
+	if folded := p.report.FoldedSummary(); folded != "" {
+		spans = append(spans, Span{"   (" + folded + ")", Faint})
+	}
+	return Wrap(width, "  ", spans...)
+}
+
+// headline is a change in words; a plain output is its value, too.
+func (p *Page) headline(l line, width int) []Row {
+	e, c := &p.changes[l.change], p.changeOf(l)
+	symbol := Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}
+	if e.noise != nil {
+		return Wrap(width, "", symbol, Span{Text: c.Title()}, Span{"  " + c.Headline(), Faint})
+	}
+	s := &p.lists[e.list]
+	name := Span{pad(title(&s.Section, c), s.column), Bold}
+	if !p.plainOutput(e) {
+		words := Span{"  " + s.Words(c), inkOf(c.Action)}
+		if short := title(&s.Section, c); width > 0 && (Row{symbol, name, words}).Width() > width && (Row{symbol, {short, Bold}, words}).Width() <= width {
+			name.Text = short // rather out of its column than on two rows
+		}
+		return Wrap(width, "", symbol, name, words)
+	}
+	f := &c.Fields[0]
+	row := []Span{symbol, name, {Text: "  "}}
+	before, after := values(c, f, p.whole(l))
+	if len(before) > 0 {
+		row = append(append(row, before...), Span{" → ", Faint})
+	}
+	return Wrap(width, "", append(row, after...)...)
+}
+
+// remark is what a rule says of a change. What is about security is marked so that nobody reads over it.
+func remark(r diff.Remark, width int) []Row {
+	words, label := Span{Text: " " + r.Words}, Span{r.Label + ":", Bold}
+	switch {
+	case r.Security:
+		label, words.Ink = Span{"! " + r.Label + ":", Security}, Bold
+	case r.Risk >= diff.RiskReplace:
+		label.Ink = Destroy
+	case r.Risk == diff.RiskRestart:
+		label.Ink = Warn
+	}
+	return Wrap(width, indent, label, words, Span{"  [" + r.Source + "]", Faint})
+}
+
+// check is a condition that somebody must look at.
+func (p *Page) check(s *list, number, width int) []Row {
+	c := s.Checks[number]
+	ink := Faint
+	if c.Status == diff.CheckFail || c.Status == diff.CheckError {
+		ink = Warn
+	}
+	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), ink}, Span{pad(c.Title(), s.column), Bold}, Span{"  " + c.Headline(), ink})
+}
+
+// left says what of a change is left out.
+func (p *Page) left(l line) string {
+	c := p.changeOf(l)
+	switch l.kind {
+	case lineFolded:
+		return diff.Plural(len(c.Fields), "field", "fields") + ", folded"
+	case lineFolds:
+		return c.Folded()
+	}
+	var names []string
+	for i := range c.Fields {
+		if f := &c.Fields[i]; f.Quiet(c.Action) && f.Fold == "" {
+			names = append(names, f.Name())
+		}
+	}
+	return "known after apply: " + strings.Join(names, ", ")
+}
+
+// noise is what changes only in folded fields, and behind the last of it, how to see it.
+func (p *Page) noise(l line, width int) []Row {
+	e := &p.changes[l.change]
+	words := e.noise.Words
+	switch {
+	case e.unfolded:
+		words += ":"
+	case p.hint != "" && int(l.change) == len(p.changes)-1:
+		words += " (" + p.hint + ")"
+	}
+	return Wrap(width, "  ", Span{words, Faint})
+}

@@ -1,0 +1,96 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+const (
+	// leastSide is the width from which two sides have room beside one another.
+	leastSide = 100
+	// sideDeeper is how much deeper than its name the text of a field stands.
+	sideDeeper = "  "
+	between    = " │ "
+)
+
+// middle is the column at which the right half begins, the same for all rows of a screen.
+func middle(width int) int {
+	deep := len(indent) + len(sideDeeper)
+	return deep + (width-deep-Columns(between))/2
+}
+
+// sides is a field with its values side by side: beside its name if the names of the change leave room for that, else below it.
+func sides(name string, column int, before, after, aside []Span, width int) []Row {
+	if len(indent)+column > middle(width)/2 {
+		rows := Wrap(width, indent, joined(Row{{Text: name}}, aside)...)
+		return append(rows, beside(Row{{Text: indent + sideDeeper}}, before, after, width)...)
+	}
+	return beside(Row{{Text: indent}, {Text: pad(name, column) + "  "}}, before, joined(after, aside), width)
+}
+
+// stretch is lines that go beside lines that come for them, or one line that stays.
+func stretch(lines []diff.Line, width int) []Row {
+	if width < leastSide {
+		var rows []Row
+		for i := range lines {
+			rows = append(rows, textLine(&lines[i], width)...)
+		}
+		return rows
+	}
+	prefix := Row{{Text: indent + sideDeeper}}
+	switch l := &lines[0]; l.Op {
+	case diff.LineSame:
+		return beside(prefix, cell(l), cell(l), width)
+	case diff.LineSkipped, diff.LineMore:
+		return textLine(l, width)
+	}
+	var removed, added []*diff.Line
+	for i := range lines {
+		if lines[i].Op == diff.LineRemoved {
+			removed = append(removed, &lines[i])
+		} else {
+			added = append(added, &lines[i])
+		}
+	}
+	var rows []Row
+	for i := range max(len(removed), len(added)) {
+		var left, right []Span
+		if i < len(removed) {
+			left = cell(removed[i])
+		}
+		if i < len(added) {
+			right = cell(added[i])
+		}
+		rows = append(rows, beside(prefix, left, right, width)...)
+	}
+	return rows
+}
+
+func cell(l *diff.Line) []Span { return []Span{{l.Display(), inkOfLine(l)}} }
+
+// beside lays two texts out left and right of the middle, the left one behind a prefix.
+func beside(prefix Row, left, right []Span, width int) []Row {
+	used, mid := prefix.Width(), middle(width)
+	lefts, rights := WrapTo(mid-used, "", 2, left...), WrapTo(width-mid-Columns(between), "", 2, right...)
+	rows := make([]Row, 0, max(len(lefts), len(rights)))
+	for i := range max(len(lefts), len(rights)) {
+		row := joined(prefix)
+		if i > 0 {
+			row = Row{{Text: strings.Repeat(" ", used)}}
+		}
+		var l, r Row
+		if i < len(lefts) {
+			l = lefts[i]
+		}
+		if i < len(rights) {
+			r = rights[i]
+		}
+		rule := between
+		if len(r) == 0 || len(r) == 1 && r[0].Text == "" {
+			rule = strings.TrimRight(between, " ")
+		}
+		rows = append(rows, joined(row, l, Row{{Text: strings.Repeat(" ", max(mid-used-l.Width(), 0))}, {rule, Faint}}, r))
+	}
+	return rows
+}
