@@ -22,6 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	contextcmd "github.com/nuon-toolkit/nuon/cli/context"
 	"github.com/nuon-toolkit/nuon/cli/dev"
+	diffcmd "github.com/nuon-toolkit/nuon/cli/diff"
 	"github.com/nuon-toolkit/nuon/cli/doctor"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
@@ -127,8 +128,8 @@ func newRoot(e *env.Env) *cobra.Command {
 	)
 	root.SetCompletionCommandGroupID("machine")
 	add(root, "journeys", initialize.New(e), validate.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
-		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e), status.New(e))
-	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), installs.New(e), actions.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
+		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e), status.New(e), diffcmd.New(e))
+	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), installs.New(e), approvals.New(e), actions.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)

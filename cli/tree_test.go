@@ -141,6 +141,7 @@ func TestWrongUse(t *testing.T) {
 		"installs create acme":          `required flag(s) "app" not set`,
 		"approve":                       "or say --all",
 		"reject apr_1":                  "--reason",
+		"approvals list --status odd":   "--status odd: use one of waiting",
 		"context use nowhere":           `no context "nowhere"`,
 		"context add ci --url x":        "--url x: give the control API's address",
 		"context add ci --url http://x": "no terminal",
@@ -188,7 +189,7 @@ func TestWithoutAControlPlane(t *testing.T) {
 		"runners replace r --reason x --yes", "credentials delete c --yes", "webhooks list", "webhooks delete w --yes",
 		"installs list", "installs get acme", "installs create acme --app hello", "installs update acme --approval prompt", "installs forget acme", "installs deprovision acme --yes",
 		"workflows list", "workflows get wfl_1", "workflows watch wfl_1", "workflows cancel wfl_1", "runners list", "runners create r", "credentials list",
-		"tokens list", "tokens create ci --role viewer", "tokens revoke ci", "audit",
+		"approvals list", "tokens list", "tokens create ci --role viewer", "tokens revoke ci", "audit",
 		"webhooks create", "review", "approve --all", "reject --all --reason x", "deploy acme", "run acme migrate", "logs job_1", "explain install acme", "status", "sync --app hello",
 	} {
 		root, out, _ := tree()

@@ -192,7 +192,7 @@ func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m   \033[2m(on a terminal)\033[0m\n", shellWords(args[2:]))
 	command := exec.Command(filepath.Join(s.bin, "nuon"), args[3:]...)
-	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH"} {
+	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH", "NUON_PAGER"} {
 		command.Env = append(command.Env, name+"="+ts.Getenv(name))
 	}
 	command.Env = append(command.Env, "TERM=xterm-256color")

@@ -43,7 +43,7 @@ func (s *teller) screen(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m   \033[2m(on a screen)\033[0m\n", shellWords(args[end+1:]))
 	command := exec.Command(filepath.Join(s.bin, "nuon"), args[end+2:]...)
-	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH"} {
+	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH", "NUON_PAGER"} {
 		command.Env = append(command.Env, name+"="+ts.Getenv(name))
 	}
 	command.Env = append(command.Env, "TERM=xterm-256color", "NUON_THEME=dark")

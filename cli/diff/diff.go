@@ -1,0 +1,38 @@
+// Package diff is `nuon diff`: what would change between two or three sets of Kubernetes manifests, or by a Terraform plan, read from
+// files, directories and pipes. It needs no control plane, no token and no config, and touches none.
+//
+// It reads, asks the packages under nuon/diff what changes, applies the rules of --ignore, and shows the report: on a terminal through
+// a pager when it is long. It decides what the exit code says; it never decides what a difference means, and never shows a value that
+// the report does not hold.
+package diff
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/env"
+)
+
+// New is the command with its two verbs.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "diff", Short: "Show what would change: between Kubernetes manifests, or by a Terraform plan",
+		Long: `Shows what would change, without a control plane: counts first, then each object with what really changes in it and how much that
+risks. Secrets are masked wherever they can hide. What says nothing (chart labels, checksums, what the server sets) is folded, and
+counted; --show-all shows it.
+
+It ends with 0, or with 2 when something cannot be read. With --exit-code it ends with 1 when something differs: when applying it would
+do anything, also where all of that is folded. What rules of --ignore hide does not count, nor what others have changed meanwhile and an
+apply leaves as it is, nor what is made anew at each rendering, if there is nothing else.
+
+A rule of --ignore names fields by JSON pointers, and objects by globs; what it hides is counted under its name:
+
+    [[ignore]]
+    name = "replicas set by the autoscaler"
+    kind = "Deployment"               # also: group, namespace, object, address
+    pointers = ["/spec/replicas"]     # "*" is one step, "**" any number, "" everything
+
+That something comes, goes or is replaced is never hidden.`,
+	}
+	c.AddCommand(newManifests(e), newTerraform(e))
+	return c
+}

@@ -1,0 +1,158 @@
+package diff
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	model "github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/ignore"
+)
+
+// The values of -o. Table is what every other command calls what people read.
+const (
+	text     = "text"
+	side     = "side"
+	markdown = "markdown"
+	table    = "table"
+)
+
+// formats are the values of -o that the help names.
+var formats = []string{text, side, markdown, "json", "yaml"}
+
+// options are the flags that both verbs have.
+type options struct {
+	output     string
+	given      bool // -o was given
+	exitCode   bool
+	showAll    bool
+	ignore     []string
+	context    int
+	pager      string
+	secretFile string
+}
+
+// flags adds the flags to a verb.
+func (o *options) flags(c *cobra.Command) {
+	f := c.Flags()
+	// Both go before the flags of the same names that all commands have: there is no control plane here whose context could be meant.
+	f.StringVarP(&o.output, "output", "o", text, "output format: text, side (by side), markdown, json or yaml")
+	f.IntVarP(&o.context, "context", "U", model.DefaultContext, "lines as before around each change of a text")
+	f.BoolVar(&o.exitCode, "exit-code", false, "end with 1 when something differs")
+	f.BoolVar(&o.showAll, "show-all", false, "show what is folded, and texts to their end")
+	f.StringArrayVar(&o.ignore, "ignore", nil, "`file` with rules for what does not matter; may be given several times")
+	f.StringVar(&o.secretFile, "secret-file", "", "`file` with values to mask wherever they are, one a line")
+	f.StringVar(&o.pager, "pager", pagerAuto, "auto (when it does not fit the terminal), always or never")
+	complete.FlagWords(c, "output", formats...)
+	complete.FlagWords(c, "pager", pagerModes...)
+	completeFile(c, "ignore", "toml")
+	completeFile(c, "secret-file")
+}
+
+// completeFile completes the value of a flag by the names of files that end in this way, or of all.
+func completeFile(c *cobra.Command, flag string, ends ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, files(1, ends...)) // it fails only for a flag that is not there
+}
+
+// files completes so many arguments by the names of files.
+func files(many int, ends ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		switch {
+		case len(args) >= many:
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		case len(ends) > 0:
+			return ends, cobra.ShellCompDirectiveFilterFileExt
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// settled is what the flags come to.
+type settled struct {
+	options
+	format  string
+	rules   []*ignore.Rules
+	secrets func(string) bool
+	tagKey  []byte
+}
+
+// settle checks the flags and reads the files that they name, before anything is compared.
+func (o options) settle(c *console.Console) (*settled, error) {
+	s := &settled{options: o}
+	if s.format = o.output; !o.given && c.Output != "" {
+		s.format = c.Output // NUON_OUTPUT, or the table of all commands
+	}
+	if s.format == table {
+		s.format = text
+	}
+	switch {
+	case !slices.Contains(formats, s.format):
+		return nil, exit.Usagef("-o %s: use one of %s", console.Line(s.format), strings.Join(formats, ", "))
+	case !slices.Contains(pagerModes, o.pager):
+		return nil, exit.Usagef("--pager %s: use one of %s", console.Line(o.pager), strings.Join(pagerModes, ", "))
+	case o.context < 0:
+		return nil, exit.Usagef("--context %d: use a number of lines from 0 up", o.context)
+	}
+	for _, name := range o.ignore {
+		content, err := readSmall(name)
+		if err != nil {
+			return nil, fmt.Errorf("--ignore: %w", err)
+		}
+		rules, err := ignore.Parse(name, content)
+		if err != nil {
+			return nil, err
+		}
+		s.rules = append(s.rules, rules)
+	}
+	known, err := o.secrets()
+	if err != nil {
+		return nil, err
+	}
+	s.secrets = known
+	// The hashes of masked values tell equal from different within this one output, and nothing beyond it.
+	s.tagKey = make([]byte, 32)
+	if _, err := rand.Read(s.tagKey); err != nil {
+		return nil, fmt.Errorf("make a key for the hashes of masked values: %w", err)
+	}
+	return s, nil
+}
+
+// secrets knows the values of --secret-file; nil without one.
+func (o options) secrets() (func(string) bool, error) {
+	if o.secretFile == "" {
+		return nil, nil
+	}
+	content, err := readSmall(o.secretFile)
+	if err != nil {
+		return nil, fmt.Errorf("--secret-file: %w", err)
+	}
+	var values [][]byte
+	for line := range strings.Lines(string(content)) {
+		values = append(values, []byte(strings.TrimRight(line, "\r\n")))
+	}
+	return model.NewSecrets(values...).Contains, nil
+}
+
+// The bounds of texts with --show-all. Without it those of the model hold.
+const (
+	allBytes = 1 << 20
+	allLines = 1 << 20
+)
+
+// bounds are how much of a value and of a text is shown, and with how many lines around each change, as the model counts them: 0 is its
+// own bound, and a context below 0 none.
+func (o options) bounds() (bytes, lines, context int) {
+	if context = o.context; context == 0 {
+		context = -1
+	}
+	if o.showAll {
+		return allBytes, allLines, context
+	}
+	return 0, 0, context
+}

@@ -1,0 +1,218 @@
+package diff
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+// TestPagerCommand: NUON_PAGER goes before PAGER, and either can say that there is none.
+func TestPagerCommand(t *testing.T) {
+	for _, c := range []struct {
+		set  map[string]string
+		want string
+	}{
+		{nil, "less"},
+		{map[string]string{"PAGER": "most"}, "most"},
+		{map[string]string{"PAGER": "most", "NUON_PAGER": " less -S "}, "less -S"},
+		{map[string]string{"PAGER": "most", "NUON_PAGER": ""}, ""},
+		{map[string]string{"PAGER": "cat"}, ""},
+		{map[string]string{"PAGER": ""}, ""},
+	} {
+		if got := pagerCommand(func(name string) (string, bool) { v, ok := c.set[name]; return v, ok }); got != c.want {
+			t.Errorf("%v: %q, want %q", c.set, got, c.want)
+		}
+	}
+	if a, b := lessOptions(""), lessOptions("-iM"); a != "FRX" || b != "-R -iM" {
+		t.Errorf("less gets %q and %q", a, b)
+	}
+}
+
+// TestFits: rows count as the terminal shows them, and one is for the prompt.
+func TestFits(t *testing.T) {
+	p := &pager{height: 4}
+	for text, want := range map[string]bool{
+		"":                                  true,
+		"a\nb\nc\n":                         true,
+		"a\nb\nc\nd\n":                      false,
+		"a\n\n\n\n":                         false,
+		"0123456789\nb\nc\n":                true,
+		"0123456789x\nb\n":                  true,
+		"0123456789x\nb\nc\n":               false,
+		"\x1b[31m0123456789\x1b[0m\nb\nc\n": true,
+		"漢漢漢漢漢漢\nb\nc\n":                    false,
+	} {
+		if got := p.fits([]byte(text), 10); got != want {
+			t.Errorf("%q fits: %t", text, got)
+		}
+	}
+}
+
+// screen is a terminal that keeps what is written to it.
+type screen struct {
+	tty  *os.File
+	seen chan string
+}
+
+func newScreen(t *testing.T) *screen {
+	t.Helper()
+	hand, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 5, Cols: 40}); err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{tty: tty, seen: make(chan string, 1)}
+	go func() { // reads until the terminal is closed
+		all, _ := io.ReadAll(hand)
+		s.seen <- strings.ReplaceAll(string(all), "\r\n", "\n")
+		_ = hand.Close()
+	}()
+	return s
+}
+
+// text closes the terminal and gives all that it showed.
+func (s *screen) text() string {
+	_ = s.tty.Close()
+	return <-s.seen
+}
+
+func (s *screen) console() *console.Console {
+	return &console.Console{Out: s.tty, Err: io.Discard, OutIsTerminal: true, Width: 40}
+}
+
+// program writes an executable script.
+func program(t *testing.T, script string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "pager")
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestPager: a long text goes through it and a short one does not, whatever the pager does with it is no error, and one that is not
+// there is not missed.
+func TestPager(t *testing.T) {
+	t.Setenv("LESS", "")
+	t.Setenv("TERM", "xterm")
+	long := strings.Repeat("line\n", 10)
+	for name, c := range map[string]struct {
+		pager, mode, text, want string
+	}{
+		"long":              {"sed s/^/p:/", pagerAuto, long, strings.ReplaceAll(long, "line", "p:line")},
+		"short":             {"sed s/^/p:/", pagerAuto, "line\n", "line\n"},
+		"short, but always": {"sed s/^/p:/", pagerAlways, "line\n", "p:line\n"},
+		"never":             {"sed s/^/p:/", pagerNever, long, long},
+		"cat":               {"cat", pagerAlways, long, long},
+		"one word":          {program(t, "echo $LESS; exec head -n 1"), pagerAuto, long, "FRX\nline\n"},
+		"not there":         {"/none/pager", pagerAuto, long, long},
+		"no such command":   {"no-such-pager-anywhere -x", pagerAuto, long, long},
+		"not to be run":     {place(t, "pager") + "/pager", pagerAuto, long, long},
+		"ends early":        {"head -n 1", pagerAuto, strings.Repeat("line\n", 1<<18), "line\n"},
+		"fails":             {"exit 3", pagerAuto, long, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("NUON_PAGER", c.pager)
+			s := newScreen(t)
+			if err := page(t.Context(), s.console(), c.mode, []byte(c.text)); err != nil {
+				t.Error(err)
+			}
+			if got := s.text(); got != c.want {
+				t.Errorf("shows %.200q, want %.200q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestNoPager: there is none in a pipe, and none on a terminal that can do nothing.
+func TestNoPager(t *testing.T) {
+	t.Setenv("NUON_PAGER", "sed s/^/p:/")
+	t.Setenv("TERM", "xterm")
+	if pagerFor(&console.Console{Out: &bytes.Buffer{}, OutIsTerminal: true}, pagerAlways) != nil {
+		t.Error("pages what is no file")
+	}
+	s := newScreen(t)
+	c := s.console()
+	if p := pagerFor(c, pagerAlways); p == nil || p.height != 5 {
+		t.Errorf("%+v", p)
+	}
+	c.OutIsTerminal = false
+	if pagerFor(c, pagerAlways) != nil {
+		t.Error("pages a pipe")
+	}
+	t.Setenv("TERM", "dumb")
+	if pagerFor(s.console(), pagerAlways) != nil {
+		t.Error("pages on a dumb terminal")
+	}
+	s.text()
+}
+
+// TestCtrlCInAPager: the pager is waited for however often it is typed, so that it can put the terminal right; SIGTERM is handed on.
+func TestCtrlCInAPager(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	for name, cause := range map[string]error{"Ctrl-C": exit.Interrupted, "SIGTERM": exit.Terminated} {
+		t.Run(name, func(t *testing.T) {
+			begun := filepath.Join(t.TempDir(), "begun")
+			release := begun + ".over"
+			script := "trap 'echo terminated; exit 1' TERM\ncat >/dev/null\n: >" + begun + "\nwhile ! [ -e " + release + " ]; do sleep 0.01; done\necho restored\n"
+			t.Setenv("NUON_PAGER", program(t, script))
+			ctx, end := context.WithCancelCause(t.Context())
+			s, done := newScreen(t), make(chan error, 1)
+			c := s.console()
+			go func() { done <- page(ctx, c, pagerAlways, []byte("line\n")) }()
+			await(t, begun)
+			end(cause)
+			want := "terminated\n"
+			if errors.Is(cause, exit.Interrupted) {
+				want = "restored\n"
+				for range 3 {
+					if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+						t.Fatal(err)
+					}
+				}
+				select {
+				case err := <-done:
+					t.Fatalf("did not wait: %v", err)
+				case <-time.After(50 * time.Millisecond):
+				}
+				if err := os.WriteFile(release, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("ended with %v", err)
+			}
+			if got := s.text(); got != want {
+				t.Errorf("shows %q", got)
+			}
+		})
+	}
+}
+
+// await waits for a file.
+func await(t *testing.T, name string) {
+	t.Helper()
+	for begun := time.Now(); ; {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatal("the pager never begins")
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,222 @@
+package diff
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+)
+
+// stdin is the name of what comes from a pipe.
+const stdin = "-"
+
+// The bounds of what is read: of one side in bytes and files, and of a file that belongs to a flag.
+const (
+	maxBytes = 256 << 20
+	maxFiles = 50_000
+	maxSmall = 1 << 20
+)
+
+// reader reads what the arguments name.
+type reader struct {
+	in     io.Reader
+	max    int64             // bytes of one side
+	files  int               // of one directory
+	remark func(text string) // for people
+	taken  bool              // stdin was read
+}
+
+func newReader(c *console.Console) *reader {
+	return &reader{in: c.In, max: maxBytes, files: maxFiles, remark: func(text string) { c.Say("%s", console.Line(text)) }}
+}
+
+// manifests reads a side: a file, a pipe, everything below a directory, or stdin.
+func (r *reader) manifests(name string) ([]manifest.Source, error) {
+	if name == stdin {
+		content, err := r.standard()
+		return []manifest.Source{{Name: name, Data: content}}, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	if info.IsDir() {
+		return r.directory(name)
+	}
+	content, err := bounded(name, file, info, r.max)
+	return []manifest.Source{{Name: name, Data: content}}, err
+}
+
+// standard reads stdin, which is there once.
+func (r *reader) standard() ([]byte, error) {
+	if r.taken {
+		return nil, exit.Usagef("only one side can be - (stdin); give the others as files, or as <(command)")
+	}
+	r.taken = true
+	return bounded(stdin, r.in, nil, r.max)
+}
+
+// unread is an error of reading a file, with its name once.
+func unread(name string, err error) error { return fmt.Errorf("read %s: %w", name, cause(err)) }
+
+// cause is an error without the path that it begins with.
+func cause(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// bounded reads a file to its end. Info is nil, or says how large a regular one is.
+func bounded(name string, from io.Reader, info fs.FileInfo, most int64) ([]byte, error) {
+	var content bytes.Buffer
+	if info != nil && info.Mode().IsRegular() {
+		if info.Size() > most {
+			return nil, tooLarge(name, most)
+		}
+		content.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	if n, err := content.ReadFrom(io.LimitReader(from, most+1)); err != nil {
+		return nil, unread(name, err)
+	} else if n > most {
+		return nil, tooLarge(name, most)
+	}
+	return content.Bytes(), nil
+}
+
+func tooLarge(name string, most int64) error {
+	return fmt.Errorf("%s is larger than %s, the most that one side may have; compare it in parts", name, size(most))
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+// readSmall reads a file that belongs to a flag.
+func readSmall(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxSmall+1))
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	if len(content) > maxSmall {
+		return nil, fmt.Errorf("%s is larger than %s", name, size(maxSmall))
+	}
+	return content, nil
+}
+
+// made are files of directories that something else makes manifests of, and how.
+var made = []struct{ file, by string }{
+	{"Chart.yaml", "a Helm chart; render it first: <(helm template %s)"},
+	{"kustomization.yaml", "a kustomization; build it first: <(kubectl kustomize %s)"},
+	{"kustomization.yml", "a kustomization; build it first: <(kubectl kustomize %s)"},
+}
+
+// directory reads the manifests below a directory, in the order of their paths.
+func (r *reader) directory(name string) ([]manifest.Source, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	for _, m := range made {
+		if _, err := root.Stat(m.file); err == nil {
+			return nil, exit.Usagef("%s is "+m.by, name, name)
+		}
+	}
+	walk := &walk{root: root, name: name, left: r.max, max: r.max, files: r.files}
+	if err := fs.WalkDir(root.FS(), ".", walk.visit); err != nil {
+		return nil, err
+	}
+	if len(walk.found) == 0 {
+		r.remark(name + " has no manifests: no file in it ends in .yaml, .yml or .json")
+	}
+	return walk.found, nil
+}
+
+// walk is on its way through a directory. Os.Root keeps it in there, whatever links say.
+type walk struct {
+	root      *os.Root
+	name      string
+	left, max int64
+	files     int
+	found     []manifest.Source
+}
+
+func (w *walk) visit(at string, entry fs.DirEntry, err error) error {
+	name := filepath.Join(w.name, filepath.FromSlash(at))
+	switch {
+	case err != nil:
+		return unread(name, err)
+	case at != "." && strings.HasPrefix(entry.Name(), "."):
+		if entry.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	case entry.IsDir() || !isManifest(entry.Name()):
+		return nil
+	}
+	return w.take(name, filepath.FromSlash(at))
+}
+
+// isManifest says by its name that a file holds manifests.
+func isManifest(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// take reads one file.
+func (w *walk) take(name, at string) error {
+	// A file that was left out in silence would look as if its objects were to be destroyed.
+	info, err := w.root.Stat(at)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w; a link must lead to a file in %s", name, cause(err), w.name)
+	case info.IsDir():
+		return nil // a link to a directory, whose files are found where they are
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("read %s: it is no regular file; take it out of %s", name, w.name)
+	case len(w.found) == w.files:
+		return fmt.Errorf("%s has more than %d files with manifests; compare it in parts", w.name, w.files)
+	case info.Size() > w.left:
+		return tooLarge(w.name, w.max)
+	}
+	file, err := w.root.Open(at)
+	if err != nil {
+		return unread(name, err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	content, err := bounded(name, file, info, w.left)
+	if err != nil {
+		return err
+	}
+	w.left -= int64(len(content))
+	w.found = append(w.found, manifest.Source{Name: name, Data: content})
+	return nil
+}

@@ -1,0 +1,79 @@
+package diff
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	model "github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/terraform"
+)
+
+func newTerraform(e *env.Env) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use: "terraform PLAN.json", Short: "Show what a Terraform or OpenTofu plan would change", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: files(1, "json"),
+		Long: `Shows what a Terraform or OpenTofu plan would change, from what ` + "`terraform show -json PLANFILE`" + ` prints: a file, what a command
+prints, as <(command), or - for stdin.
+
+What the plan marks as sensitive is masked, and so are its copies elsewhere in the plan.`,
+		Example: `  nuon diff terraform plan.json
+  nuon diff terraform <(terraform show -json tfplan) --exit-code
+  nuon diff terraform plan.json -o markdown`,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.given = c.Flags().Changed("output")
+			compare := func(onto *console.Console, s *settled) (*model.Report, error) { return planReport(onto, args[0], s) }
+			return run(c.Context(), e.Console, o, args, compare)
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// planReport reads a plan as it comes.
+func planReport(c *console.Console, name string, s *settled) (*model.Report, error) {
+	from := c.In
+	if name != stdin {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, unread(name, err)
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		from = file
+	}
+	plan := bufio.NewReaderSize(from, 64<<10)
+	if err := recognise(name, plan); err != nil {
+		return nil, err
+	}
+	o := terraform.Options{Secrets: s.secrets, TagKey: s.tagKey, MaxBytes: maxBytes}
+	o.Limit, o.Lines, o.Context = s.bounds()
+	r, err := terraform.Report(plan, o)
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	return r, nil
+}
+
+// zip begins the file that `terraform plan -out` writes.
+const zip = "PK\x03\x04"
+
+// recognise refuses what cannot be a plan's JSON with what to do, where it is plain what it is.
+func recognise(name string, plan *bufio.Reader) error {
+	start, err := plan.Peek(len(zip))
+	switch {
+	case string(start) == zip:
+		return exit.Usagef("%s is a plan file, not its JSON; give <(terraform show -json %s)", name, name)
+	case len(start) == 0 && errors.Is(err, io.EOF):
+		return exit.Usagef("%s is empty; give what `terraform show -json PLANFILE` prints", name)
+	case err != nil && !errors.Is(err, io.EOF):
+		return unread(name, err)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package ignore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// The bounds of a file.
+const (
+	maxBytes    = 256 << 10
+	maxRules    = 1000
+	maxPointers = 1000
+	maxName     = 64
+	// maxWrong is how many wrong rules are told of at once.
+	maxWrong = 20
+)
+
+// Rules are the rules of one file. The zero value has none. They may be applied to several reports, one after the other.
+type Rules struct{ all []rule }
+
+// written is a file as it is written.
+type written struct {
+	Ignore []writtenRule `toml:"ignore"`
+}
+
+// writtenRule is a rule as it is written. What is left out selects everything.
+type writtenRule struct {
+	Name      string   `toml:"name"`
+	Kind      string   `toml:"kind"`
+	Group     string   `toml:"group"`
+	Namespace string   `toml:"namespace"`
+	Object    string   `toml:"object"`
+	Address   string   `toml:"address"`
+	Pointers  []string `toml:"pointers"`
+	Reason    string   `toml:"reason"`
+}
+
+// Parse reads the rules of one file. Name is the file as errors call it. The error has a line of the form name:line:column: what is
+// wrong; what would be right, for each thing that is wrong.
+func Parse(name string, content []byte) (*Rules, error) {
+	if len(content) > maxBytes {
+		return nil, fmt.Errorf("%s: it is larger than %d bytes; divide it into several files", name, maxBytes)
+	}
+	var file written
+	if err := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields().Decode(&file); err != nil {
+		return nil, misread(name, err)
+	}
+	if len(file.Ignore) > maxRules {
+		return nil, fmt.Errorf("%s: it has more than %d rules; divide it into several files", name, maxRules)
+	}
+	rules, seen := &Rules{}, map[string]bool{}
+	var wrong []error
+	for i, w := range file.Ignore {
+		made, err := w.rule(seen)
+		if err != nil {
+			if wrong = append(wrong, fmt.Errorf("%s:%s: %w", name, place(content, i), err)); len(wrong) == maxWrong {
+				break
+			}
+			continue
+		}
+		rules.all = append(rules.all, made)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	return rules, nil
+}
+
+// misread puts a decoder's error into lines with places.
+func misread(name string, err error) error {
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) {
+		var lines []error
+		for _, missing := range unknown.Errors {
+			row, column := missing.Position()
+			lines = append(lines, fmt.Errorf("%s:%d:%d: there is no %s; a file has [[ignore]] rules with name, kind, group, namespace, object, address, pointers and reason",
+				name, row, column, diff.Neutral(strings.Join(missing.Key(), "."))))
+		}
+		return errors.Join(lines...)
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		row, column := wrong.Position()
+		return fmt.Errorf("%s:%d:%d: %s", name, row, column, diff.Neutral(strings.TrimPrefix(wrong.Error(), "toml: ")))
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// rule checks one rule and makes it ready. Seen are the names of the rules before it.
+func (w writtenRule) rule(seen map[string]bool) (rule, error) {
+	switch {
+	case w.Name == "":
+		return rule{}, errors.New("the rule has no name; give it one, under which what it hides is counted")
+	case len(w.Name) > maxName || strings.TrimSpace(w.Name) != w.Name || diff.Neutral(w.Name) != w.Name:
+		return rule{}, fmt.Errorf("the rule's name must be at most %d characters that print, with no blank at either end", maxName)
+	case seen[w.Name]:
+		return rule{}, fmt.Errorf("there is a rule %q already; give each a name of its own", w.Name)
+	case len(w.Pointers) == 0:
+		return rule{}, fmt.Errorf(`rule %q has no pointers; name fields, as in pointers = ["/spec/replicas"], or [""] for all of them`, w.Name)
+	case len(w.Pointers) > maxPointers:
+		return rule{}, fmt.Errorf("rule %q has more than %d pointers; divide it", w.Name, maxPointers)
+	}
+	seen[w.Name] = true
+	r := rule{name: w.Name, kind: w.Kind, group: w.Group, namespace: w.Namespace, object: w.Object, address: w.Address}
+	for _, p := range w.Pointers {
+		made, err := newPattern(p)
+		if err != nil {
+			return rule{}, fmt.Errorf("rule %q: %w", w.Name, err)
+		}
+		r.fields = append(r.fields, made)
+	}
+	return r, nil
+}

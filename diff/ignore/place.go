@@ -1,0 +1,27 @@
+package ignore
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// place is where a rule begins, as LINE:COLUMN. The content has been decoded, so it is TOML. Rules that are written as inline tables have
+// no place of their own: they get the first one.
+func place(content []byte, rule int) string {
+	var parser unstable.Parser
+	parser.Reset(content)
+	for parser.NextExpression() {
+		e := parser.Expression()
+		if e.Kind != unstable.ArrayTable {
+			continue
+		}
+		if keys := e.Key(); rule == 0 && keys.Next() {
+			before := content[:keys.Node().Raw.Offset]
+			return fmt.Sprintf("%d:%d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
+		}
+		rule--
+	}
+	return "1:1"
+}
