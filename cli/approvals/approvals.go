@@ -1,5 +1,6 @@
-// Package approvals is `nuon review`, `nuon approve` and `nuon reject`: what waits for a person, and that person's answer. An
-// answer names the digest of what was shown, so nobody approves what they have not seen.
+// Package approvals is `nuon review`, `nuon approvals`, `nuon approve` and `nuon reject`: what waits for a person, and that person's
+// answer. An answer names the digest of what was shown, so nobody approves what they have not seen. Plans that are alike are shown as one
+// to people, and answered as one where they say so; each keeps its own answer.
 package approvals
 
 import (
@@ -15,7 +16,6 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
-	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/review"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
@@ -24,11 +24,13 @@ import (
 
 // NewReview is `nuon review`.
 func NewReview(e *env.Env) *cobra.Command {
-	install, print := "", false
+	var print, each bool
+	install := ""
 	c := &cobra.Command{
 		Use: "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…", Short: "Read the plans that wait for a yes or a no, and answer them", Args: cobra.ArbitraryArgs,
 		Long: "On a terminal it opens a screen with the plans that wait and the diff of each; ? shows its keys. In a pipe, with -o json, yaml or\n" +
-			"name, and with --print it prints them one below the other. An approval that is named by its id is printed whatever became of it.",
+			"name, and with --print it prints them one below the other; plans that are alike only once, unless --each asks for all. An approval\n" +
+			"that is named by its id is printed whatever became of it.",
 		Example:           "  nuon review\n  nuon review acme globex\n  nuon review acme/web --print",
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
@@ -36,14 +38,15 @@ func NewReview(e *env.Env) *cobra.Command {
 				args = append(args, install)
 			}
 			spoiled := e.Debug && e.Console.ErrIsTerminal // what --debug writes would go across the screen
-			if print || spoiled || e.Console.Output != "table" || !review.Possible(e.Console) {
-				return printAll(ctx, e.Console, client, args)
+			if print || each || spoiled || e.Console.Output != "table" || !review.Possible(e.Console) {
+				return printAll(ctx, e.Console, client, args, each)
 			}
 			return onScreen(ctx, e.Console, client, args)
 		}),
 	}
 	c.Flags().StringVar(&install, "install", "", "only this install; the same as naming it")
 	c.Flags().BoolVar(&print, "print", false, "print the plans instead of opening the screen")
+	c.Flags().BoolVar(&each, "each", false, "print each plan, also those that are alike")
 	complete.Flag(e, c, "install", complete.Installs)
 	return c
 }
@@ -51,32 +54,33 @@ func NewReview(e *env.Env) *cobra.Command {
 // onScreen opens the screen. What is named and does not wait is printed instead, if that is all.
 func onScreen(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
 	if len(args) > 0 {
-		found, err := chosen(ctx, client, args)
+		found, err := chosen(ctx, client, args, true)
 		if err != nil {
 			return err
 		}
 		if len(found) > 0 && !slices.ContainsFunc(found, func(a api.Approval) bool { return a.Status == api.ApprovalStatusWaiting }) {
-			return printAll(ctx, c, client, args)
+			return printAll(ctx, c, client, args, false)
 		}
 	}
 	given, err := review.Open(ctx, c, client, func(a api.Approval) bool { return len(args) == 0 || named(a, args...) })
-	return errors.Join(sayAnswers(c.Out, given), err) // what was answered before an error is answered
+	return errors.Join(sayAnswers(c.Out, gathered(c, given)), err) // what was answered before an error is answered
 }
 
-// printAll prints the plans one below the other.
-func printAll(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
-	found, err := chosen(ctx, client, args)
+// printAll prints the plans one below the other. On a terminal those that are alike are printed once.
+func printAll(ctx context.Context, c *console.Console, client *remote.Client, args []string, each bool) error {
+	once := !each && c.Output == "table" && c.OutIsTerminal
+	found, err := chosen(ctx, client, args, once || c.Output == "name")
 	if err != nil {
 		return err
 	}
 	if c.Output == "name" {
 		return c.List(found, nil, ids(found))
 	}
+	if once {
+		return printOnce(ctx, c, client, found, args)
+	}
 	for i, a := range found {
-		if len(a.Report) > 0 {
-			continue
-		}
-		if found[i], err = remote.Get[api.Approval](client.GetApproval(ctx, a.ID)); err != nil {
+		if found[i], err = whole(ctx, client, a); err != nil {
 			return err
 		}
 	}
@@ -84,23 +88,47 @@ func printAll(ctx context.Context, c *console.Console, client *remote.Client, ar
 		if len(found) == 0 {
 			return nothing(ctx, w, c, client, args)
 		}
-		return show(w, c, found)
+		return show(w, c, alone(found))
 	})
 }
 
-// waiting is what waits, with or without the reports.
-func waiting(ctx context.Context, client *remote.Client, install string, brief bool) ([]api.Approval, error) {
+// printOnce prints plans of which those that are alike are read once.
+func printOnce(ctx context.Context, c *console.Console, client *remote.Client, found []api.Approval, args []string) error {
+	if len(found) == 0 {
+		return nothing(ctx, c.Out, c, client, args)
+	}
+	groups := review.Gather(found)
+	for _, alike := range groups {
+		var err error
+		if alike[0], err = whole(ctx, client, alike[0]); err != nil {
+			return err
+		}
+	}
+	return show(c.Out, c, groups)
+}
+
+// whole is an approval with its report.
+func whole(ctx context.Context, client *remote.Client, a api.Approval) (api.Approval, error) {
+	if len(a.Report) > 0 {
+		return a, nil
+	}
+	return remote.Get[api.Approval](client.GetApproval(ctx, a.ID))
+}
+
+// waiting is what waits of what is asked for.
+func waiting(ctx context.Context, client *remote.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
 	return remote.All(func(cursor string) ([]api.Approval, string, error) {
-		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Install: install, Brief: brief, Cursor: cursor}))
+		p.Cursor = cursor
+		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
 		return l.Items, l.Next, err
 	})
 }
 
 // chosen are the approvals that are meant: all that wait; or those by id, whatever became of them, and those that wait at an
-// install or for one of its components, perhaps without their reports. An install that is not there is an error.
-func chosen(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
+// install or for one of its components. Brief ones may be without their reports. An install that is not there is an error.
+func chosen(ctx context.Context, client *remote.Client, args []string, brief bool) ([]api.Approval, error) {
 	if len(args) == 0 {
-		return waiting(ctx, client, "", false)
+		return waiting(ctx, client, api.ListApprovalsParams{Brief: brief})
 	}
 	out := []api.Approval{}
 	var all []api.Approval
@@ -115,7 +143,7 @@ func chosen(ctx context.Context, client *remote.Client, args []string) ([]api.Ap
 		}
 		if all == nil {
 			var err error
-			if all, err = waiting(ctx, client, "", true); err != nil {
+			if all, err = waiting(ctx, client, api.ListApprovalsParams{Brief: true}); err != nil {
 				return nil, err
 			}
 		}
@@ -213,25 +241,55 @@ func at(i api.InstallSummary, words []string) bool {
 	return false
 }
 
-func show(w io.Writer, c *console.Console, all []api.Approval) error {
-	for i, a := range all {
+// alone are plans of which each is told by itself.
+func alone(all []api.Approval) [][]api.Approval {
+	out := make([][]api.Approval, 0, len(all))
+	for _, a := range all {
+		out = append(out, []api.Approval{a})
+	}
+	return out
+}
+
+// gathered are plans as people are told of them: on a terminal those that are alike are one.
+func gathered(c *console.Console, all []api.Approval) [][]api.Approval {
+	if c.OutIsTerminal {
+		return review.Gather(all)
+	}
+	return alone(all)
+}
+
+func show(w io.Writer, c *console.Console, groups [][]api.Approval) error {
+	for i, alike := range groups {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := showOne(w, c, a); err != nil {
+		if err := showOne(w, c, alike); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func showOne(w io.Writer, c *console.Console, a api.Approval) error {
-	fmt.Fprintf(w, "%s %s on %s/%s   (%s)\n", review.Verb(a), a.Component, a.App, a.Install, a.ID)
+// showOne prints the plan that is the first of those that are alike.
+func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
+	a := alike[0]
+	report, err := review.ReportOf(a)
+	id := a.ID
+	if len(alike) > 1 {
+		id = fmt.Sprintf("%s and %d more", a.ID, len(alike)-1)
+		if err == nil {
+			report = review.OfAll(a, report)
+		}
+	}
+	fmt.Fprintf(w, "%s %s on %s   (%s)\n", review.Verb(a), a.Component, review.Place(alike), id)
+	if len(alike) > 1 {
+		fmt.Fprintln(w, c.Wrap("at "+console.Line(review.Names(alike, mostNamed)), 0))
+		fmt.Fprintln(w, c.Wrap(review.Placeholders, 0))
+	}
 	if a.Because != "" {
 		fmt.Fprintln(w, c.Wrap("because "+console.Line(a.Because), 0))
 	}
 	fmt.Fprintln(w)
-	report, err := review.ReportOf(a)
 	if err != nil {
 		return err
 	}
@@ -247,168 +305,10 @@ func showOne(w io.Writer, c *console.Console, a api.Approval) error {
 		_, err := fmt.Fprintf(w, "%s: %s\n", a.Status, console.Line(review.Verdict(a)))
 		return err
 	}
-	_, err = fmt.Fprintf(w, "nuon approve %[1]s/%[2]s\nnuon reject %[1]s/%[2]s --reason \"…\"\n", a.Install, a.Component)
+	all := ""
+	if len(alike) > 1 {
+		all = " --alike"
+	}
+	_, err = fmt.Fprintf(w, "nuon approve %[1]s/%[2]s%[3]s\nnuon reject %[1]s/%[2]s%[3]s --reason \"…\"\n", a.Install, a.Component, all)
 	return err
-}
-
-// answer is what approve and reject have in common.
-type answer struct {
-	env     *env.Env
-	give    api.ResponseAnswer
-	reason  string
-	install string
-	all     bool
-	digest  string
-}
-
-// NewApprove is `nuon approve`.
-func NewApprove(e *env.Env) *cobra.Command {
-	a := answer{env: e, give: api.ResponseAnswerApprove}
-	c := &cobra.Command{
-		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Say yes to plans: exactly what was shown is applied", Args: cobra.ArbitraryArgs,
-		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve --install acme --all",
-		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
-
-		ValidArgsFunction: complete.Rest(e, complete.Approvals),
-	}
-	a.flags(c)
-	return c
-}
-
-// NewReject is `nuon reject`.
-func NewReject(e *env.Env) *cobra.Command {
-	a := answer{env: e, give: api.ResponseAnswerReject}
-	c := &cobra.Command{
-		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Say no to plans; the same is not asked again until something changes", Args: cobra.ArbitraryArgs,
-		Example: "  nuon reject acme/web --reason 'not during the sale'", ValidArgsFunction: complete.Rest(e, complete.Approvals),
-		RunE: func(c *cobra.Command, args []string) error {
-			if strings.TrimSpace(a.reason) == "" {
-				return exit.Usagef("say why with --reason: those who look at the install are shown it")
-			}
-			return a.run(c.Context(), args)
-		},
-	}
-	a.flags(c)
-	return c
-}
-
-func (a *answer) flags(c *cobra.Command) {
-	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
-	c.Flags().StringVar(&a.install, "install", "", "with --all: only this install's plans")
-	complete.Flag(a.env, c, "install", complete.Installs)
-	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces or restores")
-	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what nuon review -o json gave)")
-}
-
-func (a *answer) run(ctx context.Context, args []string) error {
-	switch {
-	case a.all == (len(args) > 0):
-		return exit.Usagef("name what to %s (`nuon review` lists it), or say --all", a.give)
-	case a.install != "" && !a.all:
-		return exit.Usagef("--install goes with --all; without it, say %s/COMPONENT", a.install)
-	case a.digest != "" && len(args) != 1:
-		return exit.Usagef("--digest is that of one plan: name the one that it belongs to")
-	}
-	client, err := a.env.Client()
-	if err != nil {
-		return err
-	}
-	targets, err := a.targets(ctx, client, args)
-	if err != nil {
-		return err
-	}
-	done, err := a.respond(ctx, client, targets)
-	return errors.Join(a.show(done), err) // what was answered before an error is answered
-}
-
-// respond answers one after the other, and gives those that it has answered.
-func (a *answer) respond(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
-	done := []api.Approval{}
-	for _, t := range targets {
-		if a.digest != "" {
-			t.ContentDigest = a.digest
-		}
-		got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, api.Response{Answer: a.give, ContentDigest: t.ContentDigest, Reason: a.reason}))
-		if err != nil {
-			return done, fmt.Errorf("%s %s on %s: %w", a.give, t.Component, t.Install, err)
-		}
-		done = append(done, got)
-	}
-	return done, nil
-}
-
-func (a *answer) show(done []api.Approval) error {
-	if a.env.Console.Output == "name" {
-		return a.env.Console.List(done, nil, ids(done))
-	}
-	return a.env.Console.Result(done, func(w io.Writer) error { return sayAnswers(w, done) })
-}
-
-// sayAnswers says what was answered, one plan a line.
-func sayAnswers(w io.Writer, done []api.Approval) error {
-	for _, d := range done {
-		if _, err := fmt.Fprintf(w, "%s: %s on %s/%s\n", d.Status, d.Component, d.App, d.Install); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// find gives an approval by its id, or the one that waits for install/component (or app/install/component).
-func find(ctx context.Context, client *remote.Client, name string) (api.Approval, error) {
-	if !strings.Contains(name, "/") {
-		return remote.Get[api.Approval](client.GetApproval(ctx, name))
-	}
-	all, err := waiting(ctx, client, "", true)
-	if err != nil {
-		return api.Approval{}, err
-	}
-	var found []api.Approval
-	for _, a := range all {
-		if short := a.Install + "/" + a.Component; name == short || name == a.App+"/"+short {
-			found = append(found, a)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return api.Approval{}, fmt.Errorf("nothing waits for an approval at %s: `nuon review` lists what does", name)
-	case 1:
-		return found[0], nil
-	}
-	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s", name, found[0].App, name, found[1].App, name)
-}
-
-// targets are the approvals to answer. --all leaves out what destroys, or takes a state back: that is said yes to one by one.
-func (a *answer) targets(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
-	if !a.all {
-		var out []api.Approval
-		for _, name := range args {
-			t, err := find(ctx, client, name)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t)
-		}
-		return out, nil
-	}
-	all, err := waiting(ctx, client, a.install, true)
-	if err == nil && len(all) == 0 {
-		a.env.Console.Say("nothing waits for an approval")
-	}
-	if err != nil || a.give == api.ResponseAnswerReject {
-		return all, err
-	}
-	var safe []api.Approval
-	for _, t := range all {
-		if t.Restore > 0 {
-			a.env.Console.Say("left out: %s on %s/%s takes its state back to version %d; approve it by name: nuon approve %s", t.Component, t.App, t.Install, t.Restore, t.ID)
-			continue
-		}
-		if t.Destructive {
-			a.env.Console.Say("left out: %s on %s/%s destroys or replaces; approve it by name: nuon approve %s", t.Component, t.App, t.Install, t.ID)
-			continue
-		}
-		safe = append(safe, t)
-	}
-	return safe, nil
 }

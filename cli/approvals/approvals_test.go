@@ -24,7 +24,12 @@ type plane struct {
 	approvals []api.Approval
 	answers   []string
 	withdrawn string // the id of one that can no longer be answered
+	down      string // the id of one at whose answer the control plane goes away
+	bare      bool   // a brief list has no reports
+	deaf      bool   // it does not know what a group is
+	read      int    // so many plans were read by themselves
 	installs  []api.InstallSummary
+	onto      console.Console // what run prints on
 }
 
 // four wait: two apps have an install acme, and one of the plans destroys.
@@ -49,6 +54,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/approvals", p.list)
 	mux.HandleFunc("GET /v1/approvals/{id}", func(w http.ResponseWriter, r *http.Request) {
+		p.read++
 		if a := p.find(w, r.PathValue("id")); a != nil {
 			_ = json.NewEncoder(w).Encode(a)
 		}
@@ -74,12 +80,16 @@ func (p *plane) list(w http.ResponseWriter, r *http.Request) {
 	from := 0
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from) // the first page has no cursor
 	for i, a := range p.approvals {
-		if only := r.URL.Query().Get("install"); i < from || only != "" && a.Install != only {
+		install, group := r.URL.Query().Get("install"), r.URL.Query().Get("group")
+		if i < from || install != "" && a.Install != install || group != "" && !p.deaf && a.Group != group {
 			continue
 		}
 		if len(l.Items) == 2 {
 			l.Next = fmt.Sprint(i)
 			break
+		}
+		if p.bare && r.URL.Query().Get("brief") == "true" {
+			a.Report = nil
 		}
 		l.Items = append(l.Items, a)
 	}
@@ -107,6 +117,10 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 	if a == nil || json.NewDecoder(r.Body).Decode(&given) != nil {
 		return
 	}
+	if a.ID == p.down {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
 	if a.ID == p.withdrawn {
 		problem(w, http.StatusConflict, "withdrawn", "withdrawn: something newer came")
 		return
@@ -129,9 +143,11 @@ func (p *plane) run(t *testing.T, output string, line ...string) (out, remarks s
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	var o, e strings.Builder
-	with := &env.Env{Console: &console.Console{Out: &o, Err: &e, Output: output}}
+	onto := p.onto
+	onto.Out, onto.Err, onto.Output = &o, &e, output
+	with := &env.Env{Console: &onto}
 	root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(NewReview(with), NewApprove(with), NewReject(with))
+	root.AddCommand(NewReview(with), NewApprove(with), NewReject(with), New(with))
 	root.SetArgs(line)
 	root.SetOut(io.Discard)
 	err = root.ExecuteContext(t.Context())
@@ -154,7 +170,7 @@ func TestAnswers(t *testing.T) {
 		"one of two not clear": {[]string{"approve", "globex/web", "acme/web"}, nil, exit.Usage, "not clear"},
 		"nothing there":        {[]string{"approve", "globex/db"}, nil, exit.Failed, "`nuon review` lists what does"},
 		"no such id":           {[]string{"approve", "apr_9"}, nil, exit.Failed, "there is no approval apr_9"},
-		"all but destruction":  {[]string{"approve", "--all"}, []string{"apr_1 approve sha256:1", "apr_3 approve sha256:3", "apr_4 approve sha256:4"}, 0, ""},
+		"all but destruction":  {[]string{"approve", "--all"}, []string{"apr_1 approve sha256:1", "apr_3 approve sha256:3", "apr_4 approve sha256:4"}, exit.Waiting, "1 plan still waits for a yes by name"},
 		"all of an install":    {[]string{"approve", "--all", "--install", "globex"}, []string{"apr_3 approve sha256:3"}, 0, ""},
 		"nobody":               {[]string{"approve"}, nil, exit.Usage, "or say --all"},
 		"a name and all":       {[]string{"approve", "--all", "apr_1"}, nil, exit.Usage, "or say --all"},
@@ -185,8 +201,8 @@ func TestAnswers(t *testing.T) {
 // TestAllNamesWhatItLeavesOut, and how to say yes to it.
 func TestAllNamesWhatItLeavesOut(t *testing.T) {
 	out, remarks, err := four(t).run(t, "table", "approve", "--all")
-	if err != nil {
-		t.Fatal(err)
+	if exit.CodeOf(err) != exit.Waiting {
+		t.Errorf("ended with %v", err)
 	}
 	if want := "approved: web on hello/acme\napproved: web on hello/globex\napproved: web on shop/acme\n"; out != want {
 		t.Errorf("printed %q, want %q", out, want)
@@ -294,7 +310,7 @@ func TestARestoreIsNoDeploy(t *testing.T) {
 		t.Errorf("shows\n%s%v", out, err)
 	}
 	_, remarks, err := p.run(t, "table", "approve", "--all")
-	if err != nil || len(p.answers) != 0 || !strings.Contains(remarks, "left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
+	if exit.CodeOf(err) != exit.Waiting || len(p.answers) != 0 || !strings.Contains(remarks, "left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
 		t.Errorf("answered %v, remarked %q, %v", p.answers, remarks, err)
 	}
 }

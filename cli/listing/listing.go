@@ -19,6 +19,9 @@ import (
 type List[T any] struct {
 	Header []string
 	Row    func(T) []string
+	// Rows, when it is set, makes the rows of a table on a terminal from all items at once, because they are not one for each. In a
+	// pipe it is a row for each all the same.
+	Rows func([]T) [][]string
 	// Name is what -o name prints; left out, it is the first cell of the row.
 	Name func(T) string
 	// Page gets one page. A list that has no pages gives all and no next cursor.
@@ -68,9 +71,10 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *remote.
 	rows := c.Rows(l.Header)
 	all := []T{}
 	data := c.Output == "json" || c.Output == "yaml"
+	together := l.Rows != nil && c.Output == "table" && c.OutIsTerminal
 	more, err := l.pages(ctx, client, args, func(items []T) error {
 		switch {
-		case data:
+		case data || together:
 			all = append(all, items...)
 			return nil
 		case c.Output == "name":
@@ -87,7 +91,12 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *remote.
 		return err
 	case data:
 		return c.Result(all, nil)
-	case more && c.OutIsTerminal && !l.watch:
+	case together:
+		if err := rows.Print(l.Rows(all)); err != nil {
+			return err
+		}
+	}
+	if more && c.OutIsTerminal && !l.watch {
 		c.Say("there are more: --limit 0 lists all")
 	}
 	return nil

@@ -1,8 +1,8 @@
 package review
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -13,22 +13,29 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// refusal is why the chosen plan cannot be answered now, in words; empty when it can. What a person says yes to must be on the
+// refusal is why the chosen row cannot be answered now, in words; empty when it can. What a person says yes to must be on the
 // screen, and be what waits.
 func (m *model) refusal(answer api.ResponseAnswer) string {
-	i := m.queue.current()
+	at := m.queue.current()
 	switch {
-	case i == nil:
+	case at.none():
 		return "nothing waits for an answer"
-	case i.sending:
+	case at.answering():
 		return "the answer is on its way"
-	case i.ended:
+	case at.ended() && at.several():
+		return "none of these waits any more; enter goes to the next"
+	case at.ended():
 		return "it no longer waits, so it cannot be answered; enter goes to the next"
-	case i.view == nil || i.shown == "":
+	}
+	r := at.reading()
+	switch {
+	case r.view == nil || r.shown == "":
 		return "it has not been read yet"
-	case m.now.Sub(i.arrived) < justNow:
+	case m.now.Sub(r.arrived) < justNow:
 		return "it has only just come up; read it first"
-	case i.flaw != nil && answer == api.ResponseAnswerApprove:
+	case m.now.Sub(at.since()) < justNow:
+		return "there is one more than a moment ago; look at which they are"
+	case r.flaw != nil && answer == api.ResponseAnswerApprove:
 		return "its report does not hold, so it cannot be approved; it can be rejected"
 	case !m.live():
 		return "the control plane does not answer, so nobody knows whether this still waits"
@@ -41,12 +48,45 @@ func name(a api.Approval) string {
 	return console.Line(fmt.Sprintf("%s on %s/%s", a.Component, a.App, a.Install))
 }
 
+// cover binds an answer to the chosen row: to the plan that was read, by the content that was shown; or to each of the plans that are
+// alike and wait, by the content that it has now, whichever of them it is whose report was read.
+func (m *model) cover() {
+	m.covered, m.missed = nil, nil
+	at := m.queue.current()
+	if !at.several() {
+		m.covered = []letter{{to: at.item, digest: at.item.shown}}
+		return
+	}
+	for _, i := range at.covers() {
+		m.covered = append(m.covered, letter{to: i, digest: i.approval.ContentDigest})
+	}
+}
+
+// prune takes out of a question the plans that no longer are what was asked about. When none is left the question is given up. Keys go
+// on to be swallowed then until enter or esc, so that the rest of what a person is typing does nothing to another plan.
+func (m *model) prune() {
+	if m.mode != confirming && m.mode != rejecting {
+		return
+	}
+	m.covered = slices.DeleteFunc(m.covered, func(l letter) bool {
+		gone := !l.holds()
+		if gone {
+			m.missed = append(m.missed, l.to.approval.Install)
+		}
+		return gone
+	})
+	if len(m.covered) == 0 {
+		m.mode = stopped
+	}
+}
+
 // approve says yes, or asks once more before a grave yes.
 func (m *model) approve() tea.Cmd {
 	if no := m.refusal(api.ResponseAnswerApprove); no != "" {
 		m.say(m.theme.warn, no)
 		return nil
 	}
+	m.cover()
 	if m.queue.current().grave() {
 		m.mode, m.typed = confirming, entry{}
 		return nil
@@ -60,19 +100,37 @@ func (m *model) reject() {
 		m.say(m.theme.warn, no)
 		return
 	}
+	m.cover()
 	m.mode, m.typed = rejecting, entry{}
 }
 
-// send gives the answer, bound to what is shown.
+// word is what a person types before a grave yes: the component, and of several how many they are, so that nobody says yes to more or
+// fewer than they think.
+func (m *model) word() string {
+	at := m.queue.current()
+	if at.none() {
+		return ""
+	}
+	if word := at.lead().approval.Component; !at.several() {
+		return word
+	}
+	return fmt.Sprintf("%s %d", at.lead().approval.Component, len(m.covered))
+}
+
+// send gives the answer to what was covered when it was asked for, bound to what was there then.
 func (m *model) send(answer api.ResponseAnswer, reason string) tea.Cmd {
-	i := m.queue.current()
 	m.mode = reviewing
 	if no := m.refusal(answer); no != "" {
 		m.say(m.theme.warn, no)
 		return nil
 	}
-	i.sending = true
-	return m.ask.respond(i.approval.ID, api.Response{Answer: answer, ContentDigest: i.shown, Reason: reason})
+	b := &batch{answer: answer, reason: reason, lead: m.covered[0].to.approval, all: len(m.covered)}
+	for _, l := range m.covered {
+		l.batch, l.to.queued = b, true
+		m.outbox = append(m.outbox, l)
+	}
+	m.covered = nil
+	return m.post()
 }
 
 // asked is a key while something is being typed.
@@ -90,69 +148,27 @@ func (m *model) asked(msg tea.KeyMsg) tea.Cmd {
 
 // typedIn is the end of typing.
 func (m *model) typedIn(text string) tea.Cmd {
-	i := m.queue.current()
+	at := m.queue.current()
 	switch m.mode {
 	case stopped:
 		m.mode = reviewing
 	case searching:
 		m.mode, m.query, m.found = reviewing, matcher(text), -1
-		if text != "" && i != nil && i.view != nil {
-			m.match(i.view, 1)
+		if text != "" && !at.none() && at.reading().view != nil {
+			m.match(at.reading().view, 1)
 		}
 	case rejecting:
 		if text != "" {
 			return m.send(api.ResponseAnswerReject, text)
 		}
 	case confirming:
-		if i == nil || text != i.approval.Component {
+		if at.none() || text != m.word() {
 			m.typed = entry{}
 			return nil
 		}
 		return m.send(api.ResponseAnswerApprove, "")
 	}
 	return nil
-}
-
-// answered takes in what became of an answer. One that was refused is looked up: somebody else may have been first.
-func (m *model) answered(a answered) tea.Cmd {
-	i := m.queue.find(a.id)
-	if i == nil {
-		return nil
-	}
-	i.sending = false
-	if a.err != nil {
-		m.say(m.theme.bad, firstLine(a.err))
-		i.loading = true
-		return tea.Batch(m.ask.open(a.id), m.look())
-	}
-	i.approval = a.approval
-	i.end(m.now, true)
-	m.given = append(m.given, a.approval)
-	words := fmt.Sprintf("%s: %s", a.approval.Status, name(a.approval))
-	switch left, _ := m.queue.waiting(); left {
-	case 0:
-		words += "; nothing else waits"
-	case 1:
-		words += "; one more waits, enter goes to it"
-	default:
-		words += fmt.Sprintf("; %d more wait, enter goes to the next", left)
-	}
-	m.say(m.theme.good, words)
-	return m.look()
-}
-
-// unheard names the answers that were on their way when the screen closed: nobody here knows whether they arrived.
-func (m *model) unheard(code int) error {
-	var errs []error
-	for _, i := range m.queue.items {
-		if i.sending {
-			errs = append(errs, fmt.Errorf("the answer to %s was on its way: `nuon review %s --print` tells whether it arrived", name(i.approval), i.approval.ID))
-		}
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return exit.With(code, errors.Join(errs...))
 }
 
 func firstLine(err error) string {
@@ -162,17 +178,17 @@ func firstLine(err error) string {
 
 // whyPlan opens the chain of reasons of the chosen plan.
 func (m *model) whyPlan() tea.Cmd {
-	i := m.queue.current()
-	if i == nil {
+	at := m.queue.current()
+	if at.none() {
 		return nil
 	}
 	m.mode = explaining
 	m.overlay = scroller{document: document{preface: []paragraph{{"  ", []terminal.Span{{Text: "reading why …", Ink: terminal.Faint}}}}}}
-	return m.ask.explain(i.approval.Plan)
+	return m.ask.explain(at.lead().approval.Plan)
 }
 
 func (m *model) explained(x explained) {
-	if i := m.queue.current(); m.mode != explaining || i == nil || i.approval.Plan != x.plan {
+	if m.mode != explaining || !slices.ContainsFunc(m.queue.current().items(), func(i *item) bool { return i.approval.Plan == x.plan }) {
 		return
 	}
 	var out []paragraph

@@ -25,7 +25,7 @@ var moves = []string{"j", "n", " ", "j", "n", "G", "k", "b", "p", "g"}
 // screen library's own viewport, given the same diff as text and moved alike; it holds nothing but text, and draws no queue.
 func BenchmarkFrame(b *testing.B) {
 	s := newStage(newTheme(true, true, dark), 140, 45, approvalOf("apr_1", "hello", "acme", "web", manyLines(50_000)))
-	if s.queue.current().view.len() < 50_000 {
+	if s.queue.current().reading().view.len() < 50_000 {
 		b.Fatal("the diff is too short")
 	}
 	s.press("tab")
@@ -40,6 +40,37 @@ func BenchmarkFrame(b *testing.B) {
 			ours = append(ours, time.Since(t))
 			t = time.Now()
 			move(peer, k)
+			size += len(peer.View())
+			theirs = append(theirs, time.Since(t))
+		}
+	}
+	if size == 0 {
+		b.Fatal("nothing was drawn")
+	}
+	report(b, ours, theirs, "frame")
+}
+
+// BenchmarkCrowd measures a key and the frame that follows it with a thousand plans in the queue that are alike, closed and open. The
+// peer is the screen library's own viewport, given the rows of the open queue as text.
+func BenchmarkCrowd(b *testing.B) {
+	s := newStage(newTheme(true, true, dark), 140, 45, crowd(1000)...)
+	s.press("m")
+	var text strings.Builder
+	for _, a := range crowd(1000) {
+		text.WriteString(a.App + "/" + a.Install + "\n")
+	}
+	peer := viewport.New(140, 45)
+	peer.SetContent(text.String())
+	var ours, theirs []time.Duration
+	size := 0
+	for b.Loop() {
+		for _, k := range []string{"j", "j", "G", "k", "g", "m", "m"} {
+			t := time.Now()
+			s.press(k)
+			size += len(s.View())
+			ours = append(ours, time.Since(t))
+			t = time.Now()
+			move(&peer, k)
 			size += len(peer.View())
 			theirs = append(theirs, time.Since(t))
 		}
@@ -133,7 +164,7 @@ func TestAFrameCostsWhatIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1, func() { terminal.NewPage(r, false) }); n > 60_000 {
+	if n := testing.AllocsPerRun(1, func() { terminal.NewPage(r, terminal.PageOptions{}) }); n > 60_000 {
 		t.Errorf("opening a page makes %.0f allocations", n)
 	}
 }

@@ -28,18 +28,19 @@ type (
 	due struct{ turn int }
 	// rested says that a plan has been chosen for a moment, so it is worth getting.
 	rested struct{ id string }
-	// listed is what waits, without reports: everywhere, or at one install.
+	// listed is what waits, without reports.
 	listed struct {
 		waiting []api.Approval
 		totals  map[string]diff.Totals // by approval, where the control plane tells them
-		install string                 // id; empty for everywhere
-		large   bool                   // it took more than one page
-		busy    []string               // what is under way, told when nothing waits
+		where   scope
+		large   bool     // it took more than one page
+		busy    []string // what is under way, told when nothing waits
 		err     error
 	}
 	// opened is one plan with its report, or how it ended.
 	opened struct {
 		id       string
+		several  bool // the report is shown for all that are alike
 		approval api.Approval
 		page     *terminal.Page
 		report   *diff.Report
@@ -61,6 +62,20 @@ type (
 	}
 )
 
+// scope is a part of what waits: at one install, or of one group; all of it when both are empty.
+type scope struct {
+	install string // id
+	group   string // as the control plane calls it
+}
+
+// all says that nothing is left out.
+func (s scope) all() bool { return s == scope{} }
+
+// has says that a plan that waits would be listed.
+func (s scope) has(a api.Approval) bool {
+	return (s.install == "" || s.install == a.InstallID) && (s.group == "" || s.group == a.Group)
+}
+
 // How often the desk looks, give or take jitter, and how long it waits for an answer.
 const (
 	beatEvery = time.Second
@@ -68,7 +83,8 @@ const (
 	jitter    = time.Second
 	restAfter = 120 * time.Millisecond
 	patience  = 10 * time.Second
-	reading   = time.Minute // a report can be large
+
+	patienceToRead = time.Minute // a report can be large
 )
 
 // page is how many approvals are got at once, and mostBusy of how many installs the screen tells what is under way.
@@ -141,14 +157,14 @@ func (d *desk) lookAgain(turn int) tea.Cmd {
 	return d.after(lookEvery+rand.N(jitter), due{turn})
 }
 
-// list looks at the queue; of one install, when its id is given.
-func (d *desk) list(install string) tea.Cmd {
+// list looks at the queue, or a part of it.
+func (d *desk) list(where scope) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
-		l := listed{install: install, totals: map[string]diff.Totals{}}
+		l := listed{where: where, totals: map[string]diff.Totals{}}
 		var pages int
 		l.waiting, l.err = remote.All(func(cursor string) ([]api.Approval, string, error) {
 			pages++
-			got, err := remote.Get[api.ApprovalList](d.client.ListApprovals(ctx, &api.ListApprovalsParams{Install: install, Brief: true, Cursor: cursor, Limit: page}))
+			got, err := remote.Get[api.ApprovalList](d.client.ListApprovals(ctx, &api.ListApprovalsParams{Install: where.install, Group: where.group, Brief: true, Cursor: cursor, Limit: page}))
 			return got.Items, got.Next, err
 		})
 		l.large, l.err = pages > 1, slow(l.err)
@@ -161,7 +177,7 @@ func (d *desk) list(install string) tea.Cmd {
 			}
 			a.Report, a.Totals = nil, nil
 		}
-		if l.err == nil && install == "" && len(l.waiting) == 0 {
+		if l.err == nil && where.all() && len(l.waiting) == 0 {
 			l.busy, l.err = d.busy(ctx)
 		}
 		return l
@@ -183,21 +199,29 @@ func (d *desk) busy(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// open gets a plan with its report and lays it out.
-func (d *desk) open(id string) tea.Cmd {
-	return d.do(reading, func(ctx context.Context) tea.Msg {
-		o := opened{id: id}
+// open gets a plan with its report and lays it out; for several that are alike, with placeholders for what is the install's own.
+func (d *desk) open(id string, several bool) tea.Cmd {
+	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
+		o := opened{id: id, several: several}
 		o.approval, o.err = remote.Get[api.Approval](d.client.GetApproval(ctx, id))
 		if o.err = slow(o.err); o.err != nil {
 			return o
 		}
 		o.report, o.flaw = ReportOf(o.approval)
 		if o.flaw == nil {
-			o.page = terminal.NewPage(o.report, false)
+			o.lay()
 		}
 		o.approval.Report = nil
 		return o
 	})
+}
+
+// lay lays the report out.
+func (o *opened) lay() {
+	if o.several {
+		o.report = OfAll(o.approval, o.report)
+	}
+	o.page = terminal.NewPage(o.report, terminal.PageOptions{})
 }
 
 // explain gets the chain of reasons of a plan.
@@ -210,7 +234,7 @@ func (d *desk) explain(plan string) tea.Cmd {
 
 // respond gives a person's answer to what was shown.
 func (d *desk) respond(id string, r api.Response) tea.Cmd {
-	return d.do(reading, func(ctx context.Context) tea.Msg {
+	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		a, err := remote.Get[api.Approval](d.client.RespondApproval(ctx, id, r))
 		a.Report = nil
 		return answered{id, r.Answer, a, slow(err)}

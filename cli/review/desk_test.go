@@ -33,22 +33,26 @@ func all(api.Approval) bool { return true }
 // TestDeskLists reads every page, and keeps what is wanted; when nothing waits it tells what is under way.
 func TestDeskLists(t *testing.T) {
 	p := &plane{approvals: several()}
-	l, _ := deskAt(t, p, all).list("")().(listed)
+	l, _ := deskAt(t, p, all).list(scope{})().(listed)
 	if l.err != nil || len(l.waiting) != 3 || !l.large || l.totals["apr_2"].Destroy != 1 {
 		t.Errorf("heard %+v", l)
 	}
 	globex := func(a api.Approval) bool { return a.Install == "globex" }
-	if l, _ = deskAt(t, p, globex).list("")().(listed); len(l.waiting) != 1 || l.waiting[0].ID != "apr_3" {
+	if l, _ = deskAt(t, p, globex).list(scope{})().(listed); len(l.waiting) != 1 || l.waiting[0].ID != "apr_3" {
 		t.Errorf("heard %+v", l.waiting)
 	}
-	if l, _ = deskAt(t, p, all).list("ins_helloglobex")().(listed); len(l.waiting) != 1 || l.large {
+	if l, _ = deskAt(t, p, all).list(scope{install: "ins_helloglobex"})().(listed); len(l.waiting) != 1 || l.large {
+		t.Errorf("heard %+v", l)
+	}
+	p = &plane{approvals: alike()}
+	if l, _ = deskAt(t, p, all).list(scope{group: "sha256:alike"})().(listed); len(l.waiting) != 5 || l.where.group != "sha256:alike" {
 		t.Errorf("heard %+v", l)
 	}
 	p = &plane{}
-	if l, _ = deskAt(t, p, all).list("")().(listed); !cmp.Equal(l.busy, []string{"hello/acme: working on web"}) {
+	if l, _ = deskAt(t, p, all).list(scope{})().(listed); !cmp.Equal(l.busy, []string{"hello/acme: working on web"}) {
 		t.Errorf("heard %+v", l)
 	}
-	if l, _ = deskAt(t, p, globex).list("")().(listed); len(l.busy) > 0 {
+	if l, _ = deskAt(t, p, globex).list(scope{})().(listed); len(l.busy) > 0 {
 		t.Errorf("of another install it heard %+v", l.busy)
 	}
 }
@@ -58,13 +62,22 @@ func TestDeskOpens(t *testing.T) {
 	p := &plane{approvals: several()}
 	p.approvals[0].Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
 	d := deskAt(t, p, all)
-	if o, _ := d.open("apr_2")().(opened); o.err != nil || o.flaw != nil || o.page.Changes() != 3 || o.approval.Report != nil {
+	if o, _ := d.open("apr_2", false)().(opened); o.err != nil || o.flaw != nil || o.page.Changes() != 3 || o.approval.Report != nil {
 		t.Errorf("opened %+v", o)
 	}
-	if o, _ := d.open("apr_1")().(opened); o.flaw == nil || o.page != nil {
+	p.approvals[2].Report = alike()[2].Report
+	p.approvals[2].Install = "hooli"
+	o, _ := d.open("apr_3", true)().(opened)
+	if o.err != nil || o.report.Changes[0].Fields[1].After.Text != "the page of ‹own name›" {
+		t.Errorf("opened for all %+v", o)
+	}
+	if o, _ = d.open("apr_3", false)().(opened); o.report.Changes[0].Fields[1].After.Text != "the page of hooli" {
 		t.Errorf("opened %+v", o)
 	}
-	if o, _ := d.open("apr_9")().(opened); !remote.CodeIs(o.err, "not_found") {
+	if o, _ := d.open("apr_1", false)().(opened); o.flaw == nil || o.page != nil {
+		t.Errorf("opened %+v", o)
+	}
+	if o, _ := d.open("apr_9", false)().(opened); !remote.CodeIs(o.err, "not_found") {
 		t.Errorf("opened %+v", o)
 	}
 }
@@ -77,7 +90,7 @@ func TestDeskCloses(t *testing.T) {
 		<-r.Context().Done()
 	}), all)
 	ended := make(chan any, 2)
-	go func() { ended <- d.list("")() }()
+	go func() { ended <- d.list(scope{})() }()
 	go func() { ended <- d.after(time.Hour, beat{})() }()
 	<-asked
 	d.close()
@@ -95,7 +108,7 @@ func TestDeskCloses(t *testing.T) {
 func TestSlow(t *testing.T) {
 	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), all)
 	d.patience = time.Millisecond
-	l, _ := d.list("")().(listed)
+	l, _ := d.list(scope{})().(listed)
 	if exit.CodeOf(l.err) != exit.Unreachable || l.err.Error() != "the control plane does not answer in time" {
 		t.Errorf("heard %v", l.err)
 	}
@@ -126,7 +139,7 @@ func TestOneLookAtATime(t *testing.T) {
 		t.Errorf("%d looks, the last %q", n, last)
 	}
 	part := listOf(several()[:2])
-	part.install = "ins_helloacme"
+	part.where.install = "ins_helloacme"
 	s.send(part)
 	s.pass(fullEvery)
 	s.send(due{turn: s.turn})

@@ -91,6 +91,32 @@ func several() []api.Approval {
 	}
 }
 
+// alike are plans of one component: five that are alike, one that is not, and one of another component.
+func alike() []api.Approval {
+	var all []api.Approval
+	for i, install := range []string{"acme", "globex", "hooli", "initech", "umbrella"} {
+		r := mildReport(2)
+		r.Changes[0].Fields[1].After = text("the page of " + install)
+		a := approvalOf(fmt.Sprintf("apr_%d", i+1), "hello", install, "metrics", r)
+		a.Group = "sha256:alike"
+		all = append(all, a)
+	}
+	odd := approvalOf("apr_6", "hello", "wayne", "metrics", mildReport(7))
+	odd.Group = "sha256:odd"
+	return append(all, odd, approvalOf("apr_7", "hello", "acme", "web", mildReport(1)))
+}
+
+// alikeGrave are three plans that are alike, and destroy.
+func alikeGrave() []api.Approval {
+	var all []api.Approval
+	for i, install := range []string{"acme", "globex", "hooli"} {
+		a := approvalOf(fmt.Sprintf("apr_%d", i+1), "hello", install, "web", graveReport())
+		a.Group = "sha256:grave"
+		all = append(all, a)
+	}
+	return all
+}
+
 // plane is a control plane at which plans wait. What it does is changed under its lock.
 type plane struct {
 	mu        sync.Mutex
@@ -139,7 +165,8 @@ func (p *plane) list(w http.ResponseWriter, r *http.Request) {
 	from := 0
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from) // the first page has no cursor
 	for i, a := range p.approvals {
-		if only := r.URL.Query().Get("install"); i < from || a.Status != api.ApprovalStatusWaiting || only != "" && a.InstallID != only {
+		q := r.URL.Query()
+		if i < from || a.Status != api.ApprovalStatusWaiting || q.Get("install") != "" && a.InstallID != q.Get("install") || q.Get("group") != "" && a.Group != q.Get("group") {
 			continue
 		}
 		if len(l.Items) == 2 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/diff"
-	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -33,9 +33,14 @@ func (n *notes) note(format string, a ...any) tea.Cmd {
 func (n *notes) beat() tea.Cmd                        { return nil }
 func (n *notes) lookAgain(int) tea.Cmd                { return nil }
 func (n *notes) after(time.Duration, tea.Msg) tea.Cmd { return nil }
-func (n *notes) list(install string) tea.Cmd          { return n.note("list %s", install) }
-func (n *notes) open(id string) tea.Cmd               { return n.note("open %s", id) }
-func (n *notes) explain(plan string) tea.Cmd          { return n.note("explain %s", plan) }
+func (n *notes) list(where scope) tea.Cmd             { return n.note("list %s", where.install+where.group) }
+func (n *notes) open(id string, several bool) tea.Cmd {
+	if several {
+		return n.note("open all like %s", id)
+	}
+	return n.note("open %s", id)
+}
+func (n *notes) explain(plan string) tea.Cmd { return n.note("explain %s", plan) }
 func (n *notes) respond(id string, r api.Response) tea.Cmd {
 	return n.note("%s %s %s %s", r.Answer, id, r.ContentDigest, r.Reason)
 }
@@ -63,7 +68,16 @@ func listOf(all []api.Approval) listed {
 func openedOf(a api.Approval) opened {
 	o := opened{id: a.ID, approval: a}
 	if o.report, o.flaw = ReportOf(a); o.flaw == nil {
-		o.page = terminal.NewPage(o.report, false)
+		o.lay()
+	}
+	return o
+}
+
+// openedAs is what the desk gives for plans of which this one was read.
+func openedAs(a api.Approval) opened {
+	o := opened{id: a.ID, approval: a, several: true}
+	if o.report, o.flaw = ReportOf(a); o.flaw == nil {
+		o.lay()
 	}
 	return o
 }
@@ -73,7 +87,9 @@ func newStage(t *theme, width, height int, all ...api.Approval) *stage {
 	s := &stage{notes: &notes{}, now: noon}
 	s.model = newModel(s.notes, t, "nuon.example", func() time.Time { return s.now }, listOf(all))
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
-	if len(all) > 0 {
+	if at := s.queue.current(); at.several() {
+		s.send(openedAs(all[0]))
+	} else if !at.none() {
 		s.send(openedOf(all[0]))
 	}
 	s.pass(time.Second)
@@ -179,6 +195,51 @@ var scenes = map[string]func(*theme, int, int) *stage{
 		s.press("?")
 		return s
 	},
+	"group": func(t *theme, w, h int) *stage { return newStage(t, w, h, alike()...) },
+	"members": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, alike()...)
+		s.press("m", "j", "j")
+		s.send(openedOf(alike()[1]))
+		s.pass(time.Second)
+		return s
+	},
+	"group-confirm": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, alikeGrave()...)
+		s.press("a")
+		s.write("web ")
+		return s
+	},
+	"group-left": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, alikeGrave()...)
+		s.press("a")
+		s.write("web ")
+		s.send(listOf(alikeGrave()[1:]))
+		return s
+	},
+	"group-reject": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, alike()...)
+		s.press("r")
+		s.write("not during the sale")
+		return s
+	},
+	"group-over": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, alike()...)
+		s.press("a")
+		for i, a := range alike()[:5] {
+			o := answered{id: a.ID, answer: api.ResponseAnswerApprove, approval: a}
+			o.approval.Status, o.approval.Response = api.ApprovalStatusApproved, api.GivenResponse{Actor: "vera", At: s.now}
+			if i == 3 {
+				o.err = errors.New("this plan of metrics no longer waits for an answer: rejected")
+			}
+			s.send(o)
+		}
+		return s
+	},
+	"side": func(t *theme, w, h int) *stage {
+		s := grave(t, w, h)
+		s.press("s")
+		return s
+	},
 	"empty": func(t *theme, w, h int) *stage {
 		s := newStage(t, w, h)
 		s.send(listed{busy: []string{"hello/acme: working on web"}})
@@ -206,7 +267,7 @@ func TestFrames(t *testing.T) {
 	for scene, show := range scenes {
 		for _, size := range [][2]int{{80, 24}, {140, 45}} {
 			for theme, colors := range themes {
-				if theme != "plain" && scene != "grave" && scene != "confirm" && scene != "stale" {
+				if theme != "plain" && !slices.Contains([]string{"grave", "confirm", "stale", "group", "group-left"}, scene) {
 					continue
 				}
 				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)

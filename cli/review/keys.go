@@ -15,7 +15,8 @@ type keyMap struct {
 	approve, reject, why                        key.Binding
 	nextChange, prevChange, fold, foldAll       key.Binding
 	down, up, pageDown, pageUp, top, bottom     key.Binding
-	nextPlan, prevPlan, focus, open             key.Binding
+	nextPlan, prevPlan, focus, open, members    key.Binding
+	side                                        key.Binding
 	search, nextMatch, prevMatch                key.Binding
 	help, back, suspend, quit, interrupt, erase key.Binding
 }
@@ -33,32 +34,32 @@ func newKeys() keyMap {
 		pageDown: bind("space f", "a page down", " ", "f", "pgdown", "ctrl+f"), pageUp: bind("b", "a page up", "b", "pgup", "ctrl+b"),
 		top: bind("g", "to the top", "g", "home"), bottom: bind("G", "to the end", "G", "end"),
 		nextPlan: bind("J", "next plan", "J", "shift+down"), prevPlan: bind("K", "previous plan", "K", "shift+up"),
-		focus: bind("tab", "queue or diff", "tab", "shift+tab"), open: bind("enter", "read; if over, the next", "enter"),
+		focus: bind("tab", "queue or diff", "tab", "shift+tab"), open: bind("enter", "read; if over, the next", "enter"), members: bind("m", "the plans of a group", "m"), side: bind("s", "side by side", "s"),
 		search: bind("/", "search", "/"), nextMatch: bind("ctrl+n", "next match", "ctrl+n"), prevMatch: bind("ctrl+p", "previous match", "ctrl+p"),
 		help: bind("?", "help", "?"), back: bind("esc", "back", "esc"), suspend: bind("ctrl+z", "to the shell and back", "ctrl+z"),
 		quit: bind("q", "quit", "q"), interrupt: bind("ctrl+c", "quit at once", "ctrl+c"), erase: bind("ctrl+l", "draw anew", "ctrl+l"),
 	}
 }
 
-// group is a part of the help.
-type group struct {
+// keyGroup is a part of the help.
+type keyGroup struct {
 	title string
 	keys  []key.Binding
 }
 
-func (k keyMap) groups() []group {
-	return []group{
+func (k keyMap) groups() []keyGroup {
+	return []keyGroup{
 		{"Answer", []key.Binding{k.approve, k.reject, k.why}},
-		{"The diff", []key.Binding{k.nextChange, k.prevChange, k.fold, k.foldAll, k.search, k.nextMatch, k.prevMatch}},
+		{"The diff", []key.Binding{k.nextChange, k.prevChange, k.fold, k.foldAll, k.side, k.search, k.nextMatch, k.prevMatch}},
 		{"Move", []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom}},
-		{"The queue", []key.Binding{k.nextPlan, k.prevPlan, k.focus, k.open}},
+		{"The queue", []key.Binding{k.nextPlan, k.prevPlan, k.members, k.focus, k.open}},
 		{"The screen", []key.Binding{k.help, k.back, k.erase, k.suspend, k.quit, k.interrupt}},
 	}
 }
 
 // footer are the keys that the last row names while there is room, the most needed first.
 func (k keyMap) footer() []key.Binding {
-	return []key.Binding{k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange, k.prevChange, k.search, k.open, k.fold}
+	return []key.Binding{k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange, k.prevChange, k.search, k.open, k.fold, k.side}
 }
 
 // single takes apart what arrived as one message. A terminal sends keys that are typed fast, or held down over a slow line, in one

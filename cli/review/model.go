@@ -18,8 +18,8 @@ type asker interface {
 	beat() tea.Cmd
 	lookAgain(turn int) tea.Cmd
 	after(wait time.Duration, msg tea.Msg) tea.Cmd
-	list(install string) tea.Cmd
-	open(id string) tea.Cmd
+	list(where scope) tea.Cmd
+	open(id string, several bool) tea.Cmd
 	explain(plan string) tea.Cmd
 	respond(id string, r api.Response) tea.Cmd
 }
@@ -62,8 +62,15 @@ type model struct {
 	query         matcher  // what is searched for
 	found         int      // the line of the last match
 	note          cell     // what the last key did
+	counting      bool     // the note says how many wait
 	noted         time.Time
 	now           time.Time
+
+	side    bool              // diffs stand side by side
+	covered []letter          // what the open question is about
+	missed  []string          // the installs that have left it since
+	outbox  []letter          // answers that are still to be sent
+	flight  map[string]letter // those that are on their way, by the approval's id
 
 	begin   tea.Cmd   // what Init does besides
 	looking bool      // a look at the queue is on the way
@@ -80,6 +87,8 @@ type model struct {
 }
 
 const (
+	// mostNames is how many installs are named above a report.
+	mostNames = 12
 	// justNow is for how long a plan has only just come up. It is not answered then: the key was meant for what was there before.
 	justNow = 400 * time.Millisecond
 	// noteFor is how long it is told what a key did.
@@ -91,7 +100,7 @@ const (
 )
 
 func newModel(ask asker, t *theme, place string, clock func() time.Time, first listed) *model {
-	m := &model{ask: ask, keys: newKeys(), theme: t, clock: clock, place: place, now: clock(), found: -1}
+	m := &model{ask: ask, keys: newKeys(), theme: t, clock: clock, place: place, now: clock(), found: -1, flight: map[string]letter{}}
 	m.begin = m.listed(first)
 	return m
 }
@@ -103,6 +112,7 @@ func (m *model) Init() tea.Cmd { return tea.Batch(m.ask.beat(), m.begin) }
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.now = m.clock()
 	cmd := m.update(msg)
+	m.prune()
 	m.arrange()
 	return m, cmd
 }
@@ -125,7 +135,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			return m.look()
 		}
 	case rested:
-		if i := m.queue.current(); i != nil && i.approval.ID == msg.id {
+		if at := m.queue.current(); at.id() == msg.id {
 			return m.fetch()
 		}
 	case listed:
@@ -149,10 +159,10 @@ func (m *model) look() tea.Cmd {
 		return nil
 	}
 	m.looking = true
-	if i := m.queue.current(); m.large && i != nil && m.now.Sub(m.full) < fullEvery {
-		return m.ask.list(i.approval.InstallID)
+	if at := m.queue.current(); m.large && !at.none() && m.now.Sub(m.full) < fullEvery {
+		return m.ask.list(at.scope())
 	}
-	return m.ask.list("")
+	return m.ask.list(scope{})
 }
 
 // listed takes in what waits, and plans the next look.
@@ -168,107 +178,141 @@ func (m *model) listed(l listed) tea.Cmd {
 		return again
 	}
 	m.heard, m.lost, m.why = m.now, time.Time{}, nil
-	if l.install == "" {
+	if l.where.all() {
 		m.large, m.full, m.busy = l.large, m.now, l.busy
 	}
 	were := len(m.queue.items)
 	gone, changed := m.queue.merge(m.now, l)
 	if len(gone) > 0 || len(m.queue.items) != were {
-		m.note = cell{} // it may say how many wait
+		m.uncount()
 	}
-	current := m.queue.current()
-	if slices.Contains(changed, current) {
-		m.leave()
+	if at := m.queue.current(); at.item != nil && slices.Contains(changed, at.item) {
 		m.say(m.theme.warn, "this plan is another one now; read it again")
 	}
-	if slices.Contains(gone, current) {
-		m.leave()
-	}
+	m.preface()
 	return tea.Batch(again, m.fetch())
 }
 
-// leave gives up a question about a plan that no longer is what was asked about. Keys go on to be swallowed until enter or esc, so
-// that the rest of what a person is typing does nothing to another plan.
-func (m *model) leave() {
-	if m.mode == confirming || m.mode == rejecting {
-		m.mode = stopped
-	}
-}
-
-// fetch gets the chosen plan if it is not there, and how it ended if that is not known.
+// fetch gets the report of the chosen row if it is not there, and how a plan ended if that is not known.
 func (m *model) fetch() tea.Cmd {
-	i := m.queue.current()
-	if i == nil {
+	at := m.queue.current()
+	if at.none() {
 		return nil
 	}
-	i.seen = m.now
-	if i.loading || i.view != nil && (!i.ended || i.settled) || i.failed != nil && !m.live() {
+	r := at.reading()
+	r.seen = m.now
+	if r.loading || at.read() || r.failed != nil && !m.live() {
 		return nil
 	}
-	i.loading = true
-	return m.ask.open(i.approval.ID)
+	lead := at.lead()
+	r.loading, r.of = true, lead.approval.ID
+	return m.ask.open(lead.approval.ID, at.several())
 }
 
-// opened takes in a plan. One that is shown already keeps its place on the screen.
+// opened takes in a plan, and what is shown of it, or of all that are like it.
 func (m *model) opened(o opened) {
 	i := m.queue.find(o.id)
-	if i == nil {
+	if i != nil && o.err == nil {
+		m.heardOf(i, o.approval)
+	}
+	if !o.several {
+		if i != nil {
+			m.show(row{item: i}, o)
+		}
 		return
 	}
-	i.loading, i.failed = false, o.err
-	if o.err != nil {
-		return
+	for _, g := range m.queue.groups {
+		if g.loading && g.of == o.id {
+			m.show(row{group: g}, o)
+		}
 	}
-	i.approval = o.approval
-	if i.approval.Status == api.ApprovalStatusWaiting {
+}
+
+// heardOf takes in how a plan stands.
+func (m *model) heardOf(i *item, a api.Approval) {
+	if a.ContentDigest != i.approval.ContentDigest {
+		i.since = m.now
+	}
+	if i.approval = a; a.Status == api.ApprovalStatusWaiting {
 		i.ended = false
-	} else if i.end(m.now, true); i == m.queue.current() {
-		m.leave()
-	}
-	if i.view != nil && i.shown == o.approval.ContentDigest {
 		return
 	}
-	i.flaw, i.report, i.shown, i.arrived = o.flaw, o.report, o.approval.ContentDigest, m.now
-	i.view = &scroller{document: document{preface: preface(i), page: o.page}}
-	if o.flaw == nil {
-		i.totals, i.counted = o.report.Totals, true
+	i.end(m.now, true)
+}
+
+// show has a row's report on the screen. One that is shown already keeps its place.
+func (m *model) show(at row, o opened) {
+	r := at.reading()
+	if r.loading, r.failed = false, o.err; o.err != nil || r.view != nil && r.shown == o.approval.ContentDigest {
+		return
+	}
+	r.flaw, r.report, r.shown, r.arrived = o.flaw, o.report, o.approval.ContentDigest, m.now
+	r.view = &scroller{document: document{page: o.page}}
+	r.view.preface = preface(at)
+	if o.flaw == nil && at.item != nil {
+		at.item.totals, at.item.counted = o.report.Totals, true
 	}
 	m.found = -1
 	m.queue.forget()
 }
 
-// preface is what is said above a report.
-func preface(i *item) []paragraph {
-	a := i.approval
-	ink := terminal.Bold
-	if i.grave() {
+// preface says anew above each report of a group at which installs its plans wait.
+func (m *model) preface() {
+	for _, g := range m.queue.groups {
+		if g.view != nil {
+			g.view.preface = preface(row{group: g})
+		}
+	}
+}
+
+// preface is what is said above a report. It has as many lines whatever becomes of the plans.
+func preface(at row) []paragraph {
+	a, ink := at.lead().approval, terminal.Bold
+	if at.grave() {
 		ink = terminal.Destroy
 	}
-	title := fmt.Sprintf("%s %s on %s/%s", Verb(a), a.Component, a.App, a.Install)
-	out := []paragraph{{"", []terminal.Span{{Text: console.Line(title), Ink: ink}, {Text: "   " + console.Line(a.ID), Ink: terminal.Faint}}}}
+	id := a.ID
+	if at.several() {
+		id = ""
+	}
+	title := terminal.Span{Text: console.Line(Verb(a) + " " + at.name()), Ink: ink}
+	out := []paragraph{{"", []terminal.Span{title, {Text: "   " + console.Line(id), Ink: terminal.Faint}}}}
+	if at.several() {
+		out = append(out, paragraph{"", []terminal.Span{{Text: console.Line("at " + Names(approvals(at.alike()), mostNames))}}},
+			paragraph{"", []terminal.Span{{Text: Placeholders, Ink: terminal.Faint}}})
+	}
 	if a.Because != "" {
 		out = append(out, paragraph{"", []terminal.Span{{Text: "because " + console.Line(a.Because)}}})
 	}
 	out = append(out, paragraph{})
-	if i.flaw != nil {
-		out = append(out, paragraph{"  ", []terminal.Span{{Text: console.Line(i.flaw.Error()), Ink: terminal.Destroy}}})
+	if flaw := at.reading().flaw; flaw != nil {
+		out = append(out, paragraph{"  ", []terminal.Span{{Text: console.Line(flaw.Error()), Ink: terminal.Destroy}}})
 	}
 	return out
 }
 
-// choose moves to another plan of the queue.
+// choose moves to another row of the queue.
 func (m *model) choose(n int) tea.Cmd {
-	n = min(max(n, 0), len(m.queue.items)-1)
+	n = min(max(n, 0), len(m.queue.rows)-1)
 	if n < 0 || n == m.queue.selected {
 		return nil
 	}
-	m.queue.selected, m.found = n, -1
-	i := m.queue.current()
-	i.seen = m.now
-	if i.view != nil && (!i.ended || i.settled) {
+	m.queue.selected = n
+	return m.chosen()
+}
+
+// chosen begins to get what is shown of the row that was chosen just now.
+func (m *model) chosen() tea.Cmd {
+	m.found = -1
+	at := m.queue.current()
+	if at.none() {
 		return nil
 	}
-	return m.ask.after(restAfter, rested{i.approval.ID})
+	at.reading().seen = m.now
+	if at.read() {
+		return nil
+	}
+	return m.ask.after(restAfter, rested{at.id()})
 }
 
 // pressed takes what was typed.
@@ -339,6 +383,12 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 		return m.choose(m.queue.selected - 1)
 	case key.Matches(msg, k.open):
 		return m.enter()
+	case key.Matches(msg, k.members):
+		return m.members()
+	case key.Matches(msg, k.side):
+		if m.side = !m.side; m.side && m.width < sideBySide {
+			m.say(m.theme.warn, fmt.Sprintf("side by side takes %d columns, and there are %d", sideBySide, m.width))
+		}
 	case key.Matches(msg, k.back):
 		m.query, m.found = "", -1
 		m.focus = onQueue
@@ -356,11 +406,11 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 
 // enter goes from the queue to the diff, and from a plan that has ended to the next that waits.
 func (m *model) enter() tea.Cmd {
-	i := m.queue.current()
-	if i == nil {
+	at := m.queue.current()
+	if at.none() {
 		return nil
 	}
-	if !i.ended {
+	if !at.ended() {
 		m.focus = onDiff
 		return nil
 	}
@@ -372,9 +422,22 @@ func (m *model) enter() tea.Cmd {
 	return m.choose(next)
 }
 
+// members opens the group of the chosen row, or closes it.
+func (m *model) members() tea.Cmd {
+	was := m.queue.current()
+	if !m.queue.toggle() {
+		m.say(m.theme.faint, "no other plan is like this one")
+		return nil
+	}
+	if m.queue.current() == was {
+		return nil
+	}
+	return m.chosen()
+}
+
 // browse is a key that moves in the queue or in the diff.
 func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
-	i, k := m.queue.current(), m.keys
+	at, k := m.queue.current(), m.keys
 	if m.focus == onQueue {
 		switch {
 		case key.Matches(msg, k.down):
@@ -384,31 +447,32 @@ func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
 		case key.Matches(msg, k.top):
 			return m.choose(0)
 		case key.Matches(msg, k.bottom):
-			return m.choose(len(m.queue.items) - 1)
+			return m.choose(len(m.queue.rows) - 1)
 		}
 	}
-	if i == nil || i.view == nil {
+	if at.none() || at.reading().view == nil {
 		return nil
 	}
+	view := at.reading().view
 	switch {
 	case key.Matches(msg, k.nextChange):
-		m.step(i.view, 1, "this is the last change")
+		m.step(view, 1, "this is the last change")
 	case key.Matches(msg, k.prevChange):
-		m.step(i.view, -1, "this is the first change")
+		m.step(view, -1, "this is the first change")
 	case key.Matches(msg, k.fold):
-		if !i.view.fold(false) {
+		if !view.fold(false) {
 			m.say(m.theme.faint, "nothing of this change is folded")
 		}
 	case key.Matches(msg, k.foldAll):
-		i.view.fold(true)
+		view.fold(true)
 	case key.Matches(msg, k.search):
 		m.mode, m.typed = searching, entry{}
 	case key.Matches(msg, k.nextMatch):
-		m.match(i.view, 1)
+		m.match(view, 1)
 	case key.Matches(msg, k.prevMatch):
-		m.match(i.view, -1)
+		m.match(view, -1)
 	default:
-		m.moved(i.view, msg)
+		m.moved(view, msg)
 	}
 	return nil
 }
@@ -462,4 +526,13 @@ func (m *model) moved(v *scroller, msg tea.KeyMsg) {
 }
 
 // say tells what came of a key, in the footer's place.
-func (m *model) say(s style, text string) { m.note, m.noted = cell{console.Line(text), s}, m.now }
+func (m *model) say(s style, text string) {
+	m.note, m.noted, m.counting = cell{console.Line(text), s}, m.now, false
+}
+
+// uncount takes back a note that says how many wait, which is another number now.
+func (m *model) uncount() {
+	if m.counting {
+		m.note, m.counting = cell{}, false
+	}
+}

@@ -180,7 +180,7 @@ func TestALateListChangesNothing(t *testing.T) {
 	s.send(listOf(all[1:]))
 	s.send(listOf(all))
 	part := listOf(all[2:])
-	part.install = all[2].InstallID
+	part.where.install = all[2].InstallID
 	s.send(part)
 	if n, _ := s.queue.waiting(); n != 2 {
 		t.Errorf("%d wait after a look at one install", n)
@@ -199,7 +199,7 @@ func TestQueueStaysSmall(t *testing.T) {
 	if n := len(s.queue.items); n > mostEnded+4 {
 		t.Errorf("%d plans are kept", n)
 	}
-	if got := s.queue.current().approval.ID; got != "apr_x10" {
+	if got := s.queue.current().lead().approval.ID; got != "apr_x10" {
 		t.Errorf("%s is chosen", got)
 	}
 	s.send(listOf(several()))
@@ -238,7 +238,7 @@ func TestMoving(t *testing.T) {
 	s.shows(t, "change 40 of 40 · 100%")
 	s.shows(t, "thing[00039]")
 	s.press(" ", "j")
-	if v := s.queue.current().view; len(v.visible()) != v.height {
+	if v := s.queue.current().reading().view; len(v.visible()) != v.height {
 		t.Errorf("%d rows of %d are seen at the end", len(v.visible()), v.height)
 	}
 	s.press("n")
@@ -250,8 +250,8 @@ func TestMoving(t *testing.T) {
 	s.press("b")
 	s.shows(t, "deploy web on hello/acme   apr_1")
 	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("jjj")})
-	if s.queue.current().view.top != (place{2, 0}) {
-		t.Errorf("three keys in one piece moved to %v", s.queue.current().view.top)
+	if s.queue.current().reading().view.top != (place{2, 0}) {
+		t.Errorf("three keys in one piece moved to %v", s.queue.current().reading().view.top)
 	}
 	s.press("/")
 	s.write("THING[00020]")

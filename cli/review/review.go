@@ -5,7 +5,10 @@
 // as well. An answer names the digest of what was shown; what nobody has read, what no longer waits and what the control plane
 // cannot be asked about is not answered. Texts of a plan are laid out by diff/terminal, which neutralises them.
 //
-// The model is pure: messages in, frames out (model.go, answer.go, view.go). The desk (desk.go) asks the control plane. The
+// Plans that are alike are one row of the queue, are read once and answered with one key (alike.go, queue.go): each gets an answer of its
+// own, bound to its own content, a few at a time (post.go).
+//
+// The model is pure: messages in, frames out (model.go, answer.go, post.go, view.go). The desk (desk.go) asks the control plane. The
 // approvals package opens the screen and says on paper what it says on a terminal.
 package review
 
@@ -41,7 +44,7 @@ func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted
 func openWithin(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool, patience time.Duration) ([]api.Approval, error) {
 	d := newDesk(ctx, client, wanted)
 	defer d.close()
-	first, _ := d.list("")().(listed)
+	first, _ := d.list(scope{})().(listed)
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted
 	}

@@ -71,7 +71,21 @@ type scroller struct {
 	document
 	top    place // the first row that is seen
 	height int
-	cursor int // the change that keys are about
+	cursor int  // the change that keys are about
+	side   bool // the report's two sides stand beside each other
+}
+
+// beside lays the report out with its two sides beside each other, or one below the other, and stays at the change that keys are about.
+func (s *scroller) beside(side bool) {
+	if s.page == nil || s.side == side {
+		return
+	}
+	s.side = side
+	s.page.SetSide(side)
+	if s.changes() > 0 && s.top != (place{}) {
+		s.top = place{s.head(s.cursor), 0}
+	}
+	s.settle()
 }
 
 // resize keeps what is at the top there.

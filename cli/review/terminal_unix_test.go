@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,7 +63,7 @@ func child() error {
 	if os.Getenv(childIs) == "bomb" {
 		d := newDesk(ctx, client, func(api.Approval) bool { return true })
 		defer d.close()
-		first, _ := d.list("")().(listed)
+		first, _ := d.list(scope{})().(listed)
 		return draw(ctx, c, bomb{newModel(d, newTheme(true, false, unknown), "test", time.Now, first)})
 	}
 	given, err := openWithin(ctx, c, client, func(api.Approval) bool { return true }, deadline)
@@ -272,6 +273,40 @@ func TestOnATerminal(t *testing.T) {
 	}
 	if strings.Contains(s.raw(), "owned\a") {
 		t.Error("a plan set the title of the terminal")
+	}
+}
+
+// TestAGroupOnATerminal answers plans that are alike with one key, while one of them goes away, and the exception by itself.
+func TestAGroupOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := &plane{approvals: alike(), refuse: "apr_4"}
+	s := sit(t, p, "yes", "")
+	s.sees("▸ hello metrics · 5 installs")
+	s.sees("the page of ‹own name›")
+	p.end("apr_2", "superseded: a newer commit")
+	s.sees("▸ hello metrics · 4 installs")
+	s.sees("No longer among them: globex.")
+	s.keys("m")
+	s.sees("▾ hello metrics · 4 installs")
+	s.keys("m")
+	s.sees("▸ hello metrics · 4 installs")
+	<-time.After(justNow)
+	s.keys("a")
+	const outcome = "approved: metrics on 3 of 4; not initech: this plan of metrics no longer" // it is told for a while only
+	s.wait(func() bool { return strings.Contains(s.raw(), outcome) }, "it was never told "+outcome)
+	s.sees("None of these plans waits any more (3 approved).") // once the queue was looked at again
+	s.keys("J")
+	s.sees("deploy metrics on hello/wayne")
+	s.answer("r", "Why?")
+	s.keys("not like the others\r")
+	s.sees("Rejected by vera: not like the others")
+	s.keys("q")
+	s.leaves(exit.Done)
+	want := []string{"apr_1 approve true ", "apr_3 approve true ", "apr_5 approve true ", "apr_6 reject true not like the others"}
+	got := p.answered()
+	slices.Sort(got) // a few are on their way at once
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("answers (-want +got)\n%s", d)
 	}
 }
 

@@ -44,7 +44,7 @@ func newTheme(color, rich bool, on shade) *theme {
 			faint: "2", strong: "1", accent: "1", rule: "2", selected: "7", aside: "1",
 			bad: "1", warn: "1", alarm: "1;7", notice: "7", match: "7",
 		}
-		t.ink = [terminal.Inks]style{terminal.Bold: "1", terminal.Faint: "2", terminal.Replace: "1", terminal.Destroy: "1"}
+		t.ink = [terminal.Inks]style{terminal.Bold: "1", terminal.Faint: "2", terminal.Replace: "1", terminal.Destroy: "1", terminal.Security: "1;7"}
 		return t
 	}
 	t := &theme{
@@ -53,7 +53,7 @@ func newTheme(color, rich bool, on shade) *theme {
 	}
 	t.ink = [terminal.Inks]style{
 		terminal.Bold: "1", terminal.Faint: "2", terminal.Warn: "33", terminal.Create: "32", terminal.Update: "33",
-		terminal.Replace: "1;31", terminal.Destroy: "1;31", terminal.Move: "36", terminal.Before: "35",
+		terminal.Replace: "1;31", terminal.Destroy: "1;31", terminal.Move: "36", terminal.Before: "35", terminal.Security: "1;7;33",
 	}
 	switch {
 	case rich && on == dark:
@@ -63,7 +63,7 @@ func newTheme(color, rich bool, on shade) *theme {
 		t.accent, t.good, t.bad, t.warn = "1;38;5;25", "38;5;28", "1;38;5;160", "38;5;130"
 		t.ink[terminal.Warn], t.ink[terminal.Update] = t.warn, t.warn
 		t.ink[terminal.Create], t.ink[terminal.Move], t.ink[terminal.Before] = t.good, "38;5;30", "38;5;90"
-		t.ink[terminal.Replace], t.ink[terminal.Destroy] = t.bad, t.bad
+		t.ink[terminal.Replace], t.ink[terminal.Destroy], t.ink[terminal.Security] = t.bad, t.bad, "1;7;"+t.warn
 	}
 	t.ink[terminal.Faint] = t.faint
 	return t

@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -17,6 +18,8 @@ import (
 const (
 	leastWidth, leastHeight = 40, 10
 	wide                    = 110
+	// sideBySide is what a diff needs to have its two sides beside each other (terminal.Page.SetSide); the queue makes room for it.
+	sideBySide = 100 + gutter
 )
 
 func (m *model) small() bool { return m.width < leastWidth || m.height < leastHeight }
@@ -33,13 +36,13 @@ type frame struct {
 
 func (m *model) frame() frame {
 	f := frame{body: max(m.height-3-len(m.sheet()), 1)}
-	if f.beside = m.width >= wide; f.beside {
-		f.queueWidth = min(max(m.width*28/100, 34), 52)
+	f.queueWidth = min(max(m.width*28/100, 34), 52)
+	if f.beside = m.width >= wide && (!m.side || m.width-f.queueWidth-1 >= sideBySide); f.beside {
 		f.queueHeight, f.diffHeight, f.diffWidth = f.body, f.body, m.width-f.queueWidth-1
 		return f
 	}
 	f.queueWidth, f.diffWidth = m.width, m.width
-	f.queueHeight = max(min(max(len(m.queue.items), 1), m.height/5, f.body-2), 1)
+	f.queueHeight = max(min(max(len(m.queue.rows), 1), m.height/5, f.body-2), 1)
 	f.diffHeight = max(f.body-f.queueHeight-1, 1)
 	return f
 }
@@ -54,8 +57,10 @@ func (m *model) arrange() {
 	}
 	f := m.frame()
 	m.queue.scroll(f.queueHeight)
-	if i := m.queue.current(); i != nil && i.view != nil {
-		i.view.resize(f.diffWidth-gutter, f.diffHeight-len(m.banners(f.diffWidth)))
+	if at := m.queue.current(); !at.none() && at.reading().view != nil {
+		v := at.reading().view
+		v.beside(m.side)
+		v.resize(f.diffWidth-gutter, f.diffHeight-len(m.banners(f.diffWidth)))
 	}
 	m.overlay.resize(m.width-2, f.body)
 }
@@ -141,9 +146,11 @@ func (m *model) footer() strip {
 	default:
 		keys = m.keys.footer()
 		switch at := m.queue.current(); {
-		case at == nil:
+		case at.none():
 			keys = []key.Binding{m.keys.help, m.keys.quit}
-		case at.ended:
+		case at.several() && !at.ended():
+			keys = slices.Insert(keys, 2, m.keys.members)
+		case at.ended():
 			keys = append([]key.Binding{m.keys.open}, keys[2:]...)
 		}
 	}
@@ -178,21 +185,21 @@ func (m *model) rule(width int, title string, focused bool, end string) strip {
 }
 
 func (m *model) diffRule(width int) strip {
-	i := m.queue.current()
-	if i == nil {
+	at := m.queue.current()
+	if at.none() {
 		return m.rule(width, "diff", m.focus == onDiff, "")
 	}
-	title, end := name(i.approval), "waits "+ago(m.now.Sub(i.approval.CreatedAt))
-	if i.ended {
+	end := "waits " + ago(m.now.Sub(at.lead().approval.CreatedAt))
+	if at.ended() {
 		end = "over"
 	}
-	if v := i.view; v != nil && v.changes() > 0 {
+	if v := at.reading().view; v != nil && v.changes() > 0 {
 		end += fmt.Sprintf(" · change %d of %d", v.cursor+1, v.changes())
 		if share := v.share(); share >= 0 {
 			end += fmt.Sprintf(" · %d%%", share)
 		}
 	}
-	return m.rule(width, title, m.focus == onDiff, end)
+	return m.rule(width, at.name(), m.focus == onDiff, end)
 }
 
 func (m *model) drawBeside(b *strings.Builder, f frame) {
@@ -214,7 +221,7 @@ func (m *model) drawBeside(b *strings.Builder, f frame) {
 
 func (m *model) drawAbove(b *strings.Builder, f frame) {
 	more := ""
-	if n := len(m.queue.items); n > f.queueHeight {
+	if n := len(m.queue.rows); n > f.queueHeight {
 		more = fmt.Sprintf("%d of %d", m.queue.selected+1, n)
 	}
 	m.rule(m.width, "queue", m.focus == onQueue, more).draw(b, m.width, "", true)
@@ -234,10 +241,10 @@ func (m *model) drawAbove(b *strings.Builder, f frame) {
 	}
 }
 
-// queueRow draws one plan of the queue: a mark, what it is, what it does, and for how long it has waited.
+// queueRow draws one row of the queue: a mark, what it is, what it does, and for how long it has waited.
 func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 	t := m.theme
-	if n >= len(m.queue.items) {
+	if n >= len(m.queue.rows) {
 		s := strip{}
 		if n == 0 {
 			s = strip{{"  nothing waits", t.faint}}
@@ -245,21 +252,17 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 		s.draw(b, width, "", last)
 		return
 	}
-	i := m.queue.items[n]
-	mark, below := m.mark(i), style("")
-	chosen := " "
+	at := m.queue.rows[n]
+	chosen, below := " ", style("")
 	if n == m.queue.selected {
 		chosen, below = "▌", t.aside
 		if m.focus == onQueue {
 			below = t.selected
 		}
 	}
-	a := i.approval
-	label := console.Line(fmt.Sprintf("%s/%s %s", a.App, a.Install, a.Component))
-	tail := m.counts(i)
-	age := ago(m.now.Sub(a.CreatedAt))
-	tail = append(tail, cell{fmt.Sprintf("%5s ", age), t.faint})
-	left := strip{{chosen, t.accent}, mark, {" ", ""}, {label, m.labelStyle(i)}, {" ", ""}}.cut(max(width-tail.width(), 8))
+	tail := append(m.counts(at), cell{fmt.Sprintf("%5s ", ago(m.now.Sub(at.lead().approval.CreatedAt))), t.faint})
+	head, room := strip{{chosen, t.accent}, m.mark(at), {" ", ""}}, max(width-tail.width(), 8)
+	left := append(head, m.label(at, room-head.width())...).cut(room)
 	if gap := width - left.width() - tail.width(); gap > 0 {
 		left = append(left, cell{strings.Repeat(" ", gap), ""})
 	}
@@ -267,6 +270,31 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 		left, tail = bare(left), bare(tail)
 	}
 	append(left, tail...).draw(b, width, below, last)
+}
+
+// label is what a row of the queue is: a plan, a group and how many installs it is at, or one of these; in few words where there is
+// little room.
+func (m *model) label(at row, room int) strip {
+	t, a, st := m.theme, at.lead().approval, style("")
+	if at.ended() {
+		st = t.faint
+	}
+	switch {
+	case at.several():
+		sign := "▸ "
+		if at.group.open {
+			sign = "▾ "
+		}
+		what := console.Line(a.App + " " + a.Component)
+		count := " · " + at.places()
+		if terminal.Columns(sign+what+count) >= room {
+			count = fmt.Sprintf(" ×%d", len(at.alike()))
+		}
+		return strip{{sign, t.accent}, {what + count, st}, {" ", ""}}
+	case at.group != nil:
+		return strip{{"    " + console.Line(a.App+"/"+a.Install), st}, {" ", ""}}
+	}
+	return strip{{console.Line(fmt.Sprintf("%s/%s %s", a.App, a.Install, a.Component)), st}, {" ", ""}}
 }
 
 // bare leaves out the colours of a strip, which the chosen row's own would make hard to read.
@@ -277,46 +305,47 @@ func bare(s strip) strip {
 	return s
 }
 
-func (m *model) labelStyle(i *item) style {
-	if i.ended {
-		return m.theme.faint
-	}
-	return ""
-}
-
-// mark says at a glance how a plan stands.
-func (m *model) mark(i *item) cell {
+// mark says at a glance how a row stands.
+func (m *model) mark(at row) cell {
 	t := m.theme
+	status := at.lead().approval.Status
+	for _, i := range at.items() {
+		if i.approval.Status != status {
+			status = "" // they ended in several ways
+		}
+	}
 	switch {
-	case i.sending:
+	case at.answering():
 		return cell{"…", t.warn}
-	case i.approval.Status == api.ApprovalStatusApproved:
+	case status == api.ApprovalStatusApproved:
 		return cell{"✓", t.good}
-	case i.approval.Status == api.ApprovalStatusRejected:
+	case status == api.ApprovalStatusRejected:
 		return cell{"✗", t.bad}
-	case i.ended:
+	case at.ended():
 		return cell{"○", t.faint}
-	case i.grave():
+	case at.grave():
 		return cell{"!", t.bad}
 	}
 	return cell{" ", ""}
 }
 
-// counts is what a plan does, in numbers.
-func (m *model) counts(i *item) strip {
+// signInks are the colours of the counts of a row.
+var signInks = map[diff.Action]terminal.Ink{
+	diff.Create: terminal.Create, diff.Update: terminal.Update, diff.Replace: terminal.Replace, diff.Destroy: terminal.Destroy,
+}
+
+// counts is what a row does, in numbers; first what touches who may do or reach what.
+func (m *model) counts(at row) strip {
+	i := at.lead()
 	if !i.counted {
 		return nil
 	}
-	t, c := m.theme, i.totals
 	var s strip
-	for _, n := range []struct {
-		count int
-		sign  string
-		ink   terminal.Ink
-	}{{c.Create, "+", terminal.Create}, {c.Update, "~", terminal.Update}, {c.Replace, "±", terminal.Replace}, {c.Destroy, "-", terminal.Destroy}} {
-		if n.count > 0 {
-			s = append(s, cell{fmt.Sprintf("%s%d ", n.sign, n.count), t.ink[n.ink]})
-		}
+	if n := i.totals.Security; n > 0 {
+		s = strip{{fmt.Sprintf("%d security", n), m.theme.ink[terminal.Security]}, {" ", ""}}
+	}
+	for _, sign := range i.totals.Signs() {
+		s = append(s, cell{fmt.Sprintf("%s%d ", sign.Symbol, sign.Count), m.theme.ink[signInks[sign.Action]]})
 	}
 	return s
 }
@@ -324,22 +353,24 @@ func (m *model) counts(i *item) strip {
 // diffRows are the rows of the diff's pane: banners, then what is seen of the plan.
 func (m *model) diffRows(f frame) []strip {
 	rows := m.banners(f.diffWidth)
-	i := m.queue.current()
-	switch {
-	case i == nil:
+	at := m.queue.current()
+	if at.none() {
 		return append(rows, m.nothing()...)
-	case i.view == nil && i.failed != nil:
-		return append(rows, strip{{"  " + console.Line(firstLine(i.failed)), m.theme.bad}})
-	case i.view == nil:
+	}
+	view, failed := at.reading().view, at.reading().failed
+	switch {
+	case view == nil && failed != nil:
+		return append(rows, strip{{"  " + console.Line(firstLine(failed)), m.theme.bad}})
+	case view == nil:
 		return append(rows, strip{{"  reading the plan …", m.theme.faint}})
 	}
-	for _, r := range i.view.visible() {
+	for _, r := range view.visible() {
 		s := m.theme.inked(r.Row)
 		if m.query != "" {
 			s = m.query.marked(s, m.theme.match)
 		}
 		mark := cell{"  ", ""}
-		if change, ok := i.view.changeAt(r.line); ok && change == i.view.cursor {
+		if change, ok := view.changeAt(r.line); ok && change == view.cursor {
 			mark = cell{"▌ ", m.theme.rule}
 			if m.focus == onDiff {
 				mark.style = m.theme.accent
@@ -375,10 +406,47 @@ func (m *model) banners(width int) []strip {
 	} else if !m.live() {
 		add(t.alarm, fmt.Sprintf("No answer for %s. What you see is as of %s; nothing can be answered.", ago(m.now.Sub(m.heard)), m.heard.Local().Format("15:04:05")))
 	}
-	if i := m.queue.current(); i != nil && i.ended {
-		add(m.ending(i))
+	switch at := m.queue.current(); {
+	case at.none():
+	case at.several():
+		if text := fate(at); text != "" {
+			add(t.notice, text)
+		}
+	case at.item.ended:
+		add(m.ending(at.item))
 	}
 	return out
+}
+
+// fate is what became of the plans of a group that no longer wait, in words; nothing when all wait.
+func fate(at row) string {
+	counts, names := map[string]int{}, []string{}
+	for _, i := range at.items() {
+		if !i.ended {
+			continue
+		}
+		names = append(names, i.approval.Install)
+		if i.settled {
+			counts[string(i.approval.Status)]++
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, status := range []api.ApprovalStatus{api.ApprovalStatusApproved, api.ApprovalStatusRejected, api.ApprovalStatusWithdrawn} {
+		if n := counts[string(status)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	how := ""
+	if len(parts) > 0 {
+		how = " (" + strings.Join(parts, ", ") + ")"
+	}
+	if at.ended() {
+		return "None of these plans waits any more" + how + "."
+	}
+	return "No longer among them" + how + ": " + some(names, 5) + "."
 }
 
 // ending is how a plan ended, in words.
@@ -407,8 +475,8 @@ func (m *model) drawOverlay(b *strings.Builder, f frame) {
 	title := "help"
 	if m.mode == explaining {
 		title = "why"
-		if i := m.queue.current(); i != nil {
-			title += " · " + name(i.approval)
+		if at := m.queue.current(); !at.none() {
+			title += " · " + name(at.lead().approval)
 		}
 	}
 	m.rule(m.width, title, true, "").draw(b, m.width, "", true)
@@ -463,35 +531,64 @@ const (
 
 // sheet is the rows of a question, above the footer.
 func (m *model) sheet() []strip {
-	i, t := m.queue.current(), m.theme
-	switch {
-	case i == nil || m.mode != confirming && m.mode != rejecting && m.mode != stopped:
+	at, t := m.queue.current(), m.theme
+	if at.none() {
 		return nil
-	case m.mode == stopped:
+	}
+	switch m.mode {
+	case stopped:
 		return []strip{
-			m.rule(m.width, name(i.approval), true, ""),
+			m.rule(m.width, at.name(), true, ""),
 			{{"  It no longer waits as it was shown, so your answer was not given.", t.warn}},
 		}
-	case m.mode == rejecting:
-		return []strip{
-			m.rule(m.width, "reject "+name(i.approval), true, ""),
-			{{"  Why? Everybody who looks is shown it, and the same is not asked again.", t.faint}},
-			append(strip{{"  > ", t.accent}}, m.typed.show(m.width-6)...),
-		}
+	case rejecting:
+		out := []strip{m.rule(m.width, "reject "+m.asking(), true, "")}
+		out = append(out, m.those(m.height-leastElse)...)
+		return append(out, strip{{"  Why? Everybody who looks is shown it, and the same is not asked again.", t.faint}},
+			append(strip{{"  > ", t.accent}}, m.typed.show(m.width-6)...))
+	case confirming:
+		out := []strip{m.rule(m.width, "approve "+m.asking(), true, ""), {{"  " + m.danger(at), t.bad}}}
+		room := m.height - leastElse
+		those := m.those(room)
+		out = append(append(out, m.doomed(at, room-len(those))...), those...)
+		word := console.Line(m.word())
+		return append(out, append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}}, m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
 	}
-	out := []strip{m.rule(m.width, "approve "+name(i.approval), true, ""), {{"  " + m.danger(i), t.bad}}}
-	out = append(out, m.doomed(i)...)
-	return append(out, append(strip{{"  Type ", ""}, {console.Line(i.approval.Component), t.strong}, {" to approve: ", ""}}, m.typed.show(max(m.width-34, 10))...))
+	return nil
+}
+
+// asking is what the open question is about.
+func (m *model) asking() string {
+	at := m.queue.current()
+	if !at.several() {
+		return at.name()
+	}
+	a := at.lead().approval
+	return console.Line(fmt.Sprintf("%s on %s of %s", a.Component, diff.Plural(len(m.covered), "install", "installs"), a.App))
+}
+
+// those are the installs that the question about several is about, and the ones that left it since, as far as there is room.
+func (m *model) those(room int) []strip {
+	if !m.queue.current().several() || room < 2 {
+		return nil
+	}
+	var names []string
+	for _, l := range m.covered {
+		names = append(names, l.to.approval.Install)
+	}
+	out := []strip{{{"  At " + console.Line(some(names, m.width/8)), ""}}}
+	if len(m.missed) > 0 {
+		out = append(out, strip{{"  No longer as shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.warn}})
+	}
+	return out
 }
 
 // danger says what a grave plan would do.
-func (m *model) danger(i *item) string {
+func (m *model) danger(at row) string {
+	i := at.lead()
 	var parts []string
-	if n := i.totals.Destroy; n > 0 {
-		parts = append(parts, fmt.Sprintf("destroys %d", n))
-	}
-	if n := i.totals.Replace; n > 0 {
-		parts = append(parts, fmt.Sprintf("replaces %d", n))
+	if loss := i.totals.Loss(); loss != "" {
+		parts = append(parts, loss)
 	}
 	if i.approval.Restore > 0 {
 		parts = append(parts, fmt.Sprintf("takes the state back to version %d", i.approval.Restore))
@@ -499,21 +596,26 @@ func (m *model) danger(i *item) string {
 	if len(parts) == 0 {
 		parts = append(parts, "destroys what is there")
 	}
-	return "This " + strings.Join(parts, " and ") + ". It cannot be undone."
+	which := "This "
+	if at.several() {
+		which = "Each "
+	}
+	return which + strings.Join(parts, " and ") + ". It cannot be undone."
 }
 
 // doomed names what goes, as far as there is room.
-func (m *model) doomed(i *item) []strip {
-	if i.report == nil {
+func (m *model) doomed(at row, room int) []strip {
+	report := at.reading().report
+	if report == nil {
 		return nil
 	}
 	var rows []strip
-	for _, c := range i.report.Changes {
+	for _, c := range report.Changes {
 		if c.Action.Destructive() {
 			rows = append(rows, strip{{fmt.Sprintf("  %3s ", c.Symbol()), m.theme.bad}, {c.Title(), ""}})
 		}
 	}
-	room := min(mostNamed, m.height-leastElse)
+	room = min(mostNamed, room)
 	switch {
 	case len(rows) <= room:
 		return rows

@@ -120,22 +120,13 @@ func (s seen) questions() []Matter {
 	return g.matters()
 }
 
-// totals are the counts of a plan that are not zero, in words.
+// totals are the counts of a plan, in words.
 func totals(a api.Approval) string {
 	var t diff.Totals
 	if len(a.Totals) == 0 || json.Unmarshal(a.Totals, &t) != nil {
 		return ""
 	}
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		word string
-	}{{t.Create, "create"}, {t.Update, "update"}, {t.Replace, "replace"}, {t.Destroy, "destroy"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d to %s", p.n, p.word))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return t.Words()
 }
 
 func sentence(parts ...string) string {

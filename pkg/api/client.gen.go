@@ -1124,10 +1124,13 @@ type Approval struct {
 	CreatedAt     time.Time `json:"created_at"`
 	Destroy       bool      `json:"destroy,omitempty,omitzero"`
 	Destructive   bool      `json:"destructive"`
-	ID            string    `json:"id"`
-	Install       string    `json:"install"`
-	InstallID     string    `json:"install_id"`
-	Plan          string    `json:"plan"`
+
+	// Group the same for plans of one component at several installs that are alike but for each install's own name and ids, and made from the same artifact; each is answered by itself all the same. Left out for one that is like no other can be: the restore of a state, a report too large to compare
+	Group     string `json:"group,omitempty,omitzero"`
+	ID        string `json:"id"`
+	Install   string `json:"install"`
+	InstallID string `json:"install_id"`
+	Plan      string `json:"plan"`
 
 	// Reason why it waits, or why it was withdrawn
 	Reason string `json:"reason"`
@@ -2550,6 +2553,9 @@ type GetStateParams struct {
 type ListApprovalsParams struct {
 	Status  ListApprovalsParamsStatus `form:"status,omitempty" json:"status,omitempty,omitzero"`
 	Install string                    `form:"install,omitempty" json:"install,omitempty,omitzero"`
+
+	// Group only plans that are alike: those that have this group
+	Group string `form:"group,omitempty" json:"group,omitempty,omitzero"`
 
 	// Brief without the reports
 	Brief  bool   `form:"brief,omitempty" json:"brief,omitempty,omitzero"`
@@ -5639,6 +5645,14 @@ func NewListApprovalsRequest(server string, params *ListApprovalsParams) (*http.
 		}
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "install", params.Install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "group", params.Group, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {

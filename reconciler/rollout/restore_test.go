@@ -154,6 +154,7 @@ func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
 	w.want(w.one("select reason from workflows where kind = 'restore'"),
 		"alice asked for version 2 of the state of network to be the newest one: the other one is right")
 	w.want(w.one("select string_agg(distinct bundle_digest, '') from plans p join workflows w on w.id = p.workflow_id where w.kind = 'restore'"), "")
+	w.want(w.list("select w.kind from plans p join workflows w on w.id = p.workflow_id where p.group_digest = ''"), "[restore]") // it is like no other
 }
 
 // A plan without changes is evidence only of the state that it read.

@@ -270,6 +270,7 @@ type Plan struct {
 	Report             json.RawMessage
 	Totals             json.RawMessage
 	ReportDigest       string
+	GroupDigest        string
 	ContentDigest      string
 	Destructive        bool
 	Target             json.RawMessage

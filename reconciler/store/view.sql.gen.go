@@ -500,7 +500,7 @@ func (q *Queries) ViewAppVersions(ctx context.Context, orgID string, ids []strin
 }
 
 const viewApproval = `-- name: ViewApproval :one
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, p.report::jsonb as report,
+select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, p.report::jsonb as report,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
@@ -519,6 +519,7 @@ type ViewApprovalRow struct {
 	WorkflowID  string
 	Destructive bool
 	Destroy     bool
+	GroupDigest string
 	Totals      json.RawMessage
 	Report      json.RawMessage
 	Install     string
@@ -546,6 +547,7 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 		&i.WorkflowID,
 		&i.Destructive,
 		&i.Destroy,
+		&i.GroupDigest,
 		&i.Totals,
 		&i.Report,
 		&i.Install,
@@ -557,7 +559,7 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewApprovals = `-- name: ViewApprovals :many
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, (case when not $1::bool then p.report end)::jsonb as report,
+select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, (case when not $1::bool then p.report end)::jsonb as report,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
@@ -567,17 +569,18 @@ join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = $2 and ap.status = $3
-  and ($4::text = '' or ap.install_id = $4) and ap.id > $5
-order by ap.id limit $6
+  and ($4::text = '' or ap.install_id = $4) and ($5::text = '' or p.group_digest = $5) and ap.id > $6
+order by ap.id limit $7
 `
 
 type ViewApprovalsParams struct {
-	Brief     bool
-	OrgID     string
-	Status    string
-	InstallID string
-	After     string
-	Most      int32
+	Brief       bool
+	OrgID       string
+	Status      string
+	InstallID   string
+	GroupDigest string
+	After       string
+	Most        int32
 }
 
 type ViewApprovalsRow struct {
@@ -587,6 +590,7 @@ type ViewApprovalsRow struct {
 	WorkflowID  string
 	Destructive bool
 	Destroy     bool
+	GroupDigest string
 	Totals      json.RawMessage
 	Report      json.RawMessage
 	Install     string
@@ -602,6 +606,7 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 		arg.OrgID,
 		arg.Status,
 		arg.InstallID,
+		arg.GroupDigest,
 		arg.After,
 		arg.Most,
 	)
@@ -628,6 +633,7 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 			&i.WorkflowID,
 			&i.Destructive,
 			&i.Destroy,
+			&i.GroupDigest,
 			&i.Totals,
 			&i.Report,
 			&i.Install,
@@ -1187,7 +1193,7 @@ func (q *Queries) ViewNewestBuilds(ctx context.Context, orgID string, appID stri
 }
 
 const viewPlan = `-- name: ViewPlan :one
-select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
+select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
 `
 
 func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, error) {
@@ -1211,6 +1217,7 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 		&i.Report,
 		&i.Totals,
 		&i.ReportDigest,
+		&i.GroupDigest,
 		&i.ContentDigest,
 		&i.Destructive,
 		&i.Target,

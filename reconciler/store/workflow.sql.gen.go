@@ -42,9 +42,9 @@ func (q *Queries) AddApproval(ctx context.Context, arg AddApprovalParams) error 
 
 const addPlan = `-- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
-    basis, basis_digest, bundle_digest, report, report_digest, content_digest, destructive, target)
+    basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive, target)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-    $12, $13, $14, $15, $16, $17, $18, $19)
+    $12, $13, $14, $15, $16, $17, $18, $19, $20)
 `
 
 type AddPlanParams struct {
@@ -64,6 +64,7 @@ type AddPlanParams struct {
 	BundleDigest       string
 	Report             json.RawMessage
 	ReportDigest       string
+	GroupDigest        string
 	ContentDigest      string
 	Destructive        bool
 	Target             json.RawMessage
@@ -87,6 +88,7 @@ func (q *Queries) AddPlan(ctx context.Context, arg AddPlanParams) error {
 		arg.BundleDigest,
 		arg.Report,
 		arg.ReportDigest,
+		arg.GroupDigest,
 		arg.ContentDigest,
 		arg.Destructive,
 		arg.Target,

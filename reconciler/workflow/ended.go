@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -21,13 +22,14 @@ func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 	if err != nil {
 		return err
 	}
-	if _, err := tx.LockInstall(ctx, tx.Org, found.InstallID); err != nil {
+	install, err := tx.LockInstall(ctx, tx.Org, found.InstallID)
+	if err != nil {
 		return err
 	}
 	if found, err = tx.FindStep(ctx, tx.Org, job.OwnerID); err != nil {
 		return err
 	}
-	end := jobEnd{tx: tx, job: job, result: result, step: found.Step, install: found.InstallID, planOnly: found.PlanOnly}
+	end := jobEnd{tx: tx, job: job, result: result, step: found.Step, install: install, planOnly: found.PlanOnly}
 	switch StepKind(found.Step.Kind) {
 	case StepPlan:
 		err = end.plan(ctx)
@@ -51,7 +53,7 @@ type jobEnd struct {
 	job     store.Job
 	result  api.JobResult
 	step    store.Step
-	install string
+	install store.Install
 
 	planOnly bool // nothing follows from what the plan found
 }
@@ -68,8 +70,9 @@ func (e jobEnd) plan(ctx context.Context) error {
 		return err
 	}
 	outputs, problem := checkOutputs(e.result.Plan.Outputs)
+	var report *diff.Report
 	if problem == nil {
-		problem = checkPlan(e.result.Plan, target)
+		report, problem = checkPlan(e.result.Plan, target)
 	}
 	if problem != nil {
 		target.Problem = "the runner's plan could not be used: " + problem.Error()
@@ -81,7 +84,7 @@ func (e jobEnd) plan(ctx context.Context) error {
 	if target.Stale != "" {
 		return e.noPlan(ctx, target)
 	}
-	if err := e.keepPlan(ctx, target); err != nil {
+	if err := e.keepPlan(ctx, target, report); err != nil {
 		return err
 	}
 	if e.result.Plan.Applyable || target.restores() || e.planOnly {
@@ -124,7 +127,7 @@ func (e jobEnd) stateMoved(ctx context.Context, installComponent string, basis a
 	return fmt.Sprintf("the state moved from serial %d to %d", basis.StateSerial, now.Serial), nil
 }
 
-func (e jobEnd) keepPlan(ctx context.Context, target Target) error {
+func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report) error {
 	r := e.result.Plan
 	basis, err := encode(r.Basis)
 	if err != nil {
@@ -140,12 +143,12 @@ func (e jobEnd) keepPlan(ctx context.Context, target Target) error {
 	}
 	planID := id.New("pln")
 	err = e.tx.AddPlan(ctx, store.AddPlanParams{
-		OrgID: e.tx.Org, ID: planID, StepID: e.step.ID, WorkflowID: e.step.WorkflowID, InstallID: e.install,
+		OrgID: e.tx.Org, ID: planID, StepID: e.step.ID, WorkflowID: e.step.WorkflowID, InstallID: e.install.ID,
 		InstallComponentID: *e.step.InstallComponentID, Component: e.step.Component, Destroy: e.step.Destroy,
 		Status: string(status), Reason: reason, DesiredDigest: target.Digest, Basis: basis, BasisDigest: Hash(basis),
 		BundleDigest: r.Bundle.Digest, Report: r.Report, ReportDigest: r.ReportDigest,
-		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)),
-		Destructive:   r.Destructive, Target: raw,
+		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)), GroupDigest: e.alike(target, report),
+		Destructive: r.Destructive, Target: raw,
 	})
 	if err != nil {
 		return err
@@ -250,13 +253,13 @@ func (e jobEnd) action(ctx context.Context) error {
 
 // keepOutputs replaces all outputs of one component or action.
 func (e jobEnd) keepOutputs(ctx context.Context, scope, owner string, outputs []output) error {
-	err := e.tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: e.tx.Org, InstallID: e.install, Scope: scope, Owner: owner})
+	err := e.tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: e.tx.Org, InstallID: e.install.ID, Scope: scope, Owner: owner})
 	if err != nil {
 		return err
 	}
 	for _, o := range outputs {
 		err := e.tx.PutOutput(ctx, store.PutOutputParams{
-			OrgID: e.tx.Org, InstallID: e.install, Scope: scope, Owner: owner,
+			OrgID: e.tx.Org, InstallID: e.install.ID, Scope: scope, Owner: owner,
 			Name: o.name, Value: o.value, Sealed: o.sealed, Hash: o.hash,
 		})
 		if err != nil {

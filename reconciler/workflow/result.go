@@ -102,42 +102,42 @@ func Hash(value []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// checkPlan says why a plan result cannot be used. The report is what a person is asked about, so it must be one that could have
-// been made, be what its digest says, and agree with what the runner says of it.
-func checkPlan(r api.PlanResult, target Target) error {
+// checkPlan reads the report of a plan result, or says why the result cannot be used. The report is what a person is asked about, so
+// it must be one that could have been made, be what its digest says, and agree with what the runner says of it.
+func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 	bundled := r.Applyable && !target.restores() // a restore is all said in its spec
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
-		return errors.New("it is a plan of something else: its desired digest is not what was asked for")
+		return nil, errors.New("it is a plan of something else: its desired digest is not what was asked for")
 	case r.Basis.Artifact != target.Module.Artifact.Digest && !target.restores():
-		return errors.New("it was made from another artifact")
+		return nil, errors.New("it was made from another artifact")
 	case len(r.Basis.StateLineage) > 200 || r.Basis.StateSerial < 0:
-		return errors.New("its basis is malformed")
+		return nil, errors.New("its basis is malformed")
 	case bundled && !sha256Digest.MatchString(r.Bundle.Digest):
-		return errors.New("its bundle has no digest")
+		return nil, errors.New("its bundle has no digest")
 	case !bundled && target.restores() && r.Bundle.Digest != "":
-		return errors.New("it is a restore, which has no bundle")
+		return nil, errors.New("it is a restore, which has no bundle")
 	case bundled && r.Bundle.Repository != target.Module.Repository:
-		return errors.New("its bundle lies in another repository")
+		return nil, errors.New("its bundle lies in another repository")
 	case !sha256Digest.MatchString(r.ReportDigest):
-		return errors.New("its report has no digest")
+		return nil, errors.New("its report has no digest")
 	case len(r.Report) > mostReportBytes:
-		return fmt.Errorf("its report is larger than %d bytes", mostReportBytes)
+		return nil, fmt.Errorf("its report is larger than %d bytes", mostReportBytes)
 	}
 	var report diff.Report
 	if err := json.Unmarshal(r.Report, &report); err != nil {
-		return fmt.Errorf("its report cannot be read: %w", err)
+		return nil, fmt.Errorf("its report cannot be read: %w", err)
 	}
 	if err := report.Validate(); err != nil {
-		return fmt.Errorf("its report cannot be right: %w", err)
+		return nil, fmt.Errorf("its report cannot be right: %w", err)
 	}
 	switch {
 	case report.Digest() != r.ReportDigest:
-		return errors.New("its report is not what its digest says")
+		return nil, errors.New("its report is not what its digest says")
 	case report.Destructive() && !r.Destructive:
-		return errors.New("its report destroys something, and the runner says that it does not")
+		return nil, errors.New("its report destroys something, and the runner says that it does not")
 	}
-	return nil
+	return &report, nil
 }
 
 // contentDigest is what an approval binds to: the bundle that will be applied, the report that was shown, and what both were made

@@ -26,7 +26,7 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 			most = min(most, mostReports+1)
 		}
 		rows, err := tx.ViewApprovals(ctx, store.ViewApprovalsParams{
-			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install, Brief: r.Params.Brief,
+			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install, GroupDigest: r.Params.Group, Brief: r.Params.Brief,
 			After: r.Params.Cursor, Most: most,
 		})
 		if err != nil {
@@ -96,7 +96,7 @@ func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) a
 	ap := row.Approval
 	out := api.Approval{
 		ID: ap.ID, Status: api.ApprovalStatus(ap.Status), Install: row.Install, InstallID: ap.InstallID, App: row.App,
-		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, ContentDigest: ap.ContentDigest, Report: row.Report, Totals: row.Totals,
+		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, ContentDigest: ap.ContentDigest, Group: row.GroupDigest, Report: row.Report, Totals: row.Totals,
 		Destructive: row.Destructive, Destroy: row.Destroy, Restore: int(row.Restore), Reason: ap.Reason, Because: row.Because, CreatedAt: ap.CreatedAt,
 	}
 	for _, r := range responses {

@@ -3,6 +3,7 @@ package control_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -147,5 +148,48 @@ func TestCancelWorkflow(t *testing.T) {
 	w.exec("update workflows set status = 'cancelled'")
 	if f := cancel().ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "workflow_ended" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestAlikePlansAreListedTogether: a group is told in every list, filters it, and a name that no plan has is an empty list.
+func TestAlikePlansAreListedTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	w.manyRows(3)
+	w.exec("update plans set group_digest = 'sha256:alike' where component = 'web'")
+	list := func(p api.ListApprovalsParams) (groups []string) {
+		got, err := w.one.as("viewer").ListApprovalsWithResponse(w.Context(), &p)
+		must(w, err)
+		if got.JSON200 == nil {
+			t.Fatalf("%s", got.Body)
+		}
+		for _, a := range got.JSON200.Items {
+			groups = append(groups, a.Group)
+		}
+		return groups
+	}
+	for name, c := range map[string]struct {
+		ask  api.ListApprovalsParams
+		want string
+	}{
+		"all":                {api.ListApprovalsParams{}, "sha256:alike sha256:alike sha256:alike "},
+		"all, brief":         {api.ListApprovalsParams{Brief: true}, "sha256:alike sha256:alike sha256:alike "},
+		"a group":            {api.ListApprovalsParams{Group: "sha256:alike"}, "sha256:alike sha256:alike sha256:alike"},
+		"a group, brief":     {api.ListApprovalsParams{Group: "sha256:alike", Brief: true}, "sha256:alike sha256:alike sha256:alike"},
+		"no such group":      {api.ListApprovalsParams{Group: "sha256:other"}, ""},
+		"answered of one":    {api.ListApprovalsParams{Group: "sha256:alike", Status: api.ListApprovalsParamsStatusApproved}, ""},
+		"a part of a digest": {api.ListApprovalsParams{Group: "sha256:"}, ""},
+	} {
+		got := list(c.ask)
+		slices.SortFunc(got, func(a, b string) int { return strings.Compare(b, a) }) // one without a group comes first in the list
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	one, err := w.one.as("viewer").GetApprovalWithResponse(w.Context(), w.one.ids["approval"])
+	must(w, err)
+	if one.JSON200 == nil || one.JSON200.Group != "" || strings.Contains(string(one.Body), `"group"`) {
+		t.Errorf("one that is like no other: %s", one.Body)
 	}
 }

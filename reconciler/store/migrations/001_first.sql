@@ -467,6 +467,8 @@ create table plans (
     -- Beside the report, so that a list need not read that.
     totals               jsonb generated always as (report -> 'totals') stored,
     report_digest        text not null,
+    -- What plans of several installs have in common that are alike but for the installs' own names; empty for one that is like no other.
+    group_digest         text not null default '',
     content_digest       text not null,
     destructive          boolean not null,
     target               jsonb not null,

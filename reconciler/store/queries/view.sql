@@ -123,7 +123,7 @@ where s.org_id = @org_id and s.workflow_id = any(@workflow_ids::text[]) order by
 
 -- ViewApprovals leaves out the reports of a brief list, which are by far the most of it: they are not even read.
 -- name: ViewApprovals :many
-select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, (case when not @brief::bool then p.report end)::jsonb as report,
+select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, (case when not @brief::bool then p.report end)::jsonb as report,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
@@ -133,11 +133,11 @@ join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = @org_id and ap.status = @status
-  and (@install_id::text = '' or ap.install_id = @install_id) and ap.id > @after
+  and (@install_id::text = '' or ap.install_id = @install_id) and (@group_digest::text = '' or p.group_digest = @group_digest) and ap.id > @after
 order by ap.id limit @most;
 
 -- name: ViewApproval :one
-select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.totals, p.report::jsonb as report,
+select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, p.report::jsonb as report,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
     (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap

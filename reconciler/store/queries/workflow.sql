@@ -91,9 +91,9 @@ where org_id = @org_id and workflow_id = @workflow_id and component = @component
 
 -- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
-    basis, basis_digest, bundle_digest, report, report_digest, content_digest, destructive, target)
+    basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive, target)
 values (@org_id, @id, @step_id, @workflow_id, @install_id, @install_component_id, @component, @destroy, @status, @reason, @desired_digest,
-    @basis, @basis_digest, @bundle_digest, @report, @report_digest, @content_digest, @destructive, @target);
+    @basis, @basis_digest, @bundle_digest, @report, @report_digest, @group_digest, @content_digest, @destructive, @target);
 
 -- name: FindPlan :one
 select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, status, desired_digest, basis,

@@ -1,0 +1,243 @@
+package approvals
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// fleet are plans of one component at several installs that are alike, one at wayne that is not, and one of another component.
+func fleet(t *testing.T, action diff.Action) *plane {
+	t.Helper()
+	p := &plane{}
+	add := func(install, component, group string, n int) {
+		r := diff.Report{Kind: diff.KindTerraform, Applyable: true}
+		for i := range n {
+			address := fmt.Sprintf("terraform_data.thing[%d]", i)
+			r.Changes = append(r.Changes, diff.Change{Address: address, Action: action, Risk: action.Risk(), ResourceKind: "terraform_data", Name: install})
+		}
+		r.Totals = r.Count()
+		raw, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		totals, err := json.Marshal(r.Totals)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := len(p.approvals) + 1
+		p.approvals = append(p.approvals, api.Approval{
+			ID: fmt.Sprintf("apr_%d", id), App: "hello", Install: install, InstallID: "ins_" + install, Component: component, Group: group, Destructive: r.Destructive(),
+			ContentDigest: fmt.Sprintf("sha256:%d", id), Status: api.ApprovalStatusWaiting, Because: "build 2 is new", Report: raw, Totals: totals,
+		})
+	}
+	for _, install := range []string{"acme", "globex", "hooli"} {
+		add(install, "web", "sha256:alike", 1)
+	}
+	add("wayne", "web", "sha256:odd", 2)
+	add("acme", "db", "", 1)
+	return p
+}
+
+// onTerminal has the commands print on a terminal of so many columns, at which nobody is.
+func (p *plane) onTerminal(columns int) *plane {
+	p.onto = console.Console{OutIsTerminal: true, Width: columns}
+	return p
+}
+
+// typing has somebody at a terminal who types this.
+func (p *plane) typing(t *testing.T, text string) *plane {
+	t.Helper()
+	person, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = person.Close(), tty.Close() })
+	if _, err := person.WriteString(text + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.onto = console.Console{In: tty, InIsTerminal: true, ErrIsTerminal: true, OutIsTerminal: true, Width: 100}
+	return p
+}
+
+// TestAlike: one command answers the plan that is named and all that wait and are like it, each by its own digest, once a person has
+// agreed to just that.
+func TestAlike(t *testing.T) {
+	three := []string{"apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3"}
+	for name, c := range map[string]struct {
+		action diff.Action
+		line   string
+		types  string // "" is nobody at a terminal
+		want   []string
+		code   int
+		says   string
+	}{
+		"agreed before":       {diff.Update, "approve acme/web --alike --yes", "", three, 0, ""},
+		"another one named":   {diff.Update, "approve hooli/web --alike --yes", "", []string{three[2], three[0], three[1]}, 0, ""},
+		"by its id":           {diff.Update, "approve apr_2 --alike --count 3", "", []string{three[1], three[0], three[2]}, 0, ""},
+		"nobody to ask":       {diff.Update, "approve acme/web --alike", "", nil, exit.Usage, "this approves web on 3 installs of hello; say --yes if you mean it"},
+		"yes":                 {diff.Update, "approve acme/web --alike", "y", three, 0, ""},
+		"no":                  {diff.Update, "approve acme/web --alike", "n", nil, exit.Rejected, "nothing was done"},
+		"of another number":   {diff.Update, "approve acme/web --alike --count 4", "", nil, exit.Failed, "3 plans that wait are alike, not 4"},
+		"the exception":       {diff.Update, "approve wayne/web --alike", "", []string{"apr_4 approve sha256:4"}, 0, ""},
+		"of no group":         {diff.Update, "approve acme/db --alike", "", []string{"apr_5 approve sha256:5"}, 0, ""},
+		"grave, in a script":  {diff.Destroy, "approve acme/web --alike --yes", "", nil, exit.Usage, "this approves web on 3 installs of hello, which has 1 to destroy; say --count 3 if you mean it"},
+		"grave, counted":      {diff.Destroy, "approve acme/web --alike --count 3", "", three, 0, ""},
+		"grave, typed":        {diff.Replace, "approve acme/web --alike", "web 3", three, 0, ""},
+		"grave, mistyped":     {diff.Replace, "approve acme/web --alike", "web", nil, exit.Rejected, "nothing was done"},
+		"grave, a mere yes":   {diff.Replace, "approve acme/web --alike --yes", "y", nil, exit.Rejected, "nothing was done"},
+		"a no":                {diff.Destroy, "reject acme/web --alike --yes --reason no", "", []string{"apr_1 reject sha256:1 no", "apr_2 reject sha256:2 no", "apr_3 reject sha256:3 no"}, 0, ""},
+		"with everything":     {diff.Update, "approve --all --alike", "", nil, exit.Usage, "--alike goes with one plan"},
+		"of two":              {diff.Update, "approve acme/web acme/db --alike", "", nil, exit.Usage, "--alike goes with one plan"},
+		"one digest for all":  {diff.Update, "approve acme/web --alike --digest sha256:1", "", nil, exit.Usage, "--alike goes with one plan"},
+		"a yes to nothing":    {diff.Update, "approve acme/web --yes", "", nil, exit.Usage, "--yes and --count go with --alike"},
+		"less than none":      {diff.Update, "approve acme/web --alike --count -1", "", nil, exit.Usage, "--count -1"},
+		"nothing like it":     {diff.Update, "approve zorg/web --alike", "", nil, exit.Failed, "nothing waits for an approval at zorg/web"},
+		"a number of another": {diff.Update, "approve acme/db --alike --count 3", "", nil, exit.Failed, "1 plan that waits is alike, not 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fleet(t, c.action)
+			if c.types != "" {
+				p.typing(t, c.types)
+			}
+			_, _, err := p.run(t, "table", strings.Fields(c.line)...)
+			if exit.CodeOf(err) != c.code || c.code != 0 && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ended with %v, want code %d and %q", err, c.code, c.says)
+			}
+			if d := cmp.Diff(c.want, p.answers); d != "" {
+				t.Errorf("answers (-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// TestAlikeSaysWhatItAsks: which installs, what each has, and what became of it.
+func TestAlikeSaysWhatItAsks(t *testing.T) {
+	out, remarks, err := fleet(t, diff.Destroy).typing(t, "web 3").run(t, "table", "approve", "acme/web", "--alike")
+	if err != nil || out != "approved: web on 3 installs of hello\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	if want := "deploy web on 3 installs of hello, each has 1 to destroy\n  at acme, globex, hooli\nThis cannot be undone. Type web 3 to approve: "; remarks != want {
+		t.Errorf("remarked %q", remarks)
+	}
+	out, _, err = fleet(t, diff.Update).run(t, "table", "approve", "acme/web", "--alike", "--yes")
+	if want := "approved: web on hello/acme\napproved: web on hello/globex\napproved: web on hello/hooli\n"; err != nil || out != want {
+		t.Errorf("in a pipe it printed %q, %v", out, err)
+	}
+	out, _, err = fleet(t, diff.Update).run(t, "name", "approve", "acme/web", "--alike", "--yes")
+	if err != nil || out != "apr_1\napr_2\napr_3\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	p := fleet(t, diff.Update)
+	p.deaf = true
+	if _, _, err := p.run(t, "table", "approve", "acme/web", "--alike", "--yes"); err != nil || len(p.answers) != 3 {
+		t.Errorf("of a list of everything it answered %q, %v", p.answers, err)
+	}
+	p = fleet(t, diff.Update)
+	p.approvals[0].Status = api.ApprovalStatusRejected
+	if _, _, err := p.run(t, "table", "approve", "apr_1", "--alike", "--yes"); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "web on hello/acme no longer waits: it is rejected") || p.answers != nil {
+		t.Errorf("of one that was answered: %v, %q", err, p.answers)
+	}
+}
+
+// TestSomeOfMany: one that cannot be answered does not keep the others from it, is named, and is in the exit code; when nobody answers
+// any more, the rest is not sent.
+func TestSomeOfMany(t *testing.T) {
+	p := fleet(t, diff.Update)
+	p.withdrawn = "apr_2"
+	out, _, err := p.run(t, "table", "approve", "acme/web", "--alike", "--yes")
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "2 of 3 were answered\napprove web on globex: withdrawn") {
+		t.Errorf("ended with %v", err)
+	}
+	if out != "approved: web on hello/acme\napproved: web on hello/hooli\n" {
+		t.Errorf("printed %q", out)
+	}
+	p = fleet(t, diff.Update)
+	p.down = "apr_2"
+	out, _, err = p.run(t, "table", "approve", "acme/web", "--alike", "--yes")
+	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "1 of 3 were answered\n") || !strings.Contains(err.Error(), "1 more answer was not sent") {
+		t.Errorf("ended with %v", err)
+	}
+	if out != "approved: web on hello/acme\n" || len(p.answers) != 1 {
+		t.Errorf("printed %q, answered %q", out, p.answers)
+	}
+	p = four(t)
+	p.withdrawn = "apr_1"
+	if _, _, err := p.run(t, "table", "approve", "--all"); exit.CodeOf(err) != exit.Failed || len(p.answers) != 2 {
+		t.Errorf("of all it ended with %v, answered %q", err, p.answers)
+	}
+}
+
+// TestList: alike is one row on a terminal, and each is one in a pipe, with --each and as data.
+func TestList(t *testing.T) {
+	out, remarks, err := fleet(t, diff.Update).onTerminal(120).run(t, "table", "approvals", "list")
+	want := "" +
+		"ID     PLAN        APP    INSTALL                 CHANGES  STATUS   WHY\n" +
+		"apr_1  deploy web  hello  3: acme, globex, hooli  ~1       waiting  build 2 is new\n" +
+		"apr_4  deploy web  hello  wayne                   ~2       waiting  build 2 is new\n" +
+		"apr_5  deploy db   hello  acme                    ~1       waiting  build 2 is new\n"
+	if err != nil || out != want || remarks != "5 plans in 3 rows; --each lists them one by one\n" {
+		t.Errorf("printed\n%s%q, %v", out, remarks, err)
+	}
+	for _, line := range []string{"table approvals list --each", "json approvals list", "yaml approvals list", "name approvals list"} {
+		words := strings.Fields(line)
+		out, remarks, err := fleet(t, diff.Update).onTerminal(120).run(t, words[0], words[1:]...)
+		if n := strings.Count(out, "apr_"); err != nil || n != 5 || remarks != "" {
+			t.Errorf("%s: %d of 5, %q, %v", line, n, remarks, err)
+		}
+	}
+	p := fleet(t, diff.Update)
+	out, _, err = p.run(t, "table", "approvals", "list", "--group", "sha256:alike", "--install", "globex")
+	if err != nil || out != "apr_2\tdeploy web\thello\tglobex\t~1\twaiting\tbuild 2 is new\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	if p.read > 0 {
+		t.Errorf("%d plans were read by themselves", p.read)
+	}
+	p.approvals[0].Status, p.approvals[0].Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not\x1b[2J today"}
+	if out, _, err = p.run(t, "table", "approvals", "list", "--limit", "1"); err != nil || out != "apr_1\tdeploy web\thello\tacme\t~1\trejected\tby ann: not [2J today\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	if _, _, err = p.run(t, "table", "approvals", "list", "--status", "odd"); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestReviewOfAlike: on a terminal what is alike is printed once, with placeholders, and read once; --each prints all.
+func TestReviewOfAlike(t *testing.T) {
+	p := fleet(t, diff.Update).onTerminal(100)
+	for i := range p.approvals {
+		p.approvals[i].Report = json.RawMessage(strings.ReplaceAll(string(p.approvals[i].Report), "thing[0]", `thing[\"`+p.approvals[i].Install+`\"]`))
+	}
+	p.bare = true
+	out, _, err := p.run(t, "table", "review", "--print")
+	if err != nil || p.read != 3 {
+		t.Errorf("%d plans were read, %v", p.read, err)
+	}
+	for _, want := range []string{
+		"deploy web on 3 installs of hello   (apr_1 and 2 more)\nat acme, globex, hooli\n", `terraform_data.thing["‹own name›"]`, "nuon approve acme/web --alike\nnuon reject acme/web --alike --reason",
+		"\n\ndeploy web on hello/wayne   (apr_4)\n", `terraform_data.thing["wayne"]`, "nuon approve wayne/web\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("shows\n%s\nwant %q", out, want)
+		}
+	}
+	for _, onto := range []string{"review --each", "review --each --print"} {
+		if out, _, err = p.run(t, "table", strings.Fields(onto)...); err != nil || strings.Count(out, "nuon approve") != 5 || strings.Contains(out, "‹") {
+			t.Errorf("%s shows\n%s%v", onto, out, err)
+		}
+	}
+	p.onto = console.Console{}
+	if out, _, err = p.run(t, "table", "review"); err != nil || strings.Count(out, "nuon approve") != 5 {
+		t.Errorf("in a pipe it shows\n%s%v", out, err)
+	}
+}

@@ -1,0 +1,273 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/review"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// answer is what approve and reject have in common.
+type answer struct {
+	env     *env.Env
+	give    api.ResponseAnswer
+	reason  string
+	install string
+	all     bool
+	digest  string
+
+	alike bool
+	yes   bool
+	count int // how many there must be; 0 is any number
+
+	left int // so many were left out of --all
+}
+
+// NewApprove is `nuon approve`.
+func NewApprove(e *env.Env) *cobra.Command {
+	a := answer{env: e, give: api.ResponseAnswerApprove}
+	c := &cobra.Command{
+		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Say yes to plans: exactly what was shown is applied", Args: cobra.ArbitraryArgs,
+		Long: "Says yes to the plans that are named, or with --all to everything that waits but what destroys, replaces or restores; when there is\n" +
+			"any of that, it is named, and the exit code is 3: it still waits. With --alike a yes to one plan goes to all that wait and are like\n" +
+			"it (`nuon approvals list` shows which), after they were listed and asked about. Those that destroy are asked about by their number.",
+		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/metrics --alike\n  nuon approve acme/metrics --alike --count 40\n  nuon approve --install acme --all",
+		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
+
+		ValidArgsFunction: complete.Rest(e, complete.Approvals),
+	}
+	a.flags(c)
+	return c
+}
+
+// NewReject is `nuon reject`.
+func NewReject(e *env.Env) *cobra.Command {
+	a := answer{env: e, give: api.ResponseAnswerReject}
+	c := &cobra.Command{
+		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Say no to plans; the same is not asked again until something changes", Args: cobra.ArbitraryArgs,
+		Example: "  nuon reject acme/web --reason 'not during the sale'\n  nuon reject acme/web --alike --reason 'not during the sale'", ValidArgsFunction: complete.Rest(e, complete.Approvals),
+		RunE: func(c *cobra.Command, args []string) error {
+			if strings.TrimSpace(a.reason) == "" {
+				return exit.Usagef("say why with --reason: those who look at the install are shown it")
+			}
+			return a.run(c.Context(), args)
+		},
+	}
+	a.flags(c)
+	return c
+}
+
+func (a *answer) flags(c *cobra.Command) {
+	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
+	c.Flags().StringVar(&a.install, "install", "", "with --all: only this install's plans")
+	complete.Flag(a.env, c, "install", complete.Installs)
+	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces or restores")
+	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what nuon review -o json gave)")
+	c.Flags().BoolVar(&a.alike, "alike", false, "the plan that is named, and all that wait and are alike")
+	c.Flags().BoolVar(&a.yes, "yes", false, "with --alike: do not ask, unless they destroy, replace or restore")
+	c.Flags().IntVar(&a.count, "count", 0, "with --alike: do not ask, if they are so many")
+}
+
+func (a *answer) run(ctx context.Context, args []string) error {
+	switch {
+	case a.all == (len(args) > 0):
+		return exit.Usagef("name what to %s (`nuon review` lists it), or say --all", a.give)
+	case a.install != "" && !a.all:
+		return exit.Usagef("--install goes with --all; without it, say %s/COMPONENT", a.install)
+	case a.digest != "" && len(args) != 1:
+		return exit.Usagef("--digest is that of one plan: name the one that it belongs to")
+	case a.alike && (len(args) != 1 || a.digest != ""):
+		return exit.Usagef("--alike goes with one plan that is named, and without --digest: each plan has its own")
+	case (a.yes || a.count != 0) && !a.alike:
+		return exit.Usagef("--yes and --count go with --alike; nothing else is asked about")
+	case a.count < 0:
+		return exit.Usagef("--count %d: use the number that `nuon approvals list` shows", a.count)
+	}
+	client, err := a.env.Client()
+	if err != nil {
+		return err
+	}
+	targets, err := a.targets(ctx, client, args)
+	if err != nil {
+		return err
+	}
+	if a.alike {
+		if targets, err = a.likeIt(ctx, client, targets[0]); err != nil {
+			return err
+		}
+	}
+	respond := a.respond
+	if a.alike || a.all {
+		respond = a.respondAll
+	}
+	done, err := respond(ctx, client, targets)
+	if err == nil && a.left > 0 {
+		err = exit.With(exit.Waiting, fmt.Errorf("%s for a yes by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
+	}
+	return errors.Join(a.show(done), err) // what was answered before an error is answered
+}
+
+// respond answers one after the other until one fails, and gives those that it has answered.
+func (a *answer) respond(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
+	done := []api.Approval{}
+	for _, t := range targets {
+		if a.digest != "" {
+			t.ContentDigest = a.digest
+		}
+		got, err := a.send(ctx, client, t)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, got)
+	}
+	return done, nil
+}
+
+// mostTold is how many plans that could not be answered are named, and tellEvery after how many a person is told how far it is.
+const (
+	mostTold  = 20
+	tellEvery = 100
+)
+
+// respondAll answers all of many. One that fails does not keep the others from their answer, unless nobody answers any more.
+func (a *answer) respondAll(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
+	done, failed := []api.Approval{}, []error{}
+	for i, t := range targets {
+		if i > 0 && i%tellEvery == 0 && a.env.Console.ErrIsTerminal {
+			a.env.Console.Say("%d of %d are answered", len(done), len(targets))
+		}
+		got, err := a.send(ctx, client, t)
+		if err == nil {
+			done = append(done, got)
+			continue
+		}
+		failed = append(failed, err)
+		if code := exit.CodeOf(err); code == exit.Unreachable || ctx.Err() != nil {
+			if rest := len(targets) - i - 1; rest > 0 {
+				failed = append(failed, exit.With(code, fmt.Errorf("%s not sent", diff.Plural(rest, "more answer was", "more answers were"))))
+			}
+			break
+		}
+	}
+	if n := len(failed); n > mostTold {
+		failed = append(failed[:mostTold-1], fmt.Errorf("and %d more", n-mostTold+1))
+	}
+	if len(failed) > 0 && len(targets) > 1 {
+		failed = slices.Insert(failed, 0, fmt.Errorf("%d of %d were answered", len(done), len(targets)))
+	}
+	return done, errors.Join(failed...)
+}
+
+// send gives the answer to one plan, bound to what was shown of it.
+func (a *answer) send(ctx context.Context, client *remote.Client, t api.Approval) (api.Approval, error) {
+	got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, api.Response{Answer: a.give, ContentDigest: t.ContentDigest, Reason: a.reason}))
+	if err != nil {
+		return got, fmt.Errorf("%s %s on %s: %w", a.give, t.Component, t.Install, err)
+	}
+	return got, nil
+}
+
+func (a *answer) show(done []api.Approval) error {
+	if a.env.Console.Output == "name" {
+		return a.env.Console.List(done, nil, ids(done))
+	}
+	return a.env.Console.Result(done, func(w io.Writer) error { return sayAnswers(w, gathered(a.env.Console, done)) })
+}
+
+// sayAnswers says what was answered, a plan, or plans that are alike, to a line. Alike is not how they were answered.
+func sayAnswers(w io.Writer, done [][]api.Approval) error {
+	for _, alike := range done {
+		for _, d := range byStatus(alike) {
+			if _, err := fmt.Fprintf(w, "%s: %s on %s\n", d[0].Status, d[0].Component, review.Place(d)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// byStatus divides plans by what became of them.
+func byStatus(all []api.Approval) [][]api.Approval {
+	var out [][]api.Approval
+	for _, a := range all {
+		n := slices.IndexFunc(out, func(same []api.Approval) bool { return same[0].Status == a.Status })
+		if n < 0 {
+			out = append(out, nil)
+			n = len(out) - 1
+		}
+		out[n] = append(out[n], a)
+	}
+	return out
+}
+
+// find gives an approval by its id, or the one that waits for install/component (or app/install/component).
+func find(ctx context.Context, client *remote.Client, name string) (api.Approval, error) {
+	if !strings.Contains(name, "/") {
+		return remote.Get[api.Approval](client.GetApproval(ctx, name))
+	}
+	all, err := waiting(ctx, client, api.ListApprovalsParams{Brief: true})
+	if err != nil {
+		return api.Approval{}, err
+	}
+	var found []api.Approval
+	for _, a := range all {
+		if short := a.Install + "/" + a.Component; name == short || name == a.App+"/"+short {
+			found = append(found, a)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return api.Approval{}, fmt.Errorf("nothing waits for an approval at %s: `nuon review` lists what does", name)
+	case 1:
+		return found[0], nil
+	}
+	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s", name, found[0].App, name, found[1].App, name)
+}
+
+// targets are the approvals to answer. --all leaves out what destroys, or takes a state back: that is said yes to one by one.
+func (a *answer) targets(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
+	if !a.all {
+		var out []api.Approval
+		for _, name := range args {
+			t, err := find(ctx, client, name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t)
+		}
+		return out, nil
+	}
+	all, err := waiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
+	if err == nil && len(all) == 0 {
+		a.env.Console.Say("nothing waits for an approval")
+	}
+	if err != nil || a.give == api.ResponseAnswerReject {
+		return all, err
+	}
+	var safe []api.Approval
+	for _, t := range all {
+		why := "destroys or replaces"
+		switch {
+		case t.Restore > 0:
+			why = fmt.Sprintf("takes its state back to version %d", t.Restore)
+		case !review.Grave(t):
+			safe = append(safe, t)
+			continue
+		}
+		a.left++
+		a.env.Console.Say("left out: %s on %s/%s %s; approve it by name: nuon approve %s", t.Component, t.App, t.Install, why, t.ID)
+	}
+	return safe, nil
+}

@@ -1,0 +1,96 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/review"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// New is the command `nuon approvals` with its verbs.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{Use: "approvals", Short: "The plans that wait for a yes or a no, and what became of those that did"}
+	c.AddCommand(newList(e))
+	return c
+}
+
+// statuses are how an approval can stand.
+var statuses = []string{
+	string(api.ApprovalStatusWaiting), string(api.ApprovalStatusApproved), string(api.ApprovalStatusRejected), string(api.ApprovalStatusWithdrawn),
+}
+
+// mostInRow is how many installs a row of the table names.
+const mostInRow = 3
+
+func newList(e *env.Env) *cobra.Command {
+	var each bool
+	p := api.ListApprovalsParams{Brief: true}
+	status := ""
+	l := &listing.List[api.Approval]{
+		Header: []string{"ID", "PLAN", "APP", "INSTALL", "CHANGES", "STATUS", "WHY"},
+		Row:    func(a api.Approval) []string { return cells([]api.Approval{a}) },
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Approval, string, error) {
+			p.Cursor, p.Limit, p.Status = at.Cursor, at.Limit, api.ListApprovalsParamsStatus(status)
+			l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
+			return l.Items, l.Next, err
+		},
+	}
+	c := l.Command(e, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List plans that wait for an answer, the oldest first", Args: cobra.NoArgs,
+		Long: "On a terminal plans that are alike are one row, with how many installs they are at; --each lists each. In a pipe, and with\n" +
+			"-o json, yaml or name, each is listed.",
+		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq 'group_by(.group)'",
+		PreRunE: func(*cobra.Command, []string) error {
+			if status != "" && !slices.Contains(statuses, status) {
+				return exit.Usagef("--status %s: use one of %s", status, strings.Join(statuses, ", "))
+			}
+			if !each {
+				l.Rows = func(all []api.Approval) [][]string { return together(e, all) }
+			}
+			return nil
+		},
+	})
+	c.Flags().BoolVar(&each, "each", false, "list each plan, also those that are alike")
+	c.Flags().StringVar(&p.Install, "install", "", "only this install")
+	c.Flags().StringVar(&p.Group, "group", "", "only plans that are alike: the group that -o json shows")
+	c.Flags().StringVar(&status, "status", "", "only those that are "+strings.Join(statuses, ", ")+" (default: waiting)")
+	complete.Flag(e, c, "install", complete.Installs)
+	complete.FlagWords(c, "status", statuses...)
+	return c
+}
+
+// together are the rows of plans of which those that are alike are one.
+func together(e *env.Env, all []api.Approval) [][]string {
+	var rows [][]string
+	for _, alike := range review.Gather(all) {
+		rows = append(rows, cells(alike))
+	}
+	if len(rows) < len(all) {
+		e.Console.Say("%d plans in %d rows; --each lists them one by one", len(all), len(rows))
+	}
+	return rows
+}
+
+// cells are the row of plans that are alike.
+func cells(alike []api.Approval) []string {
+	a, at := alike[0], alike[0].Install
+	if len(alike) > 1 {
+		at = fmt.Sprintf("%d: %s", len(alike), review.Names(alike, mostInRow))
+	}
+	why := cmp.Or(a.Because, a.Reason)
+	if a.Status != api.ApprovalStatusWaiting {
+		why = review.Verdict(a)
+	}
+	return []string{a.ID, review.Verb(a) + " " + a.Component, a.App, at, cmp.Or(totals(a).Brief(), "-"), string(a.Status), why}
+}

@@ -1,0 +1,183 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// This file sends answers. What a person says of plans that are alike goes out as an answer to each of them, a few at a time, bound to
+// the content that it had when the person said so.
+
+// letter is the answer to one plan.
+type letter struct {
+	to     *item
+	digest string
+	batch  *batch
+}
+
+// holds says that the plan still waits as it was when the answer was given.
+func (l letter) holds() bool { return !l.to.ended && l.to.approval.ContentDigest == l.digest }
+
+// batch is what one answer of a person became.
+type batch struct {
+	answer api.ResponseAnswer
+	reason string
+	lead   api.Approval // one of them
+	all    int
+	done   int      // so many were taken
+	left   []string // the installs of the others
+	err    error    // the first that went wrong
+}
+
+// mostAtOnce is how many answers are on their way at once.
+const mostAtOnce = 6
+
+// errMoved is an answer that was not given, because its plan did not wait for it.
+var errMoved = errors.New("it no longer waits as it was shown")
+
+// post sends what may be sent now.
+func (m *model) post() tea.Cmd {
+	var cmds []tea.Cmd
+	for len(m.outbox) > 0 && len(m.flight) < mostAtOnce {
+		l := m.outbox[0]
+		m.outbox = m.outbox[1:]
+		l.to.queued = false
+		if !l.holds() {
+			l.batch.miss(l, errMoved)
+			continue
+		}
+		l.to.sending = true
+		m.flight[l.to.approval.ID] = l
+		cmds = append(cmds, m.ask.respond(l.to.approval.ID, api.Response{Answer: l.batch.answer, ContentDigest: l.digest, Reason: l.batch.reason}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// miss notes an answer that was not taken.
+func (b *batch) miss(l letter, err error) {
+	b.left = append(b.left, l.to.approval.Install)
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// withhold keeps back what is still to be sent of a batch.
+func (m *model) withhold(b *batch, err error) {
+	keep := m.outbox[:0:0]
+	for _, l := range m.outbox {
+		if l.batch != b {
+			keep = append(keep, l)
+			continue
+		}
+		l.to.queued = false
+		b.miss(l, err)
+	}
+	m.outbox = keep
+}
+
+// answered takes in what became of an answer. One that was refused is looked up: somebody else may have been first. When nobody
+// answers, the rest is kept back.
+func (m *model) answered(a answered) tea.Cmd {
+	l, sent := m.flight[a.id]
+	if !sent {
+		return nil
+	}
+	delete(m.flight, a.id)
+	i, b := l.to, l.batch
+	i.sending = false
+	var look tea.Cmd
+	if a.err == nil {
+		a.approval.Group = i.approval.Group // it stays where it is seen
+		i.approval = a.approval
+		i.end(m.now, true)
+		b.done++
+		m.given = append(m.given, a.approval)
+	} else {
+		b.miss(l, a.err)
+		if b.all == 1 {
+			i.loading = true
+			look = m.ask.open(a.id, false)
+		}
+		if exit.CodeOf(a.err) == exit.Unreachable {
+			m.withhold(b, a.err)
+		}
+	}
+	more := m.post()
+	m.tell(b)
+	m.preface()
+	if len(m.flight) == 0 {
+		look = tea.Batch(look, m.look())
+	}
+	return tea.Batch(look, more)
+}
+
+// tell says how far a batch is, or what became of it.
+func (m *model) tell(b *batch) {
+	over := b.done+len(b.left) == b.all
+	switch {
+	case !over:
+		m.say(m.theme.faint, fmt.Sprintf("%s: %d of %d are answered", b.lead.Component, b.done, b.all))
+	case b.all == 1 && b.err != nil:
+		m.say(m.theme.bad, firstLine(b.err))
+	case b.err != nil:
+		m.say(m.theme.bad, fmt.Sprintf("%s: %s on %d of %d; not %s: %s", b.past(), b.lead.Component, b.done, b.all, some(b.left, 3), firstLine(b.err)))
+	default:
+		m.say(m.theme.good, fmt.Sprintf("%s: %s%s", b.past(), b.name(), m.leftOver()))
+		m.counting = true
+	}
+}
+
+// past is what was done, as the statuses of approvals say it.
+func (b *batch) past() string {
+	if b.answer == api.ResponseAnswerApprove {
+		return string(api.ApprovalStatusApproved)
+	}
+	return string(api.ApprovalStatusRejected)
+}
+
+func (b *batch) name() string {
+	if b.all == 1 {
+		return name(b.lead)
+	}
+	return console.Line(fmt.Sprintf("%s on %s of %s", b.lead.Component, diff.Plural(b.done, "install", "installs"), b.lead.App))
+}
+
+// leftOver says what else there is to do.
+func (m *model) leftOver() string {
+	switch left, _ := m.queue.waiting(); left {
+	case 0:
+		return "; nothing else waits"
+	case 1:
+		return "; one more waits, enter goes to it"
+	default:
+		return fmt.Sprintf("; %d more wait, enter goes to the next", left)
+	}
+}
+
+// mostUnheard is how many answers that were on their way are named.
+const mostUnheard = 10
+
+// unheard names the answers that were on their way when the screen closed: nobody here knows whether they arrived. Those that were not
+// sent are counted.
+func (m *model) unheard(code int) error {
+	var errs []error
+	for _, i := range m.queue.items {
+		if i.sending && len(errs) < mostUnheard {
+			errs = append(errs, fmt.Errorf("the answer to %s was on its way: `nuon review %s --print` tells whether it arrived", name(i.approval), i.approval.ID))
+		}
+	}
+	if n := len(m.outbox); n > 0 {
+		errs = append(errs, fmt.Errorf("%s not sent: `nuon review` shows what still waits", diff.Plural(n, "answer was", "answers were")))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return exit.With(code, errors.Join(errs...))
+}
