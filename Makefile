@@ -53,6 +53,7 @@ soak: build ## Break everything for a while during real deploys, and count what 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./cli/review ./reconciler/dispatch
+	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run '^$$' -bench . -benchtime 10x -timeout 20m .
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style
@@ -72,6 +73,7 @@ generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, c
 verify: generate lint ## Check that generated code and go.mod are up to date, and the style
 	$(GO) mod tidy -diff
 	cd examples/provider && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd diff/bench && $(GO) vet ./... && $(GO) mod tidy -diff
 	git diff --exit-code
 
 .PHONY: pictures

@@ -11,9 +11,11 @@ import (
 var foldNouns = map[string][2]string{
 	"chart label":  {"chart label", "chart labels"},
 	"checksum":     {"checksum", "checksums"},
+	"description":  {"description", "descriptions"},
 	"default":      {"default value", "default values"},
 	"server-owned": {"server-owned field", "server-owned fields"},
 	"regenerated":  {"regenerated value", "regenerated values"},
+	"repeated":     {"repeated change", "repeated changes"},
 	"restart mark": {"restart mark", "restart marks"},
 	"order":        {"list in another order", "lists in another order"},
 	"formatting":   {"text in another format", "texts in another format"},

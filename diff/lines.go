@@ -56,8 +56,7 @@ func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 			w.same(a[s.A:s.AEnd], i > 0, i < len(spans)-1)
 			continue
 		}
-		w.changed(LineRemoved, a[s.A:s.AEnd], b[s.B:s.BEnd])
-		w.changed(LineAdded, b[s.B:s.BEnd], a[s.A:s.AEnd])
+		w.replaced(a[s.A:s.AEnd], b[s.B:s.BEnd])
 	}
 	w.flush()
 	return w.out
@@ -90,16 +89,39 @@ type lineWriter struct {
 
 	out   []Line
 	bytes int
-	more  int
+	// more counts the changed lines that were left out.
+	more int
 }
 
-func (w *lineWriter) full() bool { return len(w.out) >= w.lines || w.bytes >= w.lines*bytesPerLine }
+// replaced writes lines that go, and those that come for them. What comes is what will be there: it has half of the room, if it needs
+// that, however much goes.
+func (w *lineWriter) replaced(removed, added []string) {
+	lines, bytes := w.lines, w.lines*bytesPerLine
+	if len(added) > 0 {
+		needed := w.width // the last line that goes may be longer than the room for it
+		for _, l := range added[:min(len(added), w.lines)] {
+			needed += min(len(l), w.width)
+		}
+		lines = max(lines-len(added)-1, (len(w.out)+lines)/2) // one says what is left out
+		bytes = max(bytes-needed, (w.bytes+bytes)/2)
+	}
+	w.changed(LineRemoved, removed, added, lines, bytes)
+	if len(added) > 0 && !w.full() {
+		w.flush()
+	}
+	w.changed(LineAdded, added, removed, w.lines, w.lines*bytesPerLine)
+}
 
-// changed writes lines that go or come. Others are those that come or go for them: where a line is cut, what it does not share with its
-// counterpart must be seen.
-func (w *lineWriter) changed(op LineOp, lines, others []string) {
+func (w *lineWriter) full() bool { return w.reaches(w.lines, w.lines*bytesPerLine) }
+
+// reaches says that so many lines or bytes are written.
+func (w *lineWriter) reaches(lines, bytes int) bool { return len(w.out) >= lines || w.bytes >= bytes }
+
+// changed writes lines that go or come, until so many lines or bytes are written. Others are those that come or go for them: where a line is
+// cut, what it does not share with its counterpart must be seen.
+func (w *lineWriter) changed(op LineOp, lines, others []string, mostLines, mostBytes int) {
 	for i, text := range lines {
-		if w.full() {
+		if w.reaches(mostLines, mostBytes) {
 			w.more += len(lines) - i
 			return
 		}
@@ -151,8 +173,10 @@ func (w *lineWriter) same(lines []string, changeBefore, changeAfter bool) {
 	}
 }
 
+// flush says how many changed lines were left out since it last did.
 func (w *lineWriter) flush() {
 	if w.more > 0 {
 		w.out = append(w.out, Line{Op: LineMore, Count: w.more})
+		w.more = 0
 	}
 }

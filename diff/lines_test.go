@@ -35,3 +35,29 @@ func TestCutLinesThatStandAlone(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestWhatComesIsSeen: however much goes, what comes for it has room.
+func TestWhatComesIsSeen(t *testing.T) {
+	for _, line := range []string{"old", strings.Repeat("long ", 200)} {
+		f := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, "#!/bin/sh\n"+strings.Repeat(line+"\n", 1000)), side(t, "#!/bin/sh\nevil one\nevil two\n"))
+		count := map[diff.LineOp]int{}
+		for i := range f.Lines {
+			l := &f.Lines[i]
+			count[l.Op] += max(l.Count, 1)
+		}
+		if count[diff.LineAdded] != 2 || count[diff.LineRemoved]+count[diff.LineMore] != 1000 || count[diff.LineRemoved] < 10 {
+			t.Errorf("%v", count)
+		}
+		if len(f.Lines) > diff.DefaultLines+2 {
+			t.Errorf("%d lines", len(f.Lines))
+		}
+	}
+	both := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, strings.Repeat("old\n", 1000)), side(t, strings.Repeat("new\n", 1000)))
+	count := map[diff.LineOp]int{}
+	for i := range both.Lines {
+		count[both.Lines[i].Op] += max(both.Lines[i].Count, 1)
+	}
+	if count[diff.LineRemoved] != 100 || count[diff.LineAdded] < 98 || count[diff.LineRemoved]+count[diff.LineAdded]+count[diff.LineMore] != 2000 {
+		t.Errorf("as much goes as comes: %v", count)
+	}
+}

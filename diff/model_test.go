@@ -144,6 +144,35 @@ func TestValidateEveryList(t *testing.T) {
 				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Masked: true, Type: diff.TypeList}}}
 			},
 			"masked but has": func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true, Size: 1}}} },
+			"no value but": func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Absent: true, Text: "x", Type: diff.TypeString}}}
+			},
+			"has no value": func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Unknown: true, Type: diff.TypeString}}}
+			},
+			`no "number"`: func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: diff.TypeNumber, Text: "(sensitive, unchanged)"}}}
+			},
+			`no "bool"`: func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: diff.TypeBool, Text: "1"}}}
+			},
+			`no "list"`: func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: diff.TypeList, Text: "[] (none)"}}}
+			},
+			`no "word"`: func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Type: "word", Text: "(none)"}}}
+			},
+			`no ""`: func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{After: diff.Shown{Text: "(none)"}}} },
+			`line that is "hidden"`: func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{Lines: []diff.Line{{Op: "hidden"}}}}
+			},
+			"line that counts -1": func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{Lines: []diff.Line{{Op: diff.LineMore, Count: -1}}}}
+			},
+			"goes for another": func(l []diff.Change) {
+				l[1].Renamed, l[1].From, l[1].Action, l[1].Risk = true, "x", diff.Create, diff.RiskDestroy
+			},
+			"no action for what goes": func(l []diff.Change) { l[1].Renamed, l[1].Action, l[1].Risk = true, diff.Replace, diff.RiskDestroy },
 			"but has text": func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true}, Lines: []diff.Line{{Text: "x"}}}}
 			},
@@ -164,6 +193,12 @@ func TestValidateTheRest(t *testing.T) {
 		`checks: ""`:       func(r *diff.Report) { r.Checks = []diff.Check{{Status: diff.CheckPass}} },
 		"notes or folds":   func(r *diff.Report) { r.Folded = make([]diff.Fold, 101) },
 		"risk in_place is": func(r *diff.Report) { r.Changes[0].Action = diff.Replace },
+		"hooks: \"h\": risk none is too low": func(r *diff.Report) {
+			r.Hooks = []diff.Change{{Address: "h", Action: diff.Update}}
+		},
+		"for what stays": func(r *diff.Report) {
+			r.Kept = []diff.Change{{Address: "k", Action: diff.Destroy, Risk: diff.RiskDestroy}}
+		},
 	} {
 		r := &diff.Report{Kind: "test", Changes: []diff.Change{{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace}}}
 		spoil(r)
@@ -230,6 +265,7 @@ func TestNoise(t *testing.T) {
 		"no fields":      {diff.Change{Action: diff.Update}, false},
 		"created":        {diff.Change{Action: diff.Create, Fields: []diff.FieldChange{folded}}, false},
 		"replaced":       {diff.Change{Action: diff.Replace, Fields: []diff.FieldChange{folded}}, false},
+		"it restarts":    {diff.Change{Action: diff.Update, Risk: diff.RiskRestart, Fields: []diff.FieldChange{folded}}, false},
 		"a rule says so": {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded}, Findings: []diff.Finding{{}}}, false},
 	} {
 		if got := c.change.Noise(); got != c.noise {

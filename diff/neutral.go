@@ -1,33 +1,59 @@
 package diff
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
-// Neutral makes text safe to print on one line of a terminal or a page: every character that does not print (control and escape
-// sequences, line ends, direction overrides, zero-width characters) is written as an escape. What prints stays as it is. Every
+// Neutral makes text safe to print on one line of a terminal or a page: every character that does not print or leaves nothing to see
+// (control and escape sequences, line ends, direction overrides, zero-width characters, fillers) is written as an escape. What prints stays as it is. Every
 // renderer passes every text of a report through it.
 func Neutral(s string) string {
-	clean := true
+	clean, previous := true, ' '
 	for _, r := range s {
-		if !strconv.IsPrint(r) {
-			clean = false
+		if clean = seen(r, previous); !clean {
 			break
 		}
+		previous = r
 	}
 	if clean {
 		return strings.ToValidUTF8(s, "\uFFFD")
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
+	previous = ' '
 	for _, r := range s {
-		if strconv.IsPrint(r) {
+		switch {
+		case seen(r, previous):
 			b.WriteRune(r)
-			continue
+		case !strconv.IsPrint(r):
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		case r > 0xFFFF:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
-		quoted := strconv.QuoteRune(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
+		previous = r
 	}
 	return b.String()
+}
+
+// seen says that a character leaves something to see behind the previous one. Fillers, the blank of Braille, joiners and variation selectors
+// count as printing, and do not: two names that differ by one of them are two. Only a symbol looks another way in its emoji form.
+// https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt, Default_Ignorable_Code_Point
+func seen(r, previous rune) bool {
+	switch {
+	case r < 0x034F:
+		return strconv.IsPrint(r)
+	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2800, r == 0x3164, r == 0xFFA0:
+		return false
+	case r == 0xFE0E, r == 0xFE0F:
+		return unicode.Is(unicode.So, previous)
+	case r >= 0x180B && r <= 0x180F, r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF:
+		return false
+	}
+	return strconv.IsPrint(r)
 }

@@ -3,6 +3,7 @@ package diff
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/align"
@@ -17,7 +18,7 @@ const maxOrder = 8
 func (f *FieldChange) Order(whole bool) (before, after string, ok bool) {
 	was, okBefore := f.Before.elements()
 	is, okAfter := f.After.elements()
-	if !f.Reordered || !okBefore || !okAfter {
+	if !f.Reordered || !okBefore || !okAfter || !permuted(was, is) {
 		return "", "", false
 	}
 	if whole {
@@ -34,6 +35,14 @@ func (f *FieldChange) Order(whole bool) (before, after string, ok bool) {
 		return "", moved(was, is), true
 	}
 	return listed(was, from, len(was)-end), listed(is, from, len(is)-end), true
+}
+
+// permuted says that two lists have the same elements: only then a new order is all that there is to say.
+func permuted(was, is []string) bool {
+	was, is = slices.Clone(was), slices.Clone(is)
+	slices.Sort(was)
+	slices.Sort(is)
+	return slices.Equal(was, is)
 }
 
 // elements are the texts of a shown list's elements.

@@ -11,7 +11,7 @@ type Remark struct {
 	Label string
 	// Words say what happens.
 	Words string
-	// Source names the rule, and the fields that it found: "pod-template at spec.template".
+	// Source names the rule, and where it is about security or destroys the fields that it found: "role-widens at rules[0].verbs".
 	Source   string
 	Risk     Risk
 	Security bool
@@ -41,7 +41,10 @@ func (c *Change) Remarks() []Remark {
 		places[k] = append(places[k], f.Path)
 	}
 	for i, k := range at {
-		others[i].Source = Neutral(source(k.rule, places[k]))
+		others[i].Source = Neutral(k.rule)
+		if others[i].Security || others[i].Risk >= RiskDestroy {
+			others[i].Source = Neutral(source(k.rule, places[k]))
+		}
 	}
 	for _, security := range []bool{true, false} {
 		for _, r := range others {

@@ -138,9 +138,9 @@ const (
 	CheckUnknown CheckStatus = "unknown"
 )
 
-// Noise says that all that changes in the object is folded away. Apply changes it all the same.
+// Noise says that all that changes in the object is folded away, and that this risks no more than any update. Apply changes it all the same.
 func (c *Change) Noise() bool {
-	if c.Action != Update || len(c.Fields) == 0 || len(c.Findings) > 0 {
+	if c.Action != Update || len(c.Fields) == 0 || len(c.Findings) > 0 || c.Risk > RiskInPlace {
 		return false
 	}
 	for i := range c.Fields {

@@ -125,17 +125,27 @@ func TestRiskText(t *testing.T) {
 // TestNeutralPrintsOnly: whatever goes in, nothing that acts on a terminal comes out, and what prints is not touched.
 func TestNeutralPrintsOnly(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain ü 漢":         "plain ü 漢",
-		"\x1b[2J\x07":       `\x1b[2J\a`,
-		"a\tb\nc\r":         `a\tb\nc\r`,
-		"\u202egnp.exe":     `\u202egnp.exe`,
-		"zero\u200bwidth":   `zero\u200bwidth`,
-		"c1 \u009b31m":      `c1 \u009b31m`,
-		"line\u2028 \ufeff": `line\u2028 \ufeff`,
-		"bad \xff utf8":     "bad \uFFFD utf8",
+		"plain ü 漢":          "plain ü 漢",
+		"\x1b[2J\x07":        `\x1b[2J\a`,
+		"a\tb\nc\r":          `a\tb\nc\r`,
+		"\u202egnp.exe":      `\u202egnp.exe`,
+		"zero\u200bwidth":    `zero\u200bwidth`,
+		"c1 \u009b31m":       `c1 \u009b31m`,
+		"line\u2028 \ufeff":  `line\u2028 \ufeff`,
+		"adm\ufe0fin\u034f":  `adm\ufe0fin\u034f`,
+		"\u3164\u2800\u115f": `\u3164\u2800\u115f`,
+		"tag \U000e0101":     `tag \U000e0101`,
+		"\u2764\ufe0f ok":    "\u2764\ufe0f ok",
+		"bad \xff utf8":      "bad \uFFFD utf8",
 	} {
 		if got := diff.Neutral(in); got != want {
 			t.Errorf("Neutral(%q) = %q, want %q", in, got, want)
+		}
+		if got := (diff.Shown{Type: diff.TypeNumber, Text: in}).Display(); got != want {
+			t.Errorf("a number %q is shown as %q, want %q", in, got, want)
+		}
+		if got := (diff.Shown{Type: diff.TypeString, Text: in}).Display(); diff.Neutral(got) != got {
+			t.Errorf("a string %q is shown as %q", in, got)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,9 +1,13 @@
 package diff
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // A report says only a few things as a whole, each in a sentence or two.
@@ -12,8 +16,8 @@ const (
 	maxNoteBytes = 1000
 )
 
-// Validate checks that a report is one that this package could have made: known actions, risks no lower than their actions,
-// totals that agree with the lists, and no text beside a mask. Whoever stores or shows a report that someone else made calls it
+// Validate checks that a report is one that this package could have made: known actions in the lists where they can be, risks no lower
+// than their actions, totals that agree with the lists, no text beside a mask, and none that looks like one. Whoever stores or shows a report that someone else made calls it
 // first, because a person reads the totals and trusts them.
 func (r *Report) Validate() error {
 	if r.Kind == "" {
@@ -33,8 +37,8 @@ func (r *Report) Validate() error {
 			if err := c.validate(); err != nil {
 				return fmt.Errorf("report %s: %q: %w", l.name, c.Address, err)
 			}
-			if c.Risk < c.Action.Risk() && l.name == "changes" {
-				return fmt.Errorf("report changes: %q: risk %s is too low for %s", c.Address, c.Risk, c.Action)
+			if err := c.placed(l.name); err != nil {
+				return fmt.Errorf("report %s: %q: %w", l.name, c.Address, err)
 			}
 		}
 	}
@@ -55,6 +59,17 @@ func (r *Report) Validate() error {
 	}
 	if err := r.Totals.agree(r.Count()); err != nil {
 		return fmt.Errorf("report totals %w", err)
+	}
+	return nil
+}
+
+// placed checks a change against the list that it is in. An output touches no object, and what others did has no risk.
+func (c *Change) placed(list string) error {
+	switch {
+	case list == SectionKept && c.Action.Destructive():
+		return fmt.Errorf("%s is no action for what stays where it is", c.Action)
+	case list != SectionOutputs && list != SectionDrift && c.Risk < c.Action.Risk():
+		return fmt.Errorf("risk %s is too low for %s", c.Risk, c.Action)
 	}
 	return nil
 }
@@ -92,14 +107,63 @@ func (c *Change) validate() error {
 			return fmt.Errorf("risk %s is lower than rule %q says", c.Risk, f.Rule)
 		}
 	}
-	for _, f := range c.Fields {
-		for _, s := range []Shown{f.Before, f.After} {
-			if s.Masked && (s.Text != "" || s.Sum != "" || s.Type != "" || s.Size != 0 || len(f.Lines) > 0) {
-				return fmt.Errorf("field %q is masked but has text", f.Path)
-			}
+	if c.Renamed && (c.Action != Replace || c.From == "") {
+		return fmt.Errorf("%s is no action for what goes for another object", c.Action)
+	}
+	for i := range c.Fields {
+		if err := c.Fields[i].validate(); err != nil {
+			return fmt.Errorf("field %q %w", c.Fields[i].Path, err)
 		}
 	}
 	return nil
+}
+
+func (f *FieldChange) validate() error {
+	for _, s := range []Shown{f.Before, f.After} {
+		text := s.Text != "" || s.Sum != "" || s.Type != "" || s.Size != 0 || len(f.Lines) > 0
+		switch {
+		case s.Masked && text:
+			return errors.New("is masked but has text")
+		case (s.Absent || s.Unknown) && (s.Text != "" || s.Sum != "" || s.Type != ""):
+			return errors.New("has no value but has text")
+		case !s.written():
+			return fmt.Errorf("is no %.20q, but says so", s.Type)
+		}
+	}
+	for _, l := range f.Lines {
+		switch l.Op {
+		case LineSame, LineRemoved, LineAdded, LineSkipped, LineMore:
+		default:
+			return fmt.Errorf("has a line that is %.20q, which is not known", l.Op)
+		}
+		if l.Count < 0 {
+			return fmt.Errorf("has a line that counts %d", l.Count)
+		}
+	}
+	return nil
+}
+
+// written says that a text is one of its type. All but strings are shown without quotes: as one of them "(none)" would not be told from
+// what a report says itself.
+func (s *Shown) written() bool {
+	switch s.Type {
+	case "", TypeString:
+		return s.Type == TypeString || s.Text == "" || s.Masked
+	case TypeNumber, TypeBool, TypeNull, TypeObject, TypeList:
+	default:
+		return false
+	}
+	if s.Sum != "" { // a part of it has no form
+		return true
+	}
+	var v any
+	dec := json.NewDecoder(strings.NewReader(s.Text))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil || dec.InputOffset() != int64(len(s.Text)) {
+		return false
+	}
+	_, kind := raw.Text(raw.Of(v))
+	return kind == string(s.Type)
 }
 
 // before is the order of changes in a report.

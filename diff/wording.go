@@ -225,10 +225,11 @@ func (s Shown) Display() string {
 	case s.Masked:
 		return "(" + s.tagged("sensitive") + ")"
 	}
-	text := Neutral(s.Text)
+	text := s.Text
 	if s.Type == TypeString {
-		text = strconv.Quote(s.Text)
+		text = strconv.Quote(text)
 	}
+	text = Neutral(text)
 	if s.Sum == "" {
 		return text
 	}

@@ -76,13 +76,14 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// TestRemarks: security first, and what one rule says of several fields once.
+// TestRemarks: security first, with the fields that it is about, and what one rule says of several fields once.
 func TestRemarks(t *testing.T) {
 	c := diff.Change{Action: diff.Update}
 	c.Judge(diff.Finding{Rule: "restarts", Words: "the pods are made anew", Risk: diff.RiskRestart, Path: "spec.a"},
 		diff.Finding{Rule: "opens", Words: "anybody may reach it", Risk: diff.RiskInPlace, Security: true})
 	for i := range 5 {
-		c.Judge(diff.Finding{Rule: "lower", Words: "less memory", Risk: diff.RiskInPlace, Path: fmt.Sprintf("spec.%d", i)})
+		c.Judge(diff.Finding{Rule: "lower", Words: "less memory", Risk: diff.RiskInPlace, Path: "spec.x"},
+			diff.Finding{Rule: "wider", Words: "more rights", Risk: diff.RiskInPlace, Security: true, Path: fmt.Sprintf("spec.%d", i)})
 	}
 	var got []string
 	for _, r := range c.Remarks() {
@@ -90,8 +91,9 @@ func TestRemarks(t *testing.T) {
 	}
 	want := []string{
 		"! security: anybody may reach it  [opens]",
-		"restart: the pods are made anew  [restarts at spec.a]",
-		"note: less memory  [lower at spec.0, spec.1, spec.2 and 2 more]",
+		"! security: more rights  [wider at spec.0, spec.1, spec.2 and 2 more]",
+		"restart: the pods are made anew  [restarts]",
+		"note: less memory  [lower]",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -128,6 +130,10 @@ func TestOrder(t *testing.T) {
 		if _, all, _ := f.Order(true); strings.Contains(all, "…") {
 			t.Errorf("%s: something is left out of the whole: %s", try.name, all)
 		}
+	}
+	more := diff.FieldChange{Reordered: true, Before: long("x"), After: long("x", "evil")}
+	if _, _, ok := more.Order(false); ok {
+		t.Error("a list with one more element is only in another order")
 	}
 	cut := diff.FieldChange{Reordered: true, Before: list("[1]"), After: diff.Shown{Type: diff.TypeList, Text: "[1", Sum: "sha256:0"}}
 	if _, _, ok := cut.Order(false); ok {

@@ -83,11 +83,14 @@ func (c *comparer) read(j *job, whole bool) (v values, err error) {
 		}
 		*into, err = o.Value()
 	}
-	if !whole && j.before != nil && j.after != nil && j.live == nil && j.again == nil && mayElide(j.id) {
-		v.before, v.after, v.partial, err = manifest.Pair(j.before, j.after)
-	} else {
+	switch {
+	case j.before == nil || j.after == nil:
 		read(j.before, &v.before)
 		read(j.after, &v.after)
+	case !whole && j.live == nil && j.again == nil && mayElide(j.id):
+		v.before, v.after, v.partial, err = manifest.Pair(j.before, j.after)
+	default:
+		v.before, v.after, err = manifest.Whole(j.before, j.after)
 	}
 	read(j.live, &v.live)
 	read(j.again, &v.again)
@@ -124,6 +127,7 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 	}
 	out.notes = append(out.notes, wrongTypes(out.change.Address, out.differences, c.masker.Text)...)
 	c.judge(j, v, &out)
+	foldRepeats(&out)
 	return out
 }
 
@@ -346,7 +350,7 @@ func (c *comparison) fields(found []difference) []diff.FieldChange {
 	out := make([]diff.FieldChange, len(found))
 	for i, d := range found {
 		out[i] = diff.FieldChange{
-			Path: d.path.Text(c.masker.Text), Fold: d.fold, Owner: c.masker.Text(d.owner), Regenerated: d.regenerated, Reordered: d.order != nil,
+			Path: pathText(d.path, c.masker.Text), Fold: d.fold, Owner: c.masker.Text(d.owner), Regenerated: d.regenerated, Reordered: d.order != nil,
 		}
 	}
 	return out
@@ -354,7 +358,8 @@ func (c *comparison) fields(found []difference) []diff.FieldChange {
 
 // learnNames keeps the secrets that the object holds outside of Secrets, which are known by their names.
 func (c *comparer) learnNames(j *job, typ *schema.Type, v *values, out *outcome) {
-	if secretKind(j.id) {
+	// A definition names fields that hold secrets, and holds none.
+	if secretKind(j.id) || definition(j.id) {
 		return
 	}
 	builtin := c.isBuiltin(j.id)

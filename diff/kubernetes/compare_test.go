@@ -134,7 +134,7 @@ func TestSecretNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"LOG_LEVEL", "PASSWORD_FILE", "secretName", "TOKEN_TTL", "tokenExpirationSeconds", "imagePullSecrets/name", "MAX_TOKENS", "SECRET_PATH", "TOKEN_URL",
+		"LOG_LEVEL", "PASSWORD_FILE", "secretName", "TOKEN_TTL", "tokenExpirationSeconds", "imagePullSecrets/name", "MAX_TOKENS", "SECRET_PATH", "cert-manager.io/inject-ca-from-secret", "secrets-format", "TOKEN_URL",
 		"passwordPolicy", "secretRef", "COMPASS", "bypass", "keyboard", "passive", "secret.example/mode", "PASSWORD_MIN_LENGTH", "",
 	} {
 		if secretName(name) {
@@ -271,7 +271,7 @@ func TestFolds(t *testing.T) {
 			t.Errorf("%q lacks words, or its source is no address", f.Name)
 		}
 	}
-	for _, name := range append(foldNames, foldRegenerated, foldGone) {
+	for _, name := range append(foldNames, foldRegenerated, foldRepeated, foldGone) {
 		if !said[name] {
 			t.Errorf("%q is not among the folds", name)
 		}

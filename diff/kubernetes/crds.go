@@ -18,7 +18,26 @@ func schemas(jobs []job, sides ...*manifest.Set) (*schema.Set, []string, error) 
 			groups[j.id.Group] = true
 		}
 	}
-	var definitions []raw.Value
+	wanted := wantedDefinitions(groups, sides)
+	if len(wanted) == 0 {
+		return builtin, nil, nil
+	}
+	definitions := make([]raw.Value, len(wanted))
+	err := each(len(wanted), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {
+		definitions[i], err = wanted[i].Value()
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	set, notes := builtin.With(definitions)
+	return set, notes, nil
+}
+
+// wantedDefinitions are the definitions of some groups, each of the last side that has it.
+func wantedDefinitions(groups map[string]bool, sides []*manifest.Set) []*manifest.Object {
+	var out []*manifest.Object
+	place := map[manifest.ID]int{}
 	for _, side := range sides {
 		if side == nil || len(groups) == 0 {
 			continue
@@ -28,18 +47,15 @@ func schemas(jobs []job, sides ...*manifest.Set) (*schema.Set, []string, error) 
 			if _, group, _ := strings.Cut(o.ID.Name, "."); !groups[group] {
 				continue
 			}
-			v, err := o.Value()
-			if err != nil {
-				return nil, nil, err
+			if i, known := place[o.ID]; known {
+				out[i] = o
+				continue
 			}
-			definitions = append(definitions, v)
+			place[o.ID] = len(out)
+			out = append(out, o)
 		}
 	}
-	if len(definitions) == 0 {
-		return builtin, nil, nil
-	}
-	set, notes := builtin.With(definitions)
-	return set, notes, nil
+	return out
 }
 
 func definition(id manifest.ID) bool {

@@ -28,6 +28,8 @@ type difference struct {
 	sensitive bool
 	// fold is the rule that folds the difference away, owner who else manages the field.
 	fold, owner string
+	// outline is what to show of a value that is too long for its line; null shows the value.
+	outline raw.Value
 	// regenerated: the value is made anew at each rendering.
 	regenerated bool
 }

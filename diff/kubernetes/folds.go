@@ -22,6 +22,7 @@ func Folds() []Fold {
 		Fold{foldOrder, "elements change places in a list whose order means nothing to the API",
 			"https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy"},
 		Fold{foldRegenerated, "a second rendering gives other values, so they change at every deploy and are no reason for one", ""},
+		Fold{foldRepeated, "in the schema of a custom resource: the same change of fields of the same name, after the first three", ""},
 		Fold{foldGone, "objects that were to be removed and are not there any more", ""},
 	)
 }

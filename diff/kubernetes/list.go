@@ -24,6 +24,7 @@ var unordered = map[string]map[string]bool{
 	"Service":                        {"externalIPs": true, "loadBalancerSourceRanges": true},
 	"ValidatingWebhookConfiguration": webhookRules,
 	"MutatingWebhookConfiguration":   webhookRules,
+	"CustomResourceDefinition":       {"enum": true, "required": true, "categories": true, "shortNames": true},
 }
 
 var (

@@ -78,7 +78,7 @@ var (
 		"file", "path", "dir", "name", "names", "ref", "refs", "ttl", "expiry", "expiration", "expires", "enabled", "disabled", "url", "uri",
 		"endpoint", "host", "port", "length", "size", "type", "header", "method", "policy", "duration", "seconds", "minutes", "hours", "days",
 		"lifetime", "audience", "issuer", "class", "mode", "algorithm", "alg", "count", "limit", "rotation", "interval", "namespace", "version",
-		"provider", "store", "tokens", "required", "rotate", "bucket", "selector",
+		"provider", "store", "tokens", "required", "rotate", "bucket", "selector", "format", "fromsecret",
 	}
 )
 

@@ -21,6 +21,7 @@ const (
 	foldOrder       = "order"
 	foldRegenerated = "regenerated"
 	foldDescription = "description"
+	foldRepeated    = "repeated"
 )
 
 // rule folds a difference by where it is.
@@ -71,6 +72,11 @@ var rules = []rule{
 		source: "https://helm.sh/docs/helm/helm_install/",
 	},
 	{
+		fold: foldChart, words: "generators of custom resources say which version of them did it",
+		at:     places([]string{"metadata", "annotations"}, "controller-gen.kubebuilder.io/version"),
+		source: "https://book.kubebuilder.io/reference/generating-crd",
+	},
+	{
 		fold: foldChecksum, words: "they follow from another change; that the pods restart stands beside them",
 		at: slices.Concat(places([]string{"metadata", "annotations"}, checksums...), places(podAnnotations, checksums...),
 			places(jobAnnotations, checksums...)),
@@ -93,18 +99,11 @@ var rules = []rule{
 // described says that a path leads to the description of a field in the schema of a custom resource, and not to a field or a default of that
 // name.
 func described(p tree.Path) bool {
-	n := len(p)
-	if n < 4 || p[n-1].Key != "description" || p[n-2].Key == "properties" {
+	if len(p) == 0 || p[len(p)-1].Key != "description" {
 		return false
 	}
-	inSchema := false
-	for i, s := range p {
-		inSchema = inSchema || s.Key == "openAPIV3Schema"
-		if (s.Key == "default" || s.Key == "example" || s.Key == "enum") && p[i-1].Key != "properties" {
-			return false
-		}
-	}
-	return inSchema
+	at, ok := placeIn(p)
+	return ok && len(at.rest) == 1
 }
 
 func isText(v raw.Value) bool { _, ok := raw.Reveal(v).(string); return ok }
@@ -114,7 +113,7 @@ var (
 	jobAnnotations = []string{"spec", "jobTemplate", "spec", "template", "metadata", "annotations"}
 )
 
-var checksums = []string{"checksum/*", "checksum.*", "checksum-*", "checksum", "*-checksum", "*/checksum", "*/checksum-*", "*-hash", "*/config-hash", "*.hash"}
+var checksums = []string{"checksum/*", "checksum.*", "checksum-*", "checksum", "*-checksum", "*/checksum", "*/checksum-*", "*/*-checksum", "*-hash", "*/config-hash", "*.hash"}
 
 // places are the paths of some keys below one.
 func places(below []string, keys ...string) [][]string {
@@ -152,7 +151,7 @@ func foldOf(d *difference) string {
 		}
 	}
 	// An object without a namespace lives in that of the release: the two would not belong together if that were another one.
-	if plain && len(keys) == 2 && keys[0] == "metadata" && keys[1] == "namespace" || defaulted(d) {
+	if plain && len(keys) == 2 && keys[0] == "metadata" && keys[1] == "namespace" || defaulted(d) || assumes(d) {
 		return foldDefault
 	}
 	return ""

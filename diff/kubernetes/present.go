@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -21,6 +23,7 @@ func (c *comparison) present(r *diff.Report, outcomes []outcome) (notes []string
 		reason = reason || o.section != nowhere && !o.regenerated
 	}
 	r.Applyable = reason
+	c.fillAll(outcomes, reason)
 	gone := 0
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -30,42 +33,56 @@ func (c *comparison) present(r *diff.Report, outcomes []outcome) (notes []string
 		for _, fold := range foldNames {
 			r.AddFold(fold, diff.FoldFields, o.counted[fold])
 		}
-		c.presentDrift(r, o)
+		if o.drift != nil {
+			r.Drift = append(r.Drift, *o.drift)
+		}
 		switch {
 		case o.gone:
 			gone++
 		case o.section == nowhere:
 			unchanged++
 		default:
-			c.presentChange(r, o, reason)
+			presentChange(r, o)
 		}
 	}
 	r.AddFold(foldGone, diff.FoldObjects, gone)
 	return notes, unchanged
 }
 
-func (c *comparison) presentDrift(r *diff.Report, o *outcome) {
-	if o.drift == nil {
-		return
-	}
-	c.fill(o.drift, o.drifted)
-	r.Drift = append(r.Drift, *o.drift)
+// fillAll masks every change, on all processors. What is made anew at each rendering is no reason for an apply, so it is noise where
+// there is no other.
+func (c *comparison) fillAll(outcomes []outcome, reason bool) {
+	_ = each(len(outcomes), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error { // it has no errors
+		o := &outcomes[i]
+		if o.drift != nil {
+			c.fill(o.drift, o.drifted)
+		}
+		if o.gone || o.section == nowhere {
+			return nil
+		}
+		if o.regenerated && !reason {
+			o.quieten()
+		}
+		c.fill(&o.change, o.differences)
+		return nil
+	})
 }
 
-// presentChange adds one change. What is made anew at each rendering is no reason for an apply, so it is noise where there is no other.
-func (c *comparison) presentChange(r *diff.Report, o *outcome, reason bool) {
-	if o.regenerated && !reason {
-		fields := o.change.Fields
-		o.change = o.unjudged
-		o.change.Fields = fields
-		for i := range fields {
-			fields[i].ForcesReplace = false
-			if fields[i].Fold == "" {
-				fields[i].Fold = foldRegenerated
-			}
+// quieten makes noise of a change that is only made anew.
+func (o *outcome) quieten() {
+	fields := o.change.Fields
+	o.change = o.unjudged
+	o.change.Fields = fields
+	for i := range fields {
+		fields[i].ForcesReplace = false
+		if fields[i].Fold == "" {
+			fields[i].Fold = foldRegenerated
 		}
 	}
-	c.fill(&o.change, o.differences)
+}
+
+// presentChange adds one change.
+func presentChange(r *diff.Report, o *outcome) {
 	for i := range o.change.Fields {
 		if fold := o.change.Fields[i].Fold; fold != "" {
 			r.AddFold(fold, diff.FoldFields, 1)
@@ -94,11 +111,33 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 		f := c.masker.Field(d.path,
 			diff.Side{Value: d.before, Absent: !d.hasBefore, Sensitive: d.sensitive},
 			diff.Side{Value: d.after, Absent: !d.hasAfter, Sensitive: d.sensitive})
+		f.Path = marks.Path
+		c.outline(&f, &found[i])
 		f.ForcesReplace, f.Reordered, f.Regenerated, f.Owner, f.Fold = marks.ForcesReplace, marks.Reordered, marks.Regenerated, marks.Owner, marks.Fold
 		change.Fields[i] = f
 	}
 	for i := range change.Findings {
 		change.Findings[i].Path = c.shown(change.Findings[i].Path)
+	}
+}
+
+// outline puts the outline of a long value in its place, unless all of it is wanted. The sum of the whole stays beside it, so that a digest
+// counts all of the value.
+func (c *comparison) outline(f *diff.FieldChange, d *difference) {
+	if d.outline.IsNull() || c.options.Limit > diff.DefaultLimit {
+		return
+	}
+	for _, side := range []struct {
+		shown *diff.Shown
+		value raw.Value
+	}{{&f.Before, d.before}, {&f.After, d.after}} {
+		if side.shown.Absent || side.shown.Masked {
+			continue
+		}
+		whole, _ := raw.Text(side.value)
+		sum := sha256.Sum256([]byte(whole))
+		words, kind := raw.Text(d.outline)
+		*side.shown = diff.Shown{Text: words, Type: diff.ValueType(kind), Sum: "sha256:" + hex.EncodeToString(sum[:]), Size: len(whole)}
 	}
 }
 
@@ -118,6 +157,9 @@ var foldNames = []string{foldChart, foldChecksum, foldRestart, foldServer, foldD
 // textPlaces are where the API wants strings: YAML takes yes, no, on and off without quotes, and numbers, for something else.
 func textPlace(p tree.Path) bool {
 	n := len(p)
+	if _, inSchema := placeIn(p); inSchema {
+		return false
+	}
 	if n < 2 || p[n-1].Key == "" || p[n-2].Key == "" && !p[n-2].IsSelect {
 		return false
 	}

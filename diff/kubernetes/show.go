@@ -149,11 +149,8 @@ func changedLines(before, after raw.Value, most int) int {
 // alone adds a value that only one side has: as one difference where it is short, else part by part.
 func (s *shower) alone(d difference) {
 	v := d.values()[0]
-	if inSchema(d.path) {
-		v = s.withoutDescriptions(d, v)
-		d = d.part(d.path, v)
-	}
 	switch {
+	case s.schema(d, v):
 	case v.IsObject() && len(v.Keys()) > 0 && s.opens(d, v):
 		s.keys(d, v)
 	case v.IsList() && v.Len() > 0 && s.opens(d, v):
@@ -161,42 +158,6 @@ func (s *shower) alone(d difference) {
 	default:
 		s.text(d, v)
 	}
-}
-
-// withoutDescriptions leaves the descriptions out of a new part of a custom resource's schema: they are folded, each by itself.
-func (s *shower) withoutDescriptions(d difference, v raw.Value) raw.Value {
-	switch {
-	case v.IsObject():
-		kept := map[string]any{}
-		for _, k := range v.Keys() {
-			child, _ := v.Get(k)
-			part := d.part(d.path.Field(k), child)
-			if described(part.path) && isText(child) {
-				part.fold = foldDescription
-				s.out = append(s.out, part)
-				continue
-			}
-			kept[k] = raw.Reveal(s.withoutDescriptions(part, child))
-		}
-		return raw.Of(kept)
-	case v.IsList():
-		kept := make([]any, v.Len())
-		for i := range kept {
-			kept[i] = raw.Reveal(s.withoutDescriptions(d.part(d.path.At(i), v.At(i)), v.At(i)))
-		}
-		return raw.Of(kept)
-	}
-	return v
-}
-
-// inSchema says that a path leads into the schema of a custom resource.
-func inSchema(p tree.Path) bool {
-	for _, s := range p {
-		if s.Key == "openAPIV3Schema" {
-			return true
-		}
-	}
-	return false
 }
 
 // opens says that a value is shown part by part.

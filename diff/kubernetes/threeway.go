@@ -111,6 +111,14 @@ func (t *threeWay) theirs(d difference) {
 		t.counted[d.fold]++
 		return
 	}
+	if n := len(d.path); n > 1 && d.path[n-2].Key == "metadata" && d.before.IsObject() {
+		// Of labels and annotations each is somebody's own.
+		for _, k := range d.before.Keys() {
+			v, _ := d.before.Get(k)
+			t.theirs(d.part(d.path.Field(k), v))
+		}
+		return
+	}
 	d.fold = foldOthers
 	t.out = append(t.out, d)
 }

@@ -212,6 +212,7 @@ func TestProse(t *testing.T) {
 	for note, want := range map[string]string{
 		"see @all and #12":             "> see @&#8203;all and \\#&#8203;12",
 		"https://evil www.evil.com":    "> https:&#8203;//evil www&#8203;.evil.com",
+		"see GH-12":                    "> see GH&#8203;-12",
 		"<script>alert(1)</script>":    "> &lt;script&gt;alert(1)&lt;/script&gt;",
 		"[a](b) ![c](d) *e* _f_ `g`":   "> \\[a\\](b) \\!&#8203;\\[c\\](d) \\*e\\* \\_f\\_ \\`g\\`",
 		"- no list":                    "> \\- no list",

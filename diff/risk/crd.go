@@ -68,7 +68,9 @@ func element(l raw.Value, s tree.Step) (raw.Value, bool) {
 }
 
 // keeps says that an object keeps the fields that its schema does not know.
-func keeps(schema raw.Value) bool { return get(schema, "x-kubernetes-preserve-unknown-fields").IsTrue() }
+func keeps(schema raw.Value) bool {
+	return get(schema, "x-kubernetes-preserve-unknown-fields").IsTrue()
+}
 
 // maxDepth is how deep a schema is looked into.
 const maxDepth = 40

@@ -423,7 +423,7 @@ func configRules() []Rule {
 			Name: "config-changed", Source: k8s + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
 			Kinds: []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
 			When: "the value is not one that is made anew at each rendering", holds: func(l look) bool { return !l.regenerated },
-			Words: "this alone restarts no pod: mounted files follow after a while, environment variables at the next restart",
+			Words: "this alone restarts no pod",
 		},
 		{
 			Name: "value-regenerated", Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",

@@ -2,7 +2,8 @@ package terminal
 
 import "github.com/nuon-toolkit/nuon/diff"
 
-// field is one difference: on one row if it fits, on a row for each side if not, and line by line for a text of several lines.
+// field is one difference: on one row if it fits, on a row for each side that is there if not, and line by line for a text of several
+// lines.
 func (p *Page) field(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
@@ -33,8 +34,13 @@ func (p *Page) field(l line, width int) []Row {
 		return Wrap(width, indent, joined(Row{{Text: f.Name() + "  "}}, said)...)
 	}
 	rows := Wrap(width, indent, joined(Row{{Text: f.Name()}}, aside)...)
-	rows = append(rows, Wrap(width, indent+"  ", joined(Row{{"- ", Before}}, before)...)...)
-	return append(rows, Wrap(width, indent+"  ", joined(Row{{"+ ", inkAfter(c.Action, f)}}, after)...)...)
+	if !f.Before.Absent {
+		rows = append(rows, Wrap(width, indent+"  ", joined(Row{{"- ", Before}}, before)...)...)
+	}
+	if !f.After.Absent {
+		rows = append(rows, Wrap(width, indent+"  ", joined(Row{{"+ ", inkAfter(c.Action, f)}}, after)...)...)
+	}
+	return rows
 }
 
 func joined(rows ...[]Span) Row {

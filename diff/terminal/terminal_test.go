@@ -180,7 +180,8 @@ func anyOrder(s string) string {
 
 // letters leaves out what wrapping, and a line for each side, add or take away.
 func letters(s string) string {
-	return strings.NewReplacer(" ", "", "\n", "", "→", "", "-", "", "+", "").Replace(s)
+	s = strings.NewReplacer(" ", "", "\n", "", "→", "", "-", "", "+", "").Replace(s)
+	return strings.ReplaceAll(s, "(none)", "") // the side that is not there
 }
 
 func TestDestructionIsRed(t *testing.T) {

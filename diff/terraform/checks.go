@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 )
 
 // check is the result of the conditions of one object.
@@ -94,6 +95,10 @@ func (b *builder) check(c check, status diff.CheckStatus) diff.Check {
 		if i == maxProblems {
 			break
 		}
+		if secret.Form(problem) {
+			problem = diff.Hidden
+		}
+		problem, _ = secret.Redact(problem, nil)
 		out.Problems = append(out.Problems, b.masker.Text(problem))
 	}
 	return out

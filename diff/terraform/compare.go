@@ -83,6 +83,8 @@ type node struct {
 type comparer struct {
 	masker *diff.Masker
 	action diff.Action
+	// free says that the value has no schema: that of an output.
+	free bool
 	// folds says that noise is folded: in updates of resources, never where it may be what forces a replacement.
 	folds   bool
 	forcing []tree.Path
@@ -108,7 +110,7 @@ func compare(m *diff.Masker, c change, a diff.Action) differences {
 
 // compareOutput is compare for an output, which may be any value, so that nothing of it is noise.
 func compareOutput(m *diff.Masker, c change, a diff.Action) differences {
-	cmp := &comparer{masker: m, action: a}
+	cmp := &comparer{masker: m, action: a, free: true}
 	cmp.compare(c)
 	return cmp.out
 }
@@ -188,6 +190,7 @@ func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
 func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
 	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some()}
 	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some()}
+	c.conceal(p, &before, &after)
 	f := c.masker.Field(p, before, after)
 	for _, forcing := range c.forcing {
 		if p.Overlaps(forcing) {
@@ -223,7 +226,7 @@ func (c *comparer) object(p tree.Path, n node, depth int) {
 		return
 	}
 	for _, k := range differing {
-		c.walk(p.Field(k), n.child(k), depth+1)
+		c.walk(p.Field(k), c.guard(p, n, k, n.child(k)), depth+1)
 	}
 	c.never(count, p, n)
 }

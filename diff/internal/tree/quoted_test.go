@@ -28,6 +28,9 @@ func TestQuotesThatMeanSomething(t *testing.T) {
 		if got := tree.Respelled(was, is); got != c.respelled {
 			t.Errorf("%s and %s: respelled %v, want %v", c.was, c.is, got, c.respelled)
 		}
+		if got := tree.Respelled(is, was); got != c.respelled {
+			t.Errorf("%s and %s: respelled %v, want %v", c.is, c.was, got, c.respelled)
+		}
 		if _, _, format, ok := tree.Embedded(was, is); ok {
 			t.Errorf("%s and %s are told apart as %s, which shows no difference", c.was, c.is, format)
 		}

@@ -74,17 +74,32 @@ func BenchmarkPair(b *testing.B) {
 	}
 	b.SetBytes(int64(len(before) + len(after)))
 	b.ReportAllocs()
-	left := 0
 	for b.Loop() {
-		left = 0
 		for i, o := range x.Objects {
 			_, _, partial, err := Pair(o, y.Objects[i])
 			if err != nil || !partial {
 				b.Fatal(partial, err)
 			}
-			texts, _ := leaveOut(o, y.Objects[i], pairFrom, pairLeast)
-			left += len(texts[0]) + len(texts[1])
 		}
 	}
-	b.ReportMetric(float64(left)/float64(len(before)+len(after)), "left")
+}
+
+func BenchmarkWhole(b *testing.B) {
+	before, after := sides()
+	x, err := Read([]Source{{Name: "a", Data: before}}, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	y, err := Read([]Source{{Name: "b", Data: after}}, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(before) + len(after)))
+	for b.Loop() {
+		for i, o := range x.Objects {
+			if _, _, err := Whole(o, y.Objects[i]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }

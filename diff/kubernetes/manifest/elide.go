@@ -17,28 +17,48 @@ const (
 	pairLeast = 64
 )
 
-// Pair parses two versions of an object. Blocks that are equal in both may be left out; partial says so. What
-// stands for blocks is equal exactly where the blocks are, so the differences are those of the whole values, unless Elided says of one
-// side of a difference that something was left out of it: then only Value has the whole. A value that is written on one line is never
-// left out, and neither is anything of a Secret or of an object's metadata. Blocks that are left out are not checked by the parser.
+// Pair parses two versions of an object. Blocks that are equal in both may be left out; partial says so. What stands for blocks is equal
+// exactly where the blocks are, so the differences are those of the whole values, unless Elided says of one side of a difference that
+// something was left out of it: then Whole has all of it. A value that is written on one line is never left out, and neither is anything
+// of a Secret, of metadata, or of what tells the elements of a list apart. Blocks that are left out are not checked by the parser.
 func Pair(before, after *Object) (b, a raw.Value, partial bool, err error) {
-	if left, ok := leaveOut(before, after, pairFrom, pairLeast); ok {
-		b, err = before.partial(left[0])
-		if err == nil {
-			a, err = after.partial(left[1])
-		}
-		if err == nil {
+	if p, ok := leaveOut(before, after, pairFrom, pairLeast); ok {
+		if b, a, ok = p.parse(before, after); ok {
 			return b, a, true, nil
 		}
-		// The places in the error are those of a shortened text, if it is not the shortening that is at fault: parse the whole.
 	}
+	b, a, err = both(before, after)
+	return b, a, false, err
+}
+
+// Whole parses two versions of an object whole, but what is equal in both only once: the values share it.
+func Whole(before, after *Object) (b, a raw.Value, err error) {
+	if p, ok := leaveOut(before, after, pairFrom, pairLeast); ok {
+		if b, a, ok = p.parse(before, after); ok && p.fill(b, a) {
+			return b, a, nil
+		}
+	}
+	return both(before, after)
+}
+
+func both(before, after *Object) (b, a raw.Value, err error) {
 	if b, err = before.Value(); err != nil {
-		return raw.Value{}, raw.Value{}, false, err
+		return raw.Value{}, raw.Value{}, err
 	}
 	if a, err = after.Value(); err != nil {
-		return raw.Value{}, raw.Value{}, false, err
+		return raw.Value{}, raw.Value{}, err
 	}
-	return b, a, false, nil
+	return b, a, nil
+}
+
+// parse parses what is left of both sides. If it fails, the texts must be parsed whole: the places in its errors would be wrong ones.
+func (p *pairing) parse(before, after *Object) (b, a raw.Value, ok bool) {
+	b, err := before.partial(p.sides[0].rest())
+	if err != nil {
+		return b, a, false
+	}
+	a, err = after.partial(p.sides[1].rest())
+	return b, a, err == nil
 }
 
 // partial parses a text from which blocks of the object were left out.
@@ -62,24 +82,20 @@ func Elided(v raw.Value) bool {
 	return found
 }
 
-// leaveOut writes both texts of an object without the blocks that are equal in both. False: they must be parsed whole.
-func leaveOut(before, after *Object, from int, least int32) (texts [2][]byte, ok bool) {
+// leaveOut finds the blocks of an object that are equal in both texts. False: there are none, or the texts must be parsed whole.
+func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
 	a, b := before.text, after.text
 	if len(a.data) < from || len(b.data) < from || a.form != yamlForm || b.form != yamlForm || before.ID.Kind == "Secret" || after.ID.Kind == "Secret" {
-		return texts, false
+		return nil, false
 	}
-	var p pairing
-	shared := &marks{seed: maphash.MakeSeed(), numbers: map[like]int{}}
+	p := &pairing{marks: &marks{seed: maphash.MakeSeed(), numbers: map[like]int{}}}
 	for i, data := range [][]byte{a.data, b.data} {
 		blocks, ok := outline(data)
 		if !ok || len(blocks) == 0 {
-			return texts, false
+			return nil, false
 		}
-		p.sides[i] = &side{data: data, whole: string(data), blocks: blocks, marks: shared, least: least, cuts: map[int32]cut{}}
+		p.sides[i] = &side{data: data, whole: string(data), blocks: blocks, marks: p.marks, least: least, cuts: map[int32]cut{}}
 	}
 	p.inside(p.sides[0].root(), p.sides[1].root(), inRoot)
-	if len(p.sides[0].cuts) == 0 && len(p.sides[1].cuts) == 0 {
-		return texts, false
-	}
-	return [2][]byte{p.sides[0].rest(), p.sides[1].rest()}, true
+	return p, len(p.marks.examples) > 0
 }

@@ -28,6 +28,14 @@ type cut struct {
 type marks struct {
 	seed    maphash.Seed
 	numbers map[like]int
+	// examples are where the text of each mark can be found.
+	examples []example
+}
+
+// example is a row of blocks of one side.
+type example struct {
+	side        *side
+	first, last int32
 }
 
 // like is what makes two stretches of text equal: its sum, and the column where it begins, on which its meaning may depend, too.
@@ -36,14 +44,19 @@ type like struct {
 	column int32
 }
 
-func (m *marks) of(l like) string {
+// of is the mark of a row of blocks.
+func (m *marks) of(l like, at example) string {
 	n, found := m.numbers[l]
 	if !found {
-		n = len(m.numbers)
+		n = len(m.examples)
 		m.numbers[l] = n
+		m.examples = append(m.examples, at)
 	}
-	return leftOutTag + " x" + strconv.FormatInt(int64(n), 36)
+	return leftOutTag + " " + markName(n)
 }
+
+// markName is what stands behind the tag: text, and no number to YAML.
+func markName(n int) string { return "x" + strconv.FormatInt(int64(n), 36) }
 
 // children are the numbers of the blocks from first to before end that follow each other on one level.
 type children struct{ first, end int32 }
@@ -158,7 +171,7 @@ func (s *side) cut(first, last int32) {
 	if end-b.key < s.least {
 		return
 	}
-	s.cuts[first] = cut{last, s.marks.of(like{maphash.Bytes(s.marks.seed, s.data[b.key:end]), b.column})}
+	s.cuts[first] = cut{last, s.marks.of(like{maphash.Bytes(s.marks.seed, s.data[b.key:end]), b.column}, example{s, first, last})}
 }
 
 // collapse leaves out all that can be left out of an element, of which an equal one is on the other side.

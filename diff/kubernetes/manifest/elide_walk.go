@@ -10,6 +10,7 @@ import (
 // among the others: where a comparison pairs them otherwise, it finds different marks of what was left out, which Elided tells.
 type pairing struct {
 	sides [2]*side
+	marks *marks
 }
 
 // inside pairs the blocks in two blocks, if both are mappings or both are lists.

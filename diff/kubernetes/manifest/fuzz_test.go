@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"go.yaml.in/yaml/v3"
 	sigs "sigs.k8s.io/yaml"
 
@@ -212,4 +213,47 @@ func outlineIsTrue(t interface {
 			t.Fatalf("the outline has a key at %v of\n%q", at, data)
 		}
 	}
+}
+
+// FuzzPair makes sure that what was left out and put back is what the library reads of the whole, on both sides.
+func FuzzPair(f *testing.F) {
+	files, err := filepath.Glob("testdata/pair/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds: ", err)
+	}
+	for _, name := range files {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data, archive.Files[1].Data)
+	}
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		a, b := object(before), object(after)
+		if a.text.checkBytes() != nil || b.text.checkBytes() != nil || len(split(before)) != 1 || len(split(after)) != 1 {
+			return
+		}
+		p, ok := leaveOut(a, b, 0, 0)
+		x, errX := a.text.parse()
+		y, errY := b.text.parse()
+		if !ok || errX != nil || errY != nil {
+			return
+		}
+		var values [2]raw.Value
+		for i, s := range p.sides {
+			rest := a.text
+			rest.data = s.rest()
+			v, err := rest.parseWith(func(c *converter) { c.leftOut = true })
+			if err != nil {
+				return // then Pair parses the whole
+			}
+			values[i] = v
+		}
+		if !p.fill(values[0], values[1]) {
+			return
+		}
+		if !values[0].Equal(x) || !values[1].Equal(y) {
+			t.Fatalf("put back, the values are others\nbefore:\n%q\nafter:\n%q\nleft:\n%q\nand\n%q", before, after, p.sides[0].rest(), p.sides[1].rest())
+		}
+	})
 }

@@ -57,6 +57,8 @@ func TestOutlineRefusesWhatOnlyTheLibraryUnderstands(t *testing.T) {
 		"a: b\n\ufeffc: d\n":                false,
 		"%YAML 1.1\n---\na: b\n":            false,
 		"--- |\n a: b\n":                    false,
+		strings.Repeat("- ", 500) + "a\n":   true,
+		strings.Repeat("- ", 501) + "a\n":   false,
 		strings.Repeat("a", 2000) + ": b\n": false,
 	} {
 		if _, ok := outline([]byte(text)); ok != fine {

@@ -164,6 +164,9 @@ func (o *outliner) begin(b block) bool {
 	default:
 		o.pop(int(b.start))
 	}
+	if len(o.stack) == maxDepth {
+		return false
+	}
 	o.stack = append(o.stack, int32(len(o.blocks)))
 	o.blocks = append(o.blocks, b)
 	return true

@@ -24,10 +24,10 @@ func TestWhatIsLeftOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			left, ok := leaveOut(object(archive.Files[0].Data), object(archive.Files[1].Data), 0, 0)
+			pair, ok := leaveOut(object(archive.Files[0].Data), object(archive.Files[1].Data), 0, 0)
 			got := "whole\n"
 			if ok {
-				got = numbered(string(left[0]) + "===\n" + string(left[1]))
+				got = numbered(string(pair.sides[0].rest()) + "===\n" + string(pair.sides[1].rest()))
 			}
 			if *update {
 				archive.Files = append(archive.Files[:2:2], txtar.File{Name: "left", Data: []byte(got)})

@@ -42,10 +42,11 @@ func TestPairFindsTheDifferencesOfTheWhole(t *testing.T) {
 			after.children[part].change(r)
 		}
 		a, b := object(before.text()), object(after.text())
-		left, ok := leaveOut(a, b, 0, 0)
+		pair, ok := leaveOut(a, b, 0, 0)
 		if !ok {
 			return
 		}
+		left := [2][]byte{pair.sides[0].rest(), pair.sides[1].rest()}
 		x, errX := a.Value()
 		y, errY := b.Value()
 		p, errP := a.partial(left[0])
@@ -56,6 +57,11 @@ func TestPairFindsTheDifferencesOfTheWhole(t *testing.T) {
 		if errP != nil || errQ != nil {
 			r.Fatalf("the rest cannot be parsed: %v %v\n%s\n%s", errP, errQ, left[0], left[1])
 		}
+		if !pair.fill(p, q) || !p.Equal(x) || !q.Equal(y) {
+			r.Fatalf("filled again, the values are others\nbefore:\n%s\nafter:\n%s\nleft:\n%s\nand\n%s", a.text.data, b.text.data, left[0], left[1])
+		}
+		p, _ = a.partial(left[0])
+		q, _ = b.partial(left[1])
 		for _, byName := range []bool{true, false} {
 			got, unsure := differences(p, q, byName)
 			want, _ := differences(x, y, byName)

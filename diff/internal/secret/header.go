@@ -1,0 +1,65 @@
+package secret
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// minBearer is how long a token of a bearer is at least; words that follow "bearer" in prose are shorter, or have no digit.
+const minBearer = 16
+
+// headers finds what stands behind "Basic" and "Bearer" in the value of an Authorization header. Lower is the text in small letters.
+// https://www.rfc-editor.org/rfc/rfc7617, https://www.rfc-editor.org/rfc/rfc6750
+func headers(text, lower string) []setting {
+	var out []setting
+	for _, scheme := range []string{"basic ", "bearer "} {
+		for from := 0; ; {
+			i := strings.Index(lower[from:], scheme)
+			if i < 0 {
+				break
+			}
+			start := from + i + len(scheme)
+			end := start
+			for end < len(text) && inToken(text[end]) {
+				end++
+			}
+			said := end-start >= minValue && authorization(lower[max(0, from+i-maxAround):from+i])
+			if token := text[start:end]; said || scheme == "basic " && Basic(token) || scheme == "bearer " && isBearer(token) {
+				out = append(out, setting{name: scheme, start: start, end: end})
+			}
+			from = end
+		}
+	}
+	return out
+}
+
+func inToken(c byte) bool { return inName(c) || c == '+' || c == '/' || c == '=' || c == '~' }
+
+// authorization says that a text, in small letters, ends in the name of the header, so that what follows is its value.
+func authorization(before string) bool {
+	name := strings.TrimRight(before, ` \"':=`)
+	return name != before && strings.HasSuffix(name, "authorization")
+}
+
+// Basic says that a text is USER:PASSWORD in base64: what an Authorization header has, and the "auth" of a registry.
+func Basic(token string) bool {
+	decoded, err := base64.StdEncoding.DecodeString(token)
+	return err == nil && strings.Contains(string(decoded), ":")
+}
+
+// Header says that a field is an Authorization header with something in it, and gives what follows the scheme.
+func Header(name, value string) (credentials string, ok bool) {
+	if name = strings.ToLower(name); name != "authorization" && name != "proxy-authorization" {
+		return "", false
+	}
+	scheme, rest, found := strings.Cut(strings.TrimSpace(value), " ")
+	if !found {
+		scheme, rest = "", scheme
+	}
+	rest = strings.TrimSpace(rest)
+	return rest, !strings.ContainsAny(scheme, "$({<") && len(rest) >= minValue && Literal(rest)
+}
+
+func isBearer(token string) bool {
+	return len(token) >= minBearer && strings.ContainsAny(token, "0123456789")
+}

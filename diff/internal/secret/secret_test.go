@@ -1,0 +1,135 @@
+package secret_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
+)
+
+func TestName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"DB_PASSWORD": true, "db.password": true, "MYSQL_PWD": true, "github-token": true, "example.com/api-key": true, "smtp_pass": true,
+		"AWS_SECRET_ACCESS_KEY": true, "spring.datasource.password": true,
+		"password_file": false, "secretName": false, "tokenTTL": false, "secret_arn": false, "region": false, "": false, "compass": false,
+		"token.actions.githubusercontent.com:sub": false, "secretsmanager:ResourceTag/team": false, strings.Repeat("password", 100): false,
+	} {
+		if got := secret.Name(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestForm(t *testing.T) {
+	for text, want := range map[string]bool{
+		"postgres://u:pw@host/db": true, "redis://:pw@host": true, "see https://a.example and amqp://u:p%40@h": true,
+		"-----BEGIN RSA PRIVATE KEY-----\nMII": true, "postgres://u:p@ss@host": true,
+		"https://host/a:b@c": false, "postgres://u:$(PW)@host": false, "postgres://u@host": false, "postgres://u:@host": false,
+		"a://b c:d@e": false, "-----BEGIN CERTIFICATE-----": false, "": false, "://": false,
+	} {
+		if got := secret.Form(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for text, want := range map[string]string{
+		"export PGPASSWORD=planted\npsql":               "export PGPASSWORD=(sensitive)\npsql",
+		"password: \"planted with blanks\"\na: b":       "password: \"(sensitive)\"\na: b",
+		"Server=db;User=u;Password=planted;Pool=1":      "Server=db;User=u;Password=(sensitive);Pool=1",
+		`{"token":"planted","n":1}`:                     `{"token":"(sensitive)","n":1}`,
+		`{\"token\":\"planted\"}`:                       `{\"token\":\"(sensitive)\"}`,
+		`{"token":"pl\"anted","n":1}`:                   `{"token":"(sensitive)","n":1}`,
+		`password='planted`:                             `password='(sensitive)`,
+		`password="planted\`:                            `password="(sensitive)`,
+		"api_key := planted":                            "api_key := (sensitive)",
+		"password=$(cat /run/pw)":                       "password=$(cat /run/pw)",
+		"token: true":                                   "token: true",
+		"password_file: /run/secrets/pw":                "password_file: /run/secrets/pw",
+		"see token://host":                              "see token://host",
+		"set Authorization \"Basic dTpwbGFudGVk\";":     "set Authorization \"Basic (sensitive)\";",
+		"authorization: bearer eyJhbGciOi.planted1.x y": "authorization: bearer (sensitive) y",
+		"token: Bearer eyJhbGciOi.planted1.x":           "token: (sensitive) (sensitive)",
+		"basic auth, Bearer tokens and basic support":   "basic auth, Bearer tokens and basic support",
+		"Bearer authentication-required":                "Bearer authentication-required",
+		`"auth": "dTpwbGFudGVk", "n": 1`:                `"auth": "(sensitive)", "n": 1`,
+		"auth: enabled, author: dTpwbGFudGVk":           "auth: enabled, author: dTpwbGFudGVk",
+		"Authorization: Bearer planted":                 "Authorization: Bearer (sensitive)",
+		"curl -H 'Authorization: Basic planted'":        "curl -H 'Authorization: Basic (sensitive)'",
+		"password=":                                     "password=",
+		"key":                                           "key",
+	} {
+		if got, _ := secret.Redact(text, nil); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	_, own := secret.Redact("password=first\ntoken=same", nil)
+	if got, _ := secret.Redact("password=other\ntoken=same", own); got != "password=(sensitive, changed)\ntoken=(sensitive)" {
+		t.Errorf("of two sides: %q", got)
+	}
+}
+
+// TestTimeIsLinear: a text that is nothing but beginnings of settings takes no longer than any.
+func TestTimeIsLinear(t *testing.T) {
+	for _, part := range []string{"password", "key=", "token: ", "basic ", "bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:", "://", "pass\"' "} {
+		start := time.Now()
+		text := strings.Repeat(part, 4<<20/len(part))
+		secret.Redact(text, nil)
+		secret.Form(text)
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%q: %v", part, took)
+		}
+	}
+}
+
+// TestAnyText: no text is too strange, and what is hidden once stays hidden.
+func TestAnyText(t *testing.T) {
+	part := rapid.SampledFrom([]string{"password", "token", "=", ":", " ", "\"", "'", "\\", "\n", "basic ", "bearer ", "a://b:c@", "value123", "é", "\xff", "{", "$("})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
+		secret.Form(text)
+		shown, own := secret.Redact(text, nil)
+		if (own == nil) != (shown == text) {
+			t.Fatalf("%q becomes %q with %d settings", text, shown, len(own))
+		}
+		for setting := range own {
+			_, value, _ := strings.Cut(setting, "=")
+			if strings.Count(shown, value) >= strings.Count(text, value) && !strings.Contains(secret.Hidden, value) {
+				t.Fatalf("%q is still in %q", value, shown)
+			}
+		}
+	})
+}
+
+func TestPasswords(t *testing.T) {
+	for text, want := range map[string]string{
+		"postgres://u:pw@host/db": "pw", "a://u:p%40ss@h, b://:q@h": "p%40ss p@ss q", "postgres://u:p@ss@host": "p@ss",
+		"postgres://u:$(PW)@host": "", "postgres://u@host": "", "": "",
+	} {
+		if got := strings.Join(secret.Passwords(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if n := len(secret.Passwords(strings.Repeat("a://u:p@h ", 1000))); n > 100 {
+		t.Errorf("one text tells %d passwords", n)
+	}
+}
+
+func TestHeader(t *testing.T) {
+	for _, c := range []struct{ name, value, want string }{
+		{"Authorization", "Bearer planted", "planted"}, {"proxy-authorization", "Basic dTpw", "dTpw"}, {"authorization", "planted", "planted"},
+		{"Authorization", "Bearer $(TOKEN)", ""}, {"Authorization", "", ""}, {"Author", "Bearer planted", ""}, {"Authorization", "Bearer {{ .t }}", ""},
+	} {
+		got, ok := secret.Header(c.name, c.value)
+		if !ok {
+			got = ""
+		}
+		if got != c.want {
+			t.Errorf("%s: %s: %q, want %q", c.name, c.value, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package secret
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// setting is NAME=VALUE or NAME: VALUE in a text, where the name is that of a secret: in a script, a file of properties, a connection string.
+type setting struct {
+	name       string
+	start, end int // of the value
+}
+
+// A name is looked for so many bytes before and after the stem that tells it; a value has at least so many.
+const (
+	maxAround = 128
+	minValue  = 4
+)
+
+// stems begin the words that tell a secret.
+var stems = []string{"pass", "pwd", "secret", "token", "credential", "key", "connectionstring", "auth"}
+
+// Mentions says that a text has a word in it that could tell a secret: a quick look before a long one.
+func Mentions(text string) bool {
+	lower := lowered(text)
+	return slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(lower, stem) }) ||
+		strings.Contains(text, "://") || strings.Contains(lower, "basic ") || strings.Contains(lower, "bearer ")
+}
+
+// settings finds all of them, in their order. It looks at each byte a few times at most.
+func settings(text string) []setting {
+	lower := lowered(text)
+	var at []int
+	for _, stem := range stems {
+		for from := 0; ; {
+			i := strings.Index(lower[from:], stem)
+			if i < 0 {
+				break
+			}
+			at = append(at, from+i)
+			from += i + len(stem)
+		}
+	}
+	out := headers(text, lower)
+	slices.Sort(at)
+	end := 0
+	for _, i := range at {
+		if i < end {
+			continue
+		}
+		if s, ok := settingAt(text, i, end); ok {
+			out, end = append(out, s), s.end
+		}
+	}
+	return apart(out)
+}
+
+// apart are settings in the order in which they stand; of two that overlap, the first.
+func apart(all []setting) []setting {
+	slices.SortStableFunc(all, func(a, b setting) int { return cmp.Compare(a.start, b.start) })
+	out := all[:0]
+	end := 0
+	for _, s := range all {
+		if s.start >= end {
+			out, end = append(out, s), s.end
+		}
+	}
+	return out
+}
+
+// settingAt reads the setting with a name around byte i, which begins at byte from or later. A value in quotes goes to their end, one without
+// to the next blank, comma or the like.
+func settingAt(text string, i, from int) (setting, bool) {
+	start, end := i, i
+	for start > max(from, i-maxAround) && inName(text[start-1]) {
+		start--
+	}
+	for end < len(text) && end < i+maxAround && inName(text[end]) {
+		end++
+	}
+	s := setting{name: text[start:end]}
+	p := skip(text, skip(text, end, `\"'`, 2), " \t", len(text))
+	value := skip(text, p, ":=", 2)
+	registry := strings.EqualFold(s.name, "auth") // of a .dockerconfigjson
+	if value == p || !registry && !Name(s.name) {
+		return s, false
+	}
+	s.start = skip(text, value, " \t", len(text))
+	s.start, s.end = valueAt(text, s.start)
+	found := text[s.start:s.end]
+	if registry {
+		return s, Basic(found)
+	}
+	return s, len(found) >= minValue && Literal(found) && !strings.HasPrefix(found, "//")
+}
+
+// valueAt is where the value that begins at byte p, perhaps in quotes, begins and ends.
+func valueAt(text string, p int) (start, end int) {
+	open := skip(text, p, `\`, 1) // a document in a string of another one has its quotes escaped
+	if open == len(text) || text[open] != '"' && text[open] != '\'' {
+		if n := strings.IndexAny(text[p:], " \t\r\n\"',;&(){}$<>"); n >= 0 {
+			return p, p + n
+		}
+		return p, len(text)
+	}
+	start = open + 1
+	for end = start; end < len(text) && text[end] != '\n'; end++ {
+		switch {
+		case text[end] == '\\' && open > p, text[end] == text[open]:
+			return start, end
+		case text[end] == '\\':
+			end++
+		}
+	}
+	return start, min(end, len(text))
+}
+
+func inName(c byte) bool {
+	return c == '_' || c == '.' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// skip is the place after at most so many of some bytes.
+func skip(text string, p int, some string, most int) int {
+	for n := 0; n < most && p < len(text) && strings.IndexByte(some, text[p]) >= 0; n++ {
+		p++
+	}
+	return p
+}
+
+// lowered is a text with small letters for those of ASCII; every byte stays in its place.
+func lowered(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		if c >= 'A' && c <= 'Z' {
+			out[i] = c + 'a' - 'A'
+		}
+	}
+	return string(out)
+}
+
+// What stands for a value that a text sets under the name of a secret. Changed is one that the other side of a comparison does not set.
+const (
+	Hidden  = "(sensitive)"
+	Changed = "(sensitive, changed)"
+)
+
+// Redact hides what a text sets under the names of secrets, and only that, so that its other lines can be read. Own are the settings that it
+// found, nil where there are none; others are those of the other side of a comparison, nil where there is none.
+func Redact(text string, others map[string]bool) (shown string, own map[string]bool) {
+	found := settings(text)
+	if len(found) == 0 {
+		return text, nil
+	}
+	own = make(map[string]bool, len(found))
+	var b strings.Builder
+	end := 0
+	for _, s := range found {
+		at := s.name + "=" + text[s.start:s.end]
+		own[at] = true
+		b.WriteString(text[end:s.start])
+		if others == nil || others[at] {
+			b.WriteString(Hidden)
+		} else {
+			b.WriteString(Changed)
+		}
+		end = s.end
+	}
+	return b.String() + text[end:], own
+}

@@ -1,0 +1,101 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// fill puts what was left out back into two values, which nobody else has yet. False: that cannot be parsed.
+func (p *pairing) fill(values ...raw.Value) bool {
+	blocks, ok := p.marks.parse()
+	if !ok {
+		return false
+	}
+	f := filler{blocks: map[string]map[string]any{}}
+	for n, block := range blocks {
+		f.blocks[leftOutMark+markName(n)] = block
+	}
+	for _, v := range values {
+		f.value(raw.Reveal(v))
+	}
+	return !f.failed
+}
+
+// parse makes the value of what each mark stands for, a mapping, all in one stream.
+func (m *marks) parse() (values []map[string]any, ok bool) {
+	defer func() {
+		if recover() != nil {
+			values, ok = nil, false
+		}
+	}()
+	var stream bytes.Buffer
+	for _, e := range m.examples {
+		stream.WriteString("---\n")
+		uncut := *e.side
+		uncut.cuts = nil
+		uncut.write(&stream, children{e.first, e.side.blocks[e.last].next}, 0, false)
+	}
+	dec := yaml.NewDecoder(&stream)
+	for range m.examples {
+		var node yaml.Node
+		if dec.Decode(&node) != nil || len(node.Content) != 1 {
+			return nil, false
+		}
+		c := &converter{limit: aliasCeiling}
+		v, _, err := c.value(node.Content[0], 1)
+		mapping, isMapping := v.(map[string]any)
+		if err != nil || !isMapping {
+			return nil, false
+		}
+		values = append(values, mapping)
+	}
+	var more yaml.Node
+	return values, errors.Is(dec.Decode(&more), io.EOF)
+}
+
+// filler replaces marks by what they stand for.
+type filler struct {
+	blocks map[string]map[string]any
+	failed bool
+}
+
+func (f *filler) value(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		var back []map[string]any
+		for key, e := range v {
+			if block, found := f.blocks[key]; found {
+				delete(v, key)
+				back = append(back, block)
+				continue
+			}
+			if mark, ok := e.(string); ok && strings.HasPrefix(mark, leftOutMark) {
+				e, found := f.blocks[mark][key]
+				v[key], f.failed = e, f.failed || !found
+				continue
+			}
+			f.value(e)
+		}
+		for _, block := range back {
+			f.add(v, block)
+		}
+	case []any:
+		for _, e := range v {
+			f.value(e)
+		}
+	}
+}
+
+// add puts the entries of a row of blocks into their mapping.
+func (f *filler) add(into, block map[string]any) {
+	for key, e := range block {
+		_, twice := into[key]
+		into[key], f.failed = e, f.failed || twice
+	}
+}
