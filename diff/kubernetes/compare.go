@@ -56,20 +56,31 @@ type comparer struct {
 	names names
 }
 
-// compare finds out what happens to one object.
-func (c *comparer) compare(j *job) (outcome, error) {
+// compare finds out what happens to one object: one thing, or two where it is something else to Helm than before.
+func (c *comparer) compare(j *job) ([]outcome, error) {
 	v, err := c.read(j, false)
 	if err != nil {
-		return outcome{}, err
+		return nil, err
 	}
-	out := c.compareValues(j, &v)
-	if v.partial && slices.ContainsFunc(out.differences, elided) {
+	out := c.compareHalves(j, &v)
+	if v.partial && slices.ContainsFunc(out, func(o outcome) bool { return slices.ContainsFunc(o.differences, elided) }) {
 		if v, err = c.read(j, true); err != nil {
-			return outcome{}, err
+			return nil, err
 		}
-		out = c.compareValues(j, &v)
+		out = c.compareHalves(j, &v)
 	}
 	return out, nil
+}
+
+func (c *comparer) compareHalves(j *job, v *values) []outcome {
+	var out []outcome
+	for _, h := range halves(j, v) {
+		out = append(out, c.compareValues(&h.job, &h.values))
+	}
+	if len(out) == 0 {
+		out = []outcome{{section: nowhere, notes: skippedNotes(address(j.id, c.masker.Text), v)}}
+	}
+	return out
 }
 
 func elided(d difference) bool { return manifest.Elided(d.before) || manifest.Elided(d.after) }
@@ -111,6 +122,9 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 		ResourceKind: c.masker.Text(j.id.ResourceKind()), Name: c.masker.Text(j.id.Name),
 	}}
 	found := c.decide(j, v, typ, &out)
+	if a := out.change.Action; j.why != "" && (a == diff.Create || a == diff.Destroy || a == diff.Forget) {
+		out.change.Why = j.why
+	}
 	if out.section == nowhere {
 		return out
 	}
@@ -201,7 +215,7 @@ func (c *comparer) whyNew(j *job) string {
 
 func (c *comparer) goes(v *values, typ *schema.Type, out *outcome) []difference {
 	out.change.Action = diff.Destroy
-	if kept(v.before) || kept(v.live) || hookOf(v.before) != "" {
+	if v.kept() || hookOf(v.before) != "" {
 		out.change.Action = diff.Forget
 	}
 	return []difference{{typ: typ, before: v.before, hasBefore: true}}
@@ -304,12 +318,13 @@ func (c *comparer) place(out *outcome, v *values) {
 	events := hookOf(v.object())
 	out.change.Hook = events
 	switch {
+	case events == "" && out.change.Action == diff.Forget:
+		out.section = inKept
+	case events == "":
 	case isTest(events):
 		out.section = inTests
-	case events != "":
+	default:
 		out.section = inHooks
-	case out.change.Action == diff.Forget:
-		out.section = inKept
 	}
 }
 

@@ -48,7 +48,7 @@ func outcomeOf(t *testing.T, before, after string, whole bool) outcome {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out
+		return out[0]
 	}
 	v, err := c.read(j, true)
 	if err != nil {
@@ -123,26 +123,6 @@ func TestStoredSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretNames knows which names are those of secrets.
-func TestSecretNames(t *testing.T) {
-	for _, name := range []string{
-		"PASSWORD", "DB_PASSWORD", "dbPassword", "spring.datasource.password", "API_KEY", "api-key", "apiKey", "AUTH_TOKEN", "GITHUB_TOKEN", "clientSecret",
-		"AWS_SECRET_ACCESS_KEY", "PRIVATE_KEY", "credentials", "MYSQL_PWD", "DB_PASS", "pass", "acme.example/token", "SECRET_KEY_BASE", "CONNECTION_STRING",
-	} {
-		if !secretName(name) {
-			t.Errorf("%s is not known as the name of a secret", name)
-		}
-	}
-	for _, name := range []string{
-		"LOG_LEVEL", "PASSWORD_FILE", "secretName", "TOKEN_TTL", "tokenExpirationSeconds", "imagePullSecrets/name", "MAX_TOKENS", "SECRET_PATH", "cert-manager.io/inject-ca-from-secret", "secrets-format", "TOKEN_URL",
-		"passwordPolicy", "secretRef", "COMPASS", "bypass", "keyboard", "passive", "secret.example/mode", "PASSWORD_MIN_LENGTH", "",
-	} {
-		if secretName(name) {
-			t.Errorf("%s is taken for the name of a secret", name)
-		}
-	}
-}
-
 // TestSecretTexts knows secrets by their own form, and what of them to look for.
 func TestSecretTexts(t *testing.T) {
 	for text, want := range map[string]string{
@@ -191,7 +171,7 @@ func TestRedact(t *testing.T) {
 // TestRedactIsNotQuadratic: hostile texts take no more time than others.
 func TestRedactIsNotQuadratic(t *testing.T) {
 	for _, part := range []string{"token", "token=", "token=abcd<", "apikey:", "pass pass"} {
-		redact(strings.Repeat(part, 1<<20/len(part)), nil)
+		redacted(raw.Of(strings.Repeat(part, 1<<20/len(part))), nil)
 	}
 }
 

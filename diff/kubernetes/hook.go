@@ -1,8 +1,11 @@
 package kubernetes
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
@@ -12,29 +15,150 @@ const (
 	keepAnnotation = "helm.sh/resource-policy"
 )
 
-func annotation(object raw.Value, key string) string {
+func annotation(object raw.Value, key string) (string, bool) {
 	metadata, _ := object.Get("metadata")
 	annotations, _ := metadata.Get("annotations")
-	return text(annotations, key)
+	v, _ := annotations.Get(key)
+	text, ok := raw.Reveal(v).(string)
+	return text, ok
+}
+
+// role is what an object is to Helm.
+type role uint8
+
+const (
+	// absent: it is not there.
+	absent role = iota
+	// released: it is part of the release.
+	released
+	// hook: Helm makes it at some events, and forgets it then.
+	hook
+	// skipped: it is for an event that Helm does not know, so Helm leaves it out.
+	skipped
+)
+
+// hookEvents are those that Helm knows. https://helm.sh/docs/topics/charts_hooks/#the-available-hooks
+var hookEvents = []string{
+	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test",
+	"test-success",
+}
+
+// roleOf tells it by the annotation, as Helm reads it: events with commas between them, all of which it must know.
+func roleOf(object raw.Value) role {
+	if object.IsNull() {
+		return absent
+	}
+	text, ok := annotation(object, hookAnnotation)
+	if !ok {
+		return released
+	}
+	for _, event := range eventsIn(text) {
+		if !slices.Contains(hookEvents, event) {
+			return skipped
+		}
+	}
+	return hook
+}
+
+func eventsIn(text string) []string {
+	events := strings.Split(strings.ToLower(text), ",")
+	for i, e := range events {
+		events[i] = strings.TrimSpace(e)
+	}
+	return events
 }
 
 // hookOf names the events at which Helm makes the object; empty for an object of the release itself.
 func hookOf(object raw.Value) string {
-	events := strings.FieldsFunc(annotation(object, hookAnnotation), func(r rune) bool { return r == ',' || r == ' ' })
-	return strings.Join(events, ",")
+	text, ok := annotation(object, hookAnnotation)
+	if !ok {
+		return ""
+	}
+	return strings.Join(eventsIn(text), ",")
 }
 
 // isTest says that the events are those of tests alone.
 func isTest(events string) bool {
 	for _, e := range strings.Split(events, ",") {
-		if e != "test" && e != "test-success" && e != "test-failure" {
+		if e != "test" && e != "test-success" {
 			return false
 		}
 	}
-	return events != ""
+	return true
 }
 
-// kept says that Helm leaves the object where it is when it leaves the release.
+// kept says that Helm leaves the object where it is when it leaves the release. An upgrade looks for exactly this word, and at the object in
+// the cluster. https://helm.sh/docs/howto/charts_tips_and_tricks/#tell-helm-not-to-uninstall-a-resource
 func kept(object raw.Value) bool {
-	return strings.EqualFold(strings.TrimSpace(annotation(object, keepAnnotation)), "keep")
+	policy, _ := annotation(object, keepAnnotation)
+	return policy == "keep"
+}
+
+// kept says so of an object that goes: by what runs, if that is known, else by what was applied last.
+func (v *values) kept() bool {
+	if !v.live.IsNull() {
+		return kept(v.live)
+	}
+	return kept(v.before)
+}
+
+// half is one part of what happens to an object that is something else to Helm than before.
+type half struct {
+	job    job
+	values values
+}
+
+// halves splits an object that becomes a hook, or is one no more, or is left out on one side: one name, of which one object goes and
+// another one comes. It is as it was where Helm takes both sides for the same.
+func halves(j *job, v *values) []half {
+	before, after := roleOf(v.before), roleOf(v.after)
+	if before != skipped && after != skipped && (before == absent || after == absent || before == after) {
+		return []half{{*j, *v}}
+	}
+	var out []half
+	if goes := (half{*j, *v}); before == hook && after != released || before == released {
+		goes.job.after, goes.job.again, goes.values.after, goes.values.again = nil, nil, raw.Value{}, raw.Value{}
+		goes.job.why = whyGoes(after, v.after)
+		out = append(out, goes)
+	}
+	if comes := (half{*j, *v}); after == hook || after == released {
+		comes.job.before, comes.values.before = nil, raw.Value{}
+		comes.job.why = whyComes(before)
+		if before == released {
+			// What runs is the one that goes.
+			comes.job.live, comes.values.live = nil, raw.Value{}
+		}
+		out = append(out, comes)
+	}
+	return out
+}
+
+// skippedNotes are about an object of which Helm makes nothing on either side.
+func skippedNotes(address string, v *values) []string {
+	if roleOf(v.after) != skipped {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: Helm leaves it out, because it does not know all of the events of %s: take that away, or name one that it knows.",
+		address, hookAnnotation)}
+}
+
+func whyGoes(after role, object raw.Value) string {
+	events := diff.Neutral(hookOf(object))
+	switch after {
+	case hook:
+		return "it becomes a hook, so Helm takes it out of the release, and makes it anew at " + strings.ReplaceAll(events, ",", ", ")
+	case skipped:
+		return "Helm does not know all of the events of its annotation " + hookAnnotation + ", and leaves it out"
+	}
+	return ""
+}
+
+func whyComes(before role) string {
+	switch before {
+	case released:
+		return "it becomes a hook"
+	case hook:
+		return "it was a hook, and becomes a part of the release"
+	}
+	return ""
 }

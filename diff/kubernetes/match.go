@@ -12,6 +12,8 @@ type job struct {
 	before, after, live, again *manifest.Object
 	// from is the object that goes for a new one of another name.
 	from manifest.ID
+	// why is a reason for what happens to it, where the match knows one.
+	why string
 }
 
 // renamed says that before and after are two objects.

@@ -1,11 +1,10 @@
 package kubernetes
 
 import (
-	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
@@ -23,24 +22,54 @@ func (s *names) secretField(n node, key string) bool {
 }
 
 // secretIn says so of one side: value is that of key in parent, whose type is t. The API's own fields hold no secrets, whatever their names:
-// there only the keys that the author chose count, and the values of environment variables.
+// there only the keys that the author chose count, and the values of environment variables and headers.
 func (s *names) secretIn(t *schema.Type, builtin bool, parent raw.Value, key string, value raw.Value) bool {
-	text, ok := raw.Reveal(value).(string)
-	if !ok {
-		return false
-	}
-	if key == lastApplied {
-		return true
-	}
+	name := key
 	if key == "value" {
 		beside, _ := parent.Get("name")
-		name, ok := raw.Reveal(beside).(string)
-		return ok && s.secret(name) && literal(text)
+		name, _ = raw.Reveal(beside).(string)
 	}
-	if builtin && t.Shape() == schema.Object {
+	text, isText := raw.Reveal(value).(string)
+	if _, header := secret.Header(name, text); header || isText && key == lastApplied || key == "auth" && secret.Basic(text) {
+		return true
+	}
+	if key != "value" && builtin && t.Shape() == schema.Object {
 		return false
 	}
-	return s.secret(key) && literal(text)
+	return s.secretValue(name, value)
+}
+
+// secretValue says that a value is a secret if its name is that of one: a text that is no reference, a number that is long enough, a list of
+// such, or an object with one in its "value". Other objects say where a secret is, and a list of "secrets" is one of their names.
+func (s *names) secretValue(name string, v raw.Value) bool {
+	switch {
+	case v.IsObject():
+		inner, ok := v.Get("value")
+		return ok && !inner.IsObject() && s.secretValue(name, inner)
+	case v.IsList():
+		if strings.HasSuffix(strings.ToLower(name), "secrets") {
+			return false
+		}
+		if !s.secret(name) {
+			name = strings.TrimSuffix(name, "s")
+		}
+		for i := range v.Len() {
+			if e := v.At(i); !e.IsList() && s.secretValue(name, e) {
+				return true
+			}
+		}
+		return false
+	}
+	return s.secret(name) && literal(v)
+}
+
+// minNumber is how many digits a number has at least that is taken for a secret: shorter ones count something.
+const minNumber = 4
+
+// literal says that a value is a text that is no reference to one, or a number.
+func literal(v raw.Value) bool {
+	text, kind := raw.Text(v)
+	return kind == "number" && len(text) >= minNumber || kind == "string" && secret.Literal(text)
 }
 
 // lastApplied is the annotation in which kubectl keeps a copy of the whole object, with all that it holds.
@@ -56,7 +85,7 @@ func (s *names) secret(name string) bool {
 		if s.seen == nil {
 			s.seen = map[string]bool{}
 		}
-		answer = secretName(name)
+		answer = secret.Name(name)
 		if len(s.seen) < maxRemembered {
 			s.seen[name] = answer
 		}
@@ -67,125 +96,95 @@ func (s *names) secret(name string) bool {
 // maxRemembered bounds the memory of names for hostile input.
 const maxRemembered = 10_000
 
-// secretWords in a name say that it is that of a secret, unless its end is one of plainEnds: then it says where the secret is, or how long it
-// lives. Both are compared in lower case, without separators.
-var (
-	secretWords = []string{
-		"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential", "signingkey", "encryptionkey",
-		"masterkey", "authkey", "connectionstring",
-	}
-	plainEnds = []string{
-		"file", "path", "dir", "name", "names", "ref", "refs", "ttl", "expiry", "expiration", "expires", "enabled", "disabled", "url", "uri",
-		"endpoint", "host", "port", "length", "size", "type", "header", "method", "policy", "duration", "seconds", "minutes", "hours", "days",
-		"lifetime", "audience", "issuer", "class", "mode", "algorithm", "alg", "count", "limit", "rotation", "interval", "namespace", "version",
-		"provider", "store", "tokens", "required", "rotate", "bucket", "selector", "format", "fromsecret",
-	}
-)
-
-func secretName(name string) bool {
-	// The part of an annotation before the slash is whose it is.
-	plain := separators.Replace(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]))
-	if strings.HasSuffix(plain, "pwd") || plain == "pass" || strings.HasSuffix(strings.ToLower(name), "_pass") {
-		return true
-	}
-	for _, end := range plainEnds {
-		if strings.HasSuffix(plain, end) {
-			return false
-		}
-	}
-	for _, word := range secretWords {
-		if strings.Contains(plain, word) {
-			return true
-		}
-	}
-	return false
-}
-
-var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
-
-// literal says that a text is a value and no reference to one: $(OTHER), ${OTHER}, {{ template }}, <placeholder>, or a switch.
-func literal(text string) bool {
-	text = strings.TrimSpace(text)
-	switch text {
-	case "", "true", "false", "null", "none":
-		return false
-	}
-	return !strings.HasPrefix(text, "$(") && !strings.HasPrefix(text, "${") && !strings.HasPrefix(text, "{{")
-}
-
 // secretText says that a text holds a secret by its own form: a private key, a password inside an address, an option that sets one.
 func secretText(text string) bool {
-	if strings.Contains(text, "PRIVATE KEY-----") {
-		return true
-	}
-	if strings.Contains(text, "://") && strings.Contains(text, "@") && passwordInURL.MatchString(text) {
-		return true
-	}
-	if strings.HasPrefix(text, "-") {
-		name, value, found := strings.Cut(strings.TrimLeft(text, "-"), "=")
-		return found && secretName(name) && literal(value)
-	}
-	return false
+	_, option := optionSets(text)
+	return option || secret.Form(text)
 }
 
-// passwordInURL finds SCHEME://USER:PASSWORD@, where the password is no reference to a variable.
-var passwordInURL = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"']*:[^\s/@"'$({<][^\s/@"']*@`)
+// optionSets is the secret that an argument of the form --NAME=VALUE sets.
+func optionSets(arg string) (value string, ok bool) {
+	if !strings.HasPrefix(arg, "-") {
+		return "", false
+	}
+	name, value, found := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return value, found && secret.Name(name) && secret.Literal(value)
+}
 
 // optionValue says that an element of a list of arguments is what the option before it sets, and that this is a secret.
 func optionValue(args raw.Value, i int) bool {
 	option, ok := raw.Reveal(args.At(i - 1)).(string)
-	value, isText := raw.Reveal(args.At(i)).(string)
-	return ok && isText && len(option) > 1 && option[0] == '-' && !strings.Contains(option, "=") && secretName(strings.TrimLeft(option, "-")) && literal(value)
+	if !ok || len(option) < 2 || option[0] != '-' || strings.Contains(option, "=") {
+		return false
+	}
+	return secret.Name(strings.TrimLeft(option, "-")) && literal(args.At(i))
 }
 
 // secretParts are what to look for elsewhere of a text that secretText found: the secret itself, not what stands around it.
 func secretParts(text string) []string {
-	if strings.HasPrefix(text, "-") {
-		if name, value, found := strings.Cut(strings.TrimLeft(text, "-"), "="); found && secretName(name) {
-			return []string{value}
-		}
+	if value, ok := optionSets(text); ok {
+		return []string{value}
 	}
-	var out []string
-	for _, found := range passwordInURL.FindAllString(text, 16) {
-		rest := found[strings.Index(found, "://")+3:]
-		_, password, _ := strings.Cut(strings.TrimSuffix(rest, "@"), ":")
-		out = append(out, password)
-		if plain, err := url.PathUnescape(password); err == nil && plain != password {
-			out = append(out, plain)
-		}
-	}
-	return out
+	return secret.Passwords(text)
 }
 
-// sensitive calls found with every secret in a value that is known by its name or its form, until found returns false. Around says that
-// what is around the value makes all of it secret.
+// minTellingNumber is how many digits a number has at least that is looked for elsewhere: shorter ones are ports, years and counts, too.
+const minTellingNumber = 6
+
+// tellingPart is what to look for elsewhere of a value that is known to be secret by what is around it; empty for what says nothing.
+func tellingPart(v raw.Value) string {
+	text, kind := raw.Text(v)
+	switch {
+	case kind == "number" && len(text) < minTellingNumber || kind != "number" && kind != "string":
+		return ""
+	case !secret.Literal(text):
+		return ""
+	}
+	if scheme, rest, ok := strings.Cut(text, " "); ok && (strings.EqualFold(scheme, "basic") || strings.EqualFold(scheme, "bearer")) {
+		return strings.TrimSpace(rest)
+	}
+	return text
+}
+
+// sensitive calls found with every secret in a value that is known by its name or its form, until found returns false; with an empty text
+// for what is secret and needs not be looked for elsewhere. Around says that what is around the value makes all of it secret.
 func (s *names) sensitive(t *schema.Type, builtin, around bool, v raw.Value, found func(text string) bool) bool {
 	switch {
 	case v.IsObject():
-		for _, k := range v.Keys() {
-			child, _ := v.Get(k)
-			if !s.sensitive(t.Field(k), builtin, around || s.secretIn(t, builtin, v, k, child), child, found) {
-				return false
-			}
-		}
+		return s.sensitiveKeys(t, builtin, around, v, found)
 	case v.IsList():
 		for i := range v.Len() {
 			if !s.sensitive(t.Elem(), builtin, around || optionValue(v, i), v.At(i), found) {
 				return false
 			}
 		}
-	default:
-		text, isText := raw.Reveal(v).(string)
-		switch {
-		case around:
-			text, _ = raw.Text(v)
-			return found(text)
-		case isText && secretText(text):
-			for _, part := range append(secretParts(text), "") {
-				if !found(part) {
-					return false
-				}
-			}
+		return true
+	case around:
+		return found(tellingPart(v))
+	}
+	text, isText := raw.Reveal(v).(string)
+	if !isText || !secretText(text) {
+		return true
+	}
+	for _, part := range append(secretParts(text), "") {
+		if !found(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// sensitiveKeys is sensitive for an object. Of one that is secret as a whole only its "value" is looked for elsewhere: what stands beside it
+// are words.
+func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, v raw.Value, found func(text string) bool) bool {
+	if around && !found("") {
+		return false
+	}
+	for _, k := range v.Keys() {
+		child, _ := v.Get(k)
+		inner := around && k == "value" || s.secretIn(t, builtin, v, k, child)
+		if !s.sensitive(t.Field(k), builtin, inner, child, found) {
+			return false
 		}
 	}
 	return true
@@ -194,15 +193,4 @@ func (s *names) sensitive(t *schema.Type, builtin, around bool, v raw.Value, fou
 // holds says that a value holds a secret that is known by its name or its form.
 func (s *names) holds(t *schema.Type, builtin bool, v raw.Value) bool {
 	return !s.sensitive(t, builtin, false, v, func(string) bool { return false })
-}
-
-// mentions says that a text may hold a secret by a name or its form: a quick look before a long one.
-func (s *names) mentions(text string) bool {
-	lower := strings.ToLower(text)
-	for _, stem := range []string{"pass", "pwd", "secret", "token", "key", "cred", "conn", "://"} {
-		if strings.Contains(lower, stem) {
-			return true
-		}
-	}
-	return false
 }

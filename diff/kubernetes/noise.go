@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
@@ -134,10 +135,12 @@ func ownAndJobs(of []string, keys ...string) [][]string {
 // hash says that a value looks like one: hex or base64 of some length.
 func hash(v raw.Value) bool {
 	text, ok := raw.Reveal(v).(string)
-	return ok && hashLike.MatchString(text)
+	return ok && hashLike().MatchString(text)
 }
 
-var hashLike = regexp.MustCompile(`^(sha\d+[:-])?[0-9a-zA-Z+/_=-]{6,128}$`)
+var hashLike = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(sha\d+[:-])?[0-9a-zA-Z+/_=-]{6,128}$`)
+})
 
 // foldOf is the rule that folds a difference away, if any.
 func foldOf(d *difference) string {

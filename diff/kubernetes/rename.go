@@ -7,9 +7,11 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
 // A new object goes for an old one of the same kind when enough of both is alike, as the share of leaves (and of the lines of long strings)
@@ -24,17 +26,24 @@ const (
 	maxLeaves   = 4_000
 )
 
-// noRename are kinds of which another object is never the same one in new clothes: what they hold goes with them.
+// noRename are kinds of which another object is never the same one in new clothes: what they hold goes with them. Of kinds that are not the
+// API's own nobody knows, so it is none of these either.
 var noRename = map[string]bool{
 	"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true, "CustomResourceDefinition": true, "StatefulSet": true,
 	"StorageClass": true, "APIService": true,
+}
+
+// mayRename says that an object of a kind can go for another one.
+func mayRename(id manifest.ID) bool {
+	_, builtin := schema.Builtin().Namespaced(id.Group, id.Kind)
+	return builtin && !noRename[id.Kind]
 }
 
 // candidate is an object that is only on one side.
 type candidate struct {
 	job    int
 	object *manifest.Object
-	hook   bool
+	role   role
 	// kept: it stays where it is when it leaves the release, so nothing goes for it.
 	kept bool
 	// leaves are hashes of what it holds, sorted.
@@ -50,7 +59,7 @@ func candidateOf(job int, o *manifest.Object) (candidate, error) {
 	if secretKind(o.ID) {
 		v = stored(v)
 	}
-	c := candidate{job: job, object: o, hook: hookOf(v) != "", kept: kept(v)}
+	c := candidate{job: job, object: o, role: roleOf(v), kept: kept(v)}
 	name := o.ID.Name
 	var walk func(path string, v raw.Value)
 	add := func(parts ...string) {
@@ -119,7 +128,7 @@ func alike(a, b []uint64) float64 {
 // stem is a name without a version, a revision or a hash at its end.
 func stem(name string) string {
 	for range 3 {
-		cut := ending.ReplaceAllString(name, "")
+		cut := ending().ReplaceAllString(name, "")
 		if cut == "" || cut == name {
 			break
 		}
@@ -129,7 +138,9 @@ func stem(name string) string {
 }
 
 // ending is -v1, -1.2.3, -20261121, -abc12 with a digit in it.
-var ending = regexp.MustCompile(`[-.](v?\d+([.-]\d+)*|[0-9a-z]{0,9}[0-9][0-9a-z]{0,40}|[bcdfghjklmnpqrstvwxz2456789]{5,10})$`)
+var ending = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-.](v?\d+([.-]\d+)*|[0-9a-z]{0,9}[0-9][0-9a-z]{0,40}|[bcdfghjklmnpqrstvwxz2456789]{5,10})$`)
+})
 
 type likeness struct {
 	gone, new int
@@ -161,7 +172,8 @@ func likenesses(gone, created []candidate) []likeness {
 	budget := maxCompared
 	compare := func(i, j int, enough, bonus float64) {
 		// What a hook made stays when the hook goes, so only a new version of it is the same thing.
-		if gone[i].kept || gone[i].hook != created[j].hook || created[j].hook && bonus == 0 {
+		is := created[j].role
+		if gone[i].kept || gone[i].role != is || is == skipped || is == hook && bonus == 0 {
 			return
 		}
 		if score := alike(gone[i].leaves, created[j].leaves); score >= enough {

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
@@ -150,12 +152,12 @@ func each[W any](n int, start func() W, work func(w W, i int) error) error {
 
 // compareAll compares every object. The values of one are dropped before the next is read.
 func (c *comparison) compareAll(jobs []job) ([]outcome, error) {
-	out := make([]outcome, len(jobs))
+	out := make([][]outcome, len(jobs))
 	err := each(len(jobs), func() *comparer { return &comparer{comparison: c} }, func(w *comparer, i int) (err error) {
 		out[i], err = w.compare(&jobs[i])
 		return err
 	})
-	return out, err
+	return slices.Concat(out...), err
 }
 
 // pairRenamed puts objects of two names together that are one in new clothes.
@@ -165,7 +167,7 @@ func (c *comparison) pairRenamed(jobs []job) ([]job, error) {
 		j := &jobs[i]
 		kind := j.id.ResourceKind()
 		switch {
-		case noRename[j.id.Kind]:
+		case !mayRename(j.id):
 		case j.after == nil && !j.before.GenerateName && (!c.options.ThreeWay || j.live != nil):
 			gone[kind] = append(gone[kind], i)
 		case j.after != nil && j.before == nil && j.live == nil && !j.after.GenerateName:
@@ -207,7 +209,11 @@ func candidates(jobs []job, places []int) ([]candidate, error) {
 		if o == nil {
 			o = jobs[places[i]].before
 		}
-		out[i], err = candidateOf(places[i], o)
+		if out[i], err = candidateOf(places[i], o); err != nil || jobs[places[i]].after != nil || jobs[places[i]].live == nil {
+			return err
+		}
+		live, err := jobs[places[i]].live.Value()
+		out[i].kept = kept(live)
 		return err
 	})
 	return out, err
@@ -241,6 +247,7 @@ func (c *comparison) learn() error {
 			if telling(key, value) {
 				found[i] = append(found[i], value)
 			}
+			found[i] = append(found[i], secret.Passwords(value)...)
 			leaves(value, func(part string) { found[i] = append(found[i], part) })
 		})
 		return nil

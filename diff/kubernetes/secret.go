@@ -4,9 +4,13 @@ import (
 	"encoding/base64"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
@@ -17,15 +21,15 @@ func secretKind(id manifest.ID) bool { return id.Kind == "Secret" && id.Group ==
 // stored is a Secret as the API server stores it: what stringData says is in data, in base64 of one form. So the same bytes are equal however
 // they are written. What is no base64 stays as it is.
 // https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/
-func stored(secret raw.Value) raw.Value {
-	object, ok := raw.Reveal(secret).(map[string]any)
+func stored(whole raw.Value) raw.Value {
+	object, ok := raw.Reveal(whole).(map[string]any)
 	if !ok {
-		return secret
+		return whole
 	}
 	data, hasData := object["data"].(map[string]any)
 	plain, hasPlain := object["stringData"].(map[string]any)
-	if !hasData && !hasPlain {
-		return secret
+	if !hasData && (!hasPlain || object["data"] != nil) {
+		return whole // which the API server refuses, so it is compared as it is written
 	}
 	merged := make(map[string]any, len(data)+len(plain))
 	for k, v := range data {
@@ -62,25 +66,54 @@ func decode(text string) ([]byte, bool) {
 	return decoded, err == nil
 }
 
-// secretsOf calls found with all that a Secret holds, decoded, and its key.
-func secretsOf(secret raw.Value, found func(key, value string)) {
-	data, _ := secret.Get("data")
-	for _, k := range data.Keys() {
-		v, _ := data.Get(k)
-		text, ok := raw.Reveal(v).(string)
-		if !ok {
-			continue
-		}
-		if decoded, ok := decode(text); ok {
-			text = string(decoded)
-		}
-		found(k, text)
+// plainPlaces are the fields of a Secret that hold no secret. All others do, also those that the API does not know: who mistypes stringData
+// has written a secret all the same.
+var plainPlaces = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "type": true, "immutable": true}
+
+// secretPlace says that a difference of a Secret lies where its secrets are: at one of them, or at all when what is there has no keys.
+func secretPlace(d *difference) bool {
+	if len(d.path) == 0 || plainPlaces[d.path[0].Key] {
+		return false
 	}
-	plain, _ := secret.Get("stringData")
-	for _, k := range plain.Keys() {
-		v, _ := plain.Get(k)
-		if text, ok := raw.Reveal(v).(string); ok {
-			found(k, text)
+	return len(d.path) > 1 || !slices.ContainsFunc(d.values(), raw.Value.IsObject) || d.hasBefore && d.hasAfter
+}
+
+// secretsOf calls found with all that a Secret holds, decoded, and its key.
+func secretsOf(object raw.Value, found func(key, value string)) {
+	for _, place := range object.Keys() {
+		if !plainPlaces[place] {
+			v, _ := object.Get(place)
+			partsOf(place, place, v, 0, found)
+		}
+	}
+}
+
+// maxMistyped is how long a text in a place that is not the right one may be to be taken for the secret as it is.
+const maxMistyped = 256
+
+// partsOf does so with what is at a key below a place of the Secret. What is not in data may be base64 or not, and data may hold what is
+// none by mistake.
+func partsOf(place, key string, v raw.Value, depth int, found func(key, value string)) {
+	switch {
+	case depth > maxDepth:
+	case v.IsObject():
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			partsOf(place, k, child, depth+1, found)
+		}
+	case v.IsList():
+		for i := range v.Len() {
+			partsOf(place, key, v.At(i), depth+1, found)
+		}
+	default:
+		text := tellingPart(v)
+		decoded, isBase64 := decode(text)
+		isBase64 = isBase64 && place != "stringData"
+		if isBase64 {
+			found(key, tellingPart(raw.Of(string(decoded))))
+		}
+		if !isBase64 || len(text) < maxMistyped && (place != "data" || !utf8.Valid(decoded)) {
+			found(key, text)
 		}
 	}
 }
@@ -105,20 +138,22 @@ func telling(key, value string) bool {
 	if len(value) < minTelling || strings.HasPrefix(value, "-----BEGIN CERTIFICATE") {
 		return false
 	}
-	if !literal(value) || plainWord[strings.ToLower(value)] {
+	if !secret.Literal(value) || plainWord[strings.ToLower(value)] {
 		return false
 	}
-	return !plainToken.MatchString(value) || secretName(key) || !plainKey(key)
+	return !plainToken().MatchString(value) || secret.Name(key) || !plainKey(key)
 }
 
 const minTelling = 4
 
 // plainToken is what names look like; a secret that looks so is known by its key.
-var plainToken = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._:/@-]*[A-Za-z0-9])?$`)
+var plainToken = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._:/@-]*[A-Za-z0-9])?$`)
+})
 
 // plainKey says that a key of a Secret names something that is no secret.
 func plainKey(key string) bool {
-	key = separators.Replace(strings.ToLower(key))
+	key = strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(key))
 	for _, end := range []string{
 		"user", "username", "login", "host", "hostname", "address", "port", "db", "database", "dbname", "type", "region", "namespace", "name",
 		"url", "uri", "endpoint", "bucket", "email", "schema", "sslmode", "version", "server", "domain", "project", "account", "scheme", "path",

@@ -49,6 +49,13 @@ func (p *planted) copied() string {
 	return s
 }
 
+// auth is what a registry is told.
+func (p *planted) auth() string {
+	s := base64.StdEncoding.EncodeToString([]byte("shop:" + p.new()))
+	p.all = append(p.all, s)
+	return s
+}
+
 type object = map[string]any
 
 // secret is a Secret in one of its spellings.
@@ -58,9 +65,20 @@ func (p *planted) secret(name string) object {
 	o := object{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": name}}
 	key := rapid.SampledFrom([]string{"password", "config", "a.b", "token"}).Draw(p.t, "key")
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
-	if rapid.Bool().Draw(p.t, "stringData") {
+	switch rapid.IntRange(0, 6).Draw(p.t, "place") {
+	case 0:
+		o["stringdata"] = object{key: object{"deep": value}}
+	case 1:
+		o["Data"] = object{key: encoded}
+	case 2:
+		o["data"] = value
+	case 3:
+		o["data"] = []any{value, 1}
+	case 4:
+		o["stringData"] = object{"DATABASE_URL": "postgres://shop:" + value + "@db/shop"}
+	case 5:
 		o["stringData"] = object{key: value}
-	} else {
+	default:
 		o["data"] = object{key: encoded}
 	}
 	if rapid.Bool().Draw(p.t, "applied") {
@@ -87,6 +105,8 @@ func (p *planted) workload(name string) object {
 			"metadata": object{"labels": object{"app": name}},
 			"spec": object{"containers": []any{object{
 				"name": "main", "image": "shop/x:1", "env": env, "args": []any{"--password=" + p.new(), "--token", p.new(), p.copied()},
+				"command":        []any{"sh", "-c", "PGPASSWORD=" + p.new() + " psql"},
+				"readinessProbe": object{"httpGet": object{"httpHeaders": []any{object{"name": "Authorization", "value": "Bearer " + p.new()}}}},
 			}}},
 		}},
 	}
@@ -95,9 +115,11 @@ func (p *planted) workload(name string) object {
 func (p *planted) settings(name string) object {
 	return object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": name},
+		"binaryData": object{"env": base64.StdEncoding.EncodeToString([]byte("A=1\nAPI_KEY=" + p.new() + "\n"))},
 		"data": object{
 			"plain": p.copied(), "text": "first\n" + p.copied() + "\nlast\n", "DB_PASSWORD": p.new(),
-			"app.json": fmt.Sprintf(`{"server":{"port":%d,"password":"%s"}}`, len(p.all), p.new()),
+			"quoted": "a: 1\npassword: \"" + p.new() + " horse staple\"\nb: [\n", "auths.json": `{"auths":{"r":{"auth":"` + p.auth() + `"}}}`,
+			"broken.json": `{"auths":{"r":{"auth":"` + p.auth() + `"}}`, "app.json": fmt.Sprintf(`{"server":{"port":%d,"password":"%s"}}`, len(p.all), p.new()),
 			"app.yaml": fmt.Sprintf("server:\n  port: %d\n  apiKey: %s\n", len(p.all), p.new()),
 		},
 	}
@@ -107,7 +129,8 @@ func (p *planted) custom(name string) object {
 	return object{
 		"apiVersion": "acme.example/v1", "kind": "Database", "metadata": object{"name": name},
 		"spec": object{
-			"adminPassword": p.new(), "size": len(p.all),
+			"adminPassword": p.new(), "size": len(p.all), "passwords": []any{p.new(), p.new()}, "clientSecret": object{"value": p.new()},
+			"run": []any{"a", "export TOKEN='" + p.new() + "'", len(p.all)}, "pin": len(p.all),
 			"users": []any{object{"name": "a", "token": p.new()}, object{"name": "API_KEY", "value": p.new()}},
 		},
 	}

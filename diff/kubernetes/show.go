@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/align"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
@@ -40,12 +41,12 @@ func (s *shower) show(d difference) {
 	if s.only != "" && d.fold != s.only {
 		d.fold = ""
 	}
-	if s.secret && len(d.path) > 1 && (d.path[0].Key == "data" || d.path[0].Key == "stringData") {
-		d.sensitive = true
-	}
+	d.sensitive = d.sensitive || s.secret && secretPlace(&d)
 	switch {
 	case d.order != nil:
-		d.sensitive = d.sensitive || s.names.holds(nil, false, d.before)
+		if d.sensitive = d.sensitive || s.names.holds(nil, false, d.before); !d.sensitive {
+			s.redactSides(&d)
+		}
 		s.out = append(s.out, d)
 	case d.sensitive || d.fold != "":
 		s.leaf(d)
@@ -59,7 +60,7 @@ func (s *shower) show(d difference) {
 // leaf adds a difference as it is. What holds a secret anywhere is a secret.
 func (s *shower) leaf(d difference) {
 	for _, v := range d.values() {
-		d.sensitive = d.sensitive || s.names.holds(d.typ, d.builtin, v)
+		d.sensitive = d.sensitive || s.names.holds(d.typ, d.builtin, v) || s.names.encoded(v)
 	}
 	switch {
 	case d.sensitive || d.fold == foldDescription:
@@ -263,7 +264,7 @@ func (s *shower) elements(d difference, v raw.Value) {
 // text adds a plain value. A document in it is looked into only for its secrets: what is new is easier to read as it is written.
 func (s *shower) text(d difference, v raw.Value) {
 	text, ok := raw.Reveal(v).(string)
-	if !ok || documents(d.path) >= maxDocuments || !s.names.mentions(text) {
+	if !ok || documents(d.path) >= maxDocuments || !secret.Mentions(text) {
 		s.leaf(d)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,5 +195,19 @@ func TestFindingsPointAtTheirField(t *testing.T) {
 	}
 	if paths["pod-privileged"] != "spec.template.spec.containers[a].securityContext.privileged" || paths["pods-roll"] != "spec.template.spec.containers[a].image" {
 		t.Errorf("paths: %v", paths)
+	}
+}
+
+// TestRenamedSettings: settings that go for others under a new name are read under that, so nothing is said of them.
+func TestRenamedSettings(t *testing.T) {
+	for _, renamed := range []bool{false, true} {
+		s := situation{Kind: "ConfigMap", Before: json.RawMessage(`{"data":{"a":"1"}}`), After: json.RawMessage(`{"data":{"a":"2"}}`)}
+		c, subject := s.change(t, diff.KindKubernetes, true)
+		c.Action, c.Order, c.Renamed = diff.Replace, diff.CreateFirst, renamed
+		risk.Judge(c, subject)
+		found := slices.ContainsFunc(c.Findings, func(f diff.Finding) bool { return f.Rule == "config-gone" })
+		if found == renamed {
+			t.Errorf("renamed %t: found %t", renamed, found)
+		}
 	}
 }

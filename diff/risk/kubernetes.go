@@ -209,7 +209,9 @@ func goneRules() []Rule {
 		},
 		{
 			Name: "config-gone", Source: k8s + "concepts/configuration/configmap/#using-configmaps", Kinds: []string{"ConfigMap"},
-			Words: "pods that read it do not start any more",
+			When:  "no other one takes its place under a new name",
+			holds: func(l look) bool { return !l.renamed },
+			Words: "pods that still name it do not start any more, unless they say that it is optional",
 		},
 		{
 			Name: "account-gone", Source: k8s + "concepts/security/service-accounts/", Kinds: []string{"ServiceAccount"},

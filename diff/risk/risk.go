@@ -168,7 +168,10 @@ func (j *judge) holds(r *Rule, i int) bool {
 	if j.was == nil {
 		j.was, j.is = podOf(j.subject.Before), podOf(j.subject.After)
 	}
-	l := look{kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is, regenerated: j.subject.Regenerated}
+	l := look{
+		kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is, regenerated: j.subject.Regenerated,
+		renamed: j.change.Renamed,
+	}
 	if i >= 0 {
 		f := &j.change.Fields[i]
 		l.touched, l.unknown = j.subject.Touched[i], f.After.Unknown

@@ -51,6 +51,8 @@ type look struct {
 	was, is       *pod
 	touched       Touched
 	regenerated   bool
+	// renamed says that the object goes for another one of a new name.
+	renamed bool
 	// unknown says that the value is known only after apply.
 	unknown bool
 }

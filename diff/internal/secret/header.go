@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 )
 
@@ -47,6 +48,10 @@ func Basic(token string) bool {
 	return err == nil && strings.Contains(string(decoded), ":")
 }
 
+// schemes are those of an Authorization header that people write into manifests, in small letters.
+// https://www.iana.org/assignments/http-authschemes
+var schemes = []string{"basic", "bearer", "token", "apikey", "digest", "negotiate"}
+
 // Header says that a field is an Authorization header with something in it, and gives what follows the scheme.
 func Header(name, value string) (credentials string, ok bool) {
 	if name = strings.ToLower(name); name != "authorization" && name != "proxy-authorization" {
@@ -54,10 +59,10 @@ func Header(name, value string) (credentials string, ok bool) {
 	}
 	scheme, rest, found := strings.Cut(strings.TrimSpace(value), " ")
 	if !found {
-		scheme, rest = "", scheme
+		return scheme, isBearer(scheme) && Literal(scheme)
 	}
 	rest = strings.TrimSpace(rest)
-	return rest, !strings.ContainsAny(scheme, "$({<") && len(rest) >= minValue && Literal(rest)
+	return rest, slices.Contains(schemes, strings.ToLower(scheme)) && len(rest) >= minValue && Literal(rest)
 }
 
 func isBearer(token string) bool {

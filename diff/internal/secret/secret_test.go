@@ -14,7 +14,12 @@ func TestName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"DB_PASSWORD": true, "db.password": true, "MYSQL_PWD": true, "github-token": true, "example.com/api-key": true, "smtp_pass": true,
 		"AWS_SECRET_ACCESS_KEY": true, "spring.datasource.password": true,
-		"password_file": false, "secretName": false, "tokenTTL": false, "secret_arn": false, "region": false, "": false, "compass": false,
+		"password_file": false, "secretName": false, "tokenTTL": false, "secret_arn": false, "region": false,
+		"dbPassword": true, "apiKey": true, "clientSecret": true, "credentials": true, "pass": true, "SECRET_KEY_BASE": true,
+		"CONNECTION_STRING": true, "PASSWORD_FILE": false, "tokenExpirationSeconds": false, "imagePullSecrets/name": false,
+		"MAX_TOKENS": false, "SECRET_PATH": false, "cert-manager.io/inject-ca-from-secret": false, "secrets-format": false,
+		"TOKEN_URL": false, "passwordPolicy": false, "secretRef": false, "bypass": false, "keyboard": false, "passive": false,
+		"secret.example/mode": false, "PASSWORD_MIN_LENGTH": false, "": false, "compass": false,
 		"token.actions.githubusercontent.com:sub": false, "secretsmanager:ResourceTag/team": false, strings.Repeat("password", 100): false,
 	} {
 		if got := secret.Name(name); got != want {
@@ -121,7 +126,8 @@ func TestPasswords(t *testing.T) {
 
 func TestHeader(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
-		{"Authorization", "Bearer planted", "planted"}, {"proxy-authorization", "Basic dTpw", "dTpw"}, {"authorization", "planted", "planted"},
+		{"Authorization", "Bearer planted", "planted"}, {"proxy-authorization", "Basic dTpw", "dTpw"}, {"authorization", "planted0planted0", "planted0planted0"},
+		{"authorization", "enabled", ""}, {"authorization", "role based", ""},
 		{"Authorization", "Bearer $(TOKEN)", ""}, {"Authorization", "", ""}, {"Author", "Bearer planted", ""}, {"Authorization", "Bearer {{ .t }}", ""},
 	} {
 		got, ok := secret.Header(c.name, c.value)
