@@ -78,7 +78,7 @@ func (w *walker) emit(n node) {
 
 // object compares key by key.
 func (w *walker) object(n node) {
-	for _, k := range union(n.before.Keys(), n.after.Keys()) {
+	for _, k := range tree.Union(n.before.Keys(), n.after.Keys()) {
 		child := node{
 			typ: n.typ.Field(k), builtin: n.builtin, atomic: n.atomic, template: n.template,
 			parentBefore: n.before, parentAfter: n.after,
@@ -105,20 +105,4 @@ func podTemplate(v raw.Value) bool {
 	spec, _ := v.Get("spec")
 	containers, ok := spec.Get("containers")
 	return ok && containers.IsList()
-}
-
-// union joins two sorted lists without doubles.
-func union(a, b []string) []string {
-	out := make([]string, 0, max(len(a), len(b)))
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
-			out, a = append(out, a[0]), a[1:]
-		case len(a) == 0 || b[0] < a[0]:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			out, a, b = append(out, a[0]), a[1:], b[1:]
-		}
-	}
-	return out
 }

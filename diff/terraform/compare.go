@@ -266,21 +266,5 @@ func unionKeys(n node) []string {
 			unknown = append(unknown, k)
 		}
 	}
-	return merge(merge(before, after), unknown)
-}
-
-// merge joins two sorted lists without doubles.
-func merge(a, b []string) []string {
-	out := make([]string, 0, len(a)+len(b))
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
-			out, a = append(out, a[0]), a[1:]
-		case len(a) == 0 || b[0] < a[0]:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			out, a, b = append(out, a[0]), a[1:], b[1:]
-		}
-	}
-	return out
+	return tree.Union(tree.Union(before, after), unknown)
 }
