@@ -2,8 +2,7 @@
 //
 // It owns what a difference between two objects means: which objects belong together, which elements of their lists, what is equal though it
 // is written differently, what is noise, what may not be shown, and what an apply leaves to others. It never reads files, never talks to a
-// cluster, and holds every value as diff.Raw, so nothing leaves it unmasked. The reconciler and the runner call it with rendered manifests,
-// the command line with files.
+// cluster, and holds every value as diff.Raw, so nothing leaves it unmasked. The command line calls it with files.
 //
 // What is equal by meaning is equal: 1000m and 1, 60s and 1m, 80 and "80" where the API takes both, null and nothing at all. The order of a
 // list is shown where it has a meaning: in what pods are made of, where every difference makes them anew (env refers to what stands before
