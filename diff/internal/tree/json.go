@@ -13,17 +13,28 @@ import (
 // MaxDepth is how deep documents inside strings may nest; a deeper one is taken for text.
 const MaxDepth = 100
 
-var errTooDeep = errors.New("it nests too deep")
+// ErrTooDeep is the error of a document that nests deeper than its reader allows.
+var ErrTooDeep = errors.New("it nests too deep")
 
 // ReadJSON reads the next value of dec, at most depth levels deep, with its numbers as they are written. The errors are those of dec,
 // which can quote the names of objects: whoever shows one says it in words of their own.
 func ReadJSON(dec *jsontext.Decoder, depth int) (raw.Value, error) {
-	v, err := readJSON(dec, depth)
+	return ReadJSONNumbers(dec, depth, func(digits string) any { return json.Number(digits) })
+}
+
+// ReadJSONNumbers is ReadJSON with the numbers that number makes of what is written.
+func ReadJSONNumbers(dec *jsontext.Decoder, depth int, number func(digits string) any) (raw.Value, error) {
+	v, err := jsonReader{dec, number}.value(depth)
 	return raw.Of(v), err
 }
 
-func readJSON(dec *jsontext.Decoder, depth int) (any, error) {
-	t, err := dec.ReadToken()
+type jsonReader struct {
+	*jsontext.Decoder
+	number func(digits string) any
+}
+
+func (r jsonReader) value(depth int) (any, error) {
+	t, err := r.ReadToken()
 	if err != nil {
 		return nil, err
 	}
@@ -35,46 +46,46 @@ func readJSON(dec *jsontext.Decoder, depth int) (any, error) {
 	case '"':
 		return t.String(), nil
 	case '0':
-		return json.Number(t.String()), nil
+		return r.number(t.String()), nil
 	case '{', '[':
 		if depth <= 0 {
-			return nil, errTooDeep
+			return nil, ErrTooDeep
 		}
 		if t.Kind() == '[' {
-			return readList(dec, depth-1)
+			return r.list(depth - 1)
 		}
-		return readObject(dec, depth-1)
+		return r.object(depth - 1)
 	}
 	return nil, nil
 }
 
-func readObject(dec *jsontext.Decoder, depth int) (any, error) {
+func (r jsonReader) object(depth int) (any, error) {
 	out := map[string]any{}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
+	for r.PeekKind() != '}' {
+		name, err := r.ReadToken()
 		if err != nil {
 			return nil, err
 		}
 		// The text of a token lives only until the next one is read.
 		key := name.String()
-		if out[key], err = readJSON(dec, depth); err != nil {
+		if out[key], err = r.value(depth); err != nil {
 			return nil, err
 		}
 	}
-	_, err := dec.ReadToken()
+	_, err := r.ReadToken()
 	return out, err
 }
 
-func readList(dec *jsontext.Decoder, depth int) (any, error) {
+func (r jsonReader) list(depth int) (any, error) {
 	out := []any{}
-	for dec.PeekKind() != ']' {
-		v, err := readJSON(dec, depth)
+	for r.PeekKind() != ']' {
+		v, err := r.value(depth)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, v)
 	}
-	_, err := dec.ReadToken()
+	_, err := r.ReadToken()
 	return out, err
 }
 

@@ -8,20 +8,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tree is a YAML value before it is written.
-type tree struct {
+// written is a YAML value that a test writes.
+type written struct {
 	// head stands after the colon or dash; lines follow it, indented deeper than the block by their number of spaces.
 	head  string
 	lines []string
 	// keys are those of a mapping; without them, several children are a list.
 	keys     []string
-	children []*tree
+	children []*written
 	// indent is how much deeper the children stand, comment what stands on a line before the block.
 	indent  int
 	comment string
 }
 
-func (t *tree) clone() *tree {
+func (t *written) clone() *written {
 	c := *t
 	c.keys, c.lines, c.children = slices.Clone(t.keys), slices.Clone(t.lines), nil
 	for _, child := range t.children {
@@ -31,7 +31,7 @@ func (t *tree) clone() *tree {
 }
 
 // write appends the value of a block that begins at column; inline: directly after a dash.
-func (t *tree) write(b *strings.Builder, column int, inline bool) {
+func (t *written) write(b *strings.Builder, column int, inline bool) {
 	pad := strings.Repeat(" ", column)
 	for i, child := range t.children {
 		if !inline || i > 0 {
@@ -78,27 +78,27 @@ var flowTexts = []string{"{}", "[]", "[a, b]", "{a: 1, b: 'x]'}", `[{name: "a, }
 var keyTexts = []string{"a", "b", "c", "name", "some-key", "a.b/c", "'q'", `"k"`, "80", "yes", "with space", "a#b", "it's", "key\"", "x y ",
 	"é", "-x", "1.5"}
 
-func genScalar(t *rapid.T) *tree {
+func genScalar(t *rapid.T) *written {
 	switch rapid.IntRange(0, 9).Draw(t, "style") {
 	case 0, 1, 2:
-		return &tree{head: rapid.SampledFrom(plainTexts).Draw(t, "plain")}
+		return &written{head: rapid.SampledFrom(plainTexts).Draw(t, "plain")}
 	case 3:
-		return &tree{head: rapid.SampledFrom(quotedTexts).Draw(t, "quoted")}
+		return &written{head: rapid.SampledFrom(quotedTexts).Draw(t, "quoted")}
 	case 4:
-		return &tree{head: rapid.SampledFrom(flowTexts).Draw(t, "flow")}
+		return &written{head: rapid.SampledFrom(flowTexts).Draw(t, "flow")}
 	case 5: // plain, over lines
-		return &tree{head: "begin", lines: genLines(t, []string{"  more", "    - deeper", " 'quote", "", "  {a", "   # comment", "  it's \"x"})}
+		return &written{head: "begin", lines: genLines(t, []string{"  more", "    - deeper", " 'quote", "", "  {a", "   # comment", "  it's \"x"})}
 	case 6: // quoted, over lines
 		quote := rapid.SampledFrom([]string{"'", `"`}).Draw(t, "quote")
 		lines := genLines(t, []string{"  more", "key: value", "", "   - a", "# no comment", "    x"})
-		return &tree{head: quote + "begin", lines: append(lines, "  end"+quote)}
+		return &written{head: quote + "begin", lines: append(lines, "  end"+quote)}
 	case 7: // brackets, over lines
 		if rapid.IntRange(0, 5).Draw(t, "rare") > 0 {
-			return &tree{head: "x"}
+			return &written{head: "x"}
 		}
-		return &tree{head: "[a,", lines: []string{" b]"}}
+		return &written{head: "[a,", lines: []string{" b]"}}
 	case 8:
-		return &tree{}
+		return &written{}
 	}
 	header := rapid.SampledFrom([]string{"|", ">", "|-", ">+", "|+", "|2", ">2-", "|1", "| # comment"}).Draw(t, "header")
 	pad := rapid.SampledFrom([]string{"  ", "   ", " "}).Draw(t, "pad")
@@ -108,14 +108,14 @@ func genScalar(t *rapid.T) *tree {
 			lines[i] = pad + lines[i]
 		}
 	}
-	return &tree{head: header, lines: lines}
+	return &written{head: header, lines: lines}
 }
 
 func genLines(t *rapid.T, from []string) []string {
 	return rapid.SliceOfN(rapid.SampledFrom(from), 0, 5).Draw(t, "lines")
 }
 
-func genTree(t *rapid.T, depth int) *tree {
+func genTree(t *rapid.T, depth int) *written {
 	kind := rapid.IntRange(0, 5).Draw(t, "kind")
 	if depth <= 0 || kind < 3 {
 		return withComment(t, genScalar(t))
@@ -126,15 +126,15 @@ func genTree(t *rapid.T, depth int) *tree {
 	return withComment(t, genMapping(t, depth))
 }
 
-func withComment(t *rapid.T, n *tree) *tree {
+func withComment(t *rapid.T, n *written) *written {
 	if rapid.IntRange(0, 9).Draw(t, "commented") == 0 {
 		n.comment = rapid.SampledFrom([]string{"# at the margin\n", "\n", "      # deep: er\n", "  \n"}).Draw(t, "comment")
 	}
 	return n
 }
 
-func genMapping(t *rapid.T, depth int) *tree {
-	n := &tree{indent: rapid.IntRange(1, 4).Draw(t, "indent")}
+func genMapping(t *rapid.T, depth int) *written {
+	n := &written{indent: rapid.IntRange(1, 4).Draw(t, "indent")}
 	n.keys = rapid.SliceOfNDistinct(rapid.SampledFrom(keyTexts), 1, 6, rapid.ID[string]).Draw(t, "keys")
 	for range n.keys {
 		n.children = append(n.children, genTree(t, depth-1))
@@ -142,15 +142,15 @@ func genMapping(t *rapid.T, depth int) *tree {
 	return n
 }
 
-func genList(t *rapid.T, depth int) *tree {
-	n := &tree{indent: rapid.SampledFrom([]int{0, 0, 1, 2, 4}).Draw(t, "indent")}
+func genList(t *rapid.T, depth int) *written {
+	n := &written{indent: rapid.SampledFrom([]int{0, 0, 1, 2, 4}).Draw(t, "indent")}
 	named := rapid.Bool().Draw(t, "named")
 	for i := range rapid.IntRange(1, 4).Draw(t, "length") {
 		child := genTree(t, depth-1)
 		if named {
 			child = genMapping(t, depth-1)
 			child.indent = 2
-			child.keys[0], child.children[0] = "name", &tree{head: fmt.Sprint("n", i)}
+			child.keys[0], child.children[0] = "name", &written{head: fmt.Sprint("n", i)}
 			if j := slices.Index(child.keys[1:], "name"); j >= 0 {
 				child.keys[j+1] = "other"
 			}
@@ -164,9 +164,9 @@ func genList(t *rapid.T, depth int) *tree {
 }
 
 // genDocument is a document with a mapping at its root.
-func genDocument(t *rapid.T) *tree {
-	n := &tree{keys: []string{"apiVersion", "kind", "metadata"}, children: []*tree{
-		{head: "v1"}, {head: "Thing"}, {indent: 2, keys: []string{"name"}, children: []*tree{{head: "thing"}}}}}
+func genDocument(t *rapid.T) *written {
+	n := &written{keys: []string{"apiVersion", "kind", "metadata"}, children: []*written{
+		{head: "v1"}, {head: "Thing"}, {indent: 2, keys: []string{"name"}, children: []*written{{head: "thing"}}}}}
 	for i := range rapid.IntRange(1, 4).Draw(t, "parts") {
 		n.keys = append(n.keys, fmt.Sprint("part", i))
 		n.children = append(n.children, genTree(t, 4))
@@ -174,14 +174,14 @@ func genDocument(t *rapid.T) *tree {
 	return n
 }
 
-func (t *tree) text() []byte {
+func (t *written) text() []byte {
 	var b strings.Builder
 	t.write(&b, 0, false)
 	return []byte(b.String())
 }
 
-// change changes something somewhere in a tree.
-func (t *tree) change(r *rapid.T) {
+// change changes something somewhere in it.
+func (t *written) change(r *rapid.T) {
 	if len(t.children) == 0 {
 		c := genScalar(r)
 		t.head, t.lines = c.head, c.lines
