@@ -25,7 +25,8 @@ const (
 	light
 )
 
-// answerWithin is how long a terminal may take to say what its background is. A later answer is not taken for keys (see single).
+// answerWithin is how long the screen waits before it opens for a terminal to say what its background is. A later answer changes the
+// theme of the open screen (see model.repaint).
 const answerWithin = 300 * time.Millisecond
 
 // mostSaid bounds what is read of it, in bytes.
@@ -35,27 +36,31 @@ const mostSaid = 4096
 // not know the first need not be waited for.
 const question = "\x1b]11;?\x1b\\\x1b[c"
 
+const colorWords = `11;rgb:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})`
+
 var (
-	colorAnswer = regexp.MustCompile(`\x1b\]11;rgb:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})`)
+	colorAnswer = regexp.MustCompile(`\x1b\]` + colorWords)
+	lateAnswer  = regexp.MustCompile(`^` + colorWords + `$`) // as keys: what brackets it are keys of their own
 	lastAnswer  = regexp.MustCompile(`\x1b\[\?[0-9;]*c`)
 )
 
-// background is what NUON_THEME says (light or dark), else the terminal, else COLORFGBG. The error is exit.Interrupted.
-func background(ctx context.Context, c *console.Console, patience time.Duration) (shade, error) {
+// background is what NUON_THEME says (light or dark), else the terminal, else COLORFGBG. It is owed when the terminal was asked and may
+// still answer. The error is exit.Interrupted.
+func background(ctx context.Context, c *console.Console, patience time.Duration) (on shade, owed bool, err error) {
 	switch os.Getenv("NUON_THEME") {
 	case "light":
-		return light, nil
+		return light, false, nil
 	case "dark":
-		return dark, nil
+		return dark, false, nil
 	}
 	said := ask(ctx, c, patience)
 	switch answer := shadeOf(said); {
 	case ctx.Err() != nil || strings.ContainsRune(said, ctrlC):
-		return unknown, exit.Interrupted
+		return unknown, false, exit.Interrupted
 	case answer != unknown:
-		return answer, nil
+		return answer, false, nil
 	}
-	return shadeOfColors(os.Getenv("COLORFGBG")), nil
+	return shadeOfColors(os.Getenv("COLORFGBG")), !lastAnswer.MatchString(said), nil
 }
 
 // shadeOfColors reads what some terminals set COLORFGBG to: foreground;background, of the sixteen colours.
@@ -107,8 +112,13 @@ func ask(ctx context.Context, c *console.Console, patience time.Duration) string
 }
 
 // shadeOf reads a terminal's answer.
-func shadeOf(said string) shade {
-	m := colorAnswer.FindStringSubmatch(said)
+func shadeOf(said string) shade { return shadeIn(colorAnswer.FindStringSubmatch(said)) }
+
+// shadeOfLate reads an answer that came as keys.
+func shadeOfLate(keys string) shade { return shadeIn(lateAnswer.FindStringSubmatch(keys)) }
+
+// shadeIn takes what matched colorWords, and its parts.
+func shadeIn(m []string) shade {
 	if m == nil {
 		return unknown
 	}

@@ -321,6 +321,9 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 		m.interrupted = true
 		return tea.Quit
 	}
+	if m.repaint(msg) {
+		return nil
+	}
 	if key.Matches(msg, m.keys.erase) {
 		return tea.ClearScreen
 	}
@@ -351,6 +354,22 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 		}
 	}
 	return tea.Batch(cmds...)
+}
+
+// repaint takes what the terminal says of its background only now that the screen is open, as over a slow line. It arrives as keys, which
+// nobody pressed, so it counts as none, also where a text is typed.
+func (m *model) repaint(msg tea.KeyMsg) bool {
+	if msg.Type != tea.KeyRunes || msg.Paste {
+		return false
+	}
+	on := shadeOfLate(string(msg.Runes))
+	if on == unknown {
+		return false
+	}
+	if m.theme.owed {
+		m.theme = newTheme(true, true, on)
+	}
+	return true
 }
 
 // read is a key while help or why is open.

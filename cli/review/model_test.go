@@ -382,6 +382,40 @@ func TestEntry(t *testing.T) {
 	fits(t, s.View(), 60, 20)
 }
 
+// TestRepaint: what the terminal says of its background once the screen is open is no key, and chooses the theme while it is owed.
+func TestRepaint(t *testing.T) {
+	const said = "11;rgb:ffff/fafa/f0f0"
+	for name, c := range map[string]struct {
+		owed, paste bool
+		keys        string
+		want        *theme
+	}{
+		"owed":           {true, false, said, newTheme(true, true, light)},
+		"owed, and dark": {true, false, "11;rgb:1e1e/1e1e/2e2e", newTheme(true, true, dark)},
+		"owed, other":    {true, false, "12;rgb:ffff/fafa/f0f0", nil},
+		"owed, more":     {true, false, said + "a", nil},
+		"settled":        {false, false, said, nil},
+		"pasted":         {true, true, said, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := newTheme(true, true, unknown)
+			first.owed = c.owed
+			if c.want == nil {
+				c.want = first
+			}
+			s := newStage(first, 100, 30, several()...)
+			s.press("r")
+			s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(c.keys), Paste: c.paste})
+			if *s.theme != *c.want {
+				t.Errorf("the theme is %+v, want %+v", *s.theme, *c.want)
+			}
+			if typed := s.typed.String(); c.keys == said && (typed == said) != c.paste {
+				t.Errorf("%q was typed", typed)
+			}
+		})
+	}
+}
+
 // TestShade reads what terminals say of their background.
 func TestShade(t *testing.T) {
 	for said, want := range map[string]shade{

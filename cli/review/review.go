@@ -40,7 +40,7 @@ func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted
 	return openWithin(ctx, c, client, wanted, answerWithin)
 }
 
-// openWithin is Open for a terminal that may take so long to say what its background is.
+// openWithin is Open which waits so long for a terminal to say what its background is.
 func openWithin(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool, patience time.Duration) ([]api.Approval, error) {
 	d := newDesk(ctx, client, wanted)
 	defer d.close()

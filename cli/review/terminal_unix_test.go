@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/creack/pty"
@@ -33,7 +34,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// childIs tells this program, run again, to be a person's `nuon review`; "bomb" lets X break it.
+// childIs tells this program, run again, to be a person's `nuon review`; "bomb" lets X break it, and "hasty" does not wait long for what the
+// terminal says of itself.
 const childIs = "NUON_TEST_REVIEW"
 
 func TestMain(m *testing.M) {
@@ -66,7 +68,11 @@ func child() error {
 		first, _ := d.list(scope{})().(listed)
 		return draw(ctx, c, bomb{newModel(d, newTheme(true, false, unknown), "test", time.Now, first)})
 	}
-	given, err := openWithin(ctx, c, client, func(api.Approval) bool { return true }, deadline)
+	patience := deadline
+	if os.Getenv(childIs) == "hasty" {
+		patience = time.Millisecond
+	}
+	given, err := openWithin(ctx, c, client, func(api.Approval) bool { return true }, patience)
 	for _, a := range given {
 		fmt.Printf("%s: %s\n", a.Status, a.Component)
 	}
@@ -95,14 +101,21 @@ type seat struct {
 	command *exec.Cmd
 	before  *term.State
 	vt      vt10x.Terminal
+	mute    bool          // the terminal does not say by itself what it is asked
 	over    chan struct{} // the screen has nothing more to show
 
-	mu    sync.Mutex
-	shown bytes.Buffer
+	mu       sync.Mutex
+	shown    bytes.Buffer
+	shownTo  int // how much of it is on the emulated terminal
+	answered int // how often it was asked and has answered
 }
 
+// lightBackground is what the terminal says when it is asked for its background.
+const lightBackground = "\x1b]11;rgb:ffff/fafa/f0f0\x1b\\\x1b[?62c"
+
 // sit opens the screen of a plane's plans on a terminal. With a shell it is a job of that shell. The terminal says that its
-// background is light when it is asked.
+// background is light when it is asked, except to who is hasty. CI is set wherever the test runs: a library takes it for the absence
+// of a terminal.
 func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	t.Helper()
 	server := httptest.NewServer(p)
@@ -111,7 +124,7 @@ func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &seat{t: t, tty: tty, screen: screen, vt: vt10x.New(vt10x.WithSize(80, 24)), over: make(chan struct{})}
+	s := &seat{t: t, tty: tty, screen: screen, vt: vt10x.New(vt10x.WithSize(80, 24)), mute: mode == "hasty", over: make(chan struct{})}
 	s.size(80, 24)
 	if s.before, err = term.GetState(int(tty.Fd())); err != nil {
 		t.Fatal(err)
@@ -122,7 +135,7 @@ func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	}
 	s.command.Stdin, s.command.Stdout, s.command.Stderr = tty, tty, tty
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	s.command.Env = append(os.Environ(), childIs+"="+mode, "NUON_URL="+server.URL, "SELF="+os.Args[0], "TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "NUON_THEME=", "COLORFGBG=")
+	s.command.Env = append(os.Environ(), childIs+"="+mode, "NUON_URL="+server.URL, "SELF="+os.Args[0], "TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "NUON_THEME=", "COLORFGBG=", "CI=true", "CLICOLOR=", "CLICOLOR_FORCE=")
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -142,13 +155,8 @@ func (s *seat) read() {
 	part := make([]byte, 1<<16)
 	for {
 		n, err := s.screen.Read(part)
-		s.mu.Lock()
-		asked := bytes.Contains(part[:n], []byte(question))
-		s.shown.Write(part[:n])
-		_, _ = s.vt.Write(part[:n]) // it takes everything
-		s.mu.Unlock()
-		if asked {
-			_, _ = s.screen.WriteString("\x1b]11;rgb:ffff/fafa/f0f0\x1b\\\x1b[?62c") // a program that has gone asks no more
+		if s.show(part[:n]) && !s.mute {
+			_, _ = s.screen.WriteString(lightBackground) // a program that has gone asks no more
 		}
 		if err != nil {
 			return
@@ -156,13 +164,35 @@ func (s *seat) read() {
 	}
 }
 
+// show takes what the program wrote, and tells whether it asked for the background. It arrives in any pieces: a question may come in
+// two, and so may a character, which the emulated terminal would drop.
+func (s *seat) show(part []byte) (asked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown.Write(part)
+	all := s.shown.Bytes()
+	to := len(all)
+	for back := 1; back < utf8.UTFMax && back <= to-s.shownTo; back++ {
+		if utf8.RuneStart(all[to-back]) && !utf8.FullRune(all[to-back:]) {
+			to -= back
+			break
+		}
+	}
+	_, _ = s.vt.Write(all[s.shownTo:to]) // it takes everything
+	s.shownTo = to
+	was := s.answered
+	s.answered = bytes.Count(all, []byte(question))
+	return s.answered > was
+}
+
+// size changes the size for both sides at once: what the program draws in answer is read only then.
 func (s *seat) size(columns, rows int) {
 	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := pty.Setsize(s.screen, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil { //nolint:gosec // a terminal is not that large
 		s.t.Fatal(err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.vt.Resize(columns, rows)
 }
 
@@ -192,6 +222,12 @@ const deadline = time.Minute
 func (s *seat) sees(want string) {
 	s.t.Helper()
 	s.wait(func() bool { return strings.Contains(s.seen(), want) }, fmt.Sprintf("no %q", want))
+}
+
+// told waits until something was on the screen, for what is shown for a while only.
+func (s *seat) told(want string) {
+	s.t.Helper()
+	s.wait(func() bool { return strings.Contains(s.raw(), want) }, "it was never told "+want)
 }
 
 func (s *seat) wait(until func() bool, without string) {
@@ -233,6 +269,32 @@ func (s *seat) restored() {
 	}
 }
 
+// onLight is how the light theme shows the chosen plan, and no other.
+const onLight = "48;5;153"
+
+// TestALateAnswer: a terminal that says what its background is when the screen is open gets its theme then, and presses no key.
+func TestALateAnswer(t *testing.T) {
+	t.Parallel()
+	p := &plane{approvals: several()}
+	s := sit(t, p, "hasty", "")
+	s.sees("deploy metrics on hello/acme")
+	if strings.Contains(s.raw(), onLight) {
+		t.Error("there is a light theme before the terminal has answered")
+	}
+	s.answer("r", "Why?")
+	s.keys("not today")
+	s.sees("> not today")
+	s.keys(lightBackground)
+	s.told(onLight)
+	s.keys("\r")
+	s.sees("Rejected by vera: not today")
+	s.keys("q")
+	s.leaves(exit.Done)
+	if d := cmp.Diff([]string{"apr_1 reject true not today"}, p.answered()); d != "" {
+		t.Errorf("answers (-want +got)\n%s", d)
+	}
+}
+
 // TestOnATerminal reads, approves, rejects and leaves, as a person does.
 func TestOnATerminal(t *testing.T) {
 	t.Parallel()
@@ -240,8 +302,8 @@ func TestOnATerminal(t *testing.T) {
 	s := sit(t, p, "yes", "")
 	s.sees("deploy metrics on hello/acme")
 	s.sees("3 plans wait, 1 to approve by name")
-	if !strings.Contains(s.raw(), "48;5;153") {
-		t.Error("a terminal with a light background does not get the light theme")
+	if !strings.Contains(s.raw(), onLight) {
+		t.Errorf("a terminal with a light background does not get the light theme:\n%q", s.raw())
 	}
 	s.keys("J")
 	s.sees("deploy web on hello/acme")
@@ -292,8 +354,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("▸ hello metrics · 4 installs")
 	<-time.After(justNow)
 	s.keys("a")
-	const outcome = "approved: metrics on 3 of 4; not initech: this plan of metrics no longer" // it is told for a while only
-	s.wait(func() bool { return strings.Contains(s.raw(), outcome) }, "it was never told "+outcome)
+	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics no longer")
 	s.sees("None of these plans waits any more (3 approved).") // once the queue was looked at again
 	s.keys("J")
 	s.sees("deploy metrics on hello/wayne")
@@ -382,7 +443,7 @@ func TestSuspend(t *testing.T) {
 	alone := sit(t, &plane{approvals: several()}, "yes", "")
 	alone.sees("deploy metrics on hello/acme")
 	alone.keys("\x1a")
-	alone.sees("there is no shell to go back to")
+	alone.told("there is no shell to go back to")
 	alone.keys("q")
 	alone.leaves(0)
 }

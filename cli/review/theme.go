@@ -34,6 +34,8 @@ type theme struct {
 	good, bad, warn             style
 	alarm, notice               style // banners
 	match                       style
+
+	owed bool // the terminal was asked for its background, and may still answer
 }
 
 // newTheme makes the theme for a background. Without color only weight and reverse are used. What there are 256 colours for (rich) has
@@ -74,9 +76,12 @@ func themeFor(ctx context.Context, c *console.Console, patience time.Duration) (
 	if !c.Color {
 		return newTheme(false, false, unknown), nil
 	}
-	rich := termenv.NewOutput(c.Out).EnvColorProfile() <= termenv.ANSI256 // the richest is the smallest
-	on, err := background(ctx, c, patience)
-	return newTheme(true, rich, on), err
+	// The console knows that this is a terminal; termenv would say that it is none wherever CI is set.
+	rich := termenv.NewOutput(c.Out, termenv.WithTTY(true)).EnvColorProfile() <= termenv.ANSI256 // the richest is the smallest
+	on, owed, err := background(ctx, c, patience)
+	t := newTheme(true, rich, on)
+	t.owed = rich && owed
+	return t, err
 }
 
 // cell is a stretch of text in one style, and strip a row of them.
