@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/launch"
 )
 
 // BinariesVariable is the environment variable that names the directory with postgres and initdb; when it is set nothing else is
@@ -162,9 +164,7 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 	if err := reachableByServer(postgres); err != nil {
 		return Binaries{}, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	said, err := exec.CommandContext(bounded, postgres, "--version").Output()
+	said, err := askVersion(ctx, postgres)
 	if err != nil {
 		return Binaries{}, fmt.Errorf("ask %s for its version: %w", postgres, err)
 	}
@@ -182,6 +182,20 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 		return Binaries{}, fmt.Errorf("%s is version %s, but the cluster was made by version %d", postgres, found.Version, s.Major)
 	}
 	return found, nil
+}
+
+// askLimit is how long a postgres may take to say its version, once it has started.
+const askLimit = 10 * time.Second
+
+// askVersion gives what `postgres --version` prints. That postgres may have been unpacked a moment ago.
+func askVersion(ctx context.Context, postgres string) (said []byte, err error) {
+	err = launch.Patiently(ctx, func() (err error) {
+		bounded, cancel := context.WithTimeout(ctx, askLimit)
+		defer cancel()
+		said, err = exec.CommandContext(bounded, postgres, "--version").Output()
+		return err
+	})
+	return said, err
 }
 
 // noBinaries says in one sentence which package to install.

@@ -11,10 +11,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ulikunitz/xz"
 )
@@ -246,20 +248,50 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// TestFetchOfManyAtOnce fetches while other processes are started all the time, each of which holds for a moment what is being unpacked.
 func TestFetchOfManyAtOnce(t *testing.T) {
 	content := goodJar(t)
 	fetch, _ := mirror(t, content, digestOf(content))
-	failed := make(chan error)
-	for range 6 {
-		go func() {
-			_, err := fetch.get(t.Context(), 0)
-			failed <- err
-		}()
+	var fetching, others sync.WaitGroup
+	fetched := make(chan struct{})
+	for range 4 {
+		others.Go(func() {
+			for {
+				select {
+				case <-fetched:
+					return
+				default:
+				}
+				if err := exec.CommandContext(t.Context(), "true").Run(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
 	}
 	for range 6 {
-		if err := <-failed; err != nil {
-			t.Error(err)
-		}
+		fetching.Go(func() {
+			if _, err := fetch.get(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fetching.Wait()
+	close(fetched)
+	others.Wait()
+}
+
+// TestABusyPostgres is one that something has open for writing for a while.
+func TestABusyPostgres(t *testing.T) {
+	dir := fakeBinaries(t, filepath.Join(place(t), "bin"), "17.6")
+	writer, err := os.OpenFile(filepath.Join(dir, "postgres"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(200*time.Millisecond, func() { _ = writer.Close() }).Stop()
+	found, err := Search{}.inspect(t.Context(), dir, "PATH")
+	if err != nil || found.Version != "17.6" {
+		t.Errorf("found %+v: %v", found, err)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/launch"
 )
 
 // ErrInUse is wrapped by Start when another process supervises the directory.
@@ -207,13 +209,15 @@ func (c *Cluster) initialise(ctx context.Context) error {
 	if err := os.RemoveAll(beside); err != nil {
 		return err
 	}
-	command := c.command(ctx, syscall.SIGKILL, "initdb", "-D", beside, "-U", Superuser,
-		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions", "--no-sync")
-	// initdb reports its progress on stdout; only what goes wrong is of interest.
-	command.Stdout = nil
 	// The thread must live as long as the child, which is told when it ends.
 	runtime.LockOSThread()
-	err := command.Run()
+	err := launch.Patiently(ctx, func() error {
+		command := c.command(ctx, syscall.SIGKILL, "initdb", "-D", beside, "-U", Superuser,
+			"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions", "--no-sync")
+		// initdb reports its progress on stdout; only what goes wrong is of interest.
+		command.Stdout = nil
+		return command.Run()
+	})
 	runtime.UnlockOSThread()
 	if err != nil {
 		return errors.Join(fmt.Errorf("make a new cluster: initdb: %w: %s", err, c.output), os.RemoveAll(beside))
@@ -238,11 +242,9 @@ func (c *Cluster) command(ctx context.Context, whenOrphaned syscall.Signal, name
 // startOnce starts a postmaster and waits until it is ready or has left.
 func (c *Cluster) startOnce(ctx context.Context) error {
 	c.output.reset()
-	// Its own context: the postmaster outlives the start.
-	c.cmd = c.command(context.WithoutCancel(ctx), syscall.SIGINT, "postgres", c.arguments()...)
 	c.done = make(chan struct{})
 	started := make(chan error, 1)
-	go c.watch(started)
+	go c.watch(ctx, started)
 	if err := <-started; err != nil {
 		return err
 	}
@@ -277,12 +279,15 @@ func (c *Cluster) arguments() []string {
 }
 
 // watch starts the postmaster, waits until it leaves, and says why. It keeps its thread for that long: the kernel ties the signal
-// for orphans to the thread.
-func (c *Cluster) watch(started chan<- error) {
+// for orphans to the thread. ctx bounds the start alone, which the postmaster outlives.
+func (c *Cluster) watch(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(c.done)
-	c.err = c.cmd.Start()
+	c.err = launch.Patiently(ctx, func() error {
+		c.cmd = c.command(context.WithoutCancel(ctx), syscall.SIGINT, "postgres", c.arguments()...)
+		return c.cmd.Start()
+	})
 	started <- c.err
 	if c.err != nil {
 		return

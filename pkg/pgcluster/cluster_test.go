@@ -83,7 +83,7 @@ func start(t testing.TB, dir string) *Cluster {
 // query runs SQL that gives one text, over a new connection.
 func query(t testing.TB, cluster *Cluster, sql string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	connection, err := pgx.Connect(ctx, cluster.DSN(""))
 	if err != nil {
@@ -176,7 +176,7 @@ func TestPostmasterKilled(t *testing.T) {
 	}
 	select {
 	case <-cluster.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nobody noticed")
 	}
 	if cluster.Err() == nil {
@@ -232,7 +232,7 @@ func TestStalePidFiles(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(string(whole), "\n")
 	// A live process of the very user that runs the server is the hard case: to PostgreSQL it looks like a running postmaster.
-	alive := exec.Command("sleep", "60")
+	alive := exec.Command("sleep", "1000")
 	alive.SysProcAttr = &syscall.SysProcAttr{Credential: cluster.owner.credential()}
 	if err := alive.Start(); err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestStray(t *testing.T) {
 	}
 	left := make(chan error, 1)
 	go func() { left <- stray.Wait() }()
-	up, err := until(t.Context(), 20*time.Second, func() bool { return cluster.readPidFile().status == "ready" })
+	up, err := until(t.Context(), time.Minute, func() bool { return cluster.readPidFile().status == "ready" })
 	if err != nil || !up {
 		t.Fatalf("the stray does not come up: %v", err)
 	}
@@ -296,7 +296,7 @@ func TestStray(t *testing.T) {
 	mustKeep(t, again)
 	select {
 	case <-left: //nolint:errcheck // how it left does not matter
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the stray still runs")
 	}
 }
@@ -379,7 +379,7 @@ func TestOrphanLeavesByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = command.Wait()
-	gone, err := until(t.Context(), 20*time.Second, func() bool { return commandLine(pid) == "" })
+	gone, err := until(t.Context(), time.Minute, func() bool { return commandLine(pid) == "" })
 	if err != nil || !gone {
 		t.Errorf("postmaster %d lives on: %v", pid, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/launch"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
@@ -21,10 +22,12 @@ func (r *run) execute(ctx context.Context, dir string, argv, environ []string) e
 		return err
 	}
 	stdout, stderr := r.env.Log.Writer(api.Info), r.env.Log.Writer(api.Warn)
-	err = child.Program{
+	step := child.Program{
 		Path: program, Args: argv, Dir: dir, Env: environ, Stdout: stdout, Stderr: stderr,
 		Name: "the step", Group: true, Grace: r.env.Timing.ToolGrace, Warn: r.env.Log.Warn,
-	}.Run(ctx)
+	}
+	// A script was written a moment ago, and a program of the bundle unpacked.
+	err = launch.Patiently(ctx, func() error { return step.Run(ctx) })
 	_ = stdout.Close() // a log that cannot be written is in Log.Trouble
 	_ = stderr.Close()
 	if ctx.Err() != nil {

@@ -96,6 +96,12 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 		return Tool{}, fmt.Errorf("%w: version %s is asked for, %s, and it cannot be fetched: %w; install Terraform %s on the runner's PATH, name an executable in %s, or name a mirror of the release site in %s",
 			ErrNotFound, options.Version, other, err, options.Version, EnvExecutable, EnvReleases)
 	}
+	// What was written just now may be refused for a moment (see package launch). Once it has started nobody has it open any more, and
+	// whoever runs it from here on need not know.
+	if _, err := found.ask(ctx, path); err != nil {
+		return Tool{}, fmt.Errorf("%w: what was fetched does not run here: %w; remove %s to have it fetched again, or install Terraform %s on the runner's PATH",
+			ErrNotFound, err, filepath.Dir(path), options.Version)
+	}
 	return found.as(path, options.Version), nil
 }
 

@@ -102,6 +102,47 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// An executable that something still has open for writing is asked once it is let go of.
+func TestABusyExecutable(t *testing.T) {
+	bin := t.TempDir()
+	path := script(t, bin, "terraform", "1.11.4")
+	writer, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(200*time.Millisecond, func() { _ = writer.Close() }).Stop()
+	found, err := Find(t.Context(), Options{Root: t.TempDir(), Version: "1.11.4", Environ: env("PATH", bin+":/usr/bin:/bin", EnvReleases, emptySite(t))})
+	if err != nil || found.Path != path {
+		t.Fatal(found.Path, err)
+	}
+	if count, _ := os.ReadFile(path + ".count"); strings.Count(string(count), "asked") != 1 {
+		t.Fatalf("asked %q", count)
+	}
+}
+
+// What was fetched and does not run is an error that says so.
+func TestFetchOfWhatDoesNotRun(t *testing.T) {
+	site := newMirror(t, "1.2.3", false)
+	root := t.TempDir()
+	options := Options{Root: root, Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
+	kept := filepath.Join(root, "tools/terraform/1.2.3")
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(kept, "terraform"), []byte("#!/nowhere\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(t.Context(), options); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "remove "+kept) {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(kept); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(t.Context(), options); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestVersionIsAskedOnce(t *testing.T) {
 	bin, root := t.TempDir(), t.TempDir()
 	path := script(t, bin, "terraform", "1.11.4")
@@ -298,7 +339,7 @@ func TestLockWaits(t *testing.T) {
 		t.Fatalf("two hold the lock: %v", err)
 	}
 	release()
-	again, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	again, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	second, err := Lock(again, path)
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/launch"
 )
 
-// askLimit is how long an executable may take to say its version.
+// askLimit is how long an executable may take to say its version, once it has started.
 const askLimit = 30 * time.Second
 
 // known is what an executable said of itself once. It counts as long as the file is the same, which saves a process start on
@@ -54,17 +55,21 @@ func (t Tool) ask(ctx context.Context, path string) (string, error) {
 	return now.Version, nil
 }
 
+// run asks an executable, which may have been written a moment ago.
 func (t Tool) run(ctx context.Context, path string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	command := exec.CommandContext(ctx, path, "version", "-json")
-	command.Dir = t.root
-	for key, value := range t.Environ(nil) {
-		command.Env = append(command.Env, key+"="+value)
-	}
 	var out, wrong bytes.Buffer
-	command.Stdout, command.Stderr = &out, &wrong
-	if err := command.Run(); err != nil {
+	err := launch.Patiently(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, askLimit)
+		defer cancel()
+		command := exec.CommandContext(ctx, path, "version", "-json")
+		command.Dir = t.root
+		for key, value := range t.Environ(nil) {
+			command.Env = append(command.Env, key+"="+value)
+		}
+		command.Stdout, command.Stderr = &out, &wrong
+		return command.Run()
+	})
+	if err != nil {
 		return "", fmt.Errorf("%s version: %w: %.200s", path, err, strings.TrimSpace(wrong.String()))
 	}
 	var said struct {
