@@ -1,0 +1,249 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/policy/source"
+)
+
+// The rules are those of the IAM policy language's grammar for policies that belong to a role: what AWS refuses as malformed.
+
+// aws checks an identity policy.
+func (c checker) aws(document *value) {
+	c.names(document, "a policy document", []string{"Version", "Id", "Statement"})
+	if v := document.get("Version"); v != nil && !v.hole() && (v.kind != '"' || v.text != "2012-10-17" && v.text != "2008-10-17") {
+		c.wrong(v, "iam-version", "there is no version "+source.Plain(c.Bytes[v.offset:v.end])+" of the policy language", `write "2012-10-17"`)
+	}
+	statements := document.get("Statement")
+	switch {
+	case statements == nil:
+		if c.has(document, "Statement") {
+			return
+		}
+		c.wrong(document, "iam-missing", "the document has no Statement", `add "Statement": [ … ]`)
+	case statements.hole():
+	case statements.kind == '{':
+		c.statement(statements, map[string]bool{})
+	case statements.kind != '[':
+		c.wrong(statements, "iam-shape", "Statement must be an object or a list of objects, and is "+kindOf(statements), "write it as [ … ]")
+	case len(statements.items) == 0:
+		// AWS refuses it; people write it in apps for other clouds, where nothing reads it.
+		c.Warning(statements.offset, 2, "iam-missing", "Statement is empty: AWS refuses such a policy", "add a statement; a boundary that should not be there is {}")
+	default:
+		ids := map[string]bool{}
+		for i := range statements.items {
+			c.statement(&statements.items[i], ids)
+		}
+	}
+}
+
+// has says whether an object has a name, or one that is so near to it that it was meant, which is reported as such.
+func (c checker) has(v *value, name string) bool {
+	return slices.ContainsFunc(v.members, func(m member) bool {
+		_, near := diagnostic.Nearest(m.name, []string{name})
+		return near && !slices.Contains(statementKeys(), m.name) || strings.EqualFold(m.name, name)
+	})
+}
+
+// statementKeys are the keys of a statement in the policy of a role.
+func statementKeys() []string {
+	return []string{"Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Condition"}
+}
+
+// names reports names that an object must not have. One that is only capitalised otherwise is a warning, as it is not certain that it is
+// refused.
+func (c checker) names(v *value, what string, known []string) {
+	for i := range v.members {
+		m := &v.members[i]
+		if slices.Contains(known, m.name) || source.HasHole(m.name) || m.name == "Principal" || m.name == "NotPrincipal" {
+			continue
+		}
+		same := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, m.name) })
+		if same >= 0 {
+			c.Warning(m.offset, c.width(m.offset, m.end), "iam-unknown-key", fmt.Sprintf("%s is written %s", source.Quote(m.name), known[same]), "write "+known[same])
+			continue
+		}
+		hint := diagnostic.DidYouMean(m.name, known)
+		if hint == "" {
+			hint = "remove it; known are " + strings.Join(known, ", ")
+		}
+		c.wrongName(m, "iam-unknown-key", fmt.Sprintf("%s has no key %s", what, source.Quote(m.name)), hint)
+	}
+}
+
+func (c checker) statement(v *value, ids map[string]bool) {
+	if v.hole() {
+		return
+	}
+	if v.kind != '{' {
+		c.wrong(v, "iam-shape", "a statement must be an object, and is "+kindOf(v), "write it as { … }")
+		return
+	}
+	c.principals(v)
+	c.names(v, "a statement", statementKeys())
+	c.id(v.get("Sid"), ids)
+	c.effect(v)
+	c.exactlyOne(v, "Action", "NotAction")
+	c.exactlyOne(v, "Resource", "NotResource")
+	for _, name := range []string{"Action", "NotAction"} {
+		c.each(v.get(name), name, c.action)
+	}
+	for _, name := range []string{"Resource", "NotResource"} {
+		c.each(v.get(name), name, c.resource)
+	}
+	c.condition(v.get("Condition"))
+}
+
+func (c checker) principals(v *value) {
+	for i := range v.members {
+		if m := &v.members[i]; m.name == "Principal" || m.name == "NotPrincipal" {
+			c.wrongName(m, "iam-principal", m.name+" has no place in the policy of a role: the role is who acts", "remove "+m.name)
+		}
+	}
+}
+
+func (c checker) id(v *value, ids map[string]bool) {
+	switch {
+	case v == nil || v.hole():
+		return
+	case v.kind != '"':
+		c.wrong(v, "iam-sid", "Sid must be a text, and is "+kindOf(v), "put it in quotes")
+		return
+	}
+	for _, r := range v.text {
+		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' {
+			c.wrong(v, "iam-sid", fmt.Sprintf("the Sid %s has %q in it, and may have only letters and digits", source.Quote(v.text), r), "write only A-Z, a-z and 0-9")
+			return
+		}
+	}
+	if ids[v.text] && v.text != "" {
+		c.wrong(v, "iam-sid", "another statement has the Sid "+source.Quote(v.text)+", too", "give each statement a Sid of its own, or none")
+	}
+	ids[v.text] = true
+}
+
+func (c checker) effect(v *value) {
+	effect := v.get("Effect")
+	switch {
+	case effect == nil && !c.has(v, "Effect"):
+		c.wrong(v, "iam-missing", "a statement without Effect", `add "Effect": "Allow"`)
+	case effect == nil || effect.hole():
+	case effect.kind != '"' || effect.text != "Allow" && effect.text != "Deny":
+		c.wrong(effect, "iam-effect", "Effect must be Allow or Deny, written like this", `write "Allow" or "Deny"`)
+	}
+}
+
+// exactlyOne wants one of two names.
+func (c checker) exactlyOne(v *value, name, not string) {
+	switch one, other := c.has(v, name), c.has(v, not); {
+	case one && other:
+		c.wrong(v, "iam-statement", fmt.Sprintf("a statement with %s and %s", name, not), "make two statements of it")
+	case !one && !other:
+		c.wrong(v, "iam-missing", fmt.Sprintf("a statement without %s", name), fmt.Sprintf("add %s, or %s", name, not))
+	}
+}
+
+// each gives the texts of a text or list of texts.
+func (c checker) each(v *value, name string, check func(v *value)) {
+	switch {
+	case v == nil || v.hole():
+	case v.kind == '"':
+		check(v)
+	case v.kind != '[':
+		c.wrong(v, "iam-shape", fmt.Sprintf("%s must be a text or a list of texts, and is %s", name, kindOf(v)), "write it as [ … ]")
+	case len(v.items) == 0:
+		c.wrong(v, "iam-missing", name+" is empty", "name at least one, or remove the statement")
+	default:
+		for i := range v.items {
+			item := &v.items[i]
+			if item.kind != '"' {
+				c.wrong(item, "iam-shape", fmt.Sprintf("an entry of %s must be a text, and is %s", name, kindOf(item)), "put it in quotes")
+			} else if !item.hole() {
+				check(item)
+			}
+		}
+	}
+}
+
+func (c checker) action(v *value) {
+	service, action, ok := strings.Cut(v.text, ":")
+	if v.text == "*" || ok && service != "" && action != "" {
+		return
+	}
+	c.wrong(v, "iam-action", fmt.Sprintf("%s is no action: an action is service:Name", source.Quote(v.text)), `write it as "s3:GetObject", "s3:*" or "*"`)
+}
+
+func (c checker) resource(v *value) {
+	if strings.HasPrefix(v.text, "*") || strings.HasPrefix(v.text, "arn:") || strings.HasPrefix(v.text, "${") {
+		return
+	}
+	c.wrong(v, "iam-resource", fmt.Sprintf("%s is no resource: a resource is an ARN or *", source.Quote(v.text)), `write it as "arn:aws:…" or "*"`)
+}
+
+// operators are those of conditions, without ForAnyValue:, ForAllValues: and IfExists.
+func operators() []string {
+	return []string{
+		"StringEquals", "StringNotEquals", "StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase", "StringLike", "StringNotLike",
+		"NumericEquals", "NumericNotEquals", "NumericLessThan", "NumericLessThanEquals", "NumericGreaterThan", "NumericGreaterThanEquals",
+		"DateEquals", "DateNotEquals", "DateLessThan", "DateLessThanEquals", "DateGreaterThan", "DateGreaterThanEquals",
+		"Bool", "BinaryEquals", "IpAddress", "NotIpAddress", "ArnEquals", "ArnLike", "ArnNotEquals", "ArnNotLike", "Null",
+	}
+}
+
+func (c checker) condition(v *value) {
+	if v == nil || v.hole() {
+		return
+	}
+	if v.kind != '{' {
+		c.wrong(v, "iam-shape", "Condition must be an object, and is "+kindOf(v), `write it as { "StringEquals": { … } }`)
+		return
+	}
+	for i := range v.members {
+		m := &v.members[i]
+		c.operator(m)
+		if m.value.kind != '{' && !m.value.hole() {
+			c.wrong(&m.value, "iam-shape", "a condition must be an object of keys and values, and is "+kindOf(&m.value), `write it as { "aws:RequestTag/name": "value" }`)
+		}
+		for j := range m.value.members {
+			c.conditionValue(&m.value.members[j].value)
+		}
+	}
+}
+
+func (c checker) conditionValue(v *value) {
+	for i := range v.items {
+		if item := &v.items[i]; item.kind == '{' || item.kind == '[' || item.kind == 'n' {
+			c.wrong(item, "iam-shape", "an entry of a condition's values must be a text, a number, or true or false, and is "+kindOf(item), "put it in quotes")
+		}
+	}
+	if v.kind == '{' || v.kind == 'n' {
+		c.wrong(v, "iam-shape", "a condition's value must be a text or a list of texts, and is "+kindOf(v), "put it in quotes")
+	}
+}
+
+func (c checker) operator(m *member) {
+	if source.HasHole(m.name) {
+		return
+	}
+	name := m.name
+	for _, prefix := range []string{"ForAllValues:", "ForAnyValue:"} {
+		if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+			name = name[len(prefix):]
+		}
+	}
+	if end := len(name) - len("IfExists"); end > 0 && strings.EqualFold(name[end:], "IfExists") && !strings.EqualFold(name, "NullIfExists") {
+		name = name[:end]
+	}
+	known := operators()
+	if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+		return
+	}
+	hint := diagnostic.DidYouMean(name, known)
+	if hint == "" {
+		hint = "use an operator such as StringEquals, StringLike, ArnLike, IpAddress or Bool"
+	}
+	c.wrongName(m, "iam-condition", "there is no condition operator "+source.Quote(m.name), hint)
+}

@@ -1,0 +1,187 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/policy/source"
+)
+
+// The clouds whose documents are known.
+const (
+	AWS   = "aws"
+	GCP   = "gcp"
+	Azure = "azure"
+)
+
+// None says whether a text means that there is no document: a boundary of "" or {} is none.
+func None(text string) bool {
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))
+	return text == "" || len(text) < 100 && strings.Join(strings.Fields(text), "") == "{}"
+}
+
+// Check gives all that can be told about a document without asking a cloud; what kind of document it is is told from its keys. File is
+// name; nil means that it can be used. A text that is None is fine.
+func Check(name, text string) []diagnostic.Diagnostic { return CheckFor(name, text, "") }
+
+// CheckFor is Check for a document of this cloud; "" if that is not known.
+func CheckFor(name, text, cloud string) []diagnostic.Diagnostic {
+	t, ok := source.New(name, text)
+	if !ok {
+		return t.Diagnostics()
+	}
+	if !None(text) {
+		if masked, ok := withoutTemplates(t); ok {
+			if document, ok := parse(t, masked); ok {
+				c := checker{t}
+				c.duplicates(&document)
+				c.check(&document, cloud)
+			}
+		}
+	}
+	return t.Diagnostics()
+}
+
+// withoutTemplates puts placeholders of the same length for template expressions: words inside of strings, strings elsewhere. With
+// blocks outside of strings nothing can be said before the text is rendered, and ok is false.
+func withoutTemplates(t *source.Text) (string, bool) {
+	if !strings.Contains(t.Bytes, "{{") {
+		return t.Bytes, true
+	}
+	expressions, ok := t.Expressions()
+	if !ok {
+		return "", false
+	}
+	masked := []byte(t.Bytes)
+	inside, at := false, 0
+	for _, e := range expressions {
+		inside = quoted(t.Bytes[at:e.Offset], inside)
+		at = e.End
+		stand := strings.Repeat(" ", e.End-e.Offset)
+		switch {
+		case inside && e.Comment():
+			stand = strings.Repeat("_", e.End-e.Offset)
+		case inside:
+			stand = source.Placeholder(e.End - e.Offset)
+		case e.Control():
+			return "", false
+		case !e.Comment():
+			stand = `"` + source.Placeholder(e.End-e.Offset-2) + `"`
+		}
+		copy(masked[e.Offset:e.End], stand)
+	}
+	return string(masked), true
+}
+
+// quoted says whether the end of a piece of JSON is inside of a string.
+func quoted(piece string, inside bool) bool {
+	for at := 0; at < len(piece); at++ {
+		switch {
+		case piece[at] == '"':
+			inside = !inside
+		case piece[at] == '\\' && inside:
+			at++
+		}
+	}
+	return inside
+}
+
+// checker reports what is wrong with a document.
+type checker struct{ *source.Text }
+
+func (c checker) wrong(v *value, rule, message, hint string) {
+	c.Error(v.offset, c.width(v.offset, v.end), rule, message, hint)
+}
+
+func (c checker) wrongName(m *member, rule, message, hint string) {
+	c.Error(m.offset, c.width(m.offset, m.end), rule, message, hint)
+}
+
+// width is how much of the first line is meant.
+func (c checker) width(offset, end int) int {
+	if first := strings.IndexByte(c.Bytes[offset:end], '\n'); first >= 0 {
+		return first
+	}
+	return end - offset
+}
+
+// duplicates reports names that an object has twice, anywhere.
+func (c checker) duplicates(v *value) {
+	seen := map[string]bool{}
+	for i := range v.members {
+		m := &v.members[i]
+		if seen[m.name] && !source.HasHole(m.name) {
+			c.wrongName(m, "json-duplicate", "the key "+source.Quote(m.name)+" is here twice", "remove one, or make one list of both")
+		}
+		seen[m.name] = true
+		c.duplicates(&m.value)
+	}
+	for i := range v.items {
+		c.duplicates(&v.items[i])
+	}
+}
+
+func (c checker) check(document *value, cloud string) {
+	if document.hole() {
+		return // all of it comes from an expression
+	}
+	if document.kind != '{' {
+		c.wrong(document, "iam-shape", "a document is an object, and this is "+kindOf(document), "write it as { … }")
+		return
+	}
+	if cloud == "" {
+		cloud = cloudOf(document)
+	}
+	switch cloud {
+	case GCP:
+		c.lists(document, "includedPermissions", "bindings", "excludedPermissions")
+	case Azure:
+		for i := range document.members {
+			if m := &document.members[i]; slices.Contains([]string{"actions", "notactions", "dataactions", "notdataactions", "assignablescopes", "permissions"}, strings.ToLower(m.name)) {
+				c.lists(document, m.name)
+			}
+		}
+	default:
+		c.aws(document)
+	}
+}
+
+// cloudOf tells a document's cloud by the keys that only that cloud's documents have.
+func cloudOf(document *value) string {
+	for _, m := range document.members {
+		switch {
+		case slices.Contains([]string{"includedPermissions", "bindings"}, m.name):
+			return GCP
+		case slices.Contains([]string{"assignableScopes", "actions", "dataactions", "rolename", "permissions"}, strings.ToLower(m.name)):
+			return Azure
+		}
+	}
+	return AWS
+}
+
+// lists wants lists under these names.
+func (c checker) lists(document *value, names ...string) {
+	for _, name := range names {
+		if v := document.get(name); v != nil && v.kind != '[' && !v.hole() {
+			c.wrong(v, "iam-shape", fmt.Sprintf("%s must be a list, and is %s", name, kindOf(v)), "write it as [ … ]")
+		}
+	}
+}
+
+func kindOf(v *value) string {
+	switch v.kind {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	case 'n':
+		return "null"
+	}
+	return "true or false"
+}

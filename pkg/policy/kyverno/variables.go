@@ -1,0 +1,214 @@
+package kyverno
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/policy/source"
+)
+
+// roots are the names that Kyverno itself gives, beside those of a rule's context; element and elementIndex may be followed by a number.
+func roots() []string {
+	return []string{"request", "element", "elementIndex", "images", "image", "target", "serviceAccountName", "serviceAccountNamespace", "globalContext"}
+}
+
+// standard are the functions of JMESPath itself, which are evaluated here.
+func standard() []string {
+	return strings.Fields("abs avg ceil contains ends_with floor join keys length map max max_by merge min min_by not_null reverse sort sort_by starts_with sum to_array to_number to_string type values")
+}
+
+// additional are the functions that Kyverno adds, which are not.
+func additional() []string {
+	return strings.Fields("add base64_decode base64_encode compare divide equal_fold image_normalize is_external_url items label_match lookup md5 modulo multiply object_from_lists " +
+		"parse_json parse_yaml path_canonicalize pattern_match random regex_match regex_replace_all regex_replace_all_literal replace replace_all round semver_compare sha1 sha256 split subtract " +
+		"time_add time_after time_before time_between time_diff time_now time_now_utc time_parse time_since time_to_cron time_truncate time_utc to_boolean to_lower to_upper trim trim_prefix truncate x509_decode zip")
+}
+
+// checkVariables looks into the texts of a policy for Kyverno's variables. What is not evaluated is said once for each name.
+func (r *reader) checkVariables() {
+	said := map[string]bool{}
+	for _, n := range r.variables {
+		if source.HasHole(n.Value) || !strings.Contains(n.Value, "{{") && !strings.Contains(n.Value, "$(") {
+			continue
+		}
+		if strings.Contains(n.Value, "$(") && !said["$("] {
+			said["$("] = true
+			r.later(n, "a reference such as $(…)")
+		}
+		found, ok := expressions(n.Value)
+		if !ok {
+			r.doubt(n, "kyverno-variable", "a variable is opened with {{ and not closed", "close it with }}")
+		}
+		for _, e := range found {
+			r.checkExpression(n, e, said)
+		}
+	}
+}
+
+// expressions gives what stands between {{ and }}. Braces inside, which JMESPath has for itself and which variables within variables have, are
+// matched; ok is false if one stays open.
+func expressions(text string) (found []string, ok bool) {
+	for {
+		begin := strings.Index(text, "{{")
+		if begin < 0 {
+			return found, true
+		}
+		escaped := begin > 0 && text[begin-1] == '\\'
+		end := matching(text[begin:])
+		if end < 0 {
+			return found, escaped
+		}
+		if !escaped {
+			found = append(found, strings.TrimSpace(text[begin+2:begin+end-2]))
+		}
+		text = text[begin+end:]
+	}
+}
+
+// matching gives the length of the expression that s begins with, or -1.
+func matching(s string) int {
+	depth := 0
+	for at := 0; at < len(s); at++ {
+		switch s[at] {
+		case '\'', '`':
+			if end := strings.IndexByte(s[at+1:], s[at]); end >= 0 {
+				at += end + 1
+			}
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		}
+	}
+	return -1
+}
+
+// word is a name in an expression that is not a field of something before it.
+type word struct {
+	text     string
+	function bool
+	rest     string // what follows it
+}
+
+// words gives the names of an expression, without those in quotes.
+func words(expression string) []word {
+	var all []word
+	for at := 0; at < len(expression); {
+		c := expression[at]
+		switch {
+		case c == '\'' || c == '`' || c == '"':
+			end := strings.IndexByte(expression[at+1:], c)
+			if end < 0 {
+				return all
+			}
+			at += end + 2
+		case letter(c):
+			end := at
+			for end < len(expression) && (letter(expression[end]) || expression[end] >= '0' && expression[end] <= '9') {
+				end++
+			}
+			if at == 0 || expression[at-1] != '.' {
+				rest := expression[end:]
+				all = append(all, word{text: expression[at:end], function: strings.HasPrefix(rest, "("), rest: rest})
+			}
+			at = end
+		default:
+			at++
+		}
+	}
+	return all
+}
+
+func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+func (r *reader) checkExpression(n *yaml.Node, expression string, said map[string]bool) {
+	if expression == "" {
+		r.doubt(n, "kyverno-variable", "a variable without a name", "name it, such as {{ request.object.metadata.name }}")
+		return
+	}
+	for i, w := range words(expression) {
+		if said[w.text] && w.text != "request" {
+			continue
+		}
+		switch {
+		case w.function:
+			r.checkFunction(n, w.text, said)
+		case i == 0 && strings.HasPrefix(expression, w.text):
+			r.checkRoot(n, w, said)
+		}
+	}
+}
+
+func (r *reader) checkFunction(n *yaml.Node, name string, said map[string]bool) {
+	switch {
+	case slices.Contains(standard(), name):
+	case slices.Contains(additional(), name):
+		said[name] = true
+		r.later(n, "the function "+name)
+	default:
+		said[name] = true
+		hint := diagnostic.DidYouMean(name, slices.Concat(standard(), additional()))
+		if hint == "" {
+			hint = "check the name; if it is a newer function of Kyverno's, the cluster's Kyverno decides"
+		}
+		r.doubt(n, "kyverno-variable", "there is no function "+source.Quote(name)+" that is known here", hint)
+	}
+}
+
+// checkRoot looks at the first name of an expression.
+func (r *reader) checkRoot(n *yaml.Node, w word, said map[string]bool) {
+	name := strings.TrimRight(w.text, "0123456789")
+	if name != "element" && name != "elementIndex" {
+		name = w.text
+	}
+	if r.names[name] {
+		return
+	}
+	switch name {
+	case "element", "elementIndex":
+	case "request":
+		r.checkRequest(n, w.rest, said)
+	default:
+		said[name] = true
+		if slices.Contains(roots(), name) {
+			r.later(n, "the variable "+name)
+			return
+		}
+		hint := diagnostic.DidYouMean(name, slices.Concat(roots(), r.contextNames()))
+		if hint == "" {
+			hint = "begin it with request.object, with element in a foreach, or with a name of the rule's context"
+		}
+		r.doubt(n, "kyverno-variable", fmt.Sprintf("nothing gives the variable %s a value", source.Quote(name)), hint)
+	}
+}
+
+// checkRequest: of a request only the object, and what is told of it, is known before it is made.
+func (r *reader) checkRequest(n *yaml.Node, rest string, said map[string]bool) {
+	part := strings.TrimPrefix(rest, ".")
+	for end := range len(part) {
+		if !letter(part[end]) {
+			part = part[:end]
+			break
+		}
+	}
+	if part == rest || slices.Contains([]string{"object", "operation", "namespace", "name", "kind"}, part) || said["request."+part] {
+		return
+	}
+	said["request."+part] = true
+	r.later(n, "the variable request."+source.Plain(part))
+}
+
+func (r *reader) contextNames() []string {
+	var all []string
+	for name := range r.names {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}

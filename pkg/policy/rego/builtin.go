@@ -1,0 +1,101 @@
+package rego
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// forbidden are the functions that reach beyond the policy's input: the network, the process that evaluates it, or its output.
+var forbidden = []string{"http.send", "net.lookup_ip_addr", "opa.runtime", "rego.parse_module", "trace"}
+
+// Capabilities is the language that a policy may use, for whoever evaluates it: everything but what is forbidden and what
+// the language is only going to be (v2); no schema is fetched. It is shared: do not change it.
+func Capabilities(version string) *ast.Capabilities {
+	if version == V0 {
+		return capabilities(ast.RegoV0)
+	}
+	return capabilities(ast.RegoV1)
+}
+
+func capabilities(version ast.RegoVersion) *ast.Capabilities {
+	if version == ast.RegoV0 {
+		return capabilitiesV0()
+	}
+	return capabilitiesV1()
+}
+
+var (
+	capabilitiesV1 = sync.OnceValue(func() *ast.Capabilities { return restricted(ast.RegoV1) })
+	capabilitiesV0 = sync.OnceValue(func() *ast.Capabilities { return restricted(ast.RegoV0) })
+)
+
+func restricted(version ast.RegoVersion) *ast.Capabilities {
+	c := ast.CapabilitiesForThisVersion(ast.CapabilitiesRegoVersion(version))
+	c.Builtins = slices.DeleteFunc(c.Builtins, func(b *ast.Builtin) bool { return slices.Contains(forbidden, b.Name) })
+	c.Features = slices.DeleteFunc(c.Features, func(f string) bool { return f == ast.FeatureRegoV2 || f == ast.FeatureRegoV2Import })
+	c.FutureKeywords = slices.DeleteFunc(c.FutureKeywords, func(k string) bool { return !slices.Contains([]string{"contains", "every", "if", "in"}, k) })
+	c.AllowNet = []string{}
+	return c
+}
+
+// unrepeatable are the functions that may give another value each time (those that OPA itself marks so), without the forbidden ones.
+func unrepeatable(name string) bool {
+	b := ast.BuiltinMap[name]
+	return b != nil && b.Nondeterministic && !slices.Contains(forbidden, name)
+}
+
+// checkCalls reports calls of functions whose result does not depend on the policy's input alone.
+func (p *policy) checkCalls() {
+	own := map[string]bool{}
+	for _, rule := range p.module.AST.Rules {
+		own[rule.Head.Ref().String()] = true
+	}
+	ast.NewGenericVisitor(func(node any) bool {
+		operator := operatorOf(node)
+		if operator == nil {
+			return false
+		}
+		name := operator.Value.String()
+		switch {
+		case own[name]:
+		case slices.Contains(forbidden, name):
+			p.Error(offset(operator.Location), len(name), "rego-forbidden", fmt.Sprintf("a policy may not call %s: it sees only its input", name), remedy(name))
+		case unrepeatable(name):
+			p.Warning(offset(operator.Location), len(name), "rego-not-repeatable", fmt.Sprintf("%s gives another value each time, so the same plan may get another answer", name),
+				"decide by what is in input alone")
+		}
+		return false
+	}).Walk(p.module.AST)
+}
+
+// operatorOf gives the function that a node calls, nil if it is no call.
+func operatorOf(node any) *ast.Term {
+	switch node := node.(type) {
+	case *ast.Expr:
+		if terms, ok := node.Terms.([]*ast.Term); ok && len(terms) > 0 {
+			return terms[0]
+		}
+	case ast.Call:
+		if len(node) > 0 {
+			return node[0]
+		}
+	}
+	return nil
+}
+
+func remedy(name string) string {
+	if name == "trace" {
+		return "use print(…), which has no effect here, or remove it"
+	}
+	return "remove the call; decide by what is in input"
+}
+
+// forbiddenCall says whether the compiler only says again that a forbidden function is not there.
+func forbiddenCall(e *ast.Error) bool {
+	name, ok := strings.CutPrefix(e.Message, "undefined function ")
+	return ok && slices.Contains(forbidden, name)
+}

@@ -1,0 +1,181 @@
+package rego
+
+import (
+	"fmt"
+	"strings"
+)
+
+// frame is what a bracket or quote is inside of.
+type frame struct {
+	kind     byte // '(', '[' or '{' of code; '"' or '`' of a template string, whose text it is
+	first    byte // what the element that is read begins with
+	elements int  // that came before it and do not begin with a string, whose hashes differ
+}
+
+func (f frame) isText() bool { return f.kind == '"' || f.kind == '`' }
+
+// nesting walks through the text as the language's scanner does, as far as brackets, strings and numbers go.
+type nesting struct {
+	text      string
+	at        int
+	open      []frame
+	templates int
+	numbers   int // that are not plain ones
+	longest   int // digits of the longest number
+	compared  int // sum of the squares of how many elements a set or object has
+}
+
+// checkDepth refuses what the parser should not even see. It calls itself for each bracket, takes template strings apart several times,
+// reads numbers exactly, and compares the elements of a set or object with each other where their hashes are alike, as those of all
+// numbers with one whole part are, and those of all lists with one sum.
+func (p *policy) checkDepth() {
+	n := nesting{text: p.Bytes}
+	for ; n.at < len(n.text); n.at++ {
+		n.step()
+		if what := n.exceeded(); what != "" {
+			p.tooMuch(min(n.at, len(n.text)-1), 1, what)
+			return
+		}
+	}
+}
+
+func (n *nesting) exceeded() string {
+	switch {
+	case len(n.open) > maxDepth:
+		return fmt.Sprintf("brackets are nested more than %d deep", maxDepth)
+	case n.templates > maxNesting:
+		return fmt.Sprintf("template strings are nested more than %d deep", maxNesting)
+	case n.longest > maxDigits:
+		return fmt.Sprintf("a number has more than %d digits", maxDigits)
+	case n.numbers > maxNumbers:
+		return fmt.Sprintf("more than %d numbers have a fraction, an exponent or more than %d digits", maxNumbers, plainDigits)
+	case n.compared > maxCompared:
+		return "its sets and objects have too many elements"
+	}
+	return ""
+}
+
+// step takes one byte, or a whole string, number or comment.
+func (n *nesting) step() {
+	if len(n.open) > 0 && n.open[len(n.open)-1].isText() {
+		n.templateText(n.open[len(n.open)-1])
+		return
+	}
+	c := n.text[n.at]
+	n.begin(c)
+	switch c {
+	case '$':
+		n.beginTemplate()
+	case '"', '`':
+		n.at += skipString(n.text[n.at:])
+	case '#':
+		if end := strings.IndexByte(n.text[n.at:], '\n'); end >= 0 {
+			n.at += end
+		} else {
+			n.at = len(n.text)
+		}
+	case '(', '[', '{':
+		n.open = append(n.open, frame{kind: c})
+	case ')', ']', '}':
+		n.close()
+	case ',':
+		n.comma()
+	default:
+		n.word()
+	}
+}
+
+// begin takes note of what an element begins with.
+func (n *nesting) begin(c byte) {
+	if last := len(n.open) - 1; last >= 0 && n.open[last].first == 0 && strings.IndexByte(" \t\r\n", c) < 0 {
+		n.open[last].first = c
+	}
+}
+
+// comma ends an element of what is open: the nth makes the square of n larger by about twice as much.
+func (n *nesting) comma() {
+	if len(n.open) == 0 {
+		return
+	}
+	in := &n.open[len(n.open)-1]
+	if in.kind == '{' && in.first != '"' && in.first != '`' {
+		in.elements++
+		n.compared += 2 * in.elements
+	}
+	in.first = 0
+}
+
+// word takes a number, or a name of which the digits are no number. A sign in an exponent ends the one and begins another.
+func (n *nesting) word() {
+	length := 0
+	for n.at+length < len(n.text) && inWord(n.text[n.at+length]) {
+		length++
+	}
+	word := n.text[n.at : n.at+length]
+	if length == 0 || !isDigit(word[0]) && word[0] != '.' {
+		n.at += max(0, length-1)
+		return
+	}
+	n.longest = max(n.longest, length)
+	if length > plainDigits || strings.ContainsAny(word, ".eE") {
+		n.numbers++
+	}
+	n.at += length - 1
+}
+
+func inWord(c byte) bool {
+	return c == '.' || c == '_' || isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func (n *nesting) beginTemplate() {
+	if n.at+1 == len(n.text) {
+		return
+	}
+	switch n.text[n.at+1] {
+	case '"':
+		n.open = append(n.open, frame{kind: '"'})
+	case '`':
+		n.open = append(n.open, frame{kind: '`'})
+	default:
+		return
+	}
+	n.templates++
+	n.at++
+}
+
+// templateText takes one byte of a template string: its end, an escaped byte, or the begin of an expression.
+func (n *nesting) templateText(in frame) {
+	switch c := n.text[n.at]; {
+	case c == in.kind, c == '\n' && in.kind == '"':
+		n.templates--
+		n.close()
+	case c == '\\':
+		n.at++
+	case c == '{':
+		n.open = append(n.open, frame{kind: '{'})
+	}
+}
+
+func (n *nesting) close() {
+	if len(n.open) > 0 {
+		n.open = n.open[:len(n.open)-1]
+	}
+}
+
+// skipString gives how many bytes of a string follow its first quote; one that is not closed in its line ends there.
+func skipString(s string) int {
+	quote := s[0]
+	for at := 1; at < len(s); at++ {
+		switch {
+		case s[at] == quote:
+			return at
+		case quote == '"' && s[at] == '\\':
+			at++
+		case quote == '"' && s[at] == '\n':
+			return at
+		}
+	}
+	return len(s)
+}

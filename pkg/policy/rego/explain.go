@@ -1,0 +1,117 @@
+package rego
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// explain puts what the parser or compiler says into the words of the other diagnostics, and adds what to do.
+func explain(e *ast.Error) (message, hint string) {
+	message, hint = splitHint(e.Message)
+	switch e.Code {
+	case ast.ParseErr:
+		return explainSyntax(message, hint)
+	case ast.UnsafeVarErr:
+		return explainUnbound(message)
+	case ast.RecursionErr:
+		return clean(message), "break the circle: a rule may not need its own value"
+	}
+	if name, ok := strings.CutPrefix(message, "undefined function "); ok {
+		return "there is no function " + clean(name), nearestFunction(name)
+	}
+	if name, ok := strings.CutPrefix(message, "undefined ref: "); ok {
+		return clean(name) + " can never have a value", "check the name against what the rule gives"
+	}
+	if strings.Contains(message, "has arity") {
+		return clean(message), "give as many arguments as the function takes"
+	}
+	if name, ok := strings.CutSuffix(message, ": invalid argument(s)"); ok {
+		return clean(name) + " cannot take a value of this type", takes(name)
+	}
+	if strings.HasPrefix(message, "conflicting rules") {
+		return clean(message), "give the rule one form: `contains`, or one value"
+	}
+	if message == "match error" {
+		return "the two sides can never be equal: they are of different types", "compare values of one type"
+	}
+	if hint == "" {
+		hint = "change the rule; the name and position say which part of it is meant"
+	}
+	return clean(message), clean(hint)
+}
+
+func explainSyntax(message, hint string) (string, string) {
+	switch {
+	case message == "package expected":
+		return "a policy begins with its package", "write `package " + Package + "` in the first line"
+	case strings.HasPrefix(message, "unexpected eof token"):
+		return "the text ends in the middle of a rule", "close what was opened with {, [ or ("
+	case strings.Contains(message, "`if` keyword is required"):
+		return clean(message), "write `if` before the {"
+	case strings.Contains(message, "`contains` keyword is required"):
+		return clean(message), "write `deny contains msg if { … }` for `deny[msg] { … }`"
+	case hint == "":
+		hint = "look at the end of the line before, too: what is missing there is noticed here"
+	}
+	return clean(message), clean(hint)
+}
+
+// explainUnbound: a variable that nothing gives a value is what a misspelt name most often is.
+func explainUnbound(message string) (string, string) {
+	if name, ok := strings.CutPrefix(message, "var "); ok {
+		name, _, _ = strings.Cut(name, " ")
+		return "nothing gives " + clean(name) + " a value", "check the name, or bind it first: `" + clean(name) + " := input.…` or `some " + clean(name) + " in …`"
+	}
+	return clean(message), "bind each variable before it is used under `not`, or as an argument"
+}
+
+// splitHint takes apart what the parser says and the advice that it puts in parentheses behind it.
+func splitHint(message string) (what, hint string) {
+	what, hint, _ = strings.Cut(message, " (hint: ")
+	return what, strings.TrimSuffix(hint, ")")
+}
+
+// takes says what a function of the language takes.
+func takes(name string) string {
+	b := ast.BuiltinMap[name]
+	if b == nil {
+		return "give it values of the types that it takes"
+	}
+	return clean("it takes " + b.Decl.FuncArgs().String())
+}
+
+func nearestFunction(name string) string {
+	var known []string
+	for _, b := range Capabilities(V1).Builtins {
+		if b.Infix == "" && !strings.HasPrefix(b.Name, "internal.") {
+			known = append(known, b.Name)
+		}
+	}
+	if hint := diagnostic.DidYouMean(name, known); hint != "" {
+		return hint
+	}
+	return "define it in this policy, or use one of OPA's own functions"
+}
+
+// clean makes what may hold words of the text fit to be shown: on one line, without control sequences, not too long.
+func clean(message string) string {
+	const longest = 200
+	message = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, message)
+	if message = strings.Join(strings.Fields(message), " "); len(message) > longest {
+		message = strings.ToValidUTF8(message[:longest], "") + "…"
+	}
+	return message
+}
+
+// several says how many there are of something.
+func several(n int, what string) string { return fmt.Sprintf("%d %s", n, what) }

@@ -1,0 +1,107 @@
+package rego
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/types"
+)
+
+// Results are the rules that are read, in the order of their weight.
+func Results() []string { return []string{"deny", "warn", "pass"} }
+
+// checkRules wants at least one of the rules that are read, and each of them such that it can say something.
+func (p *policy) checkRules() {
+	if packageName(p.module.AST.Package) != Package {
+		return
+	}
+	for _, name := range Results() {
+		rules := p.rulesNamed(name)
+		if len(rules) == 0 {
+			continue
+		}
+		p.module.Rules = append(p.module.Rules, name)
+		p.checkResult(name, rules)
+	}
+	if p.module.Rules == nil {
+		pkg := p.module.AST.Package
+		p.Error(offset(pkg.Location), width(pkg.Location), "rego-rules", "the policy has none of the rules deny, warn and pass, so it never says anything", p.misspelt())
+	}
+}
+
+func (p *policy) rulesNamed(name string) []*ast.Rule {
+	var found []*ast.Rule
+	for _, rule := range p.module.AST.Rules {
+		if string(ruleName(rule)) == name {
+			found = append(found, rule)
+		}
+	}
+	return found
+}
+
+// misspelt names the rule that was perhaps meant to be one of those that are read.
+func (p *policy) misspelt() string {
+	usual := map[string]string{"violation": "deny", "violations": "deny", "denied": "deny", "allow": "deny", "block": "deny", "error": "deny", "warning": "warn", "warnings": "warn", "passed": "pass"}
+	for _, rule := range p.module.AST.Rules {
+		if meant, ok := usual[string(ruleName(rule))]; ok {
+			return fmt.Sprintf("name the rule %s rather than %s", meant, ruleName(rule))
+		}
+	}
+	return "write `deny contains msg if { … }`"
+}
+
+// checkResult reports a rule that can never give true, a text, or an object with msg, as far as its types say.
+func (p *policy) checkResult(name string, rules []*ast.Rule) {
+	const hint = "write `%s contains msg if { … }` with a text as msg"
+	first := rules[0]
+	if len(first.Head.Args) > 0 {
+		p.Error(offset(first.Location), width(first.Location), "rego-rules", name+" is a function, and nothing calls it", fmt.Sprintf(hint, name))
+		return
+	}
+	document := p.compiler.TypeEnv.GetByRef(ast.MustParseRef("data." + Package + "." + name))
+	if document != nil && !says(document, true) {
+		p.Error(offset(first.Location), width(first.Location), "rego-rules", name+" can never give true, a text or an object with msg", fmt.Sprintf(hint, name))
+	}
+}
+
+// says tells whether a value of this type may be a result, or, at the top, a list of results.
+func says(t types.Type, top bool) bool {
+	switch t := t.(type) {
+	case nil, types.Boolean, types.String:
+		return true
+	case types.Any:
+		return len(t) == 0 || slices.ContainsFunc(t, func(one types.Type) bool { return says(one, top) })
+	case *types.NamedType:
+		return says(t.Type, top)
+	case *types.Object:
+		return hasMessage(t)
+	case *types.Set:
+		return top && says(t.Of(), false)
+	case *types.Array:
+		return top && arraySays(t)
+	}
+	return false
+}
+
+func arraySays(t *types.Array) bool {
+	for i := range t.Len() {
+		if says(t.Select(i), false) {
+			return true
+		}
+	}
+	return t.Len() == 0 || t.Dynamic() != nil && says(t.Dynamic(), false)
+}
+
+// hasMessage says whether an object may have a text under msg.
+func hasMessage(t *types.Object) bool {
+	switch message := t.Select("msg").(type) {
+	case nil:
+		return false
+	case types.String:
+		return true
+	case types.Any:
+		return len(message) == 0 || slices.ContainsFunc(message, func(one types.Type) bool { _, text := one.(types.String); return text })
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+package rego
+
+import "github.com/open-policy-agent/opa/v1/ast"
+
+// scope is a rule, a comprehension or the body of an every: what declares variables of its own.
+type scope struct {
+	number   int
+	declared map[string]bool // by some, every and :=
+	direct   map[string]bool // names that stand in it, not only in a scope within it
+}
+
+// scopes knows in which scope a walk through a module is.
+type scopes struct {
+	known map[any]*scope
+	open  []*scope
+}
+
+// walk visits a node and all below it, with the scopes that are open at each.
+func (s *scopes) walk(root any, visit func(node any)) {
+	ast.NewBeforeAfterVisitor(func(node any) bool {
+		if node != root || !isRule(node) {
+			s.enter(node)
+		}
+		visit(node)
+		return false
+	}, func(node any) {
+		if node != root || !isRule(node) {
+			s.leave(node)
+		}
+	}).Walk(root)
+}
+
+func isRule(node any) bool { _, ok := node.(*ast.Rule); return ok }
+
+func (s *scopes) enter(node any) {
+	if !opensScope(node) {
+		return
+	}
+	one := s.known[node]
+	if one == nil {
+		one = &scope{number: len(s.known), declared: map[string]bool{}, direct: map[string]bool{}}
+		one.read(node)
+		s.known[node] = one
+	}
+	s.open = append(s.open, one)
+}
+
+func (s *scopes) leave(node any) {
+	if opensScope(node) {
+		s.open = s.open[:len(s.open)-1]
+	}
+}
+
+// opensScope says so of rules, but not of their else branches, which see the same arguments.
+func opensScope(node any) bool {
+	switch node.(type) {
+	case *ast.Rule, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.Every:
+		return true
+	}
+	return false
+}
+
+// of gives the scope that a name here belongs to: the innermost that declares it; else the outermost in which it stands, as what is not
+// declared is one variable throughout.
+func (s *scopes) of(name string) int {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if s.open[i].declared[name] {
+			return s.open[i].number
+		}
+	}
+	for _, one := range s.open {
+		if one.direct[name] {
+			return one.number
+		}
+	}
+	return 0
+}
+
+// read notes the names of a scope.
+func (s *scope) read(root any) {
+	ast.NewGenericVisitor(func(node any) bool {
+		if opensScope(node) && node != root {
+			return true
+		}
+		switch node := node.(type) {
+		case ast.Var:
+			s.direct[string(node)] = true
+		case *ast.Every:
+			s.declare(node.Key)
+			s.declare(node.Value)
+		case *ast.SomeDecl:
+			for _, symbol := range node.Symbols {
+				if call, ok := symbol.Value.(ast.Call); ok && len(call) > 2 {
+					for _, target := range call[1 : len(call)-1] {
+						s.declare(target)
+					}
+					continue
+				}
+				s.declare(symbol)
+			}
+		case *ast.Expr:
+			if terms, ok := node.Terms.([]*ast.Term); ok && len(terms) == 3 && node.IsAssignment() {
+				s.declare(terms[1])
+			}
+		}
+		return false
+	}).Walk(root)
+}
+
+// declare notes all variables of a term.
+func (s *scope) declare(target *ast.Term) {
+	if target == nil {
+		return
+	}
+	ast.NewGenericVisitor(func(node any) bool {
+		if v, ok := node.(ast.Var); ok {
+			s.declared[string(v)] = true
+		}
+		return false
+	}).Walk(target)
+}

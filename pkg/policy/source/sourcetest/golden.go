@@ -1,0 +1,97 @@
+// Package sourcetest owns how the checks of policies are tested: against texts with what is said of each beside it. Only tests call it.
+package sourcetest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/policy/source"
+)
+
+var update = flag.Bool("update", false, "write what is said into the golden files")
+
+// Check is what each policy language offers.
+type Check func(name, text string) []diagnostic.Diagnostic
+
+// Golden runs check on each text of an archive whose name does not end in .want, and compares what it says with the file of that name and
+// .want; none, or an empty one, means that it must say nothing.
+func Golden(t *testing.T, file string, check Check) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	var texts []txtar.File
+	for _, f := range archive.Files {
+		if name, ok := strings.CutSuffix(f.Name, ".want"); ok {
+			want[name] = string(f.Data)
+		} else {
+			texts = append(texts, f)
+		}
+	}
+	archive.Files = nil
+	for _, f := range texts {
+		var said string
+		t.Run(f.Name, func(t *testing.T) {
+			found := check(f.Name, string(f.Data))
+			Sound(t, string(f.Data), found)
+			said = Say(found)
+			if diff := cmp.Diff(want[f.Name], said); diff != "" && !*update {
+				t.Errorf("what is said is not what is wanted (-want +said), -update accepts it:\n%s", diff)
+			}
+		})
+		archive.Files = append(archive.Files, f)
+		if said != "" {
+			archive.Files = append(archive.Files, txtar.File{Name: f.Name + ".want", Data: []byte(said)})
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Say writes diagnostics one a line, with their width and rule.
+func Say(found []diagnostic.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range found {
+		fmt.Fprintf(&b, "%d:%d+%d %s %s: %s\n", d.Line, d.Column, d.Width, d.Severity, d.Rule, d.Message)
+		if d.Hint != "" {
+			fmt.Fprintf(&b, "\t%s\n", d.Hint)
+		}
+	}
+	return b.String()
+}
+
+// Sound reports diagnostics that no person could use: outside the text, without a rule or message, with control sequences, or not sorted.
+func Sound(t testing.TB, text string, found []diagnostic.Diagnostic) {
+	t.Helper()
+	if len(text) > source.MaxBytes {
+		text = ""
+	}
+	lines := strings.Split(text, "\n")
+	for i, d := range found {
+		if d.Line < 1 || d.Line > len(lines) || d.Column < 1 || d.Column > len(lines[d.Line-1])+1 {
+			t.Errorf("%s: outside the text of %d lines", d, len(lines))
+		}
+		if d.Rule == "" || d.Message == "" || d.Hint == "" || d.Severity != diagnostic.Error && d.Severity != diagnostic.Warning {
+			t.Errorf("%s: not complete", d)
+		}
+		if said := d.Message + d.Hint; !utf8.ValidString(said) || strings.ContainsFunc(said, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(said) > 2000 {
+			t.Errorf("%q: not fit to be shown", said)
+		}
+		if i > 0 && (found[i-1].Line > d.Line || found[i-1].Line == d.Line && found[i-1].Column > d.Column) {
+			t.Errorf("%s: not sorted", d)
+		}
+	}
+}
