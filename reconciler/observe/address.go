@@ -1,11 +1,11 @@
 package observe
 
 import (
-	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
-	"syscall"
+
+	"github.com/nuon-toolkit/nuon/pkg/address"
 )
 
 // repository is a remote's address that is allowed in form. Whether the machine behind a name may be spoken to is decided when a
@@ -65,63 +65,21 @@ func sameHost(a, b string) bool {
 	return errA == nil && errB == nil && first.scheme == second.scheme && first.host == second.host
 }
 
-// Addresses that are not of the public internet and that net/netip has no word for: shared address space (RFC 6598), protocol
-// assignments (RFC 6890), benchmarks (RFC 2544), reserved (RFC 1112), this network (RFC 791), and the IPv6 forms that carry an
-// IPv4 address inside, which would let a private one in by another name (RFC 6052, RFC 8215, RFC 3056, RFC 4380).
-var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("100.64.0.0/10"),
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("2002::/16"),
-	netip.MustParsePrefix("2001::/32"),
-}
-
-// public tells whether an address is one that anybody on the internet could reach too.
-func public(address netip.Addr) bool {
-	address = address.Unmap()
-	if !address.IsGlobalUnicast() || address.IsPrivate() || address.IsLoopback() || address.IsLinkLocalUnicast() {
-		return false
-	}
-	for _, prefix := range notPublic {
-		if prefix.Contains(address) {
-			return false
-		}
-	}
-	return true
-}
-
-// dialRule decides about one connection by the address that is really dialled, after the name was looked up: a name that changes
-// between two look-ups cannot get round it.
-type dialRule func(netip.Addr) error
-
 // plainHTTPWords refuse http://.
 const plainHTTPWords = "http:// would send the repository and its token over the network for all to read; use the repository's https:// URL"
 
 func anyAddress(netip.Addr) error { return nil }
 
-func publicOnly(address netip.Addr) error {
-	if public(address) {
+func publicOnly(at netip.Addr) error {
+	if address.KindOf(at) == address.Public {
 		return nil
 	}
-	return troubled("the repository's host has the address %s, which is not a public one; the control plane reads repositories in private networks only when it is started with --allow-private-remotes", address)
+	return troubled("the repository's host has the address %s, which is not a public one; the control plane reads repositories in private networks only when it is started with --allow-private-remotes", at)
 }
 
-func loopbackOnly(address netip.Addr) error {
-	if address.Unmap().IsLoopback() {
+func loopbackOnly(at netip.Addr) error {
+	if address.KindOf(at) == address.Loopback {
 		return nil
 	}
 	return troubled("%s", plainHTTPWords)
-}
-
-// control is the hook of a net.Dialer.
-func (rule dialRule) control(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("dial %s: %w", address, err)
-	}
-	return rule(at.Addr())
 }

@@ -45,17 +45,14 @@ func TestParseRepository(t *testing.T) {
 	}
 }
 
-func TestPublicAddresses(t *testing.T) {
-	for text, want := range map[string]bool{
-		"140.82.121.4": true, "2606:50c0:8000::153": true,
-		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.1.1": false,
-		"0.0.0.0": false, "0.1.2.3": false, "224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "192.0.0.8": false,
-		"::1": false, "::": false, "fe80::1": false, "fc00::1": false, "ff02::1": false,
-		"::ffff:127.0.0.1": false, "::ffff:169.254.169.254": false, "64:ff9b::7f00:1": false, "2002:7f00:1::": false,
-	} {
-		if got := public(netip.MustParseAddr(text)); got != want {
+func TestOnlyPublicAddressesByDefault(t *testing.T) {
+	for text, want := range map[string]bool{"140.82.121.4": true, "127.0.0.1": false, "10.1.2.3": false, "169.254.169.254": false, "192.0.2.1": false} {
+		if got := publicOnly(netip.MustParseAddr(text)) == nil; got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
+	}
+	if loopbackOnly(netip.MustParseAddr("::ffff:127.0.0.1")) != nil || loopbackOnly(netip.MustParseAddr("10.1.2.3")) == nil {
+		t.Error("http:// is for the loopback address only")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/address"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -59,7 +60,7 @@ func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	var rule dialRule = publicOnly
+	var rule address.Rule = publicOnly
 	if options.AllowPrivate {
 		rule = anyAddress
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/address"
 )
 
 // Bounds of what a server may send.
@@ -29,8 +31,8 @@ const (
 
 // newClient makes the HTTP client for remotes. The environment's proxies are not used: behind one, the rule about addresses would
 // see the proxy's only.
-func newClient(rule dialRule, options Options) *http.Client {
-	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: rule.control}
+func newClient(rule address.Rule, options Options) *http.Client {
+	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: rule.Control}
 	return &http.Client{
 		CheckRedirect: sameHostOnly,
 		Transport: boundedTransport{&http.Transport{

@@ -1,0 +1,88 @@
+// Package address says which network addresses a program may be sent to by what a stranger wrote.
+//
+// It looks nothing up and opens no connection: it sorts an address that is about to be dialled, and gives the hook that refuses it
+// at that moment, so that a name whose answer changes between two look-ups cannot get round the rule. Whatever follows a URL from
+// a config or a repository uses it: the reconciler's observe, and pkg/remote.
+package address
+
+import (
+	"fmt"
+	"net/netip"
+	"syscall"
+)
+
+// Kind is what an address is for.
+type Kind string
+
+// The kinds.
+const (
+	Public   Kind = "public"   // anybody on the internet reaches the same machine by it
+	Private  Kind = "private"  // a network of somebody's own
+	Loopback Kind = "loopback" // this machine
+	Special  Kind = "special"  // the link, a group, a cloud's own services, an example, or an address with another one inside
+)
+
+// KindOf sorts an address. An IPv4 address that is written as an IPv6 one (::ffff:a.b.c.d) is what the IPv4 one is.
+func KindOf(address netip.Addr) Kind {
+	address = address.Unmap()
+	switch {
+	case !address.IsValid() || address.Zone() != "" || within(special, address):
+		return Special
+	case address.IsLoopback():
+		return Loopback
+	case address.IsPrivate() || within(private, address):
+		return Private
+	case !address.IsGlobalUnicast() || address.Is6() && !handedOut.Contains(address):
+		return Special
+	}
+	return Public
+}
+
+// Rule decides about one connection by the address that is dialled; an error refuses it.
+type Rule func(netip.Addr) error
+
+// Control is the hook of a net.Dialer that keeps the rule.
+func (rule Rule) Control(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("dial %s: %w", address, err)
+	}
+	return rule(at.Addr())
+}
+
+// handedOut is the part of IPv6 that machines on the internet have (RFC 4291, section 2.4). What else there is carries an IPv4
+// address inside (RFC 6052, RFC 8215), which would let a private one in by another name, or leads nowhere.
+var handedOut = netip.MustParsePrefix("2000::/3")
+
+// private holds what net/netip does not call private: shared address space (RFC 6598).
+var private = []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10")}
+
+// special holds what net/netip has no word for, and the addresses inside of other kinds at which clouds answer their own machines'
+// questions, with keys among the answers.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),          // this network (RFC 791)
+	netip.MustParsePrefix("192.0.0.0/24"),       // protocol assignments (RFC 6890)
+	netip.MustParsePrefix("192.0.2.0/24"),       // documentation (RFC 5737), and the next two of them
+	netip.MustParsePrefix("198.51.100.0/24"),    //
+	netip.MustParsePrefix("203.0.113.0/24"),     //
+	netip.MustParsePrefix("192.88.99.0/24"),     // relays of 6to4 (RFC 7526)
+	netip.MustParsePrefix("198.18.0.0/15"),      // benchmarks (RFC 2544)
+	netip.MustParsePrefix("240.0.0.0/4"),        // reserved (RFC 1112), with the broadcast address
+	netip.MustParsePrefix("2001::/23"),          // protocol assignments, with Teredo's inner IPv4 addresses (RFC 2928, RFC 4380)
+	netip.MustParsePrefix("2001:db8::/32"),      // documentation (RFC 3849)
+	netip.MustParsePrefix("3fff::/20"),          // documentation (RFC 9637)
+	netip.MustParsePrefix("2002::/16"),          // 6to4: an IPv4 address inside (RFC 3056)
+	netip.MustParsePrefix("168.63.129.16/32"),   // Azure's
+	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud's
+	netip.MustParsePrefix("fd00:ec2::/32"),      // AWS's
+	netip.MustParsePrefix("fd20:ce::254/128"),   // Google Cloud's
+}
+
+func within(list []netip.Prefix, address netip.Addr) bool {
+	for _, prefix := range list {
+		if prefix.Contains(address) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+package remote
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Options say what a Fetcher may read. The zero value is right for a control plane.
+type Options struct {
+	// AllowPrivate lets https:// lead into private networks and to this machine, and http:// to this machine.
+	AllowPrivate bool
+	// Local lets file:// be read, which is for the machine of whoever wrote the config.
+	Local bool
+	// Roots are the authorities that https:// servers are believed by; nil means the system's.
+	Roots *x509.CertPool
+	// Timeout bounds the reading of one reference, second try included; zero means 15 seconds.
+	Timeout time.Duration
+	// Resolver looks names up; nil means the system's.
+	Resolver *net.Resolver
+}
+
+// Fetcher reads references. It keeps nothing of what it read, and is safe for concurrent use.
+type Fetcher struct {
+	options Options
+	client  *http.Client
+	// unpacking is taken while a repository is held in memory, which is long enough for a few at a time.
+	unpacking chan struct{}
+}
+
+const (
+	defaultTimeout = 15 * time.Second
+	// tries is how often something that may pass is tried, within the time.
+	tries = 2
+	// unpackings is how many repositories one process holds in memory at once.
+	unpackings = 2
+)
+
+// New makes a Fetcher.
+func New(options Options) *Fetcher {
+	if options.Timeout <= 0 {
+		options.Timeout = defaultTimeout
+	}
+	return &Fetcher{options: options, client: newClient(options), unpacking: make(chan struct{}, unpackings)}
+}
+
+// Local makes the Fetcher of a program that runs where the config lies, by the hand of its author: file:// may be read. Else it
+// reads what a control plane would.
+func Local() *Fetcher { return New(Options{Local: true}) }
+
+// Fetch reads one reference: text of at most limit bytes. What keeps it from being read is an *Error; the end of ctx is ctx's error,
+// wrapped.
+func (f *Fetcher) Fetch(ctx context.Context, reference string, limit int64) ([]byte, error) {
+	return f.fetch(ctx, reference, limit, newPurse(defaultTotal))
+}
+
+func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, purse *purse) ([]byte, error) {
+	at, problem := parse(text)
+	if problem != nil {
+		return nil, problem
+	}
+	within, cancel := context.WithTimeout(ctx, f.options.Timeout)
+	defer cancel()
+	for try := 1; ; try++ {
+		data, err := f.read(within, at, limit, purse)
+		if err == nil {
+			return data, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("read a file from elsewhere: %w", ctx.Err())
+		}
+		problem := explain(err)
+		if !problem.Passing || try == tries || !pause(within) {
+			return nil, problem
+		}
+	}
+}
+
+// read is one try.
+func (f *Fetcher) read(ctx context.Context, at reference, limit int64, purse *purse) (data []byte, err error) {
+	switch at.scheme {
+	case web:
+		data, err = f.readWeb(ctx, at.url, limit, purse)
+	case git:
+		data, err = f.readGit(ctx, at, limit, purse)
+	case local:
+		data, err = f.readLocal(at.path, limit)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(data)) > limit:
+		return nil, tooLarge(limit)
+	case !utf8.Valid(data) || slices.Contains(data, 0):
+		return nil, refuse("it is not UTF-8 text", "name a text file, or save it as UTF-8")
+	}
+	return data, nil
+}
+
+func tooLarge(limit int64) *Error {
+	return refuse(fmt.Sprintf("it is larger than %d bytes", limit), "make it smaller, or split it")
+}
+
+// pause waits a moment before the next try, so that servers that were busy are not asked in step; false if there is no time left.
+func pause(ctx context.Context) bool {
+	moment := time.NewTimer(200*time.Millisecond + time.Duration(rand.Int64N(int64(200*time.Millisecond)))) //nolint:gosec // spreads load; nothing depends on it being secret
+	defer moment.Stop()
+	select {
+	case <-moment.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,83 @@
+package remote
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/version"
+)
+
+// readWeb asks a server for a file.
+func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, purse *purse) (data []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, refuse("it is not a URL", "write it as https://host/path")
+	}
+	request.Header.Set("Accept", "text/plain, */*")
+	request.Header.Set("User-Agent", "nuon/"+version.Number)
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // only read from
+	if response.StatusCode != http.StatusOK {
+		return nil, explainStatus(response.StatusCode)
+	}
+	if response.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	body, err := decoded(response, limit, purse)
+	if err != nil {
+		return nil, err
+	}
+	if data, err = io.ReadAll(io.LimitReader(body, limit+1)); errors.Is(err, errTooMuch) && purse.most(1) > 0 {
+		return nil, tooLarge(limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, checkPage(response, data)
+}
+
+// decoded gives the bytes of an answer. Servers are asked for the plain ones; some send them compressed all the same. What comes
+// over the network is bounded as well as what it grows to, so that neither an endless answer nor one that explodes is read.
+func decoded(response *http.Response, limit int64, purse *purse) (io.Reader, error) {
+	// What cannot be compressed grows a little.
+	body := &boundedBody{ReadCloser: response.Body, left: limit + limit/8 + 1024, purse: purse}
+	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip", "x-gzip":
+		grown, err := gzip.NewReader(body)
+		if errors.Is(err, gzip.ErrHeader) {
+			return nil, refuse("the server calls its answer gzip, which it is not", besides)
+		}
+		return grown, err
+	default:
+		return nil, refuse("the server sends it compressed as "+plain(encoding, 40)+", which was not asked for", besides)
+	}
+}
+
+// checkPage refuses the page that forges and log-ins show people in place of the file.
+func checkPage(response *http.Response, data []byte) error {
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil || kind != "text/html" && kind != "application/xhtml+xml" {
+		return nil //nolint:nilerr // a server that does not say what it sends sends no page
+	}
+	start := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), 512)]))
+	if !bytes.HasPrefix(start, []byte("<!doctype html")) && !bytes.HasPrefix(start, []byte("<html")) {
+		return nil
+	}
+	remedy := "write the address of the file itself (forges call it raw)"
+	if owner, file, is := strings.Cut(response.Request.URL.EscapedPath(), "/blob/"); is && response.Request.URL.Host == "github.com" {
+		remedy = "write https://raw.githubusercontent.com" + plain(owner+"/"+file, 300)
+	}
+	return refuse("the answer is a web page", remedy)
+}
