@@ -2066,6 +2066,41 @@ type Registration struct {
 	Version   string `json:"version"`
 }
 
+// RenderedText defines model for RenderedText.
+type RenderedText struct {
+	// Key such as vars.cidr or steps[0].inline_contents
+	Key string `json:"key"`
+
+	// Problem why it cannot be rendered
+	Problem string `json:"problem,omitempty,omitzero"`
+
+	// Sensitive a sensitive value is in it, and hidden
+	Sensitive bool `json:"sensitive,omitempty,omitzero"`
+
+	// Text with placeholders; none with a problem
+	Text string `json:"text,omitempty,omitzero"`
+
+	// Waits what has to happen before all of its values are known
+	Waits []string `json:"waits,omitempty,omitzero"`
+}
+
+// RenderedTexts defines model for RenderedTexts.
+type RenderedTexts struct {
+	Action string `json:"action,omitempty,omitzero"`
+
+	// Component whose texts they are; none for an action
+	Component string `json:"component,omitempty,omitzero"`
+
+	// Install its name
+	Install string `json:"install"`
+
+	// Texts by key
+	Texts []RenderedText `json:"texts"`
+
+	// Version the app version that the install is to have
+	Version int `json:"version"`
+}
+
 // ReplacedRunner defines model for ReplacedRunner.
 type ReplacedRunner struct {
 	// Lost attempts that ended with this
@@ -2661,6 +2696,18 @@ type RestoreStateParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
+// RenderTextsParams defines parameters for RenderTexts.
+type RenderTextsParams struct {
+	// Component name; either this or an action
+	Component string `form:"component,omitempty" json:"component,omitempty,omitzero"`
+
+	// Action name
+	Action string `form:"action,omitempty" json:"action,omitempty,omitzero"`
+
+	// Key only the text with this key, or those whose keys go on after it with a dot or a bracket
+	Key string `form:"key,omitempty" json:"key,omitempty,omitzero"`
+}
+
 // CreateWorkflowParams defines parameters for CreateWorkflow.
 type CreateWorkflowParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
@@ -3251,6 +3298,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
 	PreviewInstall(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	//
+	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
+	RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	//
@@ -4474,6 +4526,21 @@ func (c *Client) PreviewInstallWithBody(ctx context.Context, install InInstall, 
 // Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
 func (c *Client) PreviewInstall(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewInstallRequest(c.Server, install, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+//
+// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
+func (c *Client) RenderTexts(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenderTextsRequest(c.Server, install, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7390,6 +7457,79 @@ func NewPreviewInstallRequestWithBody(server string, install InInstall, contentT
 	return req, nil
 }
 
+// NewRenderTextsRequest constructs an http.Request for the RenderTexts method
+func NewRenderTextsRequest(server string, install InInstall, params *RenderTextsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "install", install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/installs/%s/rendered", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "component", params.Component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "key", params.Key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListStatesRequest constructs an http.Request for the ListStates method
 func NewListStatesRequest(server string, install InInstall) (*http.Request, error) {
 	var err error
@@ -9136,6 +9276,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/installs/{install}/preview (the `PreviewInstall` operationId).
 	PreviewInstallWithResponse(ctx context.Context, install InInstall, body PreviewInstallJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewInstallResponse, error)
+
+	// RenderTextsWithResponse The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
+	RenderTextsWithResponse(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*RenderTextsResponse, error)
 
 	// ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
 	//
@@ -11605,6 +11752,54 @@ func (r PreviewInstallResponse) ContentType() string {
 	return ""
 }
 
+type RenderTextsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RenderedTexts
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RenderTextsResponse) GetJSON200() *RenderedTexts {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RenderTextsResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RenderTextsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenderTextsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenderTextsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenderTextsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListStatesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13871,6 +14066,19 @@ func (c *ClientWithResponses) PreviewInstallWithResponse(ctx context.Context, in
 	return ParsePreviewInstallResponse(rsp)
 }
 
+// RenderTextsWithResponse The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/installs/{install}/rendered (the `RenderTexts` operationId).
+func (c *ClientWithResponses) RenderTextsWithResponse(ctx context.Context, install InInstall, params *RenderTextsParams, reqEditors ...RequestEditorFn) (*RenderTextsResponse, error) {
+	rsp, err := c.RenderTexts(ctx, install, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenderTextsResponse(rsp)
+}
+
 // ListStatesWithResponse The newest state version of each component, its lock, and contested versions.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -15850,6 +16058,39 @@ func ParsePreviewInstallResponse(rsp *http.Response) (*PreviewInstallResponse, e
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest InstallPreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRenderTextsResponse parses an HTTP response from a RenderTextsWithResponse call
+func ParseRenderTextsResponse(rsp *http.Response) (*RenderTextsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenderTextsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RenderedTexts
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"text/template/parse"
 )
@@ -13,6 +12,9 @@ type origin struct {
 	kind originKind
 	path Path // for below
 	ends bool // path is as long as it may get: it stands for all that is below it
+	at   span // where the text names it
+
+	printed bool // set for what is about to be recorded: it is only printed
 }
 
 type originKind int
@@ -89,22 +91,17 @@ func (s *scope) inner(dot origin) *scope {
 // complete: a value whose origin is not `other` is recorded at the moment when something looks at it.
 type analysis struct {
 	name, text string
-	lines      []int // offset at which each line starts
+	lines      textLines
 	refs       map[string]Path
-	sites      map[string]site
+	uses       []use
+	sites      map[int]site
 	declared   []*variable
 	depth      int
 	refused    *Error
 }
 
 func newAnalysis(name, text string) *analysis {
-	a := &analysis{name: name, text: text, lines: []int{0}, refs: map[string]Path{}, sites: map[string]site{}}
-	for i := range len(text) {
-		if text[i] == '\n' {
-			a.lines = append(a.lines, i+1)
-		}
-	}
-	return a
+	return &analysis{name: name, text: text, lines: linesOf(text), refs: map[string]Path{}, sites: map[int]site{}}
 }
 
 func (a *analysis) start() *scope {
@@ -116,7 +113,7 @@ func (a *analysis) start() *scope {
 func (a *analysis) sorted() []Path {
 	for _, v := range a.declared {
 		if !v.used && v.from.kind == below && len(v.from.path) > 0 {
-			a.record(v.from.path)
+			a.note(v.from)
 		}
 	}
 	var refs []Path
@@ -127,14 +124,25 @@ func (a *analysis) sorted() []Path {
 	return refs
 }
 
-func (a *analysis) record(path Path) {
+// note records that the template reads a value, and where it says so.
+func (a *analysis) note(o origin) {
+	a.uses = append(a.uses, use{path: a.record(o.path), at: o.at, printed: o.printed})
+}
+
+// record adds a ref and gives its one copy.
+func (a *analysis) record(path Path) Path {
 	path = Canonical(path)
-	a.refs[strings.Join(path, "\x00")] = path
+	key := strings.Join(path, "\x00")
+	if known, ok := a.refs[key]; ok {
+		return known
+	}
+	a.refs[key] = path
 	if len(path) == 1 && path[0] == "install" {
 		// Aliases are visible below install, so who takes it whole takes them too.
 		a.record(Path{"inputs", "inputs"})
 		a.record(Path{"sandbox"})
 	}
+	return path
 }
 
 // consume notes that something looks at a value.
@@ -144,7 +152,7 @@ func (a *analysis) consume(node parse.Node, o origin) {
 	case o.kind == root || len(o.path) == 0:
 		a.refuse(node, "this reads everything below .nuon", "name the value that is meant, such as .nuon.install.id")
 	default:
-		a.record(o.path)
+		a.note(o)
 	}
 }
 
@@ -154,7 +162,8 @@ func (a *analysis) test(node parse.Node, o origin) {
 	switch {
 	case o.kind == root, o.kind == below && len(o.path) == 0:
 	case o.kind == below && len(o.path) == 1 && o.path[0] == "install":
-		a.record(Path{"install", "id"})
+		o.path = Path{"install", "id"}
+		a.note(o)
 	default:
 		a.consume(node, o)
 	}
@@ -165,8 +174,8 @@ func (a *analysis) refuse(node parse.Node, message, hint string) {
 	if a.refused != nil {
 		return
 	}
-	line, column := a.position(node)
-	a.refused = &Error{Name: a.name, Line: line, Column: column, Message: message, Hint: hint}
+	at := a.lines.place(a.span(node))
+	a.refused = &Error{Name: a.name, Line: at.Line, Column: at.Column, Width: at.Width, Message: message, Hint: hint}
 }
 
 func (a *analysis) list(list *parse.ListNode, s *scope) {
@@ -188,6 +197,7 @@ func (a *analysis) node(node parse.Node, s *scope) {
 	case *parse.ActionNode:
 		o := a.pipe(node.Pipe, s)
 		if len(node.Pipe.Decl) == 0 {
+			o.printed = true
 			a.consume(node.Pipe, o)
 		}
 	case *parse.IfNode:
@@ -247,7 +257,9 @@ func (a *analysis) pipe(pipe *parse.PipeNode, s *scope) origin {
 		if !pipe.IsAssign {
 			v := &variable{name: name, from: value}
 			s.vars = append(s.vars, v)
-			a.declared = append(a.declared, v)
+			if a.declared = append(a.declared, v); len(a.declared) > maxVariables {
+				a.refuse(decl, fmt.Sprintf("more than %d variables are declared", maxVariables), "write what they stand for in their place")
+			}
 			continue
 		}
 		// After an assignment in a branch or a loop either value may be there.
@@ -305,13 +317,16 @@ func (a *analysis) operand(node parse.Node, s *scope) origin {
 
 // chain follows fields and remembers the place, for errors while rendering.
 func (a *analysis) chain(node parse.Node, from origin, keys []string) origin {
-	from = from.follow(keys...)
-	line, column := a.position(node)
-	at := site{line: line, column: column, label: node.String()}
-	if from.kind == below {
-		at.path, at.label = from.path, ".nuon."+from.path.String()
+	if len(keys) == 0 {
+		return from // a bare $name stands for what was named before
 	}
-	a.sites[a.location(node)] = at
+	from = from.follow(keys...)
+	from.at = a.span(node)
+	at := site{at: from.at}
+	if from.kind == below {
+		at.path = from.path
+	}
+	a.sites[int(node.Position())] = at
 	return from
 }
 
@@ -345,6 +360,7 @@ func (a *analysis) callIndex(name parse.Node, args []parse.Node, values []origin
 		if i < len(args) {
 			if key, ok := args[i].(*parse.StringNode); ok {
 				at = at.follow(key.Text)
+				at.at.end = max(at.at.end, int(key.Pos)+len(key.Quoted))
 				continue
 			}
 		}
@@ -382,38 +398,4 @@ func sorts(path Path) bool {
 		return path.HasPrefix("actions", "workflows")
 	}
 	return false
-}
-
-// position gives the line and the column of a node in the template's text. A chain's own position is behind its first key; people
-// look for its start.
-func (a *analysis) position(node parse.Node) (line, column int) {
-	at := min(int(node.Position()), len(a.text))
-	if field, ok := node.(*parse.FieldNode); ok {
-		at -= trailing(a.text[:at], "."+field.Ident[0])
-	}
-	if v, ok := node.(*parse.VariableNode); ok {
-		at -= trailing(a.text[:at], v.Ident[0])
-	}
-	line, offset := a.line(at)
-	return line, offset + 1
-}
-
-// line gives the line of an offset, and how far into the line it is.
-func (a *analysis) line(at int) (line, offset int) {
-	line = sort.SearchInts(a.lines, at+1)
-	return line, at - a.lines[line-1]
-}
-
-// location is how text/template's errors name the place of a node. Its own ErrorContext looks through the whole text each time,
-// which makes a template of one long line quadratic.
-func (a *analysis) location(node parse.Node) string {
-	line, offset := a.line(min(int(node.Position()), len(a.text)))
-	return fmt.Sprintf("%s:%d:%d", parseName, line, offset)
-}
-
-func trailing(text, suffix string) int {
-	if strings.HasSuffix(text, suffix) {
-		return len(suffix)
-	}
-	return 0
 }

@@ -14,12 +14,15 @@ const (
 	// untouched.
 	MaxOutput = 1 << 20
 
-	maxActions = 20_000   // {{ }} pairs in one text
-	maxNesting = 100      // if, range and with inside each other
-	maxWork    = 64 << 20 // units of work of one rendering, about a byte each
-	roundCost  = 256      // units for one round of a range
-	callCost   = 64       // units for one function call
-	valueCost  = 16       // units for one value that a function reads
+	maxActions   = 20_000   // {{ }} pairs in one text
+	maxCode      = 1 << 20  // bytes inside of them; the parser takes a hundred times that
+	maxVariables = 100      // text/template looks through all of them for each that is read
+	maxNesting   = 100      // if, range and with inside each other
+	maxWork      = 64 << 20 // units of work of one rendering, about a byte each
+	roundCost    = 256      // units for one round of a range
+	nodeCost     = 8        // units for one step of evaluation inside a round: a key, a variable, a literal
+	callCost     = 64       // units for one function call
+	valueCost    = 16       // units for one value that a function reads
 )
 
 var (

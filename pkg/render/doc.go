@@ -21,6 +21,8 @@
 //
 // Values may be secret, so no error of this package contains one. Errors name the template, the position and the path.
 //
+// [Template.Uses] says where in the text each of them is named, so that a complaint can point at it.
+//
 // The package never fetches a value, decides who may see one, or touches a disk. pkg/appconfig calls it to check templates; the
-// runner calls it to render them.
+// runner calls it to render them; the control plane renders with placeholders for what it must not show or does not know.
 package render

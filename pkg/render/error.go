@@ -4,8 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // Error is why a template was refused or could not be rendered. It holds no value, only words about the template, so it can be
@@ -14,6 +19,7 @@ type Error struct {
 	Name    string // as given to Parse
 	Line    int    // in the template's text, from 1; 0 if not known
 	Column  int    // in bytes, from 1; 0 if not known
+	Width   int    // bytes of that line that are meant; 0 if not known
 	Path    Path   // what was read there, as written; nil if it is not about a path
 	Message string // what is wrong
 	Hint    string // what to do about it; may be empty
@@ -37,7 +43,7 @@ func (e *Error) Error() string {
 }
 
 // parseError turns the parser's "template: name:line: words" into an Error.
-func parseError(name string, err error) *Error {
+func parseError(name, text string, err error) *Error {
 	refused := &Error{Name: name, Message: "the template cannot be parsed"}
 	words, ok := strings.CutPrefix(err.Error(), "template: "+parseName+":")
 	if !ok {
@@ -46,38 +52,73 @@ func parseError(name string, err error) *Error {
 	line, words, ok := strings.Cut(words, ":")
 	if n, err := strconv.Atoi(line); ok && err == nil {
 		refused.Line = n
-		refused.Message = strings.TrimSpace(words)
+		refused.Message = printable(strings.ReplaceAll(strings.TrimSpace(words), " "+parseName+":", " line "))
 	}
-	missing, ok := strings.CutPrefix(refused.Message, "function ")
-	if !ok {
+	if missing, ok := strings.CutPrefix(refused.Message, "function "); ok {
+		missing, _, _ = strings.Cut(strings.TrimPrefix(missing, `"`), `"`)
+		refused.missesFunction(text, missing)
 		return refused
 	}
-	missing, _, _ = strings.Cut(strings.TrimPrefix(missing, `"`), `"`)
-	refused.Message = fmt.Sprintf("there is no function %q", missing)
-	if missing == "nuon" {
-		refused.Hint = "write .nuon with a leading dot"
-	} else {
-		refused.Hint = "allowed are " + strings.Join(Functions(), ", ")
-	}
+	refused.explain(text)
 	return refused
 }
 
+// missesFunction says that a function does not exist, and points at the first place on the line that calls it.
+func (e *Error) missesFunction(text, missing string) {
+	e.Message, e.Hint = fmt.Sprintf("there is no function %q", missing), instead(missing)
+	lines := linesOf(text)
+	for at := range words(text) {
+		word, _, _ := strings.Cut(text[at.start:at.end], ".")
+		if place := lines.place(at); word == missing && place.Line >= e.Line {
+			e.Line, e.Column, e.Width = place.Line, place.Column, len(word)
+			return
+		}
+	}
+}
+
+// instead is what to do about a function that does not exist.
+func instead(missing string) string {
+	switch missing {
+	case "nuon":
+		return "write .nuon with a leading dot"
+	case "now", "date", "dateInZone", "ago", "env", "expandenv", "getHostByName", "uuidv4", "randAlphaNum", "randAlpha", "randNumeric",
+		"randAscii", "randInt", "randBytes", "shuffle", "genPrivateKey", "genCA", "genSelfSignedCert", "genSignedCert", "bcrypt", "htpasswd":
+		return "take it out: a template gives the same text every time, so nothing reads the clock, the environment, the network or randomness"
+	case "toYaml", "mustToYaml":
+		return "write toPrettyJson: YAML reads JSON"
+	case "include", "tpl", "required", "lookup":
+		return "it reads the cluster or the chart, which is for Helm to do: put it into a template of the chart"
+	case "until", "untilStep", "seq":
+		return "range over a list or an object instead"
+	case "set", "unset":
+		return "make a new object with merge, dict or omit: a template changes no value"
+	}
+	known := Functions()
+	if i := slices.IndexFunc(known, func(name string) bool { return strings.EqualFold(name, missing) }); i >= 0 {
+		return "write " + known[i]
+	}
+	if name, ok := diagnostic.Nearest(missing, known); ok {
+		return "write " + name
+	}
+	return "allowed are " + strings.Join(known, ", ")
+}
+
 // runLocation finds where text/template says that it was.
-var runLocation = regexp.MustCompile(`^template: ` + parseName + `:(\d+):(\d+): `)
+var runLocation = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^template: ` + parseName + `:(\d+):(\d+): `)
+})
 
 // runError turns what text/template says about an execution into an Error. Its own words can quote values, so only words of ours
 // are passed on.
-func (t *Template) runError(err error) *Error {
+func (t *Template) runError(err error, root Tree) *Error {
 	failed := &Error{Name: t.name, Message: "it cannot be evaluated with these values"}
 	words := err.Error()
 	label := "a value"
-	if where := runLocation.FindStringSubmatch(words); where != nil {
+	if where := runLocation().FindStringSubmatch(words); where != nil {
 		failed.Line, _ = strconv.Atoi(where[1])
 		failed.Column, _ = strconv.Atoi(where[2])
 		failed.Column++ // text/template counts bytes from 0 on
-		if at, ok := t.sites[parseName+":"+where[1]+":"+where[2]]; ok {
-			failed.Line, failed.Column, failed.Path, label = at.line, at.column, at.path, at.label
-		}
+		label = t.locate(failed, label)
 	}
 	var ours *functionError
 	switch {
@@ -89,10 +130,44 @@ func (t *Template) runError(err error) *Error {
 		failed.Message = ours.Error()
 	case strings.Contains(words, "map has no entry for key"):
 		failed.Message, failed.Hint = label+" has no value", "`dig` and `hasKey` can ask for what may be missing"
+		if near, ok := root.nearest(failed.Path); ok && len(failed.Path) > 0 {
+			failed.Hint = printable("the nearest that has one is .nuon." + near.String())
+		}
 	case strings.Contains(words, "nil pointer evaluating"), strings.Contains(words, "nil data"):
 		failed.Message, failed.Hint = label+" has no value: what it looks into is null", "`dig` can ask for what may be missing"
 	case strings.Contains(words, "can't evaluate field"):
 		failed.Message = label + " has no value: what it looks into is not an object"
 	}
 	return failed
+}
+
+// locate turns text/template's position into the place where the expression begins, and gives what is read there a name.
+func (t *Template) locate(failed *Error, fallback string) (label string) {
+	lines := linesOf(t.text)
+	at, known := t.sites[lines.offset(failed.Line, failed.Column)]
+	if !known {
+		return fallback
+	}
+	place := lines.place(at.at)
+	failed.Line, failed.Column, failed.Width, failed.Path = place.Line, place.Column, place.Width, at.path
+	if at.path == nil {
+		return printable(place.Written)
+	}
+	return printable(".nuon." + at.path.String())
+}
+
+// maxWords is how much of a template's own words an error repeats, in bytes.
+const maxWords = 2000
+
+// printable makes words out of a template fit for a terminal.
+func printable(words string) string {
+	if len(words) > maxWords {
+		words = strings.ToValidUTF8(words[:maxWords], "") + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, words)
 }

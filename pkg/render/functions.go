@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"net/url"
+	"path"
+	"regexp"
 	"slices"
+	"sync"
 	"text/template"
 )
 
@@ -17,6 +22,8 @@ type function struct {
 	shallow bool
 	// number says that the result is always a number, so that a range over it can be refused when the template is parsed.
 	number bool
+	// cost is what a function does besides reading its arguments once, in units of work; nil is nothing.
+	cost func(args []any) (units int, err error)
 }
 
 // functionError is what a function of ours says. It never contains a value, so it can be shown to anyone.
@@ -32,6 +39,11 @@ func (e *functionError) Unwrap() error { return e.err }
 // that decides.
 var functions = map[string]function{
 	"default":   {min: 2, max: 2, run: fnDefault, shallow: true},
+	"all":       {min: 0, max: -1, run: fnAll, shallow: true},
+	"any":       {min: 0, max: -1, run: fnAny, shallow: true},
+	"fail":      {min: 1, max: 1, run: fnFail, shallow: true},
+	"kindOf":    {min: 1, max: 1, run: fnKindOf, shallow: true},
+	"kindIs":    {min: 2, max: 2, run: fnKindIs, shallow: true},
 	"coalesce":  {min: 1, max: -1, run: fnCoalesce, shallow: true},
 	"empty":     {min: 1, max: 1, run: fnEmpty, shallow: true},
 	"ternary":   {min: 3, max: 3, run: fnTernary, shallow: true},
@@ -42,8 +54,24 @@ var functions = map[string]function{
 	"le":        {min: 2, max: 2, run: ordered(func(c int) bool { return c <= 0 })},
 	"gt":        {min: 2, max: 2, run: ordered(func(c int) bool { return c > 0 })},
 	"ge":        {min: 2, max: 2, run: ordered(func(c int) bool { return c >= 0 })},
+	"deepEqual": {min: 2, max: 2, run: fnDeepEqual},
+
 	"dict":      {min: 0, max: -1, run: fnDict, shallow: true},
 	"list":      {min: 0, max: -1, run: fnList, shallow: true},
+	"tuple":     {min: 0, max: -1, run: fnList, shallow: true},
+	"get":       {min: 2, max: 2, run: fnGet, shallow: true},
+	"pluck":     {min: 1, max: -1, run: fnPluck, shallow: true},
+	"pick":      {min: 1, max: -1, run: fnPick},
+	"omit":      {min: 1, max: -1, run: fnOmit},
+	"merge":     {min: 1, max: -1, run: fnMerge},
+	"append":    {min: 2, max: 2, run: fnAppend},
+	"prepend":   {min: 2, max: 2, run: fnPrepend},
+	"rest":      {min: 1, max: 1, run: fnRest},
+	"initial":   {min: 1, max: 1, run: fnInitial},
+	"reverse":   {min: 1, max: 1, run: fnReverse},
+	"compact":   {min: 1, max: 1, run: fnCompact},
+	"without":   {min: 1, max: -1, run: fnWithout},
+	"slice":     {min: 1, max: 3, run: fnSlice},
 	"dig":       {min: 3, max: -1, run: fnDig, shallow: true},
 	"index":     {min: 1, max: -1, run: fnIndex, shallow: true},
 	"hasKey":    {min: 2, max: 2, run: fnHasKey, shallow: true},
@@ -74,22 +102,68 @@ var functions = map[string]function{
 	"indent":     {min: 2, max: 2, run: fnIndent},
 	"nindent":    {min: 2, max: 2, run: fnNindent},
 	"printf":     {min: 1, max: -1, run: fnPrintf},
+	"print":      {min: 0, max: -1, run: fnPrint},
+	"println":    {min: 0, max: -1, run: fnPrintln},
+	"cat":        {min: 0, max: -1, run: fnCat},
 	"toString":   {min: 1, max: 1, run: fnToString},
+	"toStrings":  {min: 1, max: 1, run: fnToStrings},
+	"title":      {min: 1, max: 1, run: fnTitle},
+	"untitle":    {min: 1, max: 1, run: fnUntitle},
+	"trimAll":    {min: 2, max: 2, run: fnTrimAll},
+	"trunc":      {min: 2, max: 2, run: fnTrunc},
+	"substr":     {min: 3, max: 3, run: fnSubstr},
+	"nospace":    {min: 1, max: 1, run: fnNospace},
+	"repeat":     {min: 2, max: 2, run: fnRepeat},
+	"splitn":     {min: 3, max: 3, run: fnSplitn},
+	"snakecase":  {min: 1, max: 1, run: cased("_")},
+	"kebabcase":  {min: 1, max: 1, run: cased("-")},
+
+	"base":     {min: 1, max: 1, run: ofText(path.Base)},
+	"dir":      {min: 1, max: 1, run: ofText(path.Dir)},
+	"ext":      {min: 1, max: 1, run: ofText(path.Ext)},
+	"clean":    {min: 1, max: 1, run: ofText(path.Clean)},
+	"urlquery": {min: 1, max: 1, run: ofText(url.QueryEscape)},
+
+	"regexMatch":             {min: 2, max: 2, run: fnRegexMatch, cost: regexCost},
+	"regexFind":              {min: 2, max: 2, run: fnRegexFind, cost: regexCost},
+	"regexReplaceAll":        {min: 3, max: 3, run: fnRegexReplaceAll, cost: regexCost},
+	"regexReplaceAllLiteral": {min: 3, max: 3, run: fnRegexReplaceAllLiteral, cost: regexCost},
+	"regexSplit":             {min: 3, max: 3, run: fnRegexSplit, cost: regexCost},
+	"regexQuoteMeta":         {min: 1, max: 1, run: ofText(regexp.QuoteMeta)},
 
 	"toJson":       {min: 1, max: 1, run: fnToJSON},
 	"toPrettyJson": {min: 1, max: 1, run: fnToPrettyJSON},
+	"toRawJson":    {min: 1, max: 1, run: fnToJSON},
 	"fromJson":     {min: 1, max: 1, run: fnFromJSON},
 	"b64enc":       {min: 1, max: 1, run: fnB64enc},
 	"b64dec":       {min: 1, max: 1, run: fnB64dec},
+	"sha1sum":      {min: 1, max: 1, run: fnSHA1},
+	"sha256sum":    {min: 1, max: 1, run: fnSHA256},
+	"sha512sum":    {min: 1, max: 1, run: fnSHA512},
 
-	"int": {min: 1, max: 1, run: fnInt, number: true},
-	"add": {min: 1, max: -1, run: fnAdd, number: true},
-	"sub": {min: 2, max: 2, run: fnSub, number: true},
-	"mul": {min: 1, max: -1, run: fnMul, number: true},
-	"div": {min: 2, max: 2, run: fnDiv, number: true},
-	"mod": {min: 2, max: 2, run: fnMod, number: true},
-	"min": {min: 1, max: -1, run: fnMin, number: true},
-	"max": {min: 1, max: -1, run: fnMax, number: true},
+	"mustToJson":          {min: 1, max: 1, run: fnToJSON},
+	"mustToPrettyJson":    {min: 1, max: 1, run: fnToPrettyJSON},
+	"mustToRawJson":       {min: 1, max: 1, run: fnToJSON},
+	"mustFromJson":        {min: 1, max: 1, run: fnFromJSON},
+	"mustRegexMatch":      {min: 2, max: 2, run: fnRegexMatch, cost: regexCost},
+	"mustRegexFind":       {min: 2, max: 2, run: fnRegexFind, cost: regexCost},
+	"mustRegexReplaceAll": {min: 3, max: 3, run: fnRegexReplaceAll, cost: regexCost},
+
+	"int":     {min: 1, max: 1, run: fnInt, number: true},
+	"int64":   {min: 1, max: 1, run: fnInt, number: true},
+	"atoi":    {min: 1, max: 1, run: fnInt, number: true},
+	"float64": {min: 1, max: 1, run: fnFloat64, number: true},
+	"add1":    {min: 1, max: 1, run: fnAdd1, number: true},
+	"ceil":    {min: 1, max: 1, run: rounded(math.Ceil), number: true},
+	"floor":   {min: 1, max: 1, run: rounded(math.Floor), number: true},
+	"round":   {min: 2, max: 2, run: fnRound, number: true},
+	"add":     {min: 1, max: -1, run: fnAdd, number: true},
+	"sub":     {min: 2, max: 2, run: fnSub, number: true},
+	"mul":     {min: 1, max: -1, run: fnMul, number: true},
+	"div":     {min: 2, max: 2, run: fnDiv, number: true},
+	"mod":     {min: 2, max: 2, run: fnMod, number: true},
+	"min":     {min: 1, max: -1, run: fnMin, number: true},
+	"max":     {min: 1, max: -1, run: fnMax, number: true},
 }
 
 // Names that Parse puts into the tree itself. A template cannot call them: they are not among the names that its text is parsed
@@ -105,14 +179,14 @@ func Functions() []string {
 	return slices.Sorted(maps.Keys(parseNames()))
 }
 
-// parseNames is what the parser accepts as function names.
-func parseNames() map[string]any {
+// parseNames is what the parser accepts as function names. It is shared and only read.
+var parseNames = sync.OnceValue(func() map[string]any {
 	names := map[string]any{"and": true, "or": true}
 	for name := range functions {
 		names[name] = true
 	}
 	return names
-}
+})
 
 // bind makes the functions for one rendering, which pay into its budget.
 func bind(b *budget) template.FuncMap {
@@ -123,7 +197,7 @@ func bind(b *budget) template.FuncMap {
 			}
 			return display(v)
 		},
-		roundHook: func() (string, error) { return "", b.spend(roundCost) },
+		roundHook: func(units int) (string, error) { return "", b.spend(units) },
 		rangeHook: func(v any) (any, error) {
 			switch v.(type) {
 			case nil, []any, map[string]any:
@@ -160,6 +234,15 @@ func (f function) call(b *budget, args []any) (any, error) {
 			continue
 		}
 		if err := b.walk(args[i], 0); err != nil {
+			return nil, err
+		}
+	}
+	if f.cost != nil {
+		units, err := f.cost(args)
+		if err == nil {
+			err = b.spend(units)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

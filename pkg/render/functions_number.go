@@ -107,3 +107,47 @@ func fnMax(args []any) (any, error) {
 		return nil
 	})
 }
+
+// decimal makes a number with a fraction of a value.
+func decimal(v any) (float64, error) {
+	if s, ok := v.(string); ok {
+		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return 0, errors.New("the string is not a number")
+		}
+		return f, nil
+	}
+	if f, ok := asFloat(v); ok {
+		return f, nil
+	}
+	return 0, errors.New("wants a number, not " + kindOf(v))
+}
+
+func fnFloat64(args []any) (any, error) { return decimal(args[0]) }
+func fnAdd1(args []any) (any, error)    { return fnAdd([]any{args[0], int64(1)}) }
+
+// rounded gives a number that JSON writes without a fraction.
+func rounded(how func(float64) float64) func(args []any) (any, error) {
+	return func(args []any) (any, error) {
+		f, err := decimal(args[0])
+		if err != nil {
+			return nil, err
+		}
+		return plainFloat(how(f))
+	}
+}
+
+// fnRound rounds half away from zero: round number digits.
+func fnRound(args []any) (any, error) {
+	const most = 15 // digits that a float64 has
+	f, err := decimal(args[0])
+	if err != nil {
+		return nil, err
+	}
+	digits, err := whole(args[1])
+	if err != nil || digits < 0 || digits > most {
+		return nil, errors.New("the second argument is the number of digits, up to " + strconv.Itoa(most))
+	}
+	scale := math.Pow10(int(digits))
+	return plainFloat(math.Round(f*scale) / scale)
+}

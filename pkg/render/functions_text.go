@@ -88,10 +88,12 @@ func fnJoin(args []any) (any, error) {
 // maxParts bounds what split makes: one value per byte would cost many times the size of the text.
 const maxParts = 10_000
 
+var errTooManyParts = fmt.Errorf("makes more than %d parts", maxParts)
+
 func splitText(s []string) ([]string, error) {
 	parts := strings.SplitN(s[1], s[0], maxParts+1)
 	if len(parts) > maxParts {
-		return nil, fmt.Errorf("makes more than %d parts", maxParts)
+		return nil, errTooManyParts
 	}
 	return parts, nil
 }

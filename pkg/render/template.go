@@ -3,7 +3,9 @@ package render
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 	"text/template/parse"
 	"unicode/utf8"
@@ -19,14 +21,14 @@ type Template struct {
 	text  string
 	tree  *parse.Tree // nil for a text without .nuon
 	refs  []Path
-	sites map[string]site // by text/template's location "t:line:byte"
+	uses  []Use
+	sites map[int]site // by the offset that text/template names in its errors
 }
 
 // site is where a template reads a path.
 type site struct {
-	line, column int
-	path         Path   // nil if it is not known which path below .nuon it is
-	label        string // the path for people, never a value
+	at   span
+	path Path // nil if it is not known which path below .nuon it is
 }
 
 // Parse checks and compiles text. name is used in errors (file:line:col or a key path). The error is an *Error. A text without
@@ -42,7 +44,7 @@ func Parse(name, text string) (*Template, error) {
 	trees := map[string]*parse.Tree{}
 	tree, err := parse.New(parseName).Parse(text, "", "", trees, parseNames())
 	if err != nil {
-		return nil, parseError(name, err)
+		return nil, parseError(name, text, err)
 	}
 	for _, other := range trees {
 		if other != tree {
@@ -62,6 +64,7 @@ func Parse(name, text string) (*Template, error) {
 		return nil, a.refused
 	}
 	t.tree, t.refs, t.sites = tree, a.sorted(), a.sites
+	t.uses = a.placed()
 	if err := instrument(tree.Root); err != nil {
 		return nil, &Error{Name: name, Message: err.Error()}
 	}
@@ -77,6 +80,8 @@ func bounds(name, text string) *Error {
 		return &Error{Name: name, Message: "the template is not UTF-8 text"}
 	case strings.Count(text, "{{") > maxActions:
 		return &Error{Name: name, Message: fmt.Sprintf("the template has more than %d actions", maxActions)}
+	case tooMuchCode(text):
+		return &Error{Name: name, Message: fmt.Sprintf("the actions of the template have more than %d bytes", maxCode)}
 	}
 	return nil
 }
@@ -88,7 +93,9 @@ func (t *Template) Refs() []Path { return t.refs }
 
 // Execute renders the template. It sees the values at Refs and no others. The error is an *Error that names the template and the
 // path, never a value.
-func (t *Template) Execute(root Tree) (out string, err error) {
+func (t *Template) Execute(root Tree) (string, error) { return t.execute(root, maxWork) }
+
+func (t *Template) execute(root Tree, work int) (out string, err error) {
 	if t.tree == nil {
 		return t.text, nil
 	}
@@ -96,7 +103,7 @@ func (t *Template) Execute(root Tree) (out string, err error) {
 	if err != nil {
 		return "", &Error{Name: t.name, Message: err.Error()}
 	}
-	b := &budget{left: maxWork}
+	b := &budget{left: work}
 	compiled, err := template.New(parseName).Option("missingkey=error").Funcs(bind(b)).AddParseTree(parseName, t.tree)
 	if err != nil {
 		return "", &Error{Name: t.name, Message: "it cannot be compiled"}
@@ -110,51 +117,121 @@ func (t *Template) Execute(root Tree) (out string, err error) {
 	}()
 	var written limitedWriter
 	if err := compiled.Execute(&written, values); err != nil {
-		return "", t.runError(err)
+		return "", t.runError(err, root)
 	}
 	return string(written.data), nil
 }
 
 // instrument adds the hooks: what is printed goes through printHook, what is looped over through rangeHook, and every round
-// begins with roundHook.
+// begins with roundHook, which pays for what stands in it.
 func instrument(root *parse.ListNode) error {
-	hooks := map[string]*parse.ActionNode{}
-	for _, name := range []string{printHook, roundHook, rangeHook} {
-		trees, err := parse.Parse(parseName, "{{"+name+"}}", "", "", map[string]any{name: true})
-		if err != nil {
-			return fmt.Errorf("compile: %w", err)
-		}
-		action, ok := trees[parseName].Root.Nodes[0].(*parse.ActionNode)
-		if !ok {
-			return errors.New("compile: unexpected hook")
-		}
-		hooks[name] = action
+	hooks, err := parsedHooks()
+	if err != nil {
+		return err
 	}
-	addHooks(root, hooks)
-	return nil
+	_, err = addHooks(root, hooks)
+	return err
 }
 
-func addHooks(list *parse.ListNode, hooks map[string]*parse.ActionNode) {
+// parsedHooks are the calls that instrument puts into trees, which share them: nothing changes a node after it is parsed.
+var parsedHooks = sync.OnceValues(func() (map[string]*parse.CommandNode, error) {
+	hooks := map[string]*parse.CommandNode{}
+	for _, name := range []string{printHook, rangeHook} {
+		action, err := parsedHook(name, "")
+		if err != nil {
+			return nil, err
+		}
+		hooks[name] = action.Pipe.Cmds[0]
+	}
+	return hooks, nil
+})
+
+func parsedHook(name, arg string) (*parse.ActionNode, error) {
+	trees, err := parse.Parse(parseName, "{{"+name+" "+arg+"}}", "", "", map[string]any{name: true})
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	action, ok := trees[parseName].Root.Nodes[0].(*parse.ActionNode)
+	if !ok {
+		return nil, errors.New("compile: unexpected hook")
+	}
+	return action, nil
+}
+
+// addHooks instruments what is inside a list, and says how much work one pass over it is besides function calls and loops.
+func addHooks(list *parse.ListNode, hooks map[string]*parse.CommandNode) (units int, err error) {
 	if list == nil {
-		return
+		return 0, nil
 	}
 	for _, node := range list.Nodes {
+		var inside int
 		switch node := node.(type) {
 		case *parse.ActionNode:
+			inside = evaluation(node.Pipe)
 			if len(node.Pipe.Decl) == 0 {
-				node.Pipe.Cmds = append(node.Pipe.Cmds, hooks[printHook].Pipe.Cmds[0])
+				node.Pipe.Cmds = append(node.Pipe.Cmds, hooks[printHook])
 			}
 		case *parse.IfNode:
-			addHooks(node.List, hooks)
-			addHooks(node.ElseList, hooks)
+			inside, err = addBranchHooks(&node.BranchNode, hooks)
 		case *parse.WithNode:
-			addHooks(node.List, hooks)
-			addHooks(node.ElseList, hooks)
+			inside, err = addBranchHooks(&node.BranchNode, hooks)
 		case *parse.RangeNode:
-			node.Pipe.Cmds = append(node.Pipe.Cmds, hooks[rangeHook].Pipe.Cmds[0])
-			addHooks(node.List, hooks)
-			addHooks(node.ElseList, hooks)
-			node.List.Nodes = append([]parse.Node{hooks[roundHook]}, node.List.Nodes...)
+			inside, err = addRangeHooks(node, hooks)
+		}
+		if err != nil {
+			return 0, err
+		}
+		units += nodeCost + inside
+	}
+	return units, nil
+}
+
+func addBranchHooks(node *parse.BranchNode, hooks map[string]*parse.CommandNode) (units int, err error) {
+	first, err := addHooks(node.List, hooks)
+	if err != nil {
+		return 0, err
+	}
+	second, err := addHooks(node.ElseList, hooks)
+	return evaluation(node.Pipe) + max(first, second), err
+}
+
+// addRangeHooks leaves what a range does to its rounds, which pay for themselves.
+func addRangeHooks(node *parse.RangeNode, hooks map[string]*parse.CommandNode) (units int, err error) {
+	units = evaluation(node.Pipe)
+	round, err := addHooks(node.List, hooks)
+	if err != nil {
+		return 0, err
+	}
+	hook, err := parsedHook(roundHook, strconv.Itoa(roundCost+round))
+	if err != nil {
+		return 0, err
+	}
+	otherwise, err := addHooks(node.ElseList, hooks)
+	node.Pipe.Cmds = append(node.Pipe.Cmds, hooks[rangeHook])
+	node.List.Nodes = append([]parse.Node{hook}, node.List.Nodes...)
+	return units + otherwise, err
+}
+
+// evaluation is how much work a pipeline is besides what its functions do.
+func evaluation(pipe *parse.PipeNode) int {
+	units := 2 * nodeCost * len(pipe.Decl)
+	for _, cmd := range pipe.Cmds {
+		for _, arg := range cmd.Args {
+			units += nodeCost
+			switch arg := arg.(type) {
+			case *parse.PipeNode:
+				units += evaluation(arg)
+			case *parse.FieldNode:
+				units += nodeCost * len(arg.Ident)
+			case *parse.VariableNode:
+				units += nodeCost * (2 + len(arg.Ident)) // it is searched for
+			case *parse.ChainNode:
+				units += nodeCost * len(arg.Field)
+				if inner, ok := arg.Node.(*parse.PipeNode); ok {
+					units += evaluation(inner)
+				}
+			}
 		}
 	}
+	return units
 }

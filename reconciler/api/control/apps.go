@@ -196,10 +196,11 @@ func (s *Server) ListComponents(ctx context.Context, r ListComponentsRequestObje
 			return err
 		}
 		rows, err := tx.ViewComponents(ctx, tx.Org, app.ID)
+		deployed := config.Deployed()
 		list.Items = each(rows, func(c store.Component) api.Component {
 			return api.Component{
 				ID: c.ID, Name: c.Name, Kind: c.Kind, Problem: c.Problem,
-				DependsOn: append([]string{}, config.DependsOn(c.Name)...), Build: builds[c.Name],
+				DependsOn: append([]string{}, deployed.DependsOn(c.Name)...), Build: builds[c.Name],
 			}
 		})
 		return err

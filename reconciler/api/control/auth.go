@@ -79,7 +79,7 @@ var inApp = map[string]bool{
 	"ListApps": true, "GetApp": true, "DeleteApp": true, "GetAppConfig": true, "PreviewApp": true, "SyncApp": true, "GetSync": true,
 	"ListAppVersions": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
 	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true, "ForgetInstall": true,
-	"PinInstall": true, "UnpinInstall": true,
+	"PinInstall": true, "UnpinInstall": true, "RenderTexts": true,
 	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true,
 	"RetryStep": true, "SkipStep": true, "GetPlan": true, "ListApprovals": true, "GetApproval": true, "RespondApproval": true,
 	"GetJob": true, "GetLogs": true,

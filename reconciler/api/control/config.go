@@ -78,10 +78,11 @@ func viewConfig(version int, config *appconfig.App) api.AppConfig {
 		Components: []api.DeclaredComponent{},
 		Actions:    each(config.Actions, viewAction),
 	}
+	deployed := config.Deployed()
 	for _, name := range componentNames(config) {
-		c, _ := config.Component(name)
+		c, _ := deployed.Component(name)
 		out.Components = append(out.Components, api.DeclaredComponent{
-			Name: c.Name, Kind: c.Kind, DependsOn: append([]string{}, config.DependsOn(c.Name)...),
+			Name: c.Name, Kind: c.Kind, DependsOn: append([]string{}, deployed.DependsOn(c.Name)...),
 			Toggleable: c.Toggleable, Enabled: !c.Toggleable || c.DefaultEnabled,
 		})
 	}
@@ -105,8 +106,9 @@ func viewAction(a appconfig.Action) api.DeclaredAction {
 	}
 }
 
-// componentNames are the sandbox, if there is one, and then the other components by name.
+// componentNames are the sandbox, if it is deployed, and then the other components that are, by name.
 func componentNames(config *appconfig.App) []string {
+	config = config.Deployed()
 	names := each(config.Components, func(c appconfig.Component) string { return c.Name })
 	slices.Sort(names)
 	if config.Sandbox != nil {

@@ -16,10 +16,10 @@ func TestAppConfig(t *testing.T) {
 	w := newWorld(t)
 	config := hello("web")
 	config.Groups = []appconfig.InputGroup{{Name: "network", DisplayName: "Network"}}
-	config.Sandbox.Vars = map[string]string{"region": "{{ .nuon.inputs.inputs.region }}"}
-	config.Components[0].Vars = map[string]string{"greeting": "{{ .nuon.install.inputs.greeting }}, {{ .nuon.sandbox.outputs.vpc }}"}
+	config.Sandbox.Terraform.Vars = map[string]string{"region": "{{ .nuon.inputs.inputs.region }}"}
+	config.Components[0].Terraform.Vars = map[string]string{"greeting": "{{ .nuon.install.inputs.greeting }}, {{ .nuon.sandbox.outputs.vpc }}"}
 	config.Components[0].Toggleable = true
-	config.Components = append(config.Components, appconfig.Component{Name: "api", Kind: "terraform_module", Dependencies: []string{"web"}})
+	config.Components = append(config.Components, appconfig.Component{Name: "api", Kind: "terraform_module", Terraform: &appconfig.Terraform{}, Dependencies: []string{"web"}})
 	config.Actions[0].Triggers = append(config.Actions[0].Triggers, appconfig.Trigger{Type: "post-deploy-component", ComponentName: "web"})
 	config.Actions[0].Steps = []appconfig.ActionStep{{Name: "curl", InlineContents: "#!/bin/sh\ncurl {{ .nuon.inputs.inputs.greeting }}"}}
 	config.Actions[0].Inputs = []appconfig.ActionInput{{Name: "depth", Type: "number", Default: ptr("3")}}

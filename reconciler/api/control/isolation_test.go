@@ -36,8 +36,8 @@ func bodies(of *tenant) map[string]any {
 	}
 }
 
-// query is what an operation does not go without, besides what names a thing.
-var query = map[string]string{"freeStateLock": "?reason=stolen"}
+// query is what an operation does not go without, besides what names a thing; MARK stands for the tenant's mark.
+var query = map[string]string{"freeStateLock": "?reason=stolen", "renderTexts": "?component=MARK-web"}
 
 // keys are the ways in which a path parameter may name another org's thing.
 func keys(of *tenant) map[string][]string {
@@ -70,7 +70,7 @@ type request struct {
 
 // requests are all the ways to ask an operation for a tenant's things.
 func requests(t *testing.T, op operation, of *tenant) []request {
-	all := []request{{path: op.Path + query[op.ID]}}
+	all := []request{{path: op.Path + strings.ReplaceAll(query[op.ID], "MARK", of.mark)}}
 	for _, p := range op.inPath() {
 		var next []request
 		for _, r := range all {

@@ -15,6 +15,7 @@ var needs = map[string]string{
 	"getApproval": "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer", "getJob": "viewer", "getLogs": "viewer",
 	"listStates": "viewer", "listStateVersions": "viewer", "listAudit": "viewer", "getSystem": "viewer",
 	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer", "getPlan": "viewer",
+	"renderTexts": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "lookAtRepo": "ci",
 

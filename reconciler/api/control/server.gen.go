@@ -125,6 +125,9 @@ type ServerInterface interface {
 	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
 	// (POST /v1/installs/{install}/preview)
 	PreviewInstall(w http.ResponseWriter, r *http.Request, install InInstall)
+	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	// (GET /v1/installs/{install}/rendered)
+	RenderTexts(w http.ResponseWriter, r *http.Request, install InInstall, params RenderTextsParams)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(w http.ResponseWriter, r *http.Request, install InInstall)
@@ -1629,6 +1632,74 @@ func (siw *ServerInterfaceWrapper) PreviewInstall(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// RenderTexts operation middleware
+func (siw *ServerInterfaceWrapper) RenderTexts(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "install" -------------
+	var install InInstall
+
+	err = runtime.BindStyledParameterWithOptions("simple", "install", r.PathValue("install"), &install, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "install", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RenderTextsParams
+
+	// ------------- Optional query parameter "component" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "component", r.URL.Query(), &params.Component, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "component"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "action" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", r.URL.Query(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "action"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "action", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "key" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "key", r.URL.Query(), &params.Key, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "key"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "key", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RenderTexts(w, r, install, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListStates operation middleware
 func (siw *ServerInterfaceWrapper) ListStates(w http.ResponseWriter, r *http.Request) {
 
@@ -2733,6 +2804,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}", wrapper.GetInstall)
 	m.HandleFunc(http.MethodPatch+" "+options.BaseURL+"/v1/installs/{install}", wrapper.UpdateInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/preview", wrapper.PreviewInstall)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/installs/{install}/rendered", wrapper.RenderTexts)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.UnpinInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/pin", wrapper.PinInstall)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/installs/{install}/workflows", wrapper.CreateWorkflow)
@@ -4137,6 +4209,46 @@ func (response PreviewInstalldefaultApplicationProblemPlusJSONResponse) VisitPre
 	return err
 }
 
+type RenderTextsRequestObject struct {
+	Install InInstall `json:"install"`
+	Params  RenderTextsParams
+}
+
+type RenderTextsResponseObject interface {
+	VisitRenderTextsResponse(w http.ResponseWriter) error
+}
+
+type RenderTexts200JSONResponse RenderedTexts
+
+func (response RenderTexts200JSONResponse) VisitRenderTextsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenderTextsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RenderTextsdefaultApplicationProblemPlusJSONResponse) VisitRenderTextsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListStatesRequestObject struct {
 	Install InInstall `json:"install"`
 }
@@ -5523,6 +5635,9 @@ type StrictServerInterface interface {
 	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
 	// (POST /v1/installs/{install}/preview)
 	PreviewInstall(ctx context.Context, request PreviewInstallRequestObject) (PreviewInstallResponseObject, error)
+	// RenderTexts The templates of one component or action of an install as a deploy or a run would see them now. Sensitive values, and those that are not known yet, have a placeholder in their place: only the runner renders with all of them.
+	// (GET /v1/installs/{install}/rendered)
+	RenderTexts(ctx context.Context, request RenderTextsRequestObject) (RenderTextsResponseObject, error)
 	// ListStates The newest state version of each component, its lock, and contested versions.
 	// (GET /v1/installs/{install}/states)
 	ListStates(ctx context.Context, request ListStatesRequestObject) (ListStatesResponseObject, error)
@@ -6649,6 +6764,33 @@ func (sh *strictHandler) PreviewInstall(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PreviewInstallResponseObject); ok {
 		if err := validResponse.VisitPreviewInstallResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RenderTexts operation middleware
+func (sh *strictHandler) RenderTexts(w http.ResponseWriter, r *http.Request, install InInstall, params RenderTextsParams) {
+	var request RenderTextsRequestObject
+
+	request.Install = install
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RenderTexts(ctx, request.(RenderTextsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenderTexts")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RenderTextsResponseObject); ok {
+		if err := validResponse.VisitRenderTextsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

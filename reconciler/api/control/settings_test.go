@@ -15,10 +15,10 @@ import (
 // switchable is an app in which api needs cache, and both may be switched off.
 func switchable() appconfig.App {
 	component := func(name string, needs ...string) appconfig.Component {
-		return appconfig.Component{Name: name, Kind: "terraform_module", TerraformVersion: "1.11.4", Toggleable: true, DefaultEnabled: true, Dependencies: needs}
+		return appconfig.Component{Name: name, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}, Toggleable: true, DefaultEnabled: true, Dependencies: needs}
 	}
 	return appconfig.App{
-		Components: []appconfig.Component{component("api", "cache"), component("cache"), {Name: "web", Kind: "terraform_module", TerraformVersion: "1.11.4"}},
+		Components: []appconfig.Component{component("api", "cache"), component("cache"), {Name: "web", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}}},
 		Inputs:     []appconfig.Input{{Name: "size", Type: "string", Default: ptr("s")}, {Name: "token", Type: "string", Sensitive: true}},
 	}
 }

@@ -378,13 +378,13 @@ func ptr[T any](v T) *T { return &v }
 // hello is an app with one component, a required, a defaulted and a sensitive input.
 func hello(component string) appconfig.App {
 	return appconfig.App{
-		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", TerraformVersion: "1.11.4"},
+		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{Version: "1.11.4"}},
 		Inputs: []appconfig.Input{
 			{Name: "region", Type: "string", Required: true, Description: "where it runs"},
 			{Name: "greeting", Type: "string", Default: ptr("hello")},
 			{Name: "api_token", Type: "string", Sensitive: true, Required: true, Description: "of the mail service"},
 		},
-		Components: []appconfig.Component{{Name: component, Kind: "terraform_module", TerraformVersion: "1.11.4"}},
+		Components: []appconfig.Component{{Name: component, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}}},
 		Actions:    []appconfig.Action{{Name: "smoke", Timeout: "1m", Triggers: []appconfig.Trigger{{Type: "manual"}}}},
 	}
 }

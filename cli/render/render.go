@@ -1,0 +1,146 @@
+// Package render is `nuon render`: the values of a component or an action as a deploy or a run on an install would see them now. The
+// control plane renders; this only asks and prints.
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+const long = `Prints every templated text of a component, or of an action's steps, as a deploy or a run on an install would see it now:
+of the app version that the install is to have, with its inputs and with the outputs that there are.
+
+What must not be shown, or is not known yet, has a placeholder in its place:
+  ‹sensitive›                       a sensitive input or output
+  ‹contains a sensitive value›      a text that computes with one, or decides by one
+  ‹known after NAME is deployed›    an output of what is not deployed yet
+
+With --key only that text is printed, as it is and without its name. Exit code 1 says that a text cannot be rendered, so that
+a deploy would fail.`
+
+const examples = `  nuon render web --install acme
+  nuon render web --install acme --key vars.cidr
+  nuon render --action smoke_test --install acme -o json`
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	var install, key, action string
+	c := &cobra.Command{
+		Use: "render COMPONENT --install INSTALL", Short: "Show the values of a component as a deploy to an install would see them now",
+		Long: long, Example: examples,
+		Args: func(_ *cobra.Command, args []string) error {
+			if (len(args) == 1) == (action != "") || len(args) > 1 {
+				return exit.Usagef("name one component, or an action with --action")
+			}
+			return nil
+		},
+	}
+	// The install stands in a flag; the sources of names expect it as the first argument.
+	on := func(source complete.Source) complete.Source {
+		return func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+			if install == "" {
+				return nil, nil
+			}
+			return source(ctx, client, []string{install})
+		}
+	}
+	c.RunE = e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		p := &api.RenderTextsParams{Component: strings.Join(args, ""), Action: action, Key: key}
+		texts, err := remote.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
+		if err != nil {
+			return err
+		}
+		if err := e.Console.Result(texts, func(w io.Writer) error { return show(w, texts.Texts, key) }); err != nil {
+			return err
+		}
+		return problems(texts.Texts)
+	})
+	c.ValidArgsFunction = complete.Args(e, on(complete.InstallComponents))
+	c.Flags().StringVar(&install, "install", "", "the install: its name, app/name or id")
+	c.Flags().StringVar(&key, "key", "", "only the text with this key, such as vars.cidr, or those below it, such as vars")
+	c.Flags().StringVar(&action, "action", "", "the steps of this action instead of a component")
+	_ = c.MarkFlagRequired("install") // fails only for a flag that is not there
+	complete.Flag(e, c, "install", complete.Installs)
+	complete.Flag(e, c, "action", on(complete.Actions))
+	complete.Flag(e, c, "key", func(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
+		return keys(ctx, client, install, &api.RenderTextsParams{Component: strings.Join(args, ""), Action: action})
+	})
+	return c
+}
+
+// keys completes the keys of the texts that there are.
+func keys(ctx context.Context, client *remote.Client, install string, p *api.RenderTextsParams) ([]complete.Name, error) {
+	if install == "" || (p.Component == "") == (p.Action == "") {
+		return nil, nil
+	}
+	texts, err := remote.Get[api.RenderedTexts](client.RenderTexts(ctx, install, p))
+	var names []complete.Name
+	for _, t := range texts.Texts {
+		names = append(names, complete.Name{Name: t.Key})
+	}
+	return names, err
+}
+
+// show prints each text behind its key, or below it if it has several lines. The one text that a key asked for stands alone.
+func show(w io.Writer, texts []api.RenderedText, key string) error {
+	if len(texts) == 0 {
+		_, err := fmt.Fprintln(w, "it has no values")
+		return err
+	}
+	if len(texts) == 1 && texts[0].Key == key && texts[0].Problem == "" {
+		_, err := fmt.Fprintln(w, console.Text(strings.TrimSuffix(texts[0].Text, "\n")))
+		return err
+	}
+	width := 0
+	for _, t := range texts {
+		if !tall(t) {
+			width = max(width, len(console.Line(t.Key)))
+		}
+	}
+	for _, t := range texts {
+		name, text := console.Line(t.Key), console.Text(t.Text)
+		line := fmt.Sprintf("%-*s  %s", width, name, text)
+		switch {
+		case t.Problem != "":
+			line = fmt.Sprintf("%-*s  ✗ %s", width, name, console.Line(t.Problem))
+		case tall(t):
+			line = name + "\n    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tall says whether a text needs lines of its own.
+func tall(t api.RenderedText) bool { return strings.Contains(t.Text, "\n") }
+
+// problems is an error when a text cannot be rendered.
+func problems(texts []api.RenderedText) error {
+	wrong := 0
+	for _, t := range texts {
+		if t.Problem != "" {
+			wrong++
+		}
+	}
+	switch wrong {
+	case 0:
+		return nil
+	case 1:
+		return exit.With(exit.Failed, errors.New("one text cannot be rendered: mend it in the app's files, or enter what is missing"))
+	}
+	return exit.With(exit.Failed, fmt.Errorf("%d texts cannot be rendered: mend them in the app's files, or enter what is missing", wrong))
+}

@@ -1,0 +1,228 @@
+package render
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+func fnAll(args []any) (any, error) {
+	return !slices.ContainsFunc(args, isEmpty), nil
+}
+
+func fnAny(args []any) (any, error) {
+	return slices.ContainsFunc(args, func(v any) bool { return !isEmpty(v) }), nil
+}
+
+// fnFail ends the rendering. What the template wants to say may be made of values, so the error does not repeat it.
+func fnFail([]any) (any, error) {
+	return nil, errors.New("the template says that these values are not right")
+}
+
+// kinds are Sprig's names, which are Go's.
+func goKind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "invalid"
+	case []any:
+		return "slice"
+	}
+	return reflect.TypeOf(v).Kind().String()
+}
+
+func fnKindOf(args []any) (any, error)    { return goKind(args[0]), nil }
+func fnKindIs(args []any) (any, error)    { return args[0] == goKind(args[1]), nil }
+func fnDeepEqual(args []any) (any, error) { return reflect.DeepEqual(args[0], args[1]), nil }
+
+func asDict(v any) (map[string]any, error) {
+	if object, ok := v.(map[string]any); ok {
+		return object, nil
+	}
+	return nil, errors.New("wants an object, not " + kindOf(v))
+}
+
+func asKey(v any) (string, error) {
+	if key, ok := v.(string); ok {
+		return key, nil
+	}
+	return "", errors.New("a key must be a string, not " + kindOf(v))
+}
+
+// fnGet gives "" where there is no such key, as Sprig does.
+func fnGet(args []any) (any, error) {
+	object, err := asDict(args[0])
+	if err != nil {
+		return nil, err
+	}
+	key, err := asKey(args[1])
+	if err != nil {
+		return nil, err
+	}
+	if v, ok := object[key]; ok {
+		return v, nil
+	}
+	return "", nil
+}
+
+// fnPluck lists what several objects hold under one key.
+func fnPluck(args []any) (any, error) {
+	key, err := asKey(args[0])
+	if err != nil {
+		return nil, err
+	}
+	var found []any
+	for _, arg := range args[1:] {
+		object, err := asDict(arg)
+		if err != nil {
+			return nil, err
+		}
+		if v, ok := object[key]; ok {
+			found = append(found, v)
+		}
+	}
+	return found, nil
+}
+
+func fnPick(args []any) (any, error) {
+	return selected(args, func(keys map[string]bool, key string) bool { return keys[key] })
+}
+
+func fnOmit(args []any) (any, error) {
+	return selected(args, func(keys map[string]bool, key string) bool { return !keys[key] })
+}
+
+func selected(args []any, keep func(keys map[string]bool, key string) bool) (any, error) {
+	object, err := asDict(args[0])
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]bool{}
+	for _, arg := range args[1:] {
+		key, err := asKey(arg)
+		if err != nil {
+			return nil, err
+		}
+		keys[key] = true
+	}
+	kept := maps.Clone(object)
+	maps.DeleteFunc(kept, func(key string, _ any) bool { return !keep(keys, key) })
+	return kept, nil
+}
+
+// fnMerge gives a new object: the first one that has a key wins, objects inside are merged in turn. Sprig's changes its first
+// argument; nothing here changes a value.
+func fnMerge(args []any) (any, error) {
+	objects := make([]map[string]any, len(args))
+	for i, arg := range args {
+		var err error
+		if objects[i], err = asDict(arg); err != nil {
+			return nil, err
+		}
+	}
+	return merged(objects), nil
+}
+
+// merged looks at each key of each object once, however many objects there are.
+func merged(objects []map[string]any) map[string]any {
+	all := map[string]any{}
+	inner := map[string][]map[string]any{} // what has to be merged in turn: keys of which two hold objects
+	for _, object := range objects {
+		for key, v := range object {
+			have, has := all[key]
+			if !has {
+				all[key] = v
+				continue
+			}
+			first, both := have.(map[string]any)
+			if second, ok := v.(map[string]any); both && ok {
+				if inner[key] == nil {
+					inner[key] = []map[string]any{first}
+				}
+				inner[key] = append(inner[key], second)
+			}
+		}
+	}
+	for key, objects := range inner {
+		all[key] = merged(objects)
+	}
+	return all
+}
+
+// onList runs f over a copy of a list.
+func onList(v any, f func(list []any) []any) (any, error) {
+	list, err := asList(v)
+	if err != nil {
+		return nil, err
+	}
+	return f(slices.Clone(list)), nil
+}
+
+func fnAppend(args []any) (any, error) {
+	return onList(args[0], func(list []any) []any { return append(list, args[1]) })
+}
+
+func fnPrepend(args []any) (any, error) {
+	return onList(args[0], func(list []any) []any { return slices.Insert(list, 0, args[1]) })
+}
+
+func fnRest(args []any) (any, error) {
+	return onList(args[0], func(list []any) []any { return list[min(1, len(list)):] })
+}
+
+func fnInitial(args []any) (any, error) {
+	return onList(args[0], func(list []any) []any { return list[:max(0, len(list)-1)] })
+}
+
+func fnReverse(args []any) (any, error) {
+	return onList(args[0], func(list []any) []any { slices.Reverse(list); return list })
+}
+
+func fnCompact(args []any) (any, error) {
+	return onList(args[0], func(list []any) []any { return slices.DeleteFunc(list, isEmpty) })
+}
+
+// fnWithout leaves out what is written as one of the others is. To compare each element with each of them would take too long.
+func fnWithout(args []any) (any, error) {
+	unwanted := map[string]bool{}
+	for _, other := range args[1:] {
+		key, err := encode(other, "")
+		if err != nil {
+			return nil, err
+		}
+		unwanted[key] = true
+	}
+	list, err := asList(args[0])
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]any, 0, len(list))
+	for _, item := range list {
+		key, err := encode(item, "")
+		if err != nil {
+			return nil, err
+		}
+		if !unwanted[key] {
+			kept = append(kept, item)
+		}
+	}
+	return kept, nil
+}
+
+// fnSlice cuts a list as Sprig does: slice list from to.
+func fnSlice(args []any) (any, error) {
+	list, err := asList(args[0])
+	if err != nil {
+		return nil, err
+	}
+	bounds := []int64{0, int64(len(list))}
+	for i, arg := range args[1:] {
+		if bounds[i], err = whole(arg); err != nil {
+			return nil, err
+		}
+	}
+	if bounds[0] < 0 || bounds[0] > bounds[1] || bounds[1] > int64(len(list)) {
+		return nil, errors.New("the list is shorter than that")
+	}
+	return slices.Clone(list[bounds[0]:bounds[1]]), nil
+}

@@ -1,0 +1,125 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// maxPattern is the largest regular expression, in bytes.
+const maxPattern = 1000
+
+// program compiles a regular expression. What is wrong with one is not repeated: it may be made of values.
+func program(v any) (*regexp.Regexp, error) {
+	pattern, ok := v.(string)
+	if !ok {
+		return nil, errors.New("the regular expression must be a string, not " + kindOf(v))
+	}
+	if len(pattern) > maxPattern {
+		return nil, errors.New("the regular expression is too long")
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, errNotRegex
+	}
+	return compiled, nil
+}
+
+// Bounds of what a short expression may compile to: (a{100}){10} is a thousand instructions, and every group is kept for every one of
+// them while Go matches.
+const (
+	maxInstructions = 2000
+	maxGroups       = 20
+)
+
+var errNotRegex = errors.New("this is not a regular expression (RE2 syntax)")
+
+var errTooComplex = errors.New("the regular expression is too complex")
+
+// regexCost charges for two matches (replacing looks first how much it will write): Go's matcher looks at no more than every
+// instruction for every byte of the text, which is the second argument.
+func regexCost(args []any) (int, error) {
+	pattern, ok := args[0].(string)
+	if !ok || len(pattern) > maxPattern {
+		return 0, nil // refused when it runs
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, errNotRegex
+	}
+	compiled, err := syntax.Compile(parsed.Simplify())
+	if err != nil || len(compiled.Inst) > maxInstructions || parsed.MaxCap() > maxGroups {
+		return 0, errTooComplex
+	}
+	searched, _ := args[1].(string)
+	return len(compiled.Inst) * (1 + compiled.NumCap/8) * (len(searched) + callCost), nil
+}
+
+// regex compiles the first argument and hands the others on as strings.
+func regex(args []any, f func(re *regexp.Regexp, s []string) (any, error)) (any, error) {
+	re, err := program(args[0])
+	if err != nil {
+		return nil, err
+	}
+	return text(args[1:], func(s []string) (any, error) { return f(re, s) })
+}
+
+func fnRegexMatch(args []any) (any, error) {
+	return regex(args, func(re *regexp.Regexp, s []string) (any, error) { return re.MatchString(s[0]), nil })
+}
+
+func fnRegexFind(args []any) (any, error) {
+	return regex(args, func(re *regexp.Regexp, s []string) (any, error) { return re.FindString(s[0]), nil })
+}
+
+func fnRegexReplaceAll(args []any) (any, error) {
+	return regex(args, func(re *regexp.Regexp, s []string) (any, error) {
+		return replaced(re, s[0], func(match []int) int {
+			return len(re.ExpandString(nil, s[1], s[0], match))
+		}, func() string { return re.ReplaceAllString(s[0], s[1]) })
+	})
+}
+
+func fnRegexReplaceAllLiteral(args []any) (any, error) {
+	return regex(args, func(re *regexp.Regexp, s []string) (any, error) {
+		return replaced(re, s[0], func([]int) int { return len(s[1]) },
+			func() string { return re.ReplaceAllLiteralString(s[0], s[1]) })
+	})
+}
+
+var errTooManyMatches = fmt.Errorf("replaces more than %d places", maxParts)
+
+// replaced looks how large the result will be before it is made: every byte of a text can match, and every match can be replaced
+// by the whole of another text.
+func replaced(re *regexp.Regexp, in string, width func(match []int) int, do func() string) (any, error) {
+	size := 0
+	matches := re.FindAllStringSubmatchIndex(in, maxParts+1)
+	if len(matches) > maxParts {
+		return nil, errTooManyMatches
+	}
+	for _, match := range matches {
+		if size += width(match); size > MaxOutput {
+			return nil, errTooMuchOutput
+		}
+	}
+	return do(), nil
+}
+
+// fnRegexSplit splits as Sprig does: regexSplit expression text n. A negative n gives all parts.
+func fnRegexSplit(args []any) (any, error) {
+	n, err := whole(args[2])
+	if err != nil {
+		return nil, err
+	}
+	return regex(args[:2], func(re *regexp.Regexp, s []string) (any, error) {
+		if n < 0 || n > maxParts {
+			n = maxParts + 1
+		}
+		parts := re.Split(s[0], int(n))
+		if len(parts) > maxParts {
+			return nil, errTooManyParts
+		}
+		return anyList(parts), nil
+	})
+}

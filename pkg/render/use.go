@@ -1,0 +1,147 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+	"text/template/parse"
+)
+
+// Use is one place where a text names a value below .nuon.
+type Use struct {
+	Path    Path   // what is read there, canonical; of a value that is looked into further down, as far as the text says
+	Written string // the expression as it stands in the text, such as .nuon.install.inputs.cidr, $x.cidr or .cidr inside a with
+	Line    int    // in the text, from 1
+	Column  int    // in bytes, from 1
+	Width   int    // bytes of the expression on that line
+	Printed bool   // it is printed as it is: nothing else looks at it here
+}
+
+// span is a part of the text, in bytes.
+type span struct{ start, end int }
+
+// use is a Use before anybody asked for its line.
+type use struct {
+	path    Path
+	at      span
+	printed bool
+}
+
+// Uses are the places where the template names what it reads, in the order of the text. Their paths are those of [Template.Refs],
+// without the ones that are read only because something above them is. The same value may be named often, and one place can name
+// several: `$x.id` does, if $x is one of two things.
+func (t *Template) Uses() []Use { return t.uses }
+
+// placed gives the uses in order, each once: as printed only if it is nothing else besides.
+func (a *analysis) placed() []Use {
+	slices.SortFunc(a.uses, func(x, y use) int {
+		order := cmp.Or(cmp.Compare(x.at.start, y.at.start), cmp.Compare(x.at.end, y.at.end), slices.Compare(x.path, y.path))
+		if order == 0 && x.printed != y.printed {
+			order = 1
+			if y.printed {
+				order = -1
+			}
+		}
+		return order
+	})
+	unique := slices.CompactFunc(a.uses, func(x, y use) bool { return x.at == y.at && slices.Equal(x.path, y.path) })
+	uses := make([]Use, len(unique))
+	for i, u := range unique {
+		uses[i] = a.lines.place(u.at)
+		uses[i].Path, uses[i].Printed = u.path, u.printed
+	}
+	return uses
+}
+
+// textLines finds lines of a text.
+type textLines struct {
+	text   string
+	starts []int // offset at which each line starts
+}
+
+func linesOf(text string) textLines {
+	lines := textLines{text: text, starts: make([]int, 1, 1+strings.Count(text, "\n"))}
+	for i := 0; ; {
+		n := strings.IndexByte(text[i:], '\n')
+		if n < 0 {
+			return lines
+		}
+		i += n + 1
+		lines.starts = append(lines.starts, i)
+	}
+}
+
+// place turns offsets into a line and a column. An expression that goes over several lines is as wide as its first.
+func (l textLines) place(at span) Use {
+	line := sort.SearchInts(l.starts, at.start+1)
+	written := l.text[at.start:at.end]
+	first, _, _ := strings.Cut(written, "\n")
+	return Use{Written: written, Line: line, Column: at.start - l.starts[line-1] + 1, Width: len(strings.TrimSuffix(first, "\r"))}
+}
+
+// offset is the opposite: -1 for a place that the text does not have.
+func (l textLines) offset(line, column int) int {
+	if line < 1 || line > len(l.starts) {
+		return -1
+	}
+	return l.starts[line-1] + column - 1
+}
+
+// span is where a node stands in the text. The parser gives a chain the position behind its first key; people look for its start.
+func (a *analysis) span(node parse.Node) span {
+	at := min(int(node.Position()), len(a.text))
+	switch node := node.(type) {
+	case *parse.FieldNode:
+		at -= trailing(a.text[:at], "."+node.Ident[0])
+		return a.reach(at, chainWidth(node.Ident))
+	case *parse.VariableNode:
+		at -= trailing(a.text[:at], node.Ident[0])
+		return a.reach(at, chainWidth(node.Ident)-1)
+	case *parse.ChainNode:
+		end := at + chainWidth(node.Field)
+		at = a.opening(int(node.Node.Position()))
+		return a.reach(at, end-at)
+	case *parse.IdentifierNode:
+		return a.reach(at, len(node.Ident))
+	case *parse.PipeNode:
+		return a.reach(at, max(a.last(node)-at, 1))
+	}
+	return a.reach(at, 1)
+}
+
+// last is where the last word of a pipeline ends, as far as that is cheap to tell.
+func (a *analysis) last(pipe *parse.PipeNode) int {
+	cmd := pipe.Cmds[len(pipe.Cmds)-1]
+	node := cmd.Args[len(cmd.Args)-1]
+	if _, deeper := node.(*parse.PipeNode); deeper {
+		return int(node.Position())
+	}
+	return a.span(node).end
+}
+
+// opening finds the parenthesis in front of a pipeline.
+func (a *analysis) opening(at int) int {
+	before := strings.TrimRight(a.text[:min(at, len(a.text))], " \t\r\n")
+	return len(before) - trailing(before, "(")
+}
+
+func (a *analysis) reach(start, width int) span {
+	return span{start: start, end: min(start+width, len(a.text))}
+}
+
+// chainWidth is how many bytes the keys take with a dot in front of each.
+func chainWidth(keys []string) int {
+	width := 0
+	for _, key := range keys {
+		width += 1 + len(key)
+	}
+	return width
+}
+
+func trailing(text, suffix string) int {
+	if strings.HasSuffix(text, suffix) {
+		return len(suffix)
+	}
+	return 0
+}

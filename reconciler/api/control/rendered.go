@@ -1,0 +1,86 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// RenderTexts implements GET /v1/installs/{install}/rendered. The values are read in a transaction and rendered after it.
+func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (RenderTextsResponseObject, error) {
+	if (r.Params.Component == "") == (r.Params.Action == "") {
+		return nil, problem.New(http.StatusBadRequest, "bad_request", "name either a component or an action", "Send ?component=NAME or ?action=NAME.")
+	}
+	var display *rollout.Display
+	var install store.Install
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if install, _, err = findInstall(ctx, tx, r.Install); err == nil {
+			display, err = rollout.DisplayOf(ctx, tx, install)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	templates, err := templatesOf(install, display.Config(), r.Params)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := displayed(ctx, display, templates)
+	return RenderTexts200JSONResponse{
+		Install: install.Name, Component: r.Params.Component, Action: r.Params.Action, Version: display.Version(),
+		Texts: each(shown, func(t rollout.Shown) api.RenderedText {
+			return api.RenderedText{Key: t.Key, Text: t.Text, Sensitive: t.Sensitive, Waits: t.Waits, Problem: t.Problem}
+		}),
+	}, err
+}
+
+// longestRender is how long the texts of one answer may take. A real app's take milliseconds; each single text is bounded by itself.
+const longestRender = 5 * time.Second
+
+func displayed(ctx context.Context, display *rollout.Display, templates map[string]string) ([]rollout.Shown, error) {
+	within, done := context.WithTimeout(ctx, longestRender)
+	defer done()
+	shown, err := display.Render(within, templates)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = problem.New(http.StatusUnprocessableEntity, "too_much_work", "these texts take too long to render", "Ask for one of them by its key.")
+	}
+	return shown, err
+}
+
+// templatesOf are the texts that are asked for, by key.
+func templatesOf(install store.Install, config *appconfig.App, p api.RenderTextsParams) (map[string]string, error) {
+	if config == nil {
+		config = &appconfig.App{}
+	}
+	var templates map[string]string
+	if c, ok := config.Component(p.Component); ok {
+		templates = c.Templates()
+	} else if a, ok := config.Action(p.Action); ok {
+		templates = a.Templates()
+	} else {
+		what := "component " + quoted(p.Component)
+		if p.Action != "" {
+			what = "action " + quoted(p.Action)
+		}
+		return nil, problem.New(http.StatusNotFound, "not_found", "the app version of install "+install.Name+" has no "+what, "`nuon validate` lists those that the app's files have.")
+	}
+	asked := map[string]string{}
+	for key, text := range templates {
+		if rest, below := strings.CutPrefix(key, p.Key); below && (p.Key == "" || rest == "" || rest[0] == '.' || rest[0] == '[') {
+			asked[key] = text
+		}
+	}
+	if len(asked) == 0 && p.Key != "" {
+		return nil, problem.New(http.StatusNotFound, "not_found", "there is no text with the key "+quoted(p.Key), "Leave the key out to see which there are.")
+	}
+	return asked, nil
+}

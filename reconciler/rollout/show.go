@@ -1,0 +1,218 @@
+package rollout
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// Shown is one template as a deploy or a run would see it now, for a person: with a placeholder where the control plane has no
+// value or must not show one.
+type Shown struct {
+	Key       string   // such as vars.cidr
+	Text      string   // empty with a Problem
+	Sensitive bool     // a sensitive value is in it, and hidden
+	Waits     []string // what has to happen before all of its values are known, such as "network is deployed"
+	Problem   string   // why it cannot be rendered, for a person; without values
+}
+
+// What stands in the place of values.
+const (
+	hidden      = "‹sensitive›"
+	hiddenWhole = "‹contains a sensitive value›" // of a text that makes something else of the value, so that no part of it may be shown
+	tooLong     = "‹too long to be shown with the others: ask for its key alone›"
+)
+
+// maxShown is how much text is shown at once, in bytes, besides what a single key may have (render.MaxOutput).
+const maxShown = 4 << 20
+
+// Display renders templates over what is known of one install, without writing anything. It holds no sensitive value.
+type Display struct {
+	snapshot *snapshot
+	secret   []render.Path // sensitive inputs, also those that have only a default
+}
+
+// DisplayOf reads what templates of an install may show. Rendering afterwards needs no transaction.
+func DisplayOf(ctx context.Context, tx *store.Tx, install store.Install) (*Display, error) {
+	both, err := look(ctx, tx, []store.Install{install})
+	if err != nil {
+		return nil, err
+	}
+	return newDisplay(both[0]), nil
+}
+
+func newDisplay(s *snapshot) *Display {
+	d := &Display{snapshot: s}
+	if s.config == nil {
+		return d
+	}
+	for _, in := range s.config.Inputs {
+		if in.Sensitive {
+			d.secret = append(d.secret, render.Path{"inputs", "inputs", in.Name})
+		}
+	}
+	return d
+}
+
+// Version is the number of the app version that the install is to have; 0 before the first one.
+func (d *Display) Version() int { return int(d.snapshot.version.Number) }
+
+// Config is what that version declares; nil before the first one.
+func (d *Display) Config() *appconfig.App { return d.snapshot.config }
+
+// Render shows templates, by key. It stops between two when ctx is done.
+func (d *Display) Render(ctx context.Context, templates map[string]string) ([]Shown, error) {
+	all := make([]Shown, 0, len(templates))
+	size := 0
+	for _, key := range slices.Sorted(maps.Keys(templates)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		shown, err := d.one(key, templates[key])
+		if err != nil {
+			return nil, fmt.Errorf("render %s: %w", key, err)
+		}
+		if size += len(shown.Text); size > maxShown && len(templates) > 1 {
+			size -= len(shown.Text)
+			shown.Text = tooLong
+		}
+		all = append(all, shown)
+	}
+	return all, nil
+}
+
+func (d *Display) one(key, text string) (Shown, error) {
+	shown := Shown{Key: key}
+	tmpl, err := render.Parse(key, text)
+	if err != nil {
+		shown.Problem = err.Error()
+		return shown, nil //nolint:nilerr // it is what there is to show
+	}
+	tree, err := d.tree(tmpl.Refs())
+	if err != nil {
+		return shown, err
+	}
+	whole := ""
+	printed := onlyPrinted(tmpl)
+	for _, ref := range tmpl.Refs() {
+		placeholder := d.hide(tree, ref)
+		if placeholder != "" {
+			shown.Sensitive = true
+		} else if waits := d.missing(tree, ref); waits != "" {
+			placeholder = "‹known after " + waits + "›"
+			tree.Set(ref, placeholder)
+			shown.wait(waits)
+		}
+		if placeholder != "" && !printed[ref.String()] {
+			whole = placeholder
+		}
+	}
+	switch {
+	case whole != "" && shown.Sensitive:
+		shown.Text = hiddenWhole
+	case whole != "":
+		shown.Text = whole
+	default:
+		shown.render(tmpl, tree)
+	}
+	return shown, nil
+}
+
+func (s *Shown) wait(waits string) {
+	if !slices.Contains(s.Waits, waits) {
+		s.Waits = append(s.Waits, waits)
+	}
+}
+
+func (s *Shown) render(tmpl *render.Template, tree render.Tree) {
+	text, err := tmpl.Execute(tree)
+	if err != nil {
+		s.Problem = err.Error()
+		return
+	}
+	s.Text = text
+}
+
+// onlyPrinted are the refs that a template does nothing with but print, wherever it reads them. Only those can have a placeholder
+// in place of their value.
+func onlyPrinted(tmpl *render.Template) map[string]bool {
+	printed := map[string]bool{}
+	for _, use := range tmpl.Uses() {
+		before, known := printed[use.Path.String()]
+		printed[use.Path.String()] = use.Printed && (before || !known)
+	}
+	return printed
+}
+
+// tree is what refs read as far as the control plane can: no sealed value is in it.
+func (d *Display) tree(refs []render.Path) (render.Tree, error) {
+	tree := render.Tree{}
+	if d.snapshot.config == nil {
+		return tree, nil
+	}
+	values, err := d.snapshot.values(refs)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(values.Plain))
+	decoder.UseNumber()
+	return tree, decoder.Decode(&tree)
+}
+
+// hide puts placeholders where a ref reads something sensitive, and gives the placeholder if it did.
+func (d *Display) hide(tree render.Tree, ref render.Path) (placeholder string) {
+	paths := slices.Clone(d.secret)
+	for _, l := range d.snapshot.leaves(ref) {
+		if l.sealed != nil {
+			paths = append(paths, l.path)
+		}
+	}
+	for _, path := range paths {
+		switch {
+		case ref.HasPrefix(path...):
+			tree.Set(ref, hidden)
+		case path.HasPrefix(ref...):
+			tree.Set(path, hidden)
+		default:
+			continue
+		}
+		placeholder = hidden
+	}
+	return placeholder
+}
+
+// missing says what has to happen before a ref has a value; nothing if it has one, or if it will never have one as things are.
+func (d *Display) missing(tree render.Tree, ref render.Path) (waits string) {
+	if _, has := tree.Get(ref); has {
+		return ""
+	}
+	s := d.snapshot
+	switch {
+	case ref.HasPrefix("components") && len(ref) > 1:
+		if p := s.places[ref[1]]; p != nil && !p.there() {
+			return ref[1] + " is deployed"
+		}
+	case ref.HasPrefix("sandbox"):
+		if p := s.places[appconfig.SandboxName]; p != nil && !p.there() {
+			return "the sandbox is deployed"
+		}
+	case ref.HasPrefix("actions", "workflows") && len(ref) > 2:
+		if len(s.outputs[outputOwner{"action", ref[2]}]) == 0 {
+			return "action " + ref[2] + " has run"
+		}
+	case ref.HasPrefix("inputs", "inputs") && len(ref) > 2:
+		if name, is := s.missingInput([]render.Path{ref}); is {
+			return "input " + name + " is entered"
+		}
+	case ref.HasPrefix("install_stack"):
+		return "the install's stack has run"
+	}
+	return ""
+}
