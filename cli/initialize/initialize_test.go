@@ -74,6 +74,7 @@ func TestSample(t *testing.T) {
 			"cd 'my App!'", "git init -b main && git add -A && git commit -m 'Package my-app'", "nuon apps create my-app --repo 'file://" + dir + "'",
 			"nuon sync . --app my-app", "nuon installs create acme --app my-app", "nuon review",
 		},
+		Notes: []string{},
 	}
 	if d := cmp.Diff(want, made); d != "" {
 		t.Error(d)
@@ -109,7 +110,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 }
 
-const module = `
+const moduleText = `
 variable "zone" {
   type        = string
   description = "A \"zone\"\nof the $${cloud} {{.nuon.x}}"
@@ -130,7 +131,7 @@ func TestOfAModule(t *testing.T) {
 	repo := t.TempDir()
 	runGit(t, repo, "init", "-q", "-b", "main")
 	runGit(t, repo, "remote", "add", "origin", "git@git.example:acme/shop.git")
-	for file, text := range map[string]string{"infra/My Shop/main.tf": module, "elsewhere/README.md": "no module\n"} {
+	for file, text := range map[string]string{"infra/My Shop/main.tf": moduleText, "elsewhere/README.md": "no module\n"} {
 		if err := os.MkdirAll(filepath.Join(repo, filepath.Dir(file)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -156,8 +157,8 @@ func TestOfAModule(t *testing.T) {
 	if d := cmp.Diff([]string{"any string", "count_of number", "sizes json", "token string sensitive", "zone string"}, inputs); d != "" {
 		t.Error(d)
 	}
-	if len(c.Vars) != 4 || len(c.VarFiles) != 1 || !strings.Contains(c.VarFiles[0], "sizes = {{.nuon.inputs.inputs.sizes}}") {
-		t.Errorf("vars %v, files %v", c.Vars, c.VarFiles)
+	if len(c.Terraform.Vars) != 4 || len(c.Terraform.VarFiles) != 1 || !strings.Contains(c.Terraform.VarFiles[0], `"sizes": {{.nuon.inputs.inputs.sizes}}`) {
+		t.Errorf("vars %v, files %v", c.Terraform.Vars, c.Terraform.VarFiles)
 	}
 	want := []string{
 		"cd apps/shop", "git add -A && git commit -m 'Package shop' && git push", "nuon apps create shop --repo https://git.example/acme/shop.git --directory apps/shop", "nuon sync",
@@ -169,7 +170,7 @@ func TestOfAModule(t *testing.T) {
 	if slices.Contains(made.Files, ".gitignore") || slices.Contains(made.Files, "modules/web/main.tf") {
 		t.Errorf("wrote %v", made.Files)
 	}
-	for from, says := range map[string]string{"nowhere": "there is no such directory", "elsewhere": "there are no .tf files", t.TempDir(): "is not in the repository"} {
+	for from, says := range map[string]string{"nowhere": "there is no such directory", "elsewhere": "there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it", "elsewhere/README.md": "is not a directory: name the one that it lies in", t.TempDir(): "is not in the repository"} {
 		if _, _, err := initialize(t, "--name", "x", "--from", from, "apps/x"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) {
 			t.Errorf("--from %s ended with %v", from, err)
 		}

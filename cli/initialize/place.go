@@ -89,8 +89,8 @@ func (p place) inRoot(below string) string {
 	return path.Join(filepath.ToSlash(rel), below)
 }
 
-// module is the path in the repository of a directory that a person names.
-func (p place) module(from string) (string, error) {
+// directory is the path in the repository of one that a person names.
+func (p place) directory(from string) (string, error) {
 	full, err := filepath.Abs(from)
 	if err == nil {
 		full, err = filepath.EvalSymlinks(full)
@@ -101,13 +101,16 @@ func (p place) module(from string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", from, err)
 	}
+	if info, err := os.Stat(full); err == nil && !info.IsDir() {
+		return "", exit.Usagef("--from %s is not a directory: name the one that it lies in", from)
+	}
 	rel, err := filepath.Rel(p.root, full)
 	if err != nil || !filepath.IsLocal(rel) {
 		where := "the repository " + p.root
 		if !p.inGit {
 			where = p.root + ", which will be the repository"
 		}
-		return "", exit.Usagef("--from %s is not in %s: copy the module into it, or name a directory of the module's repository to write the app into", from, where)
+		return "", exit.Usagef("--from %s is not in %s: copy it there, or name a directory of its own repository to write the app into", from, where)
 	}
 	return filepath.ToSlash(rel), nil
 }

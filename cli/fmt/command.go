@@ -1,0 +1,130 @@
+// Package fmt is `nuon fmt`: the TOML files of apps laid out in the one style there is. It finds the files, shows or writes what
+// changes, and asks package style for the layout; it reads no payload, follows no symbolic link and reaches no control plane.
+package fmt
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// options are the command's flags.
+type options struct {
+	check, diff bool
+}
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use: "fmt [FILE|DIRECTORY...]", Short: "Lay out an app's TOML files in one style, keeping all comments", Args: cobra.ArbitraryArgs,
+		Long: `Lays out TOML files as all apps have them: aligned =, a blank line before each table, comments kept where they are. Values, the order
+of keys and what a file means stay. There is nothing to choose, and what is formatted does not change again.
+
+Of a directory, the files of the app in it are formatted, or of each app below it (one with a metadata.toml, sandbox.toml or
+nuon.NAME.toml); what else lies there is left alone. Without arguments it is the current directory. A lone - formats what
+comes in, onto the output.
+
+The names of the files that changed are printed, and only these files are written. A file with a mistake is named with its place and left
+as it is, the others are formatted, and the exit code is 2.`,
+		Example: "  nuon fmt\n  nuon fmt --check .              # in CI: writes nothing, exit code 1 if something would change\n  nuon fmt --diff components/web.toml",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"."}
+			}
+			return run(c.Context(), e.Console, o, args)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"toml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	c.Flags().BoolVar(&o.check, "check", false, "write nothing, list what would change, and exit with 1 if anything would")
+	c.Flags().BoolVar(&o.diff, "diff", false, "write nothing, show what would change")
+	return c
+}
+
+// Formatted is what the command prints as data.
+type Formatted struct {
+	Changed     []string               `json:"changed"`     // files that were written, or would be with --check or --diff
+	Unchanged   int                    `json:"unchanged"`   // how many files were in style
+	Written     bool                   `json:"written"`     // whether files were written at all
+	Text        string                 `json:"text"`        // with - only: what came in, formatted
+	Diagnostics diagnostic.Diagnostics `json:"diagnostics"` // of files that were left as they are
+}
+
+func run(ctx context.Context, c *console.Console, o options, args []string) error {
+	j := job{options: o, done: Formatted{Changed: []string{}, Diagnostics: diagnostic.Diagnostics{}}}
+	if err := j.all(ctx, c.In, args); err != nil {
+		return err
+	}
+	if err := c.Result(j.done, func(w io.Writer) error { return j.show(c, w) }); err != nil {
+		return err
+	}
+	switch {
+	case len(j.done.Diagnostics) > 0:
+		return &exit.Error{Code: exit.Usage}
+	case o.check && len(j.done.Changed) > 0:
+		return &exit.Error{Code: exit.Failed}
+	}
+	return nil
+}
+
+// all formats what the arguments name.
+func (j *job) all(ctx context.Context, in io.Reader, args []string) error {
+	if len(args) == 1 && args[0] == "-" {
+		return j.stream(in)
+	}
+	files, err := find(ctx, args)
+	if err != nil {
+		return err
+	}
+	j.done.Written = !j.check && !j.diff
+	for _, name := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := j.file(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show prints for people: on the terminal's error side what is wrong, else what changed.
+func (j *job) show(c *console.Console, w io.Writer) error {
+	for _, d := range j.done.Diagnostics {
+		c.Say("%s", console.Line(d.String()))
+	}
+	if j.streamed && !j.check && !j.diff {
+		_, err := io.WriteString(w, j.done.Text)
+		return err
+	}
+	for i, name := range j.done.Changed {
+		var err error
+		if j.diff {
+			_, err = io.WriteString(w, j.diffs[i])
+		} else {
+			_, err = fmt.Fprintln(w, console.Line(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing is a file or directory that is not there, or cannot be read.
+func missing(name string, err error) error {
+	if os.IsNotExist(err) {
+		return exit.Usagef("format %s: there is no such file or directory", name)
+	}
+	return exit.With(exit.Usage, fmt.Errorf("format %s: %w", name, err))
+}

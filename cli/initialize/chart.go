@@ -1,0 +1,131 @@
+package initialize
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// chart is a Helm chart.
+type chart struct {
+	name, version, appVersion string
+	values                    []setting // what installs often set, with what the chart has for it
+}
+
+// setting is one value of a chart, by its key as helm --set has it. The value is written as TOML has it.
+type setting struct{ key, value string }
+
+// often are the values that most charts have and most installs set.
+var often = [][]string{
+	{"image", "repository"}, {"image", "tag"}, {"replicaCount"}, {"replicas"}, {"ingress", "enabled"}, {"ingress", "className"},
+	{"ingress", "host"}, {"ingress", "hostname"}, {"ingress", "hosts", "0", "host"},
+}
+
+// chart looks for a chart in a directory. A library chart is none that can be installed.
+func (s *seeker) chart(dir string, files map[string]bool) (found find, ok bool, err error) {
+	if !files["Chart.yaml"] {
+		return find{}, false, nil
+	}
+	text, ok := s.read(path.Join(dir, "Chart.yaml"))
+	if !ok {
+		return find{}, false, errors.New("its Chart.yaml cannot be read")
+	}
+	all, err := documents(text)
+	if err != nil || len(all) == 0 {
+		return find{}, false, errors.Join(errors.New("its Chart.yaml says nothing"), err)
+	}
+	if word(all[0], "type") == "library" {
+		return find{}, false, nil
+	}
+	c := chart{name: word(all[0], "name"), version: word(all[0], "version"), appVersion: word(all[0], "appVersion")}
+	if c.name == "" {
+		return find{}, false, errors.New("its Chart.yaml has no name")
+	}
+	if files["values.yaml"] {
+		c.values = s.settings(path.Join(dir, "values.yaml"), c.appVersion)
+	}
+	return find{about: strings.TrimSpace("Helm chart " + c.name + " " + c.version), part: c}, true, nil
+}
+
+// settings are those values of a chart that are in its values.yaml. What cannot be read has none.
+func (s *seeker) settings(name, appVersion string) (found []setting) {
+	text, _ := s.read(name)
+	all, err := documents(text)
+	if err != nil || len(all) == 0 {
+		return nil
+	}
+	for _, keys := range often {
+		if below(all[0], keys...) == nil {
+			continue
+		}
+		value := appconfig.Quote(word(all[0], keys...))
+		switch at := below(all[0], keys...); {
+		case keys[len(keys)-1] == "tag" && value == `""`:
+			value = appconfig.Quote(appVersion)
+		case at.ShortTag() == "!!bool" && (at.Value == "true" || at.Value == "false"), at.ShortTag() == "!!int" && isCount(at.Value):
+			value = at.Value
+		}
+		found = append(found, setting{strings.ReplaceAll(strings.Join(keys, "."), ".0.", "[0]."), value})
+	}
+	return found
+}
+
+// isCount says that YAML and TOML read a text as one number.
+func isCount(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && strconv.Itoa(n) == text
+}
+
+func (c chart) addTo(a *app, dir string) {
+	name := a.componentName(c.name)
+	release := label(c.name)
+	if len(release) < shortestRelease {
+		release = label(a.name + "-" + release)
+	}
+	if len(release) < shortestRelease {
+		release += "-release"
+	}
+	release = free(release, "-", func(name string) bool { return slices.Contains(a.releases, name) })
+	a.releases = append(a.releases, release)
+	var b strings.Builder
+	fmt.Fprintf(&b, `# helm
+type       = "helm_chart"
+name       = %s
+chart_name = %s # of the release
+namespace  = %s
+
+[public_repo]
+repo      = "." # the repository that this file is in, at the same commit
+directory = %s # of the chart %s
+`, appconfig.Quote(name), appconfig.Quote(release), appconfig.Quote(label(c.name)), appconfig.Quote(dir), strings.TrimSpace(c.name+" "+c.version))
+	if len(c.values) > 0 {
+		b.WriteString("\n# Values that installs often set. To set one, take the # away, also that of [values]; a value may read\n" +
+			"# {{.nuon.inputs.inputs.NAME}} of an input in inputs.toml.\n# [values]\n")
+	}
+	for _, v := range c.values {
+		fmt.Fprintf(&b, "# %s = %s\n", appconfig.Quote(v.key), v.value)
+	}
+	a.components = append(a.components, component{name: name, text: b.String()})
+	a.idle = true
+	a.notes = append(a.notes, fmt.Sprintf("The component %s is the chart in %s.", name, dir))
+}
+
+// What Helm and the format take for the name of a release, in bytes: 5 to 53, of which a number may be three.
+const (
+	shortestRelease = 5
+	longestRelease  = 50
+)
+
+// label makes a name for Kubernetes (RFC 1035) of any.
+func label(name string) string {
+	l := simplified(name, "-")
+	if l == "" || l[0] < 'a' {
+		l = strings.TrimSuffix("app-"+l, "-")
+	}
+	return strings.TrimRight(l[:min(len(l), longestRelease)], "-")
+}

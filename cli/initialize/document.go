@@ -1,0 +1,69 @@
+package initialize
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxDocuments is how many documents of one file are looked at.
+const maxDocuments = 500
+
+// documents reads the YAML documents of a file as trees, which aliases do not make larger. The parser is somebody else's, so a panic
+// of it becomes an error.
+func documents(text []byte) (all []*yaml.Node, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			err = fmt.Errorf("this cannot be read as YAML: %v", caught)
+		}
+	}()
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for len(all) < maxDocuments {
+		var n yaml.Node
+		if err := decoder.Decode(&n); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("this cannot be read as YAML: %s", plain(err.Error()))
+		}
+		all = append(all, &n)
+	}
+	return all, nil
+}
+
+// below is the value at a path of keys, and of indexes into lists; nil if there is none. Aliases are not followed.
+func below(n *yaml.Node, keys ...string) *yaml.Node {
+	for n != nil && n.Kind == yaml.DocumentNode {
+		if len(n.Content) == 0 {
+			return nil
+		}
+		n = n.Content[0]
+	}
+	if n == nil || len(keys) == 0 {
+		return n
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == keys[0] {
+				return below(n.Content[i+1], keys[1:]...)
+			}
+		}
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(keys[0]); err == nil && i < len(n.Content) {
+			return below(n.Content[i], keys[1:]...)
+		}
+	}
+	return nil
+}
+
+// word is the scalar at a path, on one line; empty if there is none.
+func word(n *yaml.Node, keys ...string) string {
+	if n = below(n, keys...); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return ""
+	}
+	return plain(n.Value)
+}

@@ -1,0 +1,46 @@
+package initialize
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+)
+
+// file is one to be written: its path relative to the directory, with slashes.
+type file struct{ path, text string }
+
+// write writes files where there are none. It refuses before the first one if any is there.
+func (p place) write(files []file) error {
+	var there []string
+	for _, f := range files {
+		if _, err := os.Lstat(filepath.Join(p.dir, filepath.FromSlash(f.path))); err == nil {
+			there = append(there, f.path)
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("write the app: %w", err)
+		}
+	}
+	if len(there) > 0 {
+		slices.Sort(there)
+		return exit.Usagef("%s has %s already, and nothing is overwritten; name another directory", p.dir, strings.Join(there, ", "))
+	}
+	for _, f := range files {
+		name := filepath.Join(p.dir, filepath.FromSlash(f.path))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return fmt.Errorf("write the app: %w", err)
+		}
+		out, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return fmt.Errorf("write the app: %w", err)
+		}
+		_, err = out.WriteString(f.text)
+		if err := errors.Join(err, out.Close()); err != nil {
+			return fmt.Errorf("write the app: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package style
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// peek is the next byte; 0 at the end.
+func (r *reader) peek() byte {
+	if r.at < len(r.text) {
+		return r.text[r.at]
+	}
+	return 0
+}
+
+// take passes over a word, if it is next.
+func (r *reader) take(word string) bool {
+	if !strings.HasPrefix(r.text[r.at:], word) {
+		return false
+	}
+	r.at += len(word)
+	return true
+}
+
+// blanks passes over spaces and tabs.
+func (r *reader) blanks() {
+	for r.peek() == ' ' || r.peek() == '\t' {
+		r.at++
+	}
+}
+
+// newline passes over the end of a line, if it is next.
+func (r *reader) newline() bool { return r.take("\n") || r.take("\r\n") }
+
+// until passes over everything before one of these bytes.
+func (r *reader) until(stops string) {
+	if n := strings.IndexAny(r.text[r.at:], stops); n >= 0 {
+		r.at += n
+		return
+	}
+	r.at = len(r.text)
+}
+
+// comment reads a comment, without the end of its line.
+func (r *reader) comment() string {
+	from := r.at
+	r.until("\n")
+	return tidy(strings.TrimRight(r.text[from:r.at], " \t\r"))
+}
+
+// tidy puts a space between # and a text. What is no text stays: rulers, and directives such as #! and #:schema.
+func tidy(comment string) string {
+	if first, _ := utf8.DecodeRuneInString(comment[1:]); unicode.IsLetter(first) || unicode.IsDigit(first) || strings.ContainsRune(`"'[{(`, first) {
+		return "# " + comment[1:]
+	}
+	return comment
+}
+
+// quoted passes over a string of any kind; false if it does not end.
+func (r *reader) quoted() bool {
+	quote := r.text[r.at : r.at+1]
+	if triple := strings.Repeat(quote, 3); r.take(triple) {
+		return r.closing(triple)
+	}
+	r.at++
+	return r.closing(quote)
+}
+
+// closing passes over the rest of a string and the quotes that end it. A text may end with up to two quotes before the three that
+// close it.
+func (r *reader) closing(quotes string) bool {
+	escapes := quotes[0] == '"'
+	for r.at < len(r.text) {
+		switch {
+		case escapes && r.peek() == '\\':
+			r.at = min(r.at+2, len(r.text))
+		case r.take(quotes):
+			for extra := 0; len(quotes) == 3 && extra < 2 && r.peek() == quotes[0]; extra++ {
+				r.at++
+			}
+			return true
+		default:
+			r.at++
+		}
+	}
+	return false
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+// unexpected is for a text that is read otherwise here than by the parser that has accepted it.
+func (r *reader) unexpected(wanted string) error {
+	return errorAt(r.text, r.at, fmt.Sprintf("%s was expected here", wanted))
+}

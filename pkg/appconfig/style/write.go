@@ -1,0 +1,237 @@
+package style
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// columns is how long a line may get by writing an array on it.
+	columns = 100
+	// longKey is how long a key may be to move the = of the lines around it.
+	longKey = 40
+	// longLine is how long a line may be to move the comments behind the lines around it.
+	longLine = 80
+	// indent is that of one level.
+	indent = "  "
+	// maxIndent is how many levels are indented, so that no text becomes much longer than it was.
+	maxIndent = 8
+)
+
+// writer lays out lines.
+type writer struct {
+	out    strings.Builder
+	column int // runes since the last newline
+}
+
+func (w *writer) put(s string) {
+	w.out.WriteString(s)
+	if n := strings.LastIndexByte(s, '\n'); n >= 0 {
+		w.column, s = 0, s[n+1:]
+	}
+	w.column += utf8.RuneCountInString(s)
+}
+
+func (w *writer) indent(depth int) { w.put(strings.Repeat(indent, min(depth, maxIndent))) }
+
+func (w *writer) pad(n int) { w.put(strings.Repeat(" ", max(0, n))) }
+
+// document writes a file.
+func (w *writer) document(lines []line) {
+	space(lines)
+	for from := 0; from < len(lines); {
+		to := from + 1
+		for to < len(lines) && together(lines[from], lines[to]) {
+			to++
+		}
+		w.block(lines[from:to])
+		from = to
+	}
+}
+
+// space decides before which lines there is a blank one.
+func space(lines []line) {
+	above := 0 // where the comments begin that stand directly above the line
+	for i := range lines {
+		l := &lines[i]
+		if i == 0 || l.gap || lines[i-1].kind != remark {
+			above = i
+		}
+		if l.kind == header || l.kind == array {
+			lines[above].gap = above > 0
+		} else if i > 0 && lines[i-1].kind != remark && lines[i-1].kind != pair {
+			l.gap = false // until a header comes
+		}
+	}
+}
+
+// together says that a line belongs to the block that begins with first: pairs on a line each and comments, without a gap.
+func together(first, l line) bool {
+	return first.inBlock() && l.inBlock() && !l.gap
+}
+
+func (l line) inBlock() bool {
+	return l.kind == remark || l.kind == pair && l.onOneLine()
+}
+
+// onOneLine says that a pair of a document is written on one line. What is done to align it does not count, since that depends on
+// what is on one line.
+func (l line) onOneLine() bool {
+	return l.value.fits(l.begins())
+}
+
+// begins is the column of the value of a pair that is not aligned.
+func (l line) begins() int { return utf8.RuneCountInString(l.key) + len(" = ") }
+
+// block writes lines whose = are aligned.
+func (w *writer) block(lines []line) {
+	keys := 0
+	for _, l := range lines {
+		if n := utf8.RuneCountInString(l.key); l.kind == pair && n <= longKey {
+			keys = max(keys, n)
+		}
+	}
+	comments := commentColumns(lines, keys)
+	for i, l := range lines {
+		if l.gap {
+			w.put("\n")
+		}
+		switch l.kind {
+		case remark:
+			w.put(l.comment)
+		case header:
+			w.put("[" + l.key + "]")
+		case array:
+			w.put("[[" + l.key + "]]")
+		case pair:
+			w.put(l.key)
+			w.pad(l.padding(keys))
+			w.put(" = ")
+			w.value(l.value, 0, l.begins())
+		}
+		if l.kind != remark && l.comment != "" {
+			w.pad(comments[i] - w.column)
+			w.put(" " + l.comment)
+		}
+		w.put("\n")
+	}
+}
+
+// padding is what stands between a key and the = of a block whose keys are so long.
+func (l line) padding(keys int) int {
+	if !l.onOneLine() {
+		return 0
+	}
+	return max(0, keys-utf8.RuneCountInString(l.key))
+}
+
+// commentColumns gives the column before each comment that stands behind a pair; 0 for one that is not aligned.
+func commentColumns(lines []line, keys int) []int {
+	at := make([]int, len(lines))
+	ends := func(l line) int {
+		if l.kind != pair || l.comment == "" || !l.onOneLine() {
+			return 0
+		}
+		return max(keys, utf8.RuneCountInString(l.key)) + len(" = ") + l.value.width
+	}
+	for from := 0; from < len(lines); {
+		to, column := from, 0
+		for ; to < len(lines) && ends(lines[to]) > 0; to++ {
+			if end := ends(lines[to]); end <= longLine {
+				column = max(column, end)
+			}
+		}
+		for i := from; i < to; i++ {
+			at[i] = column
+		}
+		from = to + 1
+	}
+	return at
+}
+
+// fits says that a value is written on one line if it begins in a column.
+func (v *value) fits(column int) bool {
+	return v.width >= 0 && (v.open == 0 || column+v.width <= columns || v.open == '{' && !v.spread)
+}
+
+// value writes a value that lies in depth brackets and is judged as if it began in a column.
+func (w *writer) value(v value, depth, column int) {
+	switch {
+	case v.open == 0:
+		w.put(v.text)
+	case v.fits(column):
+		w.flat(v)
+	case v.open == '{' && !v.spread:
+		w.inLine(v, func(l line) { w.element(l, depth, 0) })
+	default:
+		w.overLines(v, depth)
+	}
+}
+
+// flat writes a value on one line with all that is in it.
+func (w *writer) flat(v value) {
+	if v.open == 0 {
+		w.put(v.text)
+		return
+	}
+	w.inLine(v, func(l line) {
+		w.name(l)
+		w.flat(l.value)
+	})
+}
+
+// inLine writes brackets, and what they hold one behind the other.
+func (w *writer) inLine(v value, element func(line)) {
+	blank := ""
+	if v.open == '{' && len(v.lines) > 0 {
+		blank = " "
+	}
+	w.put(string(v.open) + blank)
+	for i, l := range v.lines {
+		if i > 0 {
+			w.put(", ")
+		}
+		element(l)
+	}
+	w.put(blank + string(v.close()))
+}
+
+// overLines writes brackets with one element a line.
+func (w *writer) overLines(v value, depth int) {
+	w.put(string(v.open))
+	if v.opening != "" {
+		w.put(" " + v.opening)
+	}
+	w.put("\n")
+	for _, l := range v.lines {
+		if l.gap {
+			w.put("\n")
+		}
+		w.indent(depth + 1)
+		if l.kind == remark {
+			w.put(l.comment + "\n")
+			continue
+		}
+		w.element(l, depth+1, len(","))
+		w.put(",")
+		if l.comment != "" {
+			w.put(" " + l.comment)
+		}
+		w.put("\n")
+	}
+	w.indent(depth)
+	w.put(string(v.close()))
+}
+
+// element writes an element of brackets, with as many columns behind it.
+func (w *writer) element(l line, depth, behind int) {
+	w.name(l)
+	w.value(l.value, depth, w.column+behind)
+}
+
+// name writes the key of an element, if it has one.
+func (w *writer) name(l line) {
+	if l.key != "" {
+		w.put(l.key + " = ")
+	}
+}
