@@ -98,7 +98,7 @@ docs/operations.md tells how to run several replicas.`,
 	f.StringVar(&o.dataDir, "data-dir", "", "where git mirrors and the embedded registry's bytes are kept")
 	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key; made when it is not there; all replicas need the same")
 	f.StringArrayVar(&o.fileRemotes, "allow-file-remotes", nil, "directory below which file:// repositories may be read (repeatable)")
-	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false, "let https:// repositories be in private networks")
+	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false, "let https:// repositories, and files that configs refer to, be in private networks")
 	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
 	f.StringVar(&o.insightListen, "insight-listen", "", "address for /metrics and /debug/status; it asks nobody who they are (default none)")
 	f.BoolVar(&o.profiles, "insight-pprof", false, "profiles under /debug/pprof on the insight listener, too")

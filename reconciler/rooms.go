@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/remote"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
@@ -54,6 +55,7 @@ func (r *replica) rooms() *rooms {
 	})
 	o.build = build.New(r.store, o.observe, r.registry)
 	o.catalog = catalog.New(r.store, o.observe, o.build)
+	o.catalog.Fetcher(remote.New(remote.Options{AllowPrivate: r.options.allowPrivate}))
 	o.preview = preview.New(r.store, o.catalog)
 	o.retain = retain.New(r.store, r.options.keep)
 	o.rollout = rollout.New(r.store)

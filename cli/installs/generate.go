@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
 // installFile is an installs/*.toml file, as the format has its keys.
@@ -123,11 +123,8 @@ func table[V any](b *strings.Builder, name string, values map[string]V, text fun
 	}
 }
 
-// bare are the keys that TOML takes without quotes.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-
 func key(k string) string {
-	if bare.MatchString(k) {
+	if syntax.Bare(k) {
 		return k
 	}
 	return appconfig.Quote(k)

@@ -296,7 +296,7 @@ func TestReadFileKeepsTheRules(t *testing.T) {
 		"an unknown key":    {"installs/acme.toml", "name = \"acme\"\ncolour = \"red\"\n", "installs/acme.toml:2:1: "},
 		"an unknown input":  {"installs/acme.toml", "name = \"acme\"\n[inputs]\ncolour = \"red\"\n", "installs/acme.toml:3:1: "},
 		"no number":         {"installs/acme.toml", "name = \"acme\"\n[inputs]\nreplicas = \"many\"\n", "installs/acme.toml:3:"},
-		"an unknown rule":   {"installs/acme.toml", "name = \"acme\"\napproval_option = \"maybe\"\n", "there is no approval option"},
+		"an unknown rule":   {"installs/acme.toml", "name = \"acme\"\napproval_option = \"maybe\"\n", "\"approval_option\" cannot be \"maybe\""},
 		"a rule of the app": {"components/web.toml", "type = \"teraform\"\n", "components/web.toml"},
 		"a name twice":      {"installs/more.toml", "name = \"acme\"\n", "acme"},
 		"no name":           {"installs/acme.toml", "", "installs/acme.toml"},

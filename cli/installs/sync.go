@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/vault"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -80,7 +81,7 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	app, err := o.load(dir)
+	app, err := o.load(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -126,13 +127,13 @@ func todo(all []Difference) []Difference {
 }
 
 // load reads the app's directory, and says what is wrong in it, or odd in its install files.
-func (o *syncing) load(dir string) (*appconfig.App, error) {
-	app, found, err := validate.Load(dir)
+func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) {
+	app, found, err := validate.Load(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range found {
-		if d.Severity == appconfig.SeverityError || strings.HasPrefix(d.File, "installs/") { // what else is warned of is no matter of installs
+		if d.Severity == diagnostic.Error || strings.HasPrefix(d.File, "installs/") { // what else is warned of is no matter of installs
 			o.env.Console.Say("%s", console.Line(d.String()))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	elsewhere "github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
 // workTree is the git repository that a directory is in.
@@ -164,17 +168,25 @@ func add(t *tar.Writer, root *os.Root, file string) error {
 	return err
 }
 
-// pack makes the tar+gzip of a directory: its regular files, without .git. The control plane bounds and checks what it gets.
-func pack(dir string) (io.Reader, error) {
+// pack makes the tar+gzip of a directory: its regular files, without .git, and what its config refers to elsewhere on this machine. The
+// control plane bounds and checks what it gets.
+func (d directory) pack(ctx context.Context) (io.Reader, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	t := tar.NewWriter(z)
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(d.path)
 	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", dir, err)
+		return nil, fmt.Errorf("pack %s: %w", d.path, err)
 	}
 	defer root.Close() //nolint:errcheck // only read
-	err = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+	if err := errors.Join(packFiles(t, root.FS()), packElsewhere(ctx, t, d.config), t.Close(), z.Close()); err != nil {
+		return nil, fmt.Errorf("pack %s: %w", d.path, err)
+	}
+	return &out, nil
+}
+
+func packFiles(t *tar.Writer, files fs.FS) error {
+	return fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -183,18 +195,35 @@ func pack(dir string) (io.Reader, error) {
 		case !e.Type().IsRegular(), e.Name() == ".git": // a work tree or submodule has a file that says where its repository is
 			return nil
 		}
-		b, err := fs.ReadFile(root.FS(), path)
+		b, err := fs.ReadFile(files, path)
 		if err != nil {
 			return err
 		}
-		if err := t.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: int64(len(b)), Typeflag: tar.TypeReg}); err != nil {
+		return entry(t, path, b)
+	})
+}
+
+// packElsewhere adds what file:// references name: nobody else can read it.
+func packElsewhere(ctx context.Context, t *tar.Writer, config *appconfig.App) error {
+	for _, file := range config.Remote {
+		if !elsewhere.IsLocal(file.Reference) {
+			continue
+		}
+		text, err := elsewhere.Local().Fetch(ctx, file.Reference, file.Bytes)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", console.Line(file.Reference), err)
+		}
+		if err := entry(t, elsewhere.Carried(file.Reference), text); err != nil {
 			return err
 		}
-		_, err = t.Write(b)
-		return err
-	})
-	if err := errors.Join(err, t.Close(), z.Close()); err != nil {
-		return nil, fmt.Errorf("pack %s: %w", dir, err)
 	}
-	return &out, nil
+	return nil
+}
+
+func entry(t *tar.Writer, name string, content []byte) error {
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+		return err
+	}
+	_, err := t.Write(content)
+	return err
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	elsewhere "github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
 // runGit runs git in a directory, and gives what it printed.
@@ -201,7 +203,14 @@ func TestPack(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "metadata.toml"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	first, err := pack(dir)
+	notes := filepath.Join(outside, "notes.md")
+	if err := os.WriteFile(notes, []byte("# Notes\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	far := []appconfig.RemoteFile{{Reference: "file://" + notes, Bytes: 8}, {Reference: "https://example.com/readme.md", Bytes: 3}}
+	want[elsewhere.Carried(far[0].Reference)] = "# Notes\n"
+	at := directory{path: dir, config: &appconfig.App{Remote: far}}
+	first, err := at.pack(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +218,7 @@ func TestPack(t *testing.T) {
 	if d := cmp.Diff(want, unpack(t, io.TeeReader(first, &kept))); d != "" {
 		t.Errorf("packed (-want +got)\n%s", d)
 	}
-	second, err := pack(dir)
+	second, err := at.pack(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +230,7 @@ func TestPack(t *testing.T) {
 // TestPackNothing: a directory that is not there is an error that names it.
 func TestPackNothing(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
-	if _, err := pack(none); err == nil || !strings.Contains(err.Error(), none) {
+	if _, err := (directory{path: none, config: &appconfig.App{}}).pack(t.Context()); err == nil || !strings.Contains(err.Error(), none) {
 		t.Errorf("ended with %v", err)
 	}
 }

@@ -25,18 +25,18 @@ func preview(ctx context.Context, e *env.Env, o options, args []string) error {
 	if len(args) == 1 {
 		dir = args[0]
 	}
-	app, full, err := appOf(ctx, e, client, o.app, dir)
+	at, err := directoryOf(ctx, e, client, o.app, dir)
 	if err != nil {
 		return err
 	}
-	p, err := ask(ctx, client, app, full)
+	p, err := ask(ctx, client, at)
 	if err != nil {
 		return err
 	}
 	if o.markdown {
-		_, err = io.WriteString(e.Console.Out, markdown(app, p))
+		_, err = io.WriteString(e.Console.Out, markdown(at.app, p))
 	} else {
-		err = e.Console.Result(p, func(w io.Writer) error { return showPreview(w, e.Console, app, p) })
+		err = e.Console.Result(p, func(w io.Writer) error { return showPreview(w, e.Console, at.app, p) })
 	}
 	if err != nil {
 		return err
@@ -45,15 +45,16 @@ func preview(ctx context.Context, e *env.Env, o options, args []string) error {
 }
 
 // ask sends the files: the work tree of a connected app, the directory of another.
-func ask(ctx context.Context, client *remote.Client, app api.App, full string) (api.AppPreview, error) {
+func ask(ctx context.Context, client *remote.Client, at directory) (api.AppPreview, error) {
+	app := at.app
 	if app.Repository == "" {
-		archive, err := pack(full)
+		archive, err := at.pack(ctx)
 		if err != nil {
 			return api.AppPreview{}, err
 		}
 		return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{}, "application/gzip", archive))
 	}
-	w, err := openWorkTree(full)
+	w, err := openWorkTree(at.path)
 	if err != nil {
 		return api.AppPreview{}, err
 	}

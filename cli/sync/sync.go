@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/validate"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
 // options are the command's flags.
@@ -133,55 +134,62 @@ func look(ctx context.Context, e *env.Env, client *remote.Client, o options, arg
 }
 
 func lookAt(ctx context.Context, e *env.Env, client *remote.Client, name, dir string) (api.Sync, error) {
-	app, full, err := appOf(ctx, e, client, name, dir)
+	at, err := directoryOf(ctx, e, client, name, dir)
 	if err != nil {
 		return api.Sync{}, err
 	}
-	if app.Repository == "" {
-		archive, err := pack(full)
+	if at.app.Repository == "" {
+		archive, err := at.pack(ctx)
 		if err != nil {
 			return api.Sync{}, err
 		}
-		return remote.Get[api.Sync](client.UploadAppVersionWithBody(ctx, app.ID, "application/gzip", archive))
+		return remote.Get[api.Sync](client.UploadAppVersionWithBody(ctx, at.app.ID, "application/gzip", archive))
 	}
-	commit, err := committed(full)
+	commit, err := committed(at.path)
 	if err != nil {
 		return api.Sync{}, err
 	}
-	return remote.Get[api.Sync](client.SyncApp(ctx, app.ID, api.SyncRequest{Commit: commit}))
+	return remote.Get[api.Sync](client.SyncApp(ctx, at.app.ID, api.SyncRequest{Commit: commit}))
 }
 
-// appOf is the app that a directory, whose config is right, is the config of; and the directory's full path.
-func appOf(ctx context.Context, e *env.Env, client *remote.Client, name, dir string) (app api.App, full string, err error) {
-	if full, err = filepath.Abs(dir); err != nil {
-		return app, full, err
+// directory is a directory that holds the config of an app, which has no errors.
+type directory struct {
+	app    api.App
+	path   string // full
+	config *appconfig.App
+}
+
+// directoryOf finds the app that a directory is the config of.
+func directoryOf(ctx context.Context, e *env.Env, client *remote.Client, name, dir string) (at directory, err error) {
+	if at.path, err = filepath.Abs(dir); err != nil {
+		return at, err
 	}
 	if name == "" {
-		name = filepath.Base(full)
+		name = filepath.Base(at.path)
 	}
-	if err := check(e.Console, full); err != nil {
-		return app, full, err
+	if at.config, err = check(ctx, e.Console, at.path); err != nil {
+		return at, err
 	}
-	app, err = remote.Get[api.App](client.GetApp(ctx, name))
+	at.app, err = remote.Get[api.App](client.GetApp(ctx, name))
 	if remote.CodeIs(err, "not_found") {
 		err = exit.With(exit.Usage, fmt.Errorf("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name))
 	}
-	return app, full, err
+	return at, err
 }
 
 // check finds what is wrong with the config before anything is sent.
-func check(c *console.Console, dir string) error {
-	_, found, err := validate.Load(dir)
+func check(ctx context.Context, c *console.Console, dir string) (*appconfig.App, error) {
+	config, found, err := validate.Load(ctx, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, d := range found {
 		c.Say("%s", console.Line(d.String()))
 	}
 	if found.HasErrors() {
-		return &exit.Error{Code: exit.Usage}
+		return nil, &exit.Error{Code: exit.Usage}
 	}
-	return nil
+	return config, nil
 }
 
 // pause is how long to wait before the next look at what is under way.

@@ -102,7 +102,7 @@ func apply(t *testing.T, work string, c *appconfig.Component, values render.Tree
 	t.Helper()
 	dir := filepath.Join(work, strings.TrimPrefix(c.Source.Directory, "examples/hello/"))
 	vars := map[string]string{}
-	for name, text := range c.Vars {
+	for name, text := range c.Terraform.Vars {
 		vars[name] = renderText(t, "vars."+name, text, values)
 	}
 	data, err := json.Marshal(vars)
@@ -111,7 +111,7 @@ func apply(t *testing.T, work string, c *appconfig.Component, values render.Tree
 	}
 	write(t, filepath.Join(dir, "vars.tfvars.json"), string(data))
 	args := []string{"apply", "-auto-approve", "-input=false", "-no-color", "-var-file=vars.tfvars.json"}
-	for _, text := range c.VarFiles {
+	for _, text := range c.Terraform.VarFiles {
 		write(t, filepath.Join(dir, "more.tfvars"), renderText(t, "var_file", text, values))
 		args = append(args, "-var-file=more.tfvars")
 	}

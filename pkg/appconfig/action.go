@@ -1,9 +1,10 @@
 package appconfig
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
@@ -16,20 +17,20 @@ type Action struct {
 	Description string `json:"description,omitempty"`
 	Timeout     string `json:"timeout"` // a Go duration of at most an hour
 	// Inputs are the parameters of one run, in the order of the file.
-	Inputs []ActionInput `json:"inputs,omitempty"`
-	// KubeConfig: its steps get the access to the cluster that the runner has.
-	KubeConfig bool         `json:"enable_kube_config,omitempty"`
-	Triggers   []Trigger    `json:"triggers,omitempty"`
-	Steps      []ActionStep `json:"steps,omitempty"`
+	Inputs            []ActionInput     `json:"inputs,omitempty"`
+	Triggers          []Trigger         `json:"triggers,omitempty"`
+	Steps             []ActionStep      `json:"steps,omitempty"`
+	Dependencies      []string          `json:"dependencies,omitempty"`
+	Role              string            `json:"role,omitempty"`
+	BreakGlassRole    string            `json:"break_glass_role,omitempty"`
+	KubeConfig        bool              `json:"enable_kube_config,omitempty"` // its steps get the access to the cluster that the runner has
+	KubernetesContext string            `json:"kubernetes_context,omitempty"`
+	Image             any               `json:"image,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
 }
 
-// Trigger says when an action runs.
-type Trigger struct {
-	Type          string `json:"type"`
-	ComponentName string `json:"component_name,omitempty"` // for the triggers of one component
-	CronSchedule  string `json:"cron_schedule,omitempty"`  // for cron
-	Index         int    `json:"index,omitempty"`          // order among actions with the same trigger
-}
+// Trigger says when an action runs. Its type is the current spelling.
+type Trigger = format.Trigger
 
 // ActionStep is one script or command. Its texts and environment are templates. Exactly one of InlineContents and Command is set.
 type ActionStep struct {
@@ -51,18 +52,12 @@ func (a *Action) Limit() time.Duration {
 
 // Templates gives every text that is rendered for a run, by its key path, such as steps[0].env_vars.REGION.
 func (a *Action) Templates() map[string]string {
-	texts := map[string]string{}
+	texts := textsBy{}
 	for i, step := range a.Steps {
-		at := fmt.Sprintf("steps[%d].", i)
-		if step.InlineContents != "" {
-			texts[at+"inline_contents"] = step.InlineContents
-		}
-		if step.Command != "" {
-			texts[at+"command"] = step.Command
-		}
-		for name, text := range step.EnvVars {
-			texts[at+"env_vars."+name] = text
-		}
+		at := syntax.Item("steps", i)
+		texts.add(at+".inline_contents", step.InlineContents)
+		texts.add(at+".command", step.Command)
+		texts.addMap(at+".env_vars", step.EnvVars)
 	}
 	return texts
 }

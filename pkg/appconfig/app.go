@@ -1,66 +1,72 @@
 package appconfig
 
-import "slices"
+import (
+	"slices"
 
-// SandboxName is the name, and KindSandbox the kind, of the sandbox when it is treated as a component. No component may be called
-// so.
-const (
-	SandboxName         = "sandbox"
-	KindSandbox         = "sandbox"
-	KindTerraformModule = "terraform_module"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// App is one app's config, complete: what the files refer to is part of it. It goes through encoding/json and back unchanged.
-// Lists that are sets are sorted and maps and lists without elements are nil, so equal configs are equal values.
+// App is one app's config, complete: the texts of the files that it refers to are part of it. It goes through encoding/json and back
+// unchanged. Lists that are sets are sorted, and maps and lists without elements are nil, so equal configs are equal values.
+//
+// What a key means stands in package format. Not in it are: keys that name files which are part of it (source), defaults of secrets and
+// of sensitive inputs, and addresses that are credentials (slack_webhook_url), because an App is stored readable.
 type App struct {
-	Metadata   Metadata     `json:"metadata"`
-	Sandbox    *Component   `json:"sandbox,omitempty"` // nil if its engine has no effect yet (pulumi)
-	Groups     []InputGroup `json:"groups,omitempty"`  // in the order of the files
-	Inputs     []Input      `json:"inputs,omitempty"`  // in the order of the files
-	Components []Component  `json:"components,omitempty"`
-	Actions    []Action     `json:"actions,omitempty"`
-	Secrets    []Secret     `json:"secrets,omitempty"`
-	Installs   []Install    `json:"installs,omitempty"` // wishes about installs; no part of the version
+	Metadata Metadata       `json:"metadata"`
+	Sandbox  *Component     `json:"sandbox,omitempty"` // what is made first; never nil in what Load gives
+	Runner   *format.Runner `json:"runner,omitempty"`  // nil without a runner.toml
+	Stack    *format.Stack  `json:"stack,omitempty"`
+	Groups   []InputGroup   `json:"groups,omitempty"` // in the order of inputs.toml; by name, if each is a file of its own
+	Inputs   []Input        `json:"inputs,omitempty"` // likewise
+	// Components are those of all kinds, by name, without the sandbox. Not all are deployed yet: see Deployed.
+	Components []Component `json:"components,omitempty"`
+	Actions    []Action    `json:"actions,omitempty"`
+	Secrets    []Secret    `json:"secrets,omitempty"`
+	// Permissions are the standing roles, by type and name.
+	Permissions        []format.StandingRole      `json:"permissions,omitempty"`
+	BreakGlass         []format.Role              `json:"break_glass,omitempty"`
+	OperationRoles     []format.OperationRule     `json:"operation_roles,omitempty"` // in the order of the file
+	KubernetesContexts []format.KubernetesContext `json:"kubernetes_contexts,omitempty"`
+	Policies           []Policy                   `json:"policies,omitempty"` // by type and name
+	Runbooks           []format.Runbook           `json:"runbooks,omitempty"`
+	Branches           []format.Branch            `json:"branches,omitempty"`
+	Installer          *format.Installer          `json:"installer,omitempty"`
+	InstallSource      *format.InstallSource      `json:"install_source,omitempty"` // installs.toml
+	Triggers           map[string]any             `json:"triggers,omitempty"`       // triggers.toml, which is not looked into
+	Installs           []Install                  `json:"installs,omitempty"`       // wishes about installs; no part of the version
+	// Remote are the files from elsewhere whose texts are part of the App, by reference.
+	Remote []RemoteFile `json:"remote,omitempty"`
 }
 
-// Metadata is metadata.toml.
-type Metadata struct {
-	Version     string `json:"version"` // v1 or v2; both mean the same
-	DisplayName string `json:"display_name,omitempty"`
-	Description string `json:"description,omitempty"`
-	Readme      string `json:"readme,omitempty"` // Markdown; a template per install
+// What the App takes over as the files say it.
+type (
+	Metadata   = format.Metadata
+	InputGroup = format.InputGroup
+	Secret     = format.Secret
+	Policy     = format.Policy // with a name in any case
+)
+
+// Input is a value that each install gives. Values are strings in templates, whatever the type; the type says what the string must
+// look like.
+type Input format.Input
+
+// RemoteFile is a file from elsewhere that a config refers to.
+type RemoteFile struct {
+	Reference string `json:"reference"`        // as it is written
+	Digest    string `json:"digest,omitempty"` // "sha256:" and the hash of what was read; empty if it was not read
+	Bytes     int64  `json:"bytes,omitempty"`
 }
 
-// InputGroup is a heading under which inputs are shown.
-type InputGroup struct {
-	Name        string `json:"name"`
-	DisplayName string `json:"display_name,omitempty"`
-	Description string `json:"description,omitempty"`
-}
-
-// Input is a value that each install gives. Values are strings in templates, whatever the type; the type says what the string
-// must look like.
-type Input struct {
-	Name             string  `json:"name"`
-	DisplayName      string  `json:"display_name,omitempty"`
-	Description      string  `json:"description,omitempty"`
-	Group            string  `json:"group"`
-	Type             string  `json:"type"` // string, number, bool, list, json, yaml or hcl
-	Default          *string `json:"default,omitempty"`
-	Required         bool    `json:"required,omitempty"`
-	Sensitive        bool    `json:"sensitive,omitempty"`
-	Internal         bool    `json:"internal,omitempty"`          // only the vendor's staff may set it
-	UserConfigurable bool    `json:"user_configurable,omitempty"` // the customer sets it
-}
-
-// Secret is a value that only exists in the customer's account. Its default is not kept: an App is stored readable, and a default
-// could be a real secret.
-type Secret struct {
-	Name         string `json:"name"`
-	DisplayName  string `json:"display_name,omitempty"`
-	Description  string `json:"description,omitempty"`
-	Required     bool   `json:"required,omitempty"`
-	AutoGenerate bool   `json:"auto_generate,omitempty"`
+// Unread says how many of the files that the config refers to were not read (see Options.Fetch). Their references stand in
+// the place of their texts, so an App with such files is good for checking only.
+func (a *App) Unread() int {
+	unread := 0
+	for _, file := range a.Remote {
+		if file.Digest == "" {
+			unread++
+		}
+	}
+	return unread
 }
 
 // Install is installs/*.toml: an install that should exist, and with which inputs. Sensitive inputs are never in it.
@@ -70,13 +76,13 @@ type Install struct {
 	AllowDestroy   bool              `json:"allow_destroy,omitempty"`
 	Inputs         map[string]string `json:"inputs,omitempty"`
 	Labels         map[string]string `json:"labels,omitempty"`
-	Toggles        map[string]bool   `json:"toggles,omitempty"` // components that it switches on or off
+	Toggles        map[string]bool   `json:"component_toggles,omitempty"` // deployed components that it switches on or off
 	// Account is the cloud account that it is for: at most one of aws_account, azure_account and gcp_account, with its keys.
-	Account map[string]map[string]string `json:"account,omitempty"`
+	Account        map[string]map[string]string `json:"account,omitempty"`
+	StackOverrides any                          `json:"stack_overrides,omitempty"`
 }
 
-// Component gives the component of that name, or the sandbox for "sandbox". The component belongs to the App and must not be
-// changed.
+// Component gives the component of that name, or the sandbox for "sandbox". The component belongs to the App and must not be changed.
 func (a *App) Component(name string) (*Component, bool) {
 	if name == SandboxName {
 		return a.Sandbox, a.Sandbox != nil
@@ -87,6 +93,22 @@ func (a *App) Component(name string) (*Component, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Deployed gives the App with those components only that nuon deploys so far, and the sandbox only if it is one of them. It shares its
+// parts with this App.
+func (a *App) Deployed() *App {
+	deployed := *a
+	deployed.Components = nil
+	for i := range a.Components {
+		if a.Components[i].Deployable() {
+			deployed.Components = append(deployed.Components, a.Components[i])
+		}
+	}
+	if a.Sandbox != nil && !a.Sandbox.Deployable() {
+		deployed.Sandbox = nil
+	}
+	return &deployed
 }
 
 // Action gives the action of that name.

@@ -11,14 +11,14 @@ import (
 
 // canonicalFormat is part of everything that is hashed. It changes when the meaning of the encoding does, so that old digests
 // cannot be taken for new ones.
-const canonicalFormat = "nuon.app.v1"
+const canonicalFormat = "nuon.app.v2"
 
 // Canonical is the one encoding of the app: JSON with sorted keys, sets sorted, defaults filled in, referenced files inlined.
 // Comments, key order and file names cannot change it. Installs are no part of it: a wish about one install is no new version of
-// the app.
+// the app. Neither is where a text was fetched from.
 func (a *App) Canonical() []byte {
 	version := *a
-	version.Installs = nil
+	version.Installs, version.Remote = nil, nil
 	version.Components = sortedBy(a.Components, func(c Component) string { return c.Name })
 	version.Actions = sortedBy(a.Actions, func(x Action) string { return x.Name })
 	version.Secrets = sortedBy(a.Secrets, func(s Secret) string { return s.Name })
@@ -34,19 +34,54 @@ func (a *App) Canonical() []byte {
 // Digest is "sha256:" and the hash of Canonical. It names the app version.
 func (a *App) Digest() string { return digest(a.Canonical()) }
 
-// ConfigDigest is the digest of what a deploy of the component uses besides its artifact and the values: name, kind, Terraform
-// version, dependencies and templates. Where the code comes from is the artifact's business, and how often to retry, or whether it
-// may be switched off, changes nothing that is deployed.
+// ConfigDigest is the digest of what a deploy of the component uses besides its artifact and the values: name, kind, dependencies,
+// engine version, templates and what else its kind is applied with. Where the code or the image comes from is the artifact's business,
+// and how often to retry, how long to wait, who approves, what it is labelled, or whether it may be switched off, changes nothing that
+// is deployed.
+//
+// What Terraform deploys is encoded as it always was, so that a new release makes no install look as if its config had changed.
 func (c *Component) ConfigDigest() string {
-	config := *c
-	config.Source = Source{}
-	config.MaxAutoRetries, config.Toggleable, config.DefaultEnabled = 0, false, false
-	config.Dependencies = slices.Sorted(slices.Values(c.Dependencies))
-	config.Vars, config.EnvVars = nonEmpty(c.Vars), nonEmpty(c.EnvVars)
+	if c.Terraform != nil {
+		return c.terraformDigest()
+	}
+	config := Component{
+		Name: c.Name, Kind: c.Kind, Dependencies: slices.Sorted(slices.Values(c.Dependencies)), KubernetesContext: c.KubernetesContext,
+		EnvVars: nonEmpty(c.EnvVars), Helm: c.Helm, Manifest: c.Manifest, Pulumi: c.Pulumi,
+	}
+	if c.Helm != nil {
+		helm := *c.Helm
+		helm.Repository = nil
+		config.Helm = &helm
+	}
+	if c.Docker != nil {
+		config.EnvVars = nil // arguments of the build
+	}
 	return digest(canonicalJSON(struct {
 		Format    string     `json:"format"`
 		Component *Component `json:"component"`
 	}{canonicalFormat, &config}))
+}
+
+// terraformDigest is ConfigDigest in the encoding of nuon.app.v1.
+func (c *Component) terraformDigest() string {
+	type deployed struct {
+		Name             string            `json:"name"`
+		Kind             string            `json:"kind"`
+		Dependencies     []string          `json:"dependencies,omitempty"`
+		TerraformVersion string            `json:"terraform_version"`
+		Source           Source            `json:"source"` // always empty
+		Vars             map[string]string `json:"vars,omitempty"`
+		EnvVars          map[string]string `json:"env_vars,omitempty"`
+		VarFiles         []string          `json:"var_files,omitempty"`
+		Context          string            `json:"kubernetes_context,omitempty"`
+	}
+	return digest(canonicalJSON(struct {
+		Format    string   `json:"format"`
+		Component deployed `json:"component"`
+	}{"nuon.app.v1", deployed{
+		Name: c.Name, Kind: c.Kind, Dependencies: slices.Sorted(slices.Values(c.Dependencies)), TerraformVersion: c.Terraform.Version,
+		Vars: c.Terraform.Vars, EnvVars: c.EnvVars, VarFiles: c.Terraform.VarFiles, Context: c.KubernetesContext,
+	}}))
 }
 
 // canonicalJSON relies on encoding/json: struct fields in a fixed order, map keys sorted. All texts of an App are UTF-8 (Load

@@ -1,43 +1,173 @@
 package appconfig
 
 import (
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
 )
 
-// Every real app must load without an error. NUON_CORPUS is a directory with one app in each directory.
+// corpusWarnings are the rules of which real apps may be warned, and why a warning is all that it is: the first decision of the format.
+// Any other warning about them is a mistake of ours.
+var corpusWarnings = map[string]string{
+	ruleIdle:                "a key or kind that is accepted and has no effect yet says so",
+	ruleNoEffect:            "a key that has no effect where it stands says so",
+	"stray-key":             "keys that people really write, and no version of the format knows",
+	ruleOldName:             "older spellings mean what they always did",
+	ruleUndotted:            "an expression without a dot was always left as it is",
+	ruleSecretValue:         "references that can never resolve, of which the format says so",
+	ruleSensitive:           "a default that should not be in a file works all the same",
+	"rego-empty":            "a policy without rules is evaluated to nothing",
+	"rego-v0":               "Rego of before OPA 1.0 is read, too",
+	"kyverno-unknown-field": "parts of policies that are not evaluated",
+	"kyverno-not-evaluated": "parts of policies that are not evaluated",
+}
+
+// TestCorpus: every real app loads without an error and is left as it is; its digest is the same each time, also from another file
+// system; and what is warned of is what may be. NUON_CORPUS is a directory with one app in each directory.
 func TestCorpus(t *testing.T) {
-	corpus := os.Getenv("NUON_CORPUS")
-	if corpus == "" {
+	counts := tally{}
+	for name, dir := range corpus(t) {
+		t.Run(name, func(t *testing.T) {
+			before := contentsOf(t, dir)
+			app, found := Load(os.DirFS(dir), Options{})
+			if app == nil {
+				t.Fatalf("is not right:\n%v", found.Err())
+			}
+			for _, d := range found {
+				if corpusWarnings[d.Rule] == "" {
+					t.Errorf("warns of what Decision 1 does not: %v (%s)", d, d.Rule)
+				}
+				counts.add("warnings", d.Rule)
+			}
+			checkTold(t, os.DirFS(dir), found)
+			counts.app(app)
+			counts.files(before)
+			roundTrip(t, app)
+			if again, _ := Load(os.DirFS(dir), Options{}); again.Digest() != app.Digest() {
+				t.Error("the digest is another the second time")
+			}
+			if tree, told := Load(before, Options{}); tree == nil || tree.Digest() != app.Digest() || told.String() != found.String() {
+				t.Error("it is another app on another file system")
+			}
+			if after := contentsOf(t, dir); !maps.EqualFunc(before, after, func(a, b *fstest.MapFile) bool { return string(a.Data) == string(b.Data) }) {
+				t.Error("loading changed its files")
+			}
+		})
+	}
+	t.Log(counts)
+}
+
+// corpus gives the directories of the apps by their names.
+func corpus(t *testing.T) map[string]string {
+	t.Helper()
+	root := os.Getenv("NUON_CORPUS")
+	if root == "" {
 		t.Skip("NUON_CORPUS is not set")
 	}
-	dirs, err := os.ReadDir(corpus)
+	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := map[string]int{}
-	for _, dir := range dirs {
-		if !dir.IsDir() {
-			continue
+	dirs := map[string]string{}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			dirs[entry.Name()] = filepath.Join(root, entry.Name())
 		}
-		app, found := Load(os.DirFS(filepath.Join(corpus, dir.Name())), Options{})
-		if found.HasErrors() {
-			t.Errorf("%s:\n%v", dir.Name(), found.Err())
-			continue
+	}
+	if len(dirs) == 0 {
+		t.Fatalf("there is no app in %s", root)
+	}
+	return dirs
+}
+
+// contentsOf reads all files below a directory.
+func contentsOf(t *testing.T, dir string) fstest.MapFS {
+	t.Helper()
+	all := fstest.MapFS{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
 		}
-		t.Logf("%s: %d warnings\n%v", dir.Name(), len(found), found)
-		counts["apps"]++
-		counts["warnings"] += len(found)
-		counts["terraform components"] += len(app.Components)
-		counts["actions"] += len(app.Actions)
-		counts["inputs"] += len(app.Inputs)
-		counts["secrets"] += len(app.Secrets)
-		counts["installs"] += len(app.Installs)
-		roundTrip(t, app)
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		all[name] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if counts["apps"] == 0 {
-		t.Fatalf("there is no app in %s", corpus)
+	return all
+}
+
+// tally counts what the apps have, by what it is and of which kind.
+type tally map[string]map[string]int
+
+func (c tally) add(what, kind string) { c.some(what, kind, 1) }
+
+func (c tally) some(what, kind string, n int) {
+	if n == 0 {
+		return
 	}
-	t.Logf("loaded %v", counts)
+	if c[what] == nil {
+		c[what] = map[string]int{}
+	}
+	c[what][kind] += n
+}
+
+func (c tally) app(app *App) {
+	c.add("apps", "")
+	if app.Runner != nil {
+		c.add("runners", app.Runner.Type)
+	}
+	for i := range app.Components {
+		c.add("components", app.Components[i].Kind)
+	}
+	for i := range app.Actions {
+		c.add("actions", "")
+		for _, trigger := range app.Actions[i].Triggers {
+			c.add("triggers", trigger.Type)
+		}
+	}
+	for _, role := range app.Permissions {
+		c.add("roles", role.Type)
+	}
+	c.some("roles", "break glass", len(app.BreakGlass))
+	for i := range app.Policies {
+		c.add("policies", app.Policies[i].Engine+" "+app.Policies[i].Type)
+	}
+	c.some("inputs", "", len(app.Inputs))
+	c.some("input groups", "", len(app.Groups))
+	c.some("secrets", "", len(app.Secrets))
+	c.some("runbooks", "", len(app.Runbooks))
+	c.some("installs", "", len(app.Installs))
+	c.some("files elsewhere", "", len(app.Remote))
+}
+
+func (c tally) files(all fstest.MapFS) {
+	for name := range all {
+		if section, _, nested := strings.Cut(name, "/"); strings.HasSuffix(name, ".toml") && (!nested && isRootFile(name) || isSection(section)) {
+			c.add("TOML files", strings.TrimSuffix(section, ".toml"))
+		}
+	}
+}
+
+// String is a line for each thing with its number, and those of its kinds.
+func (c tally) String() string {
+	var text strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(c)) {
+		all, kinds := 0, ""
+		for _, kind := range slices.Sorted(maps.Keys(c[what])) {
+			all += c[what][kind]
+			if kind != "" {
+				kinds += fmt.Sprintf(", %s %d", kind, c[what][kind])
+			}
+		}
+		fmt.Fprintf(&text, "\n%s: %d%s", what, all, strings.Replace(kinds, ", ", ": ", 1))
+	}
+	return text.String()
 }

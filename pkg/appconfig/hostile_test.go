@@ -2,8 +2,12 @@ package appconfig
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -12,7 +16,7 @@ func TestHostileSizes(t *testing.T) {
 	const size = 1<<20 - 100
 	fill := func(line string) string { return strings.Repeat(line, size/len(line)) }
 	var fullTable string
-	for i := range maxKeys - 1 {
+	for i := range 499 {
 		fullTable += fmt.Sprintf("k%d=1\n", i)
 	}
 	var keys, chain strings.Builder
@@ -31,11 +35,11 @@ func TestHostileSizes(t *testing.T) {
 		"open lists":         {"inputs.toml": "a=" + fill("[")},
 		"inline tables":      {"inputs.toml": "a=" + fill("{a=")},
 		"long key":           {"inputs.toml": "[" + strings.Repeat("k", size/2) + "]\n" + strings.Repeat("a=1\n", 10) + keys.String()[:size/3]},
-		"long names":         {"components/a.toml": component(strings.Repeat("a", size-500), "")},
+		"long names":         {"components/a.toml": moduleFile(strings.Repeat("a", size-500), "")},
 		"steps":              {"actions/a.toml": action("") + fill("[[steps]]\nname='s'\ncommand='c'\n")},
-		"dangling refs":      {"components/a.toml": component("a", "[vars]\nx = '"+chain.String()+"'")},
-		"one large template": {"components/a.toml": component("a", "[vars]\nx = '"+strings.Repeat("{{.nuon.a}}", 80000)+"'")},
-		"dependencies":       {"components/a.toml": component("a", "dependencies = ["+strings.Repeat("'b',", 200000)+"]")},
+		"dangling refs":      {"components/a.toml": moduleFile("a", "[vars]\nx = '"+chain.String()+"'")},
+		"one large template": {"components/a.toml": moduleFile("a", "[vars]\nx = '"+strings.Repeat("{{.nuon.a}}", 80000)+"'")},
+		"dependencies":       {"components/a.toml": moduleFile("a", "dependencies = ["+strings.Repeat("'b',", 200000)+"]")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
@@ -52,5 +56,106 @@ func TestHostileSizes(t *testing.T) {
 				t.Errorf("took %s", took)
 			}
 		})
+	}
+}
+
+// Files are refused for their size before they are read, however they are referred to.
+func TestLargeFilesAreNotRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, small().and(files{"metadata.toml": "version='v2'\nreadme='./large.toml'\n"}).fs()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"inputs.toml", "large.toml"} {
+		file, err := os.Create(filepath.Join(dir, name)) //nolint:gosec // a directory of the test
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Truncate(100 << 20); err != nil { // a hole: it takes no room on the disk
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := &counting{FS: os.DirFS(dir)}
+	_, found := Load(read, Options{})
+	for _, want := range []string{"inputs.toml:1:1: error: the file cannot be read: it is larger than 1048576 bytes", "metadata.toml:2:8: error: large.toml cannot be read: it is larger than 4194304 bytes"} {
+		if !strings.Contains(found.String(), want) {
+			t.Errorf("says\n%v\nwant\n%s", found, want)
+		}
+	}
+	if read.bytes > 10_000 {
+		t.Errorf("%d bytes were read", read.bytes)
+	}
+}
+
+// counting counts what is read.
+type counting struct {
+	fs.FS
+	bytes int
+}
+
+func (c *counting) Open(name string) (fs.File, error) {
+	file, err := c.FS.Open(name)
+	return &countingFile{file, c}, err
+}
+
+type countingFile struct {
+	fs.File
+	in *counting
+}
+
+func (f *countingFile) Read(into []byte) (int, error) {
+	n, err := f.File.Read(into)
+	f.in.bytes += n
+	return n, err
+}
+
+// ReadDir is what makes it a directory.
+func (f *countingFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	dir, ok := f.File.(fs.ReadDirFile)
+	if !ok {
+		return nil, fs.ErrInvalid
+	}
+	return dir.ReadDir(n)
+}
+
+// A byte order mark and the line ends of another system are no mistakes; bytes that are no text are one, with its place.
+func TestEncodings(t *testing.T) {
+	plain := mustLoad(t, small())
+	for name, change := range map[string]func(string) string{
+		"byte order mark": func(text string) string { return "\ufeff" + text },
+		"line ends":       func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") },
+		"both":            func(text string) string { return "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n") },
+	} {
+		dir := files{}
+		for name, text := range small() {
+			dir[name] = change(text)
+		}
+		app, found := Load(dir.fs(), Options{})
+		if app == nil || len(found) > 0 || app.Digest() != plain.Digest() {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+	for text, want := range map[string]string{
+		"version='v2'\ndescription='\xff'":      "metadata.toml:2:14: error: the file is not UTF-8 text (save it as UTF-8)",
+		"# \xc3\nversion='v2'":                  "metadata.toml:1:3: error: the file is not UTF-8 text (save it as UTF-8)",
+		"\xff\xfev\x00e\x00":                    "metadata.toml:1:1: error: the file is not UTF-8 text (save it as UTF-8)",
+		"version='v2'\n\ufeffdescription='x'\n": "metadata.toml:2:1: error: TOML syntax: ",
+	} {
+		if _, found := Load(small().and(files{"metadata.toml": text}).fs(), Options{}); !strings.Contains(found.String(), want) {
+			t.Errorf("%q: says\n%v\nwant\n%s", text, found, want)
+		}
+	}
+}
+
+// What opens but is no file is not waited for.
+func TestStrangeFiles(t *testing.T) {
+	dir := small().and(files{"components/a.toml": moduleFile("a", "")}).fs()
+	dir["components/b.toml"] = &fstest.MapFile{Mode: fs.ModeNamedPipe}
+	dir["components/c.toml/d"] = &fstest.MapFile{}
+	_, found := Load(dir, Options{})
+	if found.String() != "components/b.toml:1:1: error: the file cannot be read: it is not a regular file" {
+		t.Error(found)
 	}
 }

@@ -1,20 +1,25 @@
 package appconfig
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// Options says how to load. The zero value is right for everyone.
+// Options says how to load. The zero value reads the directory and nothing else.
 type Options struct {
 	// Limits bound what is read; each zero field stands for its default.
 	Limits Limits
+	// Fetch reads a file from elsewhere: reference is one that begins with http://, https://, git:: or file://, as it is written, and
+	// more than limit bytes are an error. It is called once for each reference of a config. A file for which it gives ErrUnread is not
+	// read, what it holds is not checked, and App.Unread counts it; if Fetch is nil, that is so of all.
+	Fetch func(reference string, limit int64) ([]byte, error)
+	// Repository and Branch say where the config itself comes from, as a component would write it, if the caller knows: what is built from
+	// another branch of the same repository is probably a mistake.
+	Repository, Branch string
 }
 
 // Limits bound what a config directory may make Load read.
@@ -48,229 +53,243 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Load reads the config directory that fsys is rooted at, for example os.DirFS(dir) or a tree of a git repository. It reads
-// nothing outside of it, follows no symbolic link and fetches nothing from the network.
+// Load reads the config directory that fsys is rooted at, for example os.DirFS(dir) or a tree of a git repository. It reads nothing
+// outside of it, follows no symbolic link and leaves the network to Options.Fetch.
 //
 // All diagnostics come at once, sorted. The App is nil if and only if one of them is an error.
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
-	l := &loader{fsys: fsys, limits: opts.Limits.withDefaults(), app: &App{}}
-	l.readDirectory()
-	l.checkApp()
+	l := &loader{
+		reader: reader{fsys: fsys, limits: opts.Limits.withDefaults()}, config: &config{options: opts, lost: lost{}},
+		parsed: map[string]*syntax.Table{}, empty: map[string]bool{}, included: map[string]bool{}, fetched: map[string]fetched{},
+	}
+	l.load()
+	for _, check := range checks {
+		check(l.config, &l.reporter)
+	}
 	found := l.sorted()
 	if found.HasErrors() {
 		return nil, found
 	}
-	return l.app, found
+	return l.config.app(), found
 }
 
 // loader is one run of Load.
 type loader struct {
-	collector
-	fsys    fs.FS
-	limits  Limits
-	read    int64 // bytes so far
-	files   int
-	entries int
+	reporter
+	reader
+	config *config
 
-	app        *App
-	components []*componentFile
-	actions    []*actionFile
-	installs   []*installFile
-	inputs     []named
-	groups     []named
-	groupUses  []named
-	secrets    []named
-	fragments  []fragment
-	known      known
+	ahead    *ahead
+	toml     syntax.Parser
+	files    int // TOML files so far
+	values   int // in them so far
+	parsed   map[string]*syntax.Table
+	empty    map[string]bool // files without any bytes
+	included map[string]bool // files that are part of others
+	includes int             // how often
+	fetched  map[string]fetched
 }
 
-// named is a thing that the config declares, with the place of its name.
-type named struct {
-	name, file string
-	at         position
+// document is one TOML file of a section, or the part of a nuon.APP.toml that stands for one.
+type document struct {
+	file    string
+	section string // the name of its file or directory without .toml, such as metadata or components; both of break_glass are break_glass
+	single  bool   // one thing in a file of its own, as in a directory
+	table   *syntax.Table
 }
 
-var startOfFile = position{1, 1}
+// load finds all files of the format, reads them in a fixed order, and then what they declare.
+func (l *loader) load() {
+	documents := l.documents()
+	for i := range documents {
+		l.include(&documents[i])
+	}
+	for _, d := range documents {
+		if l.included[d.file] || l.full() {
+			continue
+		}
+		if d.section == "" {
+			l.unknownFile(d.file)
+			continue
+		}
+		l.declare(d)
+	}
+}
 
-// readDirectory finds all files of the format and reads them in a fixed order.
-func (l *loader) readDirectory() {
+// documents reads the files of the directory.
+func (l *loader) documents() []document {
 	entries, err := fs.ReadDir(l.fsys, ".")
 	if err != nil {
-		l.errorf(".", startOfFile, "is it a directory with a metadata.toml?", "the config directory cannot be read: %s", reason(err))
-		return
+		l.errorf(ruleUnreadableFile, syntax.Start("."), "is it a directory with a metadata.toml?", "the config directory cannot be read: %s", reason(err))
+		return nil
 	}
+	var all []document
 	present := map[string]bool{}
 	for _, entry := range entries {
-		name := entry.Name()
-		if _, ok := rootFiles[name]; ok {
-			present[name] = true
+		present[entry.Name()] = true
+	}
+	below := l.beginAll(entries)
+	defer l.ahead.waiting.Wait()
+	single := l.singleFile(entries, present)
+	for _, entry := range entries {
+		switch name := entry.Name(); {
+		case isSectionEntry(entry):
+			all = append(all, l.directory(name, below[name], present)...)
+		case entry.IsDir() || !strings.HasSuffix(name, ".toml") || strings.HasPrefix(name, "."): // payload, for references or from git
+		case name == single:
+			all = append(all, l.sections(name)...)
+		case isRootFile(name):
+			all = append(all, l.document(name, strings.TrimSuffix(name, ".toml"), false)...)
+		case !isSingleFile(name):
+			all = append(all, document{file: name})
 		}
 	}
-	for _, entry := range entries {
-		l.readRootEntry(entry, present)
+	switch {
+	case single != "":
+	case len(all) == 0 && !slices.ContainsFunc(entries, isOfFormat):
+		l.errorf(ruleMissingFile, syntax.Start("."), "name another directory, or write one with `nuon init`", "this is not a config directory: it has no metadata.toml")
+	default:
+		l.needed(present)
 	}
+	return all
+}
+
+// beginAll begins with all files of the format, and gives those of each section that is a directory.
+func (l *loader) beginAll(entries []fs.DirEntry) map[string][]string {
+	below := map[string][]string{}
+	var all []string
+	for _, entry := range entries {
+		switch name := entry.Name(); {
+		case isSectionEntry(entry):
+			files, err := l.tomlFiles(name)
+			if err != nil {
+				l.errorf(ruleUnreadableFile, syntax.Start(name), "", "the directory cannot be read: %s", reason(err))
+			}
+			below[name] = files
+			all = append(all, files...)
+		case isRootFile(name) && !entry.IsDir():
+			all = append(all, name)
+		}
+	}
+	l.begin(all)
+	return below
+}
+
+// isSectionEntry says whether an entry of the root is a directory of a section, or a link in the place of one.
+func isSectionEntry(entry fs.DirEntry) bool {
+	return isSection(entry.Name()) && (entry.IsDir() || entry.Type()&fs.ModeSymlink != 0)
+}
+
+func isOfFormat(entry fs.DirEntry) bool {
+	return isRootFile(entry.Name()) || isSection(entry.Name()) && entry.IsDir()
+}
+
+// needed tells which files are missing that every app has.
+func (l *loader) needed(present map[string]bool) {
 	for _, name := range []string{"metadata.toml", "sandbox.toml"} {
 		if !present[name] {
-			l.errorf(name, startOfFile, "every app has one", "%s is missing", name)
+			l.errorf(ruleMissingFile, syntax.Start(name), "every app has one", "%s is missing", name)
 		}
 	}
 }
 
-func (l *loader) readRootEntry(entry fs.DirEntry, present map[string]bool) {
-	name := entry.Name()
-	if section, ok := sections[name]; ok && (entry.IsDir() || entry.Type()&fs.ModeSymlink != 0) {
-		files := l.tomlFiles(name)
-		if len(files) > 0 && present[name+".toml"] {
-			l.errorf(name+".toml", startOfFile, "keep one of them", "both %s.toml and %s/ are there", name, name)
-		}
-		for _, file := range files {
-			l.readFile(file, section)
-		}
-		return
+// directory reads the files of a section that is a directory.
+func (l *loader) directory(name string, files []string, present map[string]bool) []document {
+	var all []document
+	if file := rootForm(name); len(files) > 0 && present[file] && l.saysSomething(file) {
+		l.errorf(ruleBothForms, syntax.Start(file), "keep one of them", "both %s and %s/ are there", file, name)
 	}
-	if entry.IsDir() || !strings.HasSuffix(name, ".toml") || strings.HasPrefix(name, ".") {
-		return // payload, read through file references or from git
+	for _, file := range files {
+		all = append(all, l.document(file, name, true)...)
 	}
-	kind, ok := rootFiles[name]
-	switch {
-	case ok:
-		l.readFile(name, kind)
-	case strings.HasPrefix(name, "nuon."):
-		l.warnf(name, startOfFile, "split it into metadata.toml, sandbox.toml, components/ and so on", "the single-file form has no effect yet")
-	default:
-		known := make([]string, 0, len(rootFiles))
-		for file := range rootFiles {
-			known = append(known, file)
-		}
-		hint := didYouMean(name, known)
-		if hint == "" {
-			hint = "move it into a directory of its own if it is not part of the config"
-		}
-		l.errorf(name, startOfFile, hint, "%s is not a file of the format", name)
-	}
+	return all
 }
 
-// tomlFiles lists the TOML files below a section directory, sorted. Their names mean nothing.
-func (l *loader) tomlFiles(dir string) []string {
-	if l.linked(dir) {
-		l.errorf(dir, startOfFile, "put the directory itself there", "%s is a symbolic link, and links are not followed", dir)
-		return nil
-	}
-	var files []string
-	err := fs.WalkDir(l.fsys, dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if l.entries++; l.entries > l.limits.Entries {
-			return fmt.Errorf("there are more than %d files", l.limits.Entries)
-		}
-		if entry.IsDir() {
-			if strings.Count(name, "/") > l.limits.Depth {
-				return fmt.Errorf("directories are nested more than %d levels deep", l.limits.Depth)
-			}
-			return nil
-		}
-		if strings.HasSuffix(name, ".toml") {
-			files = append(files, name)
-		}
-		return nil
-	})
-	if err != nil {
-		l.errorf(dir, startOfFile, "", "the directory cannot be read: %s", reason(err))
-	}
-	slices.Sort(files)
-	return files
-}
+// maxValues bounds the values of all files, those of included files once more for each file that includes them: in memory a value takes
+// a hundred times what it takes in a file.
+const maxValues = 100_000
 
-// readFile reads one TOML file and hands it to its kind.
-func (l *loader) readFile(name string, kind fileKind) {
-	if l.full() {
-		return
+// fits counts the values of a table, and says whether there are not too many yet.
+func (l *loader) fits(file string, table *syntax.Table) bool {
+	before := l.values
+	if l.values += table.Size(); l.values <= maxValues {
+		return true
 	}
-	if l.files++; l.files > l.limits.Files {
-		if l.files == l.limits.Files+1 {
-			l.errorf(name, startOfFile, "split the app", "there are more than %d TOML files", l.limits.Files)
-		}
-		return
-	}
-	data, err := l.readBytes(name, l.limits.TOMLFile)
-	if err != nil {
-		l.errorf(name, startOfFile, "", "the file cannot be read: %s", reason(err))
-		return
-	}
-	root, problem := parseDocument(data)
-	if problem != nil {
-		problem.File = name
-		l.add(*problem)
-	}
-	if root == nil {
-		return
-	}
-	if len(root.keys) == 0 && kind.mayBeEmpty {
-		return
-	}
-	kind.read(l, name, root)
-}
-
-// readBytes reads a file of at most limit bytes. No part of its path may be a symbolic link.
-func (l *loader) readBytes(name string, limit int64) ([]byte, error) {
-	if l.linked(name) {
-		return nil, errors.New("it is a symbolic link, or below one, and links are not followed")
-	}
-	file, err := l.fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // only read from
-	if info, err := file.Stat(); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("it is larger than %d bytes", limit)
-	}
-	if l.read += int64(len(data)); l.read > l.limits.Total {
-		return nil, fmt.Errorf("the files of the app are larger than %d bytes together", l.limits.Total)
-	}
-	return data, nil
-}
-
-// linked says whether a path, or a directory above it, is a symbolic link. Links are refused rather than followed within bounds,
-// so that a checkout, a git tree and an upload of the same app read alike.
-func (l *loader) linked(name string) bool {
-	for at := name; at != "."; at = path.Dir(at) {
-		if info, err := fs.Lstat(l.fsys, at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return true
-		}
+	if before <= maxValues {
+		l.errorf(ruleTooMany, syntax.Start(file), "split the app", "there are more than %d values", maxValues)
 	}
 	return false
 }
 
-// readText is readBytes for what becomes part of the App.
-func (l *loader) readText(name string) (string, error) {
-	data, err := l.readBytes(name, l.limits.ReferencedFile)
-	if err != nil {
-		return "", err
-	}
-	if !utf8.Valid(data) || slices.Contains(data, 0) {
-		return "", errors.New("it is not UTF-8 text")
-	}
-	return string(data), nil
+// saysSomething says whether there is anything in a TOML file but comments: authors leave such files behind.
+func (l *loader) saysSomething(file string) bool {
+	table := l.parse(file)
+	return table == nil || table.Len() > 0
 }
 
-// reason gives an error without the path that diagnostics name anyway.
-func reason(err error) string {
-	var at *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "it does not exist"
-	case errors.As(err, &at):
-		return at.Err.Error()
+// document reads one TOML file. It gives nothing for one that cannot be read, or that says nothing where that is no mistake.
+func (l *loader) document(file, section string, single bool) []document {
+	table := l.parse(file)
+	if table == nil || table.Len() == 0 && mayBeEmpty(section, l.empty[file]) {
+		return nil
 	}
-	return err.Error()
+	return []document{{file: file, section: section, single: single, table: table}}
+}
+
+// parse reads and parses a TOML file once. It is nil if that cannot be done, which is told.
+func (l *loader) parse(file string) *syntax.Table {
+	if table, known := l.parsed[file]; known || l.full() {
+		return table
+	}
+	l.parsed[file] = nil
+	if l.files++; l.files > l.limits.Files {
+		if l.files == l.limits.Files+1 {
+			l.errorf(ruleTooMany, syntax.Start(file), "split the app", "there are more than %d TOML files", l.limits.Files)
+		}
+		return nil
+	}
+	data, table, problem, err := l.readAndParse(file)
+	if err != nil {
+		l.errorf(ruleUnreadableFile, syntax.Start(file), "", "the file cannot be read: %s", reason(err))
+		return nil
+	}
+	l.empty[file] = len(data) == 0
+	if problem != nil {
+		l.add(*problem)
+		l.config.lost.file(string(data))
+		return nil
+	}
+	if !l.fits(file, table) {
+		return nil
+	}
+	l.parsed[file] = table
+	return table
+}
+
+// isComponent says whether a file at the root is one of components/ by what it says.
+func (l *loader) isComponent(name string) bool {
+	data, err := l.bytes(name, l.limits.TOMLFile)
+	if err != nil {
+		return false
+	}
+	table, _ := syntax.Parse(name, data)
+	kind, ok := table.Get("type").Text()
+	return ok && slices.Contains(componentKinds(), kind)
+}
+
+// unknownFile tells of a TOML file at the root that is none of the format. What is not likely to be meant as one belongs to another program,
+// whose config lies beside the app's.
+func (l *loader) unknownFile(name string) {
+	hint := diagnostic.DidYouMean(name, slices.Clone(rootFiles))
+	switch {
+	case hint != "":
+	case isSection(strings.TrimSuffix(name, ".toml")):
+		hint = "write a file for each below " + strings.TrimSuffix(name, ".toml") + "/"
+	case l.isComponent(name):
+		hint = "move it into components/"
+	default:
+		l.warnf(ruleUnknownFile, syntax.Start(name), "move it into a directory of its own if it is not part of the config", "%s is not a file of the format and is not read", name)
+		return
+	}
+	l.errorf(ruleUnknownFile, syntax.Start(name), hint, "%s is not a file of the format", name)
 }

@@ -24,7 +24,11 @@ var (
 	}
 	inputName   = actionName
 	installName = actionName
-	stepName    = nameRule{
+	titleName   = nameRule{
+		regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`),
+		"anything on one line",
+	}
+	stepName = nameRule{
 		regexp.MustCompile(`^[^\x00-\x1f\x7f/\\]+$`),
 		"anything on one line without slashes",
 	}
@@ -33,19 +37,7 @@ var (
 	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 	// variableName is what an environment variable may be called.
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	listIndex    = regexp.MustCompile(`\[[0-9]+\]`)
 )
-
-// checkName tells if the "name" of a table is not fit. A missing name has been told about already.
-func (l *loader) checkName(file string, t *table, what string, rule nameRule) {
-	name := t.text("name")
-	if name == "" {
-		return
-	}
-	if len(name) > maxName || !rule.pattern.MatchString(name) {
-		l.errorf(file, t.place("name"), "use "+rule.words, "%s is no name for %s %s", quoteShort(name), article(what), what)
-	}
-}
 
 func article(noun string) string {
 	switch noun[0] {

@@ -1,36 +1,91 @@
 package appconfig
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// DependsOn gives the components that must be deployed before the named one, sorted: those that it lists, and those whose outputs
-// its templates read. The sandbox is upstream of all and never listed, and neither is a component of a kind that has no effect
-// yet. An unknown name and the sandbox depend on nothing.
+// Edge says that one component is deployed after another, and why.
+type Edge struct {
+	From string `json:"from"` // the component that waits
+	To   string `json:"to"`   // what it waits for
+	Why  string `json:"why"`  // "listed", "reads .nuon.components.x.outputs.y in vars.z" or "kubernetes_context n"
+}
+
+// Edges are all reasons for the order of the components, sorted by From, To and Why. The sandbox is before all, and never in it.
+func (a *App) Edges() []Edge {
+	names := a.names()
+	var edges []Edge
+	for i := range a.Components {
+		edges = append(edges, a.edgesOf(&a.Components[i], names)...)
+	}
+	slices.SortFunc(edges, func(x, y Edge) int {
+		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), cmp.Compare(x.Why, y.Why))
+	})
+	return slices.Compact(edges)
+}
+
+// names gives the components by their names and by var_name, which templates may use in the place of the name.
+func (a *App) names() map[string]string {
+	names := map[string]string{}
+	for i := range a.Components {
+		if other := a.Components[i].VarName; other != "" {
+			names[other] = a.Components[i].Name
+		}
+	}
+	for i := range a.Components {
+		names[a.Components[i].Name] = a.Components[i].Name
+	}
+	return names
+}
+
+func (a *App) edgesOf(c *Component, names map[string]string) []Edge {
+	var edges []Edge
+	add := func(to, why string) {
+		if name, known := names[to]; known {
+			edges = append(edges, Edge{c.Name, name, why})
+		}
+	}
+	for _, name := range c.Dependencies {
+		if names[name] == name {
+			add(name, "listed")
+		}
+	}
+	for path, text := range c.Templates() {
+		for _, ref := range refsOf(map[string]string{path: text}) {
+			if name, ok := outputsOf(ref); ok {
+				add(name, "reads .nuon."+ref.String()+" in "+path)
+			}
+		}
+	}
+	for _, context := range a.KubernetesContexts {
+		if c.KubernetesContext != "" && context.Name == c.KubernetesContext && context.Component != c.Name {
+			add(context.Component, "kubernetes_context "+context.Name)
+		}
+	}
+	return edges
+}
+
+// DependsOn gives the components that must be deployed before the named one, sorted: those that it lists, those whose outputs its
+// templates read, and the one whose cluster it goes to. The sandbox is upstream of all and never listed. An unknown name and the sandbox
+// depend on nothing.
 func (a *App) DependsOn(name string) []string {
 	c, ok := a.Component(name)
 	if !ok || name == SandboxName {
 		return nil
 	}
+	return dependenciesOf(a.edgesOf(c, a.names()))
+}
+
+func dependenciesOf(edges []Edge) []string {
 	needs := map[string]bool{}
-	for _, other := range c.Dependencies {
-		needs[other] = true
+	for _, edge := range edges {
+		needs[edge.To] = true
 	}
-	for _, ref := range c.Refs() {
-		if other, ok := outputsOf(ref); ok {
-			needs[other] = true
-		}
-	}
-	var names []string
-	for _, other := range slices.Sorted(maps.Keys(needs)) {
-		if _, ok := a.Component(other); ok && other != SandboxName {
-			names = append(names, other)
-		}
-	}
-	return names
+	return slices.Sorted(maps.Keys(needs))
 }
 
 // outputsOf gives the component whose outputs a canonical ref reads. A status or an id is no reason to wait.
@@ -41,13 +96,13 @@ func outputsOf(ref render.Path) (component string, ok bool) {
 	return ref[1], len(ref) == 2 || ref[2] == "outputs"
 }
 
-// Order gives the components in groups, without the sandbox: a group is ready when all groups before it are deployed, and its
-// members can be deployed in parallel. Members are sorted by name. Load refuses cycles; in an App that has one all the same, its
-// members and what depends on them are left out.
+// Order gives the components in groups, without the sandbox: a group is ready when all groups before it are deployed, and its members
+// can be deployed in parallel. Members are sorted by name. Load refuses cycles; in an App that has one all the same, its members and
+// what depends on them are left out.
 func (a *App) Order() [][]string {
-	waits := map[string][]string{}
-	for _, c := range a.Components {
-		waits[c.Name] = a.DependsOn(c.Name)
+	names, waits := a.names(), map[string][]string{}
+	for i := range a.Components {
+		waits[a.Components[i].Name] = dependenciesOf(a.edgesOf(&a.Components[i], names))
 	}
 	var order [][]string
 	for len(waits) > 0 {

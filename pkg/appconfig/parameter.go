@@ -7,17 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // ActionInput is a parameter of an action: a value that each run is given. It reaches the steps as environment, never as part of a
 // template, so what somebody types is never read as a program.
-type ActionInput struct {
-	Name        string  `json:"name"`
-	Description string  `json:"description,omitempty"`
-	Type        string  `json:"type"` // string, number, bool or json
-	Required    bool    `json:"required,omitempty"`
-	Default     *string `json:"default,omitempty"`
-}
+type ActionInput format.ActionInput
 
 var actionInputTypes = []string{"string", "number", "bool", "json"}
 
@@ -109,7 +106,7 @@ func (a *Action) CheckInputs(given map[string]string) (env map[string]string, pr
 
 // otherInputs is the hint after the name of an input that there is not.
 func otherInputs(mistaken string, names []string) string {
-	if hint := didYouMean(mistaken, names); hint != "" {
+	if hint := diagnostic.DidYouMean(mistaken, names); hint != "" {
 		return ", " + hint
 	}
 	if len(names) == 0 {
@@ -135,56 +132,4 @@ func reservedVariable(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.Contains(reservedVariables, name) ||
 		slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
-// actionInputs reads the inputs of an action.
-func (l *loader) actionInputs(file string, root *table) []ActionInput {
-	var inputs []ActionInput
-	variables := map[string]string{}
-	for i, t := range root.tables("inputs") {
-		if i == mostActionInputs {
-			l.errorf(file, t.at, "give structured values as one json input", "an action has at most %d inputs", mostActionInputs)
-			break
-		}
-		in := ActionInput{Name: t.text("name"), Description: t.text("description"), Type: t.text("type"), Required: t.flag("required")}
-		if in.Type == "" {
-			in.Type = "string"
-		}
-		l.checkName(file, t, "input", inputName)
-		if !slices.Contains(actionInputTypes, in.Type) {
-			hint := didYouMean(in.Type, actionInputTypes)
-			if hint == "" {
-				hint = "one of " + strings.Join(actionInputTypes, ", ")
-			}
-			l.errorf(file, t.place("type"), hint, "inputs[%d]: an input of an action has no type %s", i, quoteShort(in.Type))
-			continue
-		}
-		if other, taken := variables[in.Variable()]; taken && in.Name != "" {
-			l.errorf(file, t.place("name"), "rename one of them", "inputs[%d]: %s and %s would both be the variable %s", i, other, in.Name, in.Variable())
-			continue
-		}
-		variables[in.Variable()] = in.Name
-		if fallback, ok := t.keys["default"].text(); ok {
-			in.Default = &fallback
-			if problem := in.Check(fallback); problem != "" {
-				l.errorf(file, t.place("default"), "", "inputs[%d]: the default of input %s %s", i, in.Name, problem)
-			}
-		}
-		inputs = append(inputs, in)
-	}
-	return inputs
-}
-
-// checkAsked tells of an input that must be given while the action also runs by itself, when nobody is there to give it.
-func (l *loader) checkAsked(file string, root *table, a *Action) {
-	i := slices.IndexFunc(a.Triggers, func(t Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].works })
-	if i < 0 {
-		return
-	}
-	for n, in := range a.Inputs {
-		if in.Required && in.Default == nil {
-			l.warnf(file, root.tables("inputs")[n].place("name"), "give it a default",
-				"input %s is required, and nobody gives it when the action runs by %s: it would fail", in.Name, a.Triggers[i].Type)
-		}
-	}
 }

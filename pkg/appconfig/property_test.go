@@ -14,18 +14,18 @@ import (
 // graph draws an App whose components depend on each other at random, by lists and by templates.
 func graph(t *rapid.T, acyclic bool) *App {
 	n := rapid.IntRange(0, 8).Draw(t, "components")
-	app := &App{Sandbox: &Component{Name: SandboxName, Kind: KindSandbox}}
+	app := &App{Sandbox: &Component{Name: SandboxName, Kind: KindSandbox, Terraform: &Terraform{}}}
 	for i := range n {
-		c := Component{Name: fmt.Sprintf("c%d", i), Kind: KindTerraformModule}
+		c := Component{Name: fmt.Sprintf("c%d", i), Kind: KindTerraformModule, Terraform: &Terraform{}}
 		for j := range n {
 			if acyclic && j >= i || rapid.IntRange(0, 3).Draw(t, "edge") > 0 {
 				continue
 			}
 			if rapid.Bool().Draw(t, "implied") {
-				if c.Vars == nil {
-					c.Vars = map[string]string{}
+				if c.Terraform.Vars == nil {
+					c.Terraform.Vars = map[string]string{}
 				}
-				c.Vars[fmt.Sprint("v", j)] = fmt.Sprintf("{{.nuon.components.c%d.outputs.x}}", j)
+				c.Terraform.Vars[fmt.Sprint("v", j)] = fmt.Sprintf("{{.nuon.components.c%d.outputs.x}}", j)
 			} else {
 				c.Dependencies = append(c.Dependencies, fmt.Sprintf("c%d", j))
 			}
@@ -98,17 +98,17 @@ func TestClosedPath(t *testing.T) {
 // version.
 func TestDigestIgnoresSpelling(t *testing.T) {
 	one := small().and(files{
-		"components/a.toml": component("a", `dependencies = ["b", "c"]`) + "[vars]\nx = \"1\"\ny = \"2\"\n",
-		"components/b.toml": component("b", ""),
-		"components/c.toml": component("c", ""),
+		"components/a.toml": moduleFile("a", `dependencies = ["b", "c"]`) + "[vars]\nx = \"1\"\ny = \"2\"\n",
+		"components/b.toml": moduleFile("b", ""),
+		"components/c.toml": moduleFile("c", ""),
 		"actions/a.toml":    action(""),
 		"installs/a.toml":   "name='a'\n",
 	})
 	two := small().and(files{
 		"metadata.toml":          "# why\nversion='v2'",
 		"components/x/2.toml":    "vars = { y = 2, x = '1' }\npublic_repo.branch='main'\npublic_repo.directory='./modules//x'\npublic_repo.repo='acme/infra'\ndependencies = ['c', 'b']\nterraform_version='1.11.4'\ntype='terraform_module'\nname = 'a'\n",
-		"components/9.toml":      component("b", "# hm"),
-		"components/1.toml":      component("c", ""),
+		"components/9.toml":      moduleFile("b", "# hm"),
+		"components/1.toml":      moduleFile("c", ""),
 		"actions/something.toml": "timeout='5m'\n" + action(""),
 	})
 	a, b := mustLoad(t, one), mustLoad(t, two)
@@ -135,9 +135,9 @@ func mustLoad(t *testing.T, f files) *App {
 // What changes a deploy changes the digest of the component, and of no other.
 func TestDigestSeesChanges(t *testing.T) {
 	base := small().and(files{
-		"components/a.toml": component("a", "") + "[vars]\nx = \"1\"\n[env_vars]\nE = \"1\"\n[[var_file]]\ncontents = \"./v\"\n",
+		"components/a.toml": moduleFile("a", "") + "[vars]\nx = \"1\"\n[env_vars]\nE = \"1\"\n[[var_file]]\ncontents = \"./v\"\n",
 		"components/v":      "v = 1",
-		"components/b.toml": component("b", ""),
+		"components/b.toml": moduleFile("b", ""),
 		"actions/a.toml":    action(""),
 	})
 	for name, test := range map[string]struct {
@@ -177,7 +177,7 @@ func TestCanonicalIgnoresOrder(t *testing.T) {
 		shuffled := &App{Sandbox: app.Sandbox, Components: rapid.Permutation(app.Components).Draw(t, "order")}
 		for i, c := range shuffled.Components {
 			shuffled.Components[i].Dependencies = rapid.Permutation(c.Dependencies).Draw(t, "dependencies")
-			shuffled.Components[i].Vars = maps.Clone(c.Vars)
+			shuffled.Components[i].Terraform = &Terraform{Vars: maps.Clone(c.Terraform.Vars)}
 		}
 		if app.Digest() != shuffled.Digest() {
 			t.Fatalf("order changed the digest:\n%s\n%s", app.Canonical(), shuffled.Canonical())

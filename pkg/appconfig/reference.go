@@ -1,18 +1,31 @@
 package appconfig
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// content is the value of a key that may refer to a file, with the place where its text is written.
-type content struct {
-	text string
-	file string
-	node *node // nil if the text is a whole file
-}
+// The rules about files.
+const (
+	ruleMissingFile    = "missing-file"
+	ruleUnreadableFile = "unreadable-file"
+	ruleUnknownFile    = "unknown-file"
+	ruleBothForms      = "both-forms"
+	ruleInclude        = "include"
+	ruleRemoteFile     = "remote-file"
+	ruleGoneKind       = "gone-kind"
+)
 
 // isReference says whether a value points at a file instead of being the content. Only these beginnings count: a readme may begin
 // with "github". What has more than one line is content.
@@ -26,63 +39,233 @@ func isReference(value string) bool {
 func isRemote(value string) bool {
 	for _, scheme := range []string{"http://", "https://", "git::", "file://"} {
 		if strings.HasPrefix(value, scheme) {
-			return true
+			return !strings.ContainsAny(value, "\r\n")
 		}
 	}
 	return false
 }
 
-// inline gives the text of a key, read from the file that it refers to.
-func (l *loader) inline(file string, t *table, key string) content {
-	value := t.text(key)
-	here := content{text: value, file: file, node: t.keys[key]}
-	if !isReference(value) {
-		return here
-	}
-	at := t.place(key)
-	if isRemote(value) {
-		l.errorf(file, at, "put the file beside the config and write ./name", "%q: remote file references are not supported yet", key)
-		return content{file: file}
-	}
-	var tried []string
-	for _, base := range bases(file) {
-		name := path.Join(base, value)
-		if name == ".." || strings.HasPrefix(name, "../") {
+// inline reads the files that keys of a struct refer to, and puts their texts in the place of the references.
+func (l *loader) inline(d document, t *syntax.Table, keys []format.Key, into any) map[string]content {
+	var texts map[string]content
+	for text := range format.Texts(t, keys, into, func(k *format.Key) bool { return k.File }) {
+		if !isReference(text.Value) {
 			continue
 		}
-		if len(tried) > 0 && tried[0] == name {
-			continue
+		var held content
+		if isRemote(text.Value) {
+			held = l.remoteText(text.Node.At, text.Path, text.Value)
+		} else {
+			held = l.local(d.where(text.Node.At), text.Node.At, text.Value)
 		}
-		text, err := l.readText(name)
+		if texts == nil {
+			texts = map[string]content{}
+		}
+		texts[text.Path] = held
+		if !held.unknown {
+			text.Set(held.text)
+		}
+	}
+	return texts
+}
+
+// local reads a file of the config directory.
+func (l *loader) local(d document, at syntax.Position, reference string) content {
+	unknown := content{unknown: true, file: d.file}
+	if l.full() {
+		return unknown
+	}
+	tried := candidates(d, reference)
+	for _, name := range tried {
+		text, err := l.text(name)
 		if err == nil {
 			return content{text: text, file: name}
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			l.errorf(file, at, "", "%q: %s cannot be read: %s", key, name, reason(err))
-			return content{file: file}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, errDirectory):
+			l.errorf(ruleUnreadableFile, at, "name a file in it", "%s is a directory", quoteless(reference))
+		default:
+			l.errorf(ruleUnreadableFile, at, "", "%s cannot be read: %s", name, reason(err))
 		}
-		tried = append(tried, name)
+		return unknown
 	}
+	rule := ruleMissingFile
 	if len(tried) == 0 {
-		l.errorf(file, at, "move the file into the config directory", "%q: %s is outside of the config directory", key, value)
-		return content{file: file}
+		rule = ruleUnreadableFile
 	}
-	l.errorf(file, at, "tried "+strings.Join(tried, " and "), "%q: the file %s does not exist", key, value)
-	return content{file: file}
+	message, hint := l.notThere(reference, tried)
+	l.errorf(rule, at, hint, "%s", message)
+	return unknown
 }
 
-// bases are the directories that a reference in a file is relative to: first its own, then the one that the format has for its
-// section.
-func bases(file string) []string {
-	own := path.Dir(file)
-	section, _, below := strings.Cut(file, "/")
+// notThere says that none of the files is there that a reference may mean, or that it may mean none.
+func (l *loader) notThere(reference string, tried []string) (message, hint string) {
+	if len(tried) == 0 {
+		return quoteless(reference) + " leads out of the config directory", "copy the file into it"
+	}
+	for _, name := range tried {
+		if nearest := l.nearestFile(name); nearest != "" {
+			hint = fmt.Sprintf("did you mean %q?", strings.TrimSuffix(reference, path.Base(reference))+nearest)
+			break
+		}
+	}
+	return fmt.Sprintf("there is no file %s: looked for %s", quoteless(reference), strings.Join(tried, " and ")), hint
+}
+
+// nearestFile finds the file of the same directory whose name is most like that of one that is not there.
+func (l *loader) nearestFile(name string) string {
+	entries, err := fs.ReadDir(l.fsys, path.Dir(name))
+	if l.entries += len(entries); err != nil || l.entries > l.limits.Entries {
+		return ""
+	}
+	var names []string
+	for _, entry := range entries {
+		if strings.EqualFold(entry.Name(), path.Base(name)) {
+			return entry.Name()
+		}
+		if entry.Type().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	nearest, _ := diagnostic.Nearest(path.Base(name), names)
+	return nearest
+}
+
+// where is the document as the file that holds a value of it, which may be an included one.
+func (d document) where(at syntax.Position) document {
+	d.file = at.File
+	return d
+}
+
+// candidates are the files that a local reference may mean, in the order in which they are tried: relative to the file that holds it,
+// then as section 2.2 of the format has it. Those outside of the config directory are not among them.
+func candidates(d document, reference string) []string {
+	var names []string
+	for _, base := range bases(d) {
+		name := path.Join(base, reference)
+		if path.IsAbs(reference) || !fs.ValidPath(name) || name == "." || slices.Contains(names, name) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// bases are the directories that a reference in a document is relative to.
+func bases(d document) []string {
+	own := path.Dir(d.file)
+	switch d.section {
+	case "components", "actions", "permissions", "installs":
+		return []string{own, d.section}
+	case "break_glass":
+		return []string{own, "permissions"}
+	}
+	return []string{own, "."}
+}
+
+// fetched is a file from elsewhere, or why it could not be read.
+type fetched struct {
+	text string
+	err  error
+}
+
+// remoteText reads a file from elsewhere, once for all keys that refer to it.
+func (l *loader) remoteText(at syntax.Position, key, reference string) content {
+	held := content{unknown: true, file: masked(reference)}
+	if problem, hint := remoteProblem(reference, l.config.options.Fetch != nil); problem != "" {
+		l.errorf(ruleRemoteFile, at, hint, "%q: the address %s", key, problem)
+		return held
+	}
+	if l.full() {
+		return held
+	}
+	got, known := l.fetched[reference]
+	if !known {
+		got = l.fetch(reference)
+		l.fetched[reference] = got
+	}
 	switch {
-	case !below, section == "runbooks", section == "inputs", section == "secrets", section == "policies":
-		section = "."
+	case errors.Is(got.err, ErrUnread):
+	case got.err != nil:
+		hint := "put the file beside the config and write ./name, or try again"
+		var hinted interface{ Hint() string }
+		if errors.As(got.err, &hinted) {
+			hint = hinted.Hint()
+		}
+		l.errorf(ruleRemoteFile, at, hint, "%q: %s cannot be read: %s", key, held.file, got.err)
+	default:
+		held.text, held.unknown = got.text, false
 	}
-	switch file {
-	case "permissions.toml", "break_glass.toml":
-		section = "permissions"
+	return held
+}
+
+// ErrUnread is what Options.Fetch gives for a file that it leaves alone: what the file holds is not checked then.
+var ErrUnread = errors.New("not read")
+
+// fetch reads a file from elsewhere and notes it.
+func (l *loader) fetch(reference string) fetched {
+	file := RemoteFile{Reference: reference}
+	got := fetched{err: ErrUnread}
+	var data []byte
+	if l.config.options.Fetch != nil {
+		if data, got.err = l.config.options.Fetch(reference, l.limits.ReferencedFile); got.err == nil {
+			got.err = l.count(len(data))
+		}
+		if got.err == nil {
+			got.text, got.err = asText(data)
+		}
 	}
-	return []string{own, section}
+	if got.err != nil && !errors.Is(got.err, ErrUnread) {
+		return got
+	}
+	if got.err == nil {
+		sum := sha256.Sum256(data)
+		file.Digest, file.Bytes = "sha256:"+hex.EncodeToString(sum[:]), int64(len(data))
+	}
+	l.config.remote = append(l.config.remote, file)
+	return got
+}
+
+// remoteProblem says what is wrong with a reference to elsewhere, without repeating one that may contain a password.
+func remoteProblem(reference string, fetches bool) (problem, hint string) {
+	address, err := url.Parse(strings.TrimPrefix(reference, "git::"))
+	switch {
+	case err != nil:
+		return "is no address", "write it like https://example.com/file, or put the file beside the config and write ./name"
+	case address.User != nil:
+		return "contains a user or a password", "remove it, or put the file beside the config and write ./name"
+	case strings.HasPrefix(reference, "file://") && !fetches:
+		return "is of a file outside of the config directory, which is only read where the config lies", "put the file beside the config and write ./name"
+	}
+	return "", ""
+}
+
+// masked gives a reference such that it can be shown: without user and query, which may hold a token.
+func masked(reference string) string {
+	forced, rest, isForced := strings.Cut(reference, "::")
+	if !isForced {
+		forced, rest = "", reference
+	}
+	address, err := url.Parse(rest)
+	if err != nil {
+		return "the file from elsewhere"
+	}
+	address.User = nil
+	if query := address.Query(); len(query) > 0 {
+		address.RawQuery = ""
+		if ref := query.Get("ref"); ref != "" && isForced {
+			address.RawQuery = "ref=" + url.QueryEscape(ref)
+		}
+	}
+	if isForced {
+		return forced + "::" + address.String()
+	}
+	return address.String()
+}
+
+// quoteless cuts what an author wrote to a length that a line can bear.
+func quoteless(s string) string {
+	return strings.Trim(quoteShort(s), `"`)
 }

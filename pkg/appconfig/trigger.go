@@ -4,6 +4,7 @@ package appconfig
 // What is about one component names it in component_name.
 const (
 	TriggerManual = "manual" // a person asks
+	TriggerCron   = "cron"   // on a schedule; without effect yet
 
 	TriggerPreDeployComponent    = "pre-deploy-component" // once its plan was approved, before its apply
 	TriggerPostDeployComponent   = "post-deploy-component"
@@ -39,7 +40,7 @@ type triggerType struct {
 }
 
 var triggerTypes = map[string]triggerType{
-	TriggerManual: {works: true}, "cron": {},
+	TriggerManual: {works: true}, TriggerCron: {},
 	TriggerPreDeployComponent: {true, true}, TriggerPostDeployComponent: {true, true},
 	TriggerPreTeardownComponent: {true, true}, TriggerPostTeardownComponent: {true, true},
 	TriggerPreEnableComponent: {true, true}, TriggerPostEnableComponent: {true, true},
@@ -52,12 +53,6 @@ var triggerTypes = map[string]triggerType{
 	TriggerPreDeprovisionSandbox: {works: true}, TriggerPostDeprovisionSandbox: {works: true},
 	"pre-reprovision": {}, "post-reprovision": {}, "pre-reprovision-sandbox": {}, "post-reprovision-sandbox": {},
 	"pre-secrets-sync": {}, "post-secrets-sync": {}, "role-enabled": {}, "role-disabled": {},
-}
-
-// oldTriggerTypes are older spellings.
-var oldTriggerTypes = map[string]string{
-	"pre-component-deploy":  TriggerPreDeployComponent,
-	"post-component-deploy": TriggerPostDeployComponent,
 }
 
 // goneTriggerTypes were removed from the format.

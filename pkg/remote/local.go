@@ -1,11 +1,14 @@
 package remote
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 )
 
 // readLocal reads a file of this machine, if this is the machine of the config's author.
@@ -29,6 +32,16 @@ func (f *Fetcher) readLocal(name string, limit int64) ([]byte, error) {
 		return nil, explainFile(err)
 	}
 	return data, nil
+}
+
+// IsLocal says whether a reference is to a file of its author's machine.
+func IsLocal(reference string) bool { return strings.HasPrefix(reference, "file://") }
+
+// Carried is the slash path at which an uploaded directory carries what a reference to its author's machine names: the machine that
+// takes the upload in cannot read there.
+func Carried(reference string) string {
+	sum := sha256.Sum256([]byte(reference))
+	return ".nuon/files/" + hex.EncodeToString(sum[:])
 }
 
 func explainFile(err error) *Error {

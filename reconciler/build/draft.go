@@ -54,8 +54,9 @@ func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.A
 	return all, tree.Err()
 }
 
-// everything is the sandbox and the components.
+// everything is the sandbox and the components, as far as they are deployed.
 func everything(config *appconfig.App) []appconfig.Component {
+	config = config.Deployed()
 	if config.Sandbox == nil {
 		return config.Components
 	}
@@ -77,11 +78,11 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 	case config.Source.Own():
 		found.tree = d.tree
 		found.inspect()
-	case was.current != nil && was.config.Source == config.Source:
+	case was.current != nil && was.config.Source != nil && *was.config.Source == *config.Source:
 		if err := json.Unmarshal(was.current.Recipe, &found.recipe); err != nil {
 			return Draft{}, fmt.Errorf("read its input: %w", err)
 		}
-		found.recipe.Kind, found.recipe.TerraformVersion = config.Kind, config.TerraformVersion
+		found.recipe.Kind, found.recipe.TerraformVersion = config.Kind, config.Terraform.Version
 		found.digest = found.recipe.Digest()
 	default:
 		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced", config.Source.Directory, config.Source.Repo, config.Source.Branch)

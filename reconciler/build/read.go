@@ -86,7 +86,7 @@ func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err
 
 func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.Component) (componentState, error) {
 	component := componentState{row: row}
-	config, there := app.config.Component(row.Name)
+	config, there := app.config.Deployed().Component(row.Name)
 	if !there {
 		return component, fmt.Errorf("it is not in app version %d", app.version.Number)
 	}

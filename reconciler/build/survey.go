@@ -91,7 +91,7 @@ func (f *finding) inspect() {
 		return
 	}
 	f.recipe = Recipe{
-		Format: recipeFormat, Kind: f.config.Kind, TerraformVersion: f.config.TerraformVersion, Directory: directory,
+		Format: recipeFormat, Kind: f.config.Kind, TerraformVersion: f.config.Terraform.Version, Directory: directory,
 	}
 	for _, dir := range dirs {
 		hash, there := f.tree.Hash(dir)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/remote"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -25,17 +27,19 @@ type Catalog struct {
 	store    *store.Store
 	observer *observe.Observer
 	builder  Builder
+	fetcher  *remote.Fetcher
 }
 
 // New makes the service. builder is called by SyncNow and Upload, whose callers wait for it; else it is asked through the queue.
 func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
-	return &Catalog{store: s, observer: observer, builder: builder}
+	return &Catalog{store: s, observer: observer, builder: builder, fetcher: remote.New(remote.Options{})}
 }
 
-// Reconcile takes an app's config in from the newest revision of its repository, unless that was done, and asks for its builds.
+// Reconcile takes an app's config in from the newest revision of its repository, unless that was done (and nothing that it refers to
+// elsewhere was missing then), and asks for its builds.
 // An uploaded app, and one whose repository has not been seen yet, only has its builds asked for.
 func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
-	if err := c.takeIn(ctx, org, appID); err != nil {
+	if err := c.takeIn(ctx, org, appID, false); err != nil {
 		return err
 	}
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
@@ -63,8 +67,8 @@ func lookAgain(ctx context.Context, tx *store.Tx, appID string, in time.Duration
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueApp, ID: appID, InSeconds: in.Seconds()})
 }
 
-// takeIn is Reconcile without what follows.
-func (c *Catalog) takeIn(ctx context.Context, org, appID string) (err error) {
+// takeIn is Reconcile without what follows. again reads what was read before, for it may refer to files elsewhere that have changed.
+func (c *Catalog) takeIn(ctx context.Context, org, appID string, again bool) (err error) {
 	at, err := c.position(ctx, org, appID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // the app is gone
@@ -72,7 +76,7 @@ func (c *Catalog) takeIn(ctx context.Context, org, appID string) (err error) {
 	if err != nil {
 		return fmt.Errorf("read app %s: %w", appID, err)
 	}
-	if at.revision == nil || at.taken() {
+	if at.revision == nil || at.taken() && !again && !at.unread() {
 		return nil
 	}
 	ctx, span := telemetry.Begin(telemetry.Extract(ctx, at.revision.Trace), "catalog",
@@ -82,8 +86,8 @@ func (c *Catalog) takeIn(ctx context.Context, org, appID string) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the config of app %s: %w", at.app.Name, err)
 	}
-	config, found := readConfig(tree, at.app.Directory)
-	if err := tree.Err(); err != nil {
+	config, found, err := c.readConfig(ctx, tree, at.app.Directory, at.watch)
+	if err := errors.Join(err, tree.Err()); err != nil {
 		return fmt.Errorf("read the config of app %s: %w", at.app.Name, err)
 	}
 	if config != nil {
@@ -143,26 +147,27 @@ func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, err
 	return at, err
 }
 
-// readConfig loads the config in a directory of a tree. Without a config, the diagnostics say why.
-func readConfig(tree fs.FS, directory string) (*appconfig.App, appconfig.Diagnostics) {
+// readConfig loads the config in a directory of a tree, which is that of a watch, if there is one. Without a config, the diagnostics
+// say why; the only error is that ctx has ended.
+func (c *Catalog) readConfig(ctx context.Context, tree fs.FS, directory string, watch *store.Watch) (*appconfig.App, appconfig.Diagnostics, error) {
 	if !fs.ValidPath(directory) {
-		return nil, appconfig.Diagnostics{broken("the directory "+directory+" is not one inside the repository",
-			"give the app a directory such as . or apps/shop, without .. and without a slash at either end")}
+		return nil, appconfig.Diagnostics{broken(ruleDirectory, "the directory "+directory+" is not one inside the repository",
+			"give the app a directory such as . or apps/shop, without .. and without a slash at either end")}, nil
 	}
-	info, err := fs.Stat(tree, directory)
-	if err != nil || !info.IsDir() {
-		return nil, appconfig.Diagnostics{broken("the directory "+directory+" is not in the repository",
-			"commit the app's config there, or give the app the directory in which it is")}
+	if !isDirectory(tree, directory) {
+		return nil, appconfig.Diagnostics{broken(ruleDirectory, "the directory "+directory+" is not in the repository",
+			"commit the app's config there, or give the app the directory in which it is")}, nil
 	}
 	below, err := fs.Sub(tree, directory)
 	if err != nil {
-		return nil, appconfig.Diagnostics{broken(err.Error(), "give the app a directory inside the repository")}
+		return nil, appconfig.Diagnostics{broken(ruleDirectory, err.Error(), "give the app a directory inside the repository")}, nil
 	}
-	config, found := appconfig.Load(below, appconfig.Options{})
-	if found.HasErrors() {
-		return nil, found
-	}
-	return config, found
+	return c.load(ctx, below, watch)
+}
+
+func isDirectory(tree fs.FS, name string) bool {
+	info, err := fs.Stat(tree, name)
+	return err == nil && info.IsDir()
 }
 
 // checkSources refuses components whose repository this control plane never reads, by the form of its address.
@@ -171,28 +176,35 @@ func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found app
 		source := component.Source
 		if source.Own() {
 			if !connected {
-				found = append(found, broken(fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),
+				found = append(found, broken(ruleSource, fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),
 					"name the repository's URL, or connect the app to its repository"))
 			}
 			continue
 		}
 		if err := c.observer.Refuses(source.URL(), source.Branch); err != nil {
-			found = append(found, broken(fmt.Sprintf("component %s: %s", component.Name, err), ""))
+			found = append(found, broken(ruleSource, fmt.Sprintf("component %s: %s", component.Name, err), ""))
 		}
 	}
 	return found
 }
 
-// all gives the sandbox and the components of a config.
+// all gives the sandbox and the components of a config, as far as they are deployed.
 func all(config *appconfig.App) []appconfig.Component {
 	var list []appconfig.Component
+	config = config.Deployed()
 	if config.Sandbox != nil {
 		list = append(list, *config.Sandbox)
 	}
 	return append(list, config.Components...)
 }
 
+// What only a control plane can find wrong with a config.
+const (
+	ruleDirectory = "app-directory" // the app's directory is in its repository
+	ruleSource    = "source"        // this control plane reads the repository of each component
+)
+
 // broken is an error about the config as a whole.
-func broken(message, hint string) appconfig.Diagnostic {
-	return appconfig.Diagnostic{File: ".", Line: 1, Column: 1, Severity: appconfig.SeverityError, Message: message, Hint: hint}
+func broken(rule, message, hint string) appconfig.Diagnostic {
+	return appconfig.Diagnostic{File: ".", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: rule, Message: message, Hint: hint}
 }

@@ -43,7 +43,9 @@ func (c *Catalog) Draft(ctx context.Context, org, appID, directory string, archi
 		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	d := Draft{App: at.app, Current: at.current, Tree: tree}
-	d.Config, d.Found = readConfig(tree, directory)
+	if d.Config, d.Found, err = c.readConfig(ctx, tree, directory, at.watch); err != nil {
+		return Draft{}, fmt.Errorf("read the config: %w", err)
+	}
 	if err := tree.Err(); err != nil {
 		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // keep writes what was read of a revision: the version that it makes, or only what is wrong with it. Somebody who read the same
-// revision, or a newer one, in the meantime has done it.
+// revision, or a newer one, in the meantime has done it; what was read before and is read again is written again.
 func (c *Catalog) keep(ctx context.Context, org string, seen position, config *appconfig.App, found appconfig.Diagnostics) error {
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, org, seen.app.ID)
@@ -27,7 +27,7 @@ func (c *Catalog) keep(ctx context.Context, org string, seen position, config *a
 		if err != nil {
 			return err
 		}
-		if at.revision == nil || at.revision.ID != seen.revision.ID || at.taken() {
+		if at.revision == nil || at.revision.ID != seen.revision.ID || at.taken() && !seen.taken() {
 			return nil
 		}
 		if found.HasErrors() {
@@ -36,7 +36,11 @@ func (c *Catalog) keep(ctx context.Context, org string, seen position, config *a
 			}
 			return Conclude(ctx, tx, at.revision.ID, app.Name, []string{brokenOutcome(at.current, found)}, "")
 		}
-		made, err := c.version(ctx, tx, at, config, connectedReason)
+		why := connectedReason
+		if seen.taken() && !seen.unread() {
+			why = refetchedReason(config)
+		}
+		made, err := c.version(ctx, tx, at, config, why)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -31,7 +32,7 @@ func connectedReason(at position, moved move, version *store.AppVersion) string 
 func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) string {
 	errors, first := 0, ""
 	for _, one := range found {
-		if one.Severity != appconfig.SeverityError {
+		if one.Severity != diagnostic.Error {
 			continue
 		}
 		if errors++; first == "" {

@@ -11,8 +11,8 @@ import (
 // ErrUploaded says that an app has no repository to look at.
 var ErrUploaded = errors.New("the app is not connected to a repository; upload its directory")
 
-// SyncNow looks at everything that an app is made of, now: its repository, its config, the repositories of its components, and
-// what is to be built of them. It gives the newest revision of the app's repository, nil when there is none. What keeps a
+// SyncNow looks at everything that an app is made of, now: its repository, its config with the files that it refers to elsewhere, the
+// repositories of its components, and what is to be built of them. It gives the newest revision of the app's repository, nil when there is none. What keeps a
 // repository from being read, or is wrong in the config, is no error here: the watch and the app say it.
 func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revision, error) {
 	at, err := c.position(ctx, org, appID)
@@ -25,7 +25,7 @@ func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revisi
 	if err := c.observer.Poll(ctx, org, at.watch.ID); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", at.app.Name, err)
 	}
-	if err := c.takeIn(ctx, org, appID); err != nil {
+	if err := c.takeIn(ctx, org, appID, true); err != nil {
 		return nil, fmt.Errorf("sync app %s: %w", at.app.Name, err)
 	}
 	if err := c.pollComponents(ctx, org, appID, at.watch.ID); err != nil {

@@ -31,7 +31,7 @@ func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive
 	if err != nil {
 		return nil, err
 	}
-	config, found, err := unpack(packed)
+	config, found, err := c.unpack(ctx, packed)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func receive(archive io.Reader) ([]byte, error) {
 }
 
 // unpack reads the config in an archive. It lies on disk for as long as that takes, in a directory that nothing can lead out of.
-func unpack(packed []byte) (config *appconfig.App, found appconfig.Diagnostics, err error) {
+func (c *Catalog) unpack(ctx context.Context, packed []byte) (config *appconfig.App, found appconfig.Diagnostics, err error) {
 	files, err := artifact.Untar(packed, uploadLimits)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrArchive, err)
@@ -84,8 +84,7 @@ func unpack(packed []byte) (config *appconfig.App, found appconfig.Diagnostics, 
 		return nil, nil, fmt.Errorf("unpack the upload: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	config, found = readConfig(root.FS(), ".")
-	return config, found, nil
+	return c.readConfig(ctx, root.FS(), ".", nil)
 }
 
 func (c *Catalog) keepUpload(ctx context.Context, org, appID, reason string, config *appconfig.App, found appconfig.Diagnostics) error {

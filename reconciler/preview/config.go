@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/diff/app"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
@@ -42,8 +43,10 @@ func components(was, will *appconfig.App, builds map[string]build.Draft) []api.P
 	return all
 }
 
+// byName gives the components that are deployed.
 func byName(config *appconfig.App) map[string]*appconfig.Component {
 	all := map[string]*appconfig.Component{}
+	config = config.Deployed()
 	if config.Sandbox != nil {
 		all[appconfig.SandboxName] = config.Sandbox
 	}
@@ -75,50 +78,10 @@ func component(name string, was, will *appconfig.Component, b build.Draft) api.P
 		c.Change, c.Reason = api.PreviewedComponentChangeAdded, "it is new; "+b.Reason
 		return c
 	}
-	if keys := changedKeys(was, will); len(keys) > 0 {
+	if keys := app.ChangedKeys(was, will); len(keys) > 0 {
 		c.Change, c.Reason = api.PreviewedComponentChangeChanged, "its config changes: "+catalog.Some(keys)+"; "+b.Reason
 	}
 	return c
-}
-
-// changedKeys names what is said otherwise, in the words of the files.
-func changedKeys(was, will *appconfig.Component) []string {
-	var keys []string
-	note := func(key string, changed bool) {
-		if changed {
-			keys = append(keys, key)
-		}
-	}
-	note("terraform_version", was.TerraformVersion != will.TerraformVersion)
-	note("source", was.Source != will.Source)
-	note("dependencies", !slices.Equal(was.Dependencies, will.Dependencies))
-	keys = append(keys, changedEntries("vars.", was.Vars, will.Vars)...)
-	keys = append(keys, changedEntries("env_vars.", was.EnvVars, will.EnvVars)...)
-	note("var_file", !slices.Equal(was.VarFiles, will.VarFiles))
-	note("max_auto_retries", was.MaxAutoRetries != will.MaxAutoRetries)
-	note("toggleable", was.Toggleable != will.Toggleable)
-	note("default_enabled", was.DefaultEnabled != will.DefaultEnabled)
-	note("type", was.Kind != will.Kind)
-	return keys
-}
-
-func changedEntries(prefix string, was, will map[string]string) []string {
-	names := map[string]bool{}
-	for name, text := range was {
-		if now, has := will[name]; !has || now != text {
-			names[name] = true
-		}
-	}
-	for name := range will {
-		if _, had := was[name]; !had {
-			names[name] = true
-		}
-	}
-	var keys []string
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		keys = append(keys, prefix+name)
-	}
-	return keys
 }
 
 // changedInputs are those that come, go, or are asked for otherwise, by name.

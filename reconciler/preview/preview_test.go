@@ -217,7 +217,7 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 			"web: none, rebuild true: the code in modules/shared would be another",
 			"east [web]: web: it would be built anew: the code in modules/shared would be another", westIdle}},
 		{"config", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, changed true",
-			"web: changed, rebuild false: its config changes: vars.size and max_auto_retries; nothing that it is built from would change",
+			"web: changed, rebuild false: its config changes: max_auto_retries and vars.size; nothing that it is built from would change",
 			"east [web]: web: config changed in app version 2", westIdle}},
 		{"what changes nothing that is deployed", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
 			[]string{"version 0, changed true",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -21,6 +22,7 @@ type want struct {
 	moves    moves          // what moved since it was applied; nothing of what is to be gone
 	moved    string         // the same in words
 	off      Off            // why it is to be gone though the version has it
+	never    bool           // it waits for what no install can ever give; only another version of the app helps
 }
 
 // Off is why a component is to be gone from an install though the app's version has it.
@@ -84,6 +86,9 @@ func (d *desiring) present(p *place, w *want) {
 	}
 	d.waitForPerson(p, w)
 	if w.Waits == "" {
+		waitForSecrets(p, w)
+	}
+	if w.Waits == "" {
 		d.waitForOwn(p, w)
 	}
 	if w.Waits == "" {
@@ -112,6 +117,16 @@ func (d *desiring) waitForPerson(p *place, w *want) {
 	}
 	if why != "" {
 		w.Waits, w.Stuck, w.own = why, true, true
+	}
+}
+
+// waitForSecrets says that a template reads the value of a secret, in the words in which validation warned of it: no template ever can.
+func waitForSecrets(p *place, w *want) {
+	for _, ref := range p.refs {
+		if problem, remedy, secret := appconfig.SecretValue(ref); secret {
+			w.Waits, w.Stuck, w.own, w.never = problem+"; "+remedy, true, true, true
+			return
+		}
 	}
 }
 

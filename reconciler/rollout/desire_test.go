@@ -26,15 +26,15 @@ func newSnapshot() *snapshot {
 		version: store.AppVersion{ID: version, Number: 1}, install: store.Install{ID: "ins_1", Name: "east", Wanted: "present"},
 		runnerKey: key, places: map[string]*place{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
 		config: &appconfig.App{
-			Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox"},
+			Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{}},
 			Inputs:  []appconfig.Input{{Name: "greeting", Required: true}, {Name: "note"}, {Name: "api_token", Sensitive: true}},
 			Components: []appconfig.Component{
-				{Name: "metrics", Kind: "terraform_module"},
-				{Name: "network", Kind: "terraform_module"},
-				{Name: "web", Kind: "terraform_module", MaxAutoRetries: 50, Vars: map[string]string{
+				{Name: "metrics", Kind: "terraform_module", Terraform: &appconfig.Terraform{}},
+				{Name: "network", Kind: "terraform_module", Terraform: &appconfig.Terraform{}},
+				{Name: "web", Kind: "terraform_module", MaxAutoRetries: 50, Terraform: &appconfig.Terraform{Vars: map[string]string{
 					"cidr": "{{.nuon.components.network.outputs.net.cidr}}", "join": "{{.nuon.components.network.outputs.join}}",
 					"greeting": "{{.nuon.install.inputs.greeting}}", "status": "{{.nuon.components.network.status}}",
-				}},
+				}}},
 			},
 		},
 	}
@@ -130,6 +130,10 @@ func TestDesire(t *testing.T) {
 		{"an input that nothing reads", func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} }, current},
 		{"a required input without a value", func(s *snapshot) { delete(s.inputs, "greeting") },
 			with("web", "stuck: input greeting has no value; set it on the install")},
+		{"the value of a secret", func(s *snapshot) {
+			s.places["web"].refs = append(s.places["web"].refs, render.Path{"install", "secrets", "smtp_password"})
+		}, with("web", "stuck: .nuon.install.secrets.smtp_password has no value: secret values never pass through templates; "+
+			"use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.smtp_password.arn")},
 		{"a part of an output that is read", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][0].Value = json.RawMessage(`{"cidr": "10.9.0.0/16", "zone": "a"}`)
 		}, with("web", "behind: output net.cidr of network changed")},
@@ -149,7 +153,7 @@ func TestDesire(t *testing.T) {
 		{"a sealed output that the runner cannot open", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][1].Sealed = sealedTo("key-other")
 		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what gives it again")},
-		{"the config of a component", func(s *snapshot) { s.version.Number = 4; s.places["metrics"].config.TerraformVersion = "1.12.0" },
+		{"the config of a component", func(s *snapshot) { s.version.Number = 4; s.places["metrics"].config.Terraform.Version = "1.12.0" },
 			with("metrics", "behind: config changed in app version 4")},
 		{"retries", func(s *snapshot) { s.places["metrics"].config.MaxAutoRetries = 9 }, current},
 		{"a version whose inputs are being worked out", func(s *snapshot) { s.app.InputsVersionID = &other }, map[string]string{
@@ -306,7 +310,7 @@ func TestMovedInputs(t *testing.T) {
 		"nothing":             {func(*snapshot) {}, nil},
 		"an input":            {input, []string{"greeting"}},
 		"an input and code":   {func(s *snapshot) { input(s); s.places["web"].artifact = &store.Build{ArtifactDigest: "sha256:new"} }, nil},
-		"an input and config": {func(s *snapshot) { input(s); s.places["web"].config.TerraformVersion = "1.12.0" }, nil},
+		"an input and config": {func(s *snapshot) { input(s); s.places["web"].config.Terraform.Version = "1.12.0" }, nil},
 		"an input and an output": {func(s *snapshot) {
 			input(s)
 			s.outputs[outputOwner{"component", "network"}][1].Hash = "hmac:2"

@@ -102,10 +102,11 @@ func (d Draft) components(there []store.Component) []store.Component {
 			there = append(there, store.Component{ID: draftID + "/" + name, Name: name, Kind: kind})
 		}
 	}
-	if d.Config.Sandbox != nil {
+	config := d.Config.Deployed()
+	if config.Sandbox != nil {
 		add(appconfig.SandboxName, appconfig.KindSandbox)
 	}
-	for _, c := range d.Config.Components {
+	for _, c := range config.Components {
 		add(c.Name, c.Kind)
 	}
 	return there

@@ -98,7 +98,7 @@ func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
 	w.build("network", "running")
 	status, _ = w.component("network")
 	w.want(status, "waiting")
-	w.app.Components = append(w.app.Components, appconfig.Component{Name: "late", Kind: "terraform_module", TerraformVersion: "1.11.4"})
+	w.app.Components = append(w.app.Components, appconfig.Component{Name: "late", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}})
 	w.addComponent("late")
 	w.version()
 	status, _ = w.component("late")
@@ -338,7 +338,7 @@ func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
 	// network goes, and web no longer reads it.
 	w.app.Components = append(w.app.Components[:1:1], w.app.Components[2])
-	w.app.Components[1].Vars = map[string]string{"greeting": "{{.nuon.inputs.inputs.greeting}}"}
+	w.app.Components[1].Terraform.Vars = map[string]string{"greeting": "{{.nuon.inputs.inputs.greeting}}"}
 	w.version()
 	w.look()
 	status, reason := w.component("network")

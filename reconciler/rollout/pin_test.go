@@ -48,7 +48,7 @@ func TestAPinnedInstallStaysAtItsVersion(t *testing.T) {
 
 	// Version 2 has another metrics, no web and a cache that nobody had before.
 	w.app.Components = append(slices.DeleteFunc(w.app.Components, func(c appconfig.Component) bool { return c.Name == "web" }),
-		appconfig.Component{Name: "cache", Kind: "terraform_module", TerraformVersion: "1.11.4"})
+		appconfig.Component{Name: "cache", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}})
 	w.app.Actions = nil
 	w.version()
 	w.addComponent("cache")
@@ -75,7 +75,7 @@ func TestAPinnedInstallStaysAtItsVersion(t *testing.T) {
 
 	// A third version, and a build of the code that the pinned version has moved on from, change nothing.
 	flows := w.workflows()
-	w.app.Components[0].TerraformVersion = "1.12.0"
+	w.app.Components[0].Terraform.Version = "1.12.0"
 	w.version()
 	w.build("network", "succeeded")
 	w.built()

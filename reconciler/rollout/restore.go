@@ -110,8 +110,8 @@ func (s *snapshot) module(p *place, made facts) (workflow.Target, error) {
 		Install: s.install.Name, InstallID: s.install.ID,
 		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
 		Artifact:         api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
-		TerraformVersion: p.config.TerraformVersion,
-		Vars:             orEmpty(p.config.Vars), EnvVars: orEmpty(p.config.EnvVars), VarFiles: append([]string{}, p.config.VarFiles...),
+		TerraformVersion: p.config.Terraform.Version,
+		Vars:             orEmpty(p.config.Terraform.Vars), EnvVars: orEmpty(p.config.EnvVars), VarFiles: append([]string{}, p.config.Terraform.VarFiles...),
 		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID),
 	}
 	remembered := kept{Module: module, After: append([]string{}, p.after...), Facts: made}

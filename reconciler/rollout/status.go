@@ -19,11 +19,12 @@ type View struct {
 	Contested  []store.ContestedOfInstallsRow // state versions that a person has to decide about
 	Busy       []store.BusyOfInstallsRow      // components that running workflows are at work on
 	Waiting    []store.WaitingOfInstallsRow
-	Version    int32          // number of the version that the install is to have; 0 when its app has none
-	Latest     int32          // number of the app's current version
-	Behind     []string       // components of which can be said already that what is there is not what is wanted
-	Off        map[string]Off // why components are to be gone though the version has them, by name
-	Unable     string         // why its runner takes no job now, in words; empty when it does. The caller sets it.
+	Version    int32           // number of the version that the install is to have; 0 when its app has none
+	Latest     int32           // number of the app's current version
+	Behind     []string        // components of which can be said already that what is there is not what is wanted
+	Off        map[string]Off  // why components are to be gone though the version has them, by name
+	Never      map[string]bool // components that wait for what no install can ever give, by name
+	Unable     string          // why its runner takes no job now, in words; empty when it does. The caller sets it.
 }
 
 // The statuses of an install, as the API has them.
@@ -71,7 +72,7 @@ func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]V
 
 // view is a snapshot's part of a View.
 func (s *snapshot) view() View {
-	v := View{Install: s.install, Refusals: s.refusals, Version: s.version.Number, Latest: s.latest, Off: map[string]Off{}}
+	v := View{Install: s.install, Refusals: s.refusals, Version: s.version.Number, Latest: s.latest, Off: map[string]Off{}, Never: map[string]bool{}}
 	wants := s.desire()
 	for _, name := range sandboxFirst(s.names()) {
 		w := wants[name]
@@ -82,6 +83,9 @@ func (s *snapshot) view() View {
 		}
 		if w.off != "" {
 			v.Off[name] = w.off
+		}
+		if w.never {
+			v.Never[name] = true
 		}
 	}
 	return v
@@ -150,6 +154,8 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 		return StatusRefused, refusedBy(refused)
 	case v.asks(c.Name):
 		return "behind", "a plan waits for approval: " + c.DesiredReason
+	case v.Never[c.Name]:
+		return StatusStalled, c.WaitsFor
 	case c.WaitsFor != "":
 		return "waiting", "waits: " + c.WaitsFor
 	case c.Wanted == "absent" && v.busy(c.Name):
@@ -227,15 +233,15 @@ func (v View) held() string {
 	return ", but " + v.Unable
 }
 
-// remedy is what a person does about what stalled. A contested version names its own commands.
+// remedy is what a person does about what stalled. A contested version, and what no install can ever give, say it themselves.
 func (v View) remedy(stalled int) string {
-	contested := 0
+	told := 0
 	for _, c := range v.Components {
-		if v.contested(c) && !v.restoring(c.Name) {
-			contested++
+		if (v.contested(c) || v.Never[c.Name]) && !v.restoring(c.Name) {
+			told++
 		}
 	}
-	if contested == stalled {
+	if told == stalled {
 		return ""
 	}
 	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.Install.Name)

@@ -45,6 +45,8 @@ func TestStatus(t *testing.T) {
 		{"stalled", View{Install: store.Install{Name: "acme"}, Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("stalled")},
 			"stalled: web: behind, stalled: too risky; mend it and push, or try again with `nuon deploy acme`"},
 		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"), waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
+		{"waiting for ever", View{Components: []store.InstallComponent{waits(at("web", "", "d1"), "secret values never pass through templates")}, Never: map[string]bool{"web": true}},
+			"stalled: web: secret values never pass through templates"},
 		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))}, Busy: busy}, "deprovisioning: everything is being destroyed"},
 		{"gone", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "", ""))}}, "gone: nothing of it is there"},
 		{"a component that left and is gone does not count", View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))}, Version: 1}, "current: everything is as app version 1 wants it"},

@@ -128,11 +128,12 @@ func byComponent(builds []store.Build) map[string]*store.Build {
 	return all
 }
 
-// declare makes a config the version's.
+// declare makes a config the version's. Of the components that are not deployed so far nothing is declared.
 func (p *appPart) declare(config *appconfig.App) {
 	p.config, p.declared = config, map[string]declaration{}
+	deployed := config.Deployed()
 	for _, c := range p.components {
-		p.declared[c.Name] = declare(config, c.Name)
+		p.declared[c.Name] = declare(deployed, c.Name)
 	}
 }
 

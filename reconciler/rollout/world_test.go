@@ -83,18 +83,18 @@ func newWorld(t *testing.T) *world {
 func hello() appconfig.App {
 	text := func(s string) *string { return &s }
 	return appconfig.App{
-		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", TerraformVersion: "1.11.4"},
+		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{Version: "1.11.4"}},
 		Inputs: []appconfig.Input{
 			{Name: "greeting", Type: "string", Default: text("hello")},
 			{Name: "api_token", Type: "string", Sensitive: true, Required: true},
 		},
 		Components: []appconfig.Component{
-			{Name: "metrics", Kind: "terraform_module", TerraformVersion: "1.11.4"},
-			{Name: "network", Kind: "terraform_module", TerraformVersion: "1.11.4", Vars: map[string]string{"region": "{{.nuon.sandbox.outputs.region}}"}},
-			{Name: "web", Kind: "terraform_module", TerraformVersion: "1.11.4", Vars: map[string]string{
+			{Name: "metrics", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}},
+			{Name: "network", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4", Vars: map[string]string{"region": "{{.nuon.sandbox.outputs.region}}"}}},
+			{Name: "web", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4", Vars: map[string]string{
 				"cidr": "{{.nuon.components.network.outputs.cidr}}", "join": "{{.nuon.components.network.outputs.join_token}}",
 				"greeting": "{{.nuon.inputs.inputs.greeting}}", "token": "{{.nuon.inputs.inputs.api_token}}",
-			}},
+			}}},
 		},
 		Actions: []appconfig.Action{{
 			Name: "smoke", Timeout: "1m",

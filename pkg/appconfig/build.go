@@ -1,0 +1,248 @@
+package appconfig
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	policydocument "github.com/nuon-toolkit/nuon/pkg/policy/document"
+)
+
+// app makes an App of what the files say. It is only called when nothing is wrong with that, and it puts sets into their order, so that
+// the places of their elements cannot be found any more.
+func (c *config) app() *App {
+	a := &App{
+		Groups:             values(c.groups),
+		Secrets:            byName(values(c.secrets), func(s Secret) string { return s.Name }),
+		Permissions:        bounded(values(c.roles), func(r *format.StandingRole) *format.Role { return &r.Role }),
+		BreakGlass:         byName(bounded(values(c.breakGlass), func(r *format.Role) *format.Role { return r }), func(r format.Role) string { return r.Name }),
+		KubernetesContexts: byName(values(c.contexts), func(k format.KubernetesContext) string { return k.Name }),
+		Runbooks:           byName(values(c.runbooks), func(r format.Runbook) string { return r.Name }),
+		Branches:           byName(values(c.branches), func(b format.Branch) string { return b.Name }),
+		Policies:           c.policyList(),
+		Actions:            c.actionList(),
+		Inputs:             c.inputList(),
+		Installs:           c.installList(),
+		Remote:             byName(slices.Clone(c.remote), func(r RemoteFile) string { return r.Reference }),
+	}
+	c.singles(a)
+	for i := range a.Secrets {
+		a.Secrets[i].Default = ""
+	}
+	if c.ownInputs {
+		byName(a.Groups, func(g InputGroup) string { return g.Name })
+		byName(a.Inputs, func(i Input) string { return i.Name })
+	}
+	slices.SortStableFunc(a.Permissions, func(x, y format.StandingRole) int {
+		return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.Name, y.Name))
+	})
+	for _, one := range c.components {
+		a.Components = append(a.Components, one.component())
+	}
+	byName(a.Components, func(c Component) string { return c.Name })
+	return a
+}
+
+// singles fills in what there is one of.
+func (c *config) singles(a *App) {
+	if c.metadata != nil {
+		a.Metadata = c.metadata.sorted()
+		a.Metadata.SlackWebhookURL = ""
+	}
+	if c.sandbox != nil {
+		a.Sandbox = sandboxOf(c.sandbox.sorted())
+	}
+	if c.runner != nil {
+		runner := c.runner.sorted()
+		runner.Source = ""
+		a.Runner = &runner
+	}
+	if c.stack != nil {
+		stack := c.stack.sorted()
+		a.Stack = &stack
+	}
+	if c.operationRoles != nil {
+		a.OperationRoles = c.operationRoles.sorted().Rules
+	}
+	if c.installer != nil {
+		installer := c.installer.sorted()
+		installer.Source = ""
+		a.Installer = &installer
+	}
+	if c.installSource != nil {
+		source := c.installSource.sorted()
+		a.InstallSource = &source
+	}
+	if c.triggers != nil {
+		a.Triggers = c.triggers.value
+	}
+}
+
+// sorted gives what the entry says with its sets in order.
+func (e *entry[T]) sorted() T {
+	format.Sort(e.keys, &e.value)
+	return e.value
+}
+
+// values gives what entries say, nil for none.
+func values[T any](entries []*entry[T]) []T {
+	var all []T
+	for _, e := range entries {
+		all = append(all, e.sorted())
+	}
+	return all
+}
+
+// bounded takes the boundaries of roles away that bound nothing.
+func bounded[T any](list []T, role func(*T) *format.Role) []T {
+	for i := range list {
+		if one := role(&list[i]); policydocument.None(one.PermissionsBoundary) {
+			one.PermissionsBoundary = ""
+		}
+	}
+	return list
+}
+
+// byName sorts a list in place and gives it.
+func byName[T any](list []T, name func(T) string) []T {
+	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(name(a), name(b)) })
+	return list
+}
+
+func (c *config) inputList() []Input {
+	var all []Input
+	for _, e := range c.inputs {
+		input := Input(e.sorted())
+		if input.Sensitive && input.Default != nil && *input.Default != "" {
+			input.Default = nil
+		}
+		all = append(all, input)
+	}
+	return all
+}
+
+// policyList gives the policies with their names: that of the file that holds the text, or else the policy itself, without what says its
+// language.
+func (c *config) policyList() []Policy {
+	var all []Policy
+	for _, e := range c.policies {
+		policy := e.sorted()
+		if _, ofComponents := coveredKinds[policy.Type]; ofComponents && policy.Components == nil {
+			policy.Components = []string{"*"} // of an older type
+		}
+		if held, ok := e.texts["contents"]; ok && policy.Name == "" {
+			policy.Name = policyStem(held.file)
+		}
+		if policy.Name == "" && strings.HasPrefix(e.file, "policies/") {
+			policy.Name = policyStem(e.file)
+		}
+		all = append(all, policy)
+	}
+	slices.SortStableFunc(all, func(a, b Policy) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Contents, b.Contents))
+	})
+	numbered(all)
+	return all
+}
+
+func policyStem(file string) string {
+	base := path.Base(file)
+	return strings.TrimSuffix(base, path.Ext(base))
+}
+
+// numbered gives policies without a name one of their type and their place among those.
+func numbered(policies []Policy) {
+	count := map[string]int{}
+	for i := range policies {
+		if policies[i].Name == "" {
+			count[policies[i].Type]++
+			policies[i].Name = fmt.Sprintf("%s-%d", policies[i].Type, count[policies[i].Type])
+		}
+	}
+}
+
+func (c *config) actionList() []Action {
+	var all []Action
+	for _, e := range c.actions {
+		v := e.sorted()
+		action := Action{
+			Name: v.Name, Description: v.Description, Timeout: v.Timeout, Triggers: v.Triggers, Dependencies: v.Dependencies, Role: v.Role,
+			BreakGlassRole: v.BreakGlassRole, KubeConfig: v.EnableKubeConfig, KubernetesContext: v.KubernetesContext, Image: v.Image, Labels: v.Labels,
+		}
+		for _, in := range v.Inputs {
+			action.Inputs = append(action.Inputs, ActionInput(in))
+		}
+		for _, s := range v.Steps {
+			action.Steps = append(action.Steps, ActionStep{
+				Name: s.Name, InlineContents: s.InlineContents, Command: s.Command, EnvVars: s.EnvVars, Source: sourceOf(s.Repositories),
+			})
+		}
+		all = append(all, action)
+	}
+	return byName(all, func(a Action) string { return a.Name })
+}
+
+func (c *config) installList() []Install {
+	sensitive := map[string]bool{}
+	for _, e := range c.inputs {
+		sensitive[e.value.Name] = e.value.Sensitive
+	}
+	deployed := map[string]bool{}
+	for _, one := range c.components {
+		deployed[one.Name] = one.deployable()
+	}
+	var all []Install
+	for _, e := range c.installs {
+		v := e.sorted()
+		all = append(all, Install{
+			Name: v.Name, ApprovalOption: v.ApprovalOption, AllowDestroy: v.AllowDestroy, Labels: v.Labels, StackOverrides: v.StackOverrides,
+			Inputs:  kept(v.Inputs, func(name string) bool { return !sensitive[name] }),
+			Toggles: kept(v.ComponentToggles, func(name string) bool { return deployed[name] }),
+			Account: accountOf(v),
+		})
+	}
+	return byName(all, func(i Install) string { return i.Name })
+}
+
+// kept gives some of the values of a map, nil for none.
+func kept[M ~map[string]V, V any](all M, keep func(string) bool) map[string]V {
+	var some map[string]V
+	for name, value := range all {
+		if !keep(name) {
+			continue
+		}
+		if some == nil {
+			some = map[string]V{}
+		}
+		some[name] = value
+	}
+	return some
+}
+
+// accountOf gives for which cloud account an install is, as its table says.
+func accountOf(v format.Install) map[string]map[string]string {
+	account := map[string]map[string]string{}
+	add := func(kind string, pairs ...string) {
+		values := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i+1] != "" {
+				values[pairs[i]] = pairs[i+1]
+			}
+		}
+		account[kind] = values
+	}
+	switch {
+	case v.AWSAccount != nil:
+		add("aws_account", "region", v.AWSAccount.Region)
+	case v.AzureAccount != nil:
+		add("azure_account", "location", v.AzureAccount.Location)
+	case v.GCPAccount != nil:
+		add("gcp_account", "project_id", v.GCPAccount.ProjectID, "region", v.GCPAccount.Region)
+	default:
+		return nil
+	}
+	return account
+}

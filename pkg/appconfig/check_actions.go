@@ -1,0 +1,188 @@
+package appconfig
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// checkActions looks at each action by itself, and at what it names.
+func (c *checker) checkActions() {
+	for _, one := range c.actions {
+		for i := range one.value.Triggers {
+			c.checkTrigger(one.table, syntax.Item("triggers", i), &one.value.Triggers[i])
+		}
+		c.checkSteps(one)
+		c.checkActionInputs(one)
+		c.checkContext(one.table, one.value.KubernetesContext)
+		c.checkActionRoles(one)
+	}
+}
+
+func (c *checker) checkEmpty(t *syntax.Table, key string) {
+	if n := t.Get(key); n != nil {
+		if items, ok := n.Items(); ok && len(items) == 0 {
+			c.errorf(ruleEmptyList, n.Key, "", "%q must not be empty", key)
+		}
+	}
+}
+
+func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Trigger) {
+	at := t.Place(path + ".type")
+	of, known := triggerTypes[trigger.Type]
+	switch {
+	case trigger.Type == "":
+		return // told already
+	case slices.Contains(goneTriggerTypes, trigger.Type):
+		before, _, _ := strings.Cut(trigger.Type, "-")
+		c.warnf(ruleGoneValue, at, "write "+quoteShort(before+"-provision")+" or "+quoteShort(before+"-reprovision"), "%s: %s was removed from the format and never fires", path, trigger.Type)
+		return
+	case !known:
+		types := slices.Sorted(maps.Keys(triggerTypes))
+		hint := c.near(trigger.Type, types)
+		if hint == "" {
+			hint = "one of " + strings.Join(types, ", ")
+		}
+		c.errorf(ruleWrongValue, at, hint, "%s: there is no trigger type %s", path, quoteShort(trigger.Type))
+		return
+	}
+	c.checkTriggerComponent(t, path, trigger, of.component)
+	if !of.works {
+		c.warnf(ruleIdle, at, "", idleWords+"trigger %s", trigger.Type)
+	}
+	switch {
+	case trigger.Type == TriggerCron && trigger.CronSchedule == "" && t.Find(path+".schedule") == nil:
+		c.errorf(ruleTrigger, at, `for example "0 3 * * *"`, `%s: "cron_schedule" is missing`, path)
+	case trigger.Type != TriggerCron && trigger.CronSchedule != "":
+		c.warnf(ruleNoEffect, t.KeyPlace(path+".cron_schedule"), `remove it, or write type = "cron"`, "%s: cron_schedule has no effect: %s is not a schedule", path, trigger.Type)
+	}
+	if trigger.Index < 0 {
+		c.errorf(ruleWrongValue, t.Place(path+".index"), "write 0 or more", "%s: an index is not negative", path)
+	}
+}
+
+// checkTriggerComponent looks at the component that a trigger is about.
+func (c *checker) checkTriggerComponent(t *syntax.Table, path string, trigger *format.Trigger, wanted bool) {
+	at := t.Place(path + ".component_name")
+	one := c.names.components[trigger.ComponentName]
+	switch {
+	case wanted && trigger.ComponentName == "":
+		c.errorf(ruleTrigger, t.Place(path+".type"), "", `%s: "component_name" is missing: %s is about one component`, path, trigger.Type)
+	case wanted && one == nil && c.lost.has(trigger.ComponentName): // told already
+	case wanted && one == nil:
+		c.errorf(ruleUnknownName, at, c.near(trigger.ComponentName, keysOf(c.names.components)),
+			"the trigger names the component %s, which does not exist", quoteShort(trigger.ComponentName))
+	case !wanted && trigger.ComponentName != "":
+		c.warnf(ruleNoEffect, at, "remove it", "%s: component_name has no effect: %s is not about one component", path, trigger.Type)
+	case wanted && (one.image != nil || one.build != nil) && strings.Contains(trigger.Type, "-teardown-"):
+		c.warnf(ruleNoEffect, at, "remove the trigger", "%s: %s never fires: component %q is an image, which is not torn down", path, trigger.Type, trigger.ComponentName)
+	case wanted && isToggle(trigger.Type) && !one.Toggleable:
+		c.warnf(ruleNoEffect, at, "write toggleable = true in its file, or remove the trigger",
+			"%s: %s never fires: component %q cannot be switched off or on", path, trigger.Type, trigger.ComponentName)
+	}
+}
+
+func isToggle(trigger string) bool {
+	return strings.HasSuffix(trigger, "-enable-component") || strings.HasSuffix(trigger, "-disable-component")
+}
+
+func (c *checker) checkSteps(one *entry[format.Action]) {
+	var list []named
+	for i := range one.value.Steps {
+		step, path := &one.value.Steps[i], syntax.Item("steps", i)
+		at := one.table.Place(path + ".name")
+		c.checkName("step", stepName, step.Name, at)
+		list = append(list, named{step.Name, at})
+		c.checkScript(one.table, path, step.Name, step.Repositories)
+		command, inline := one.table.Find(path+".command"), one.table.Find(path+".inline_contents")
+		switch {
+		case inline == nil && command == nil:
+			c.errorf(ruleChooseOne, one.table.Place(path), "add one of them", "step %s has neither inline_contents nor command", quoteShort(step.Name))
+		case command != nil && inline == nil && has(one.table, "image"):
+			c.errorf(ruleChooseOne, command.Key, "write the script as inline_contents", "step %s has a command: with an image, an action runs scripts only", quoteShort(step.Name))
+		case command != nil && inline == nil && step.PublicRepo == nil && step.ConnectedRepo == nil:
+			c.errorf(ruleMissingKey, one.table.Place(path), "name the repository that holds the program, or use inline_contents",
+				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing", quoteShort(step.Name))
+		}
+	}
+	c.checkUnique("step", list)
+}
+
+// checkScript looks at what is run: a script that is written there, or a program of a repository.
+func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Repositories) {
+	inline, command := t.Find(path+".inline_contents"), t.Find(path+".command")
+	c.checkVariableNames(t, path+".env_vars")
+	c.checkSource(t, path, from)
+	switch {
+	case inline != nil && command != nil:
+		c.errorf(ruleChooseOne, command.At, "keep one of them", "step %s has both inline_contents and command", quoteShort(name))
+	case command != nil:
+		if text, _ := command.Text(); strings.TrimSpace(text) == "" {
+			c.errorf(ruleMissingKey, command.At, "", "the command of step %s is empty", quoteShort(name))
+		}
+	}
+}
+
+// checkActionInputs looks at the parameters of an action.
+func (c *checker) checkActionInputs(one *entry[format.Action]) {
+	variables := map[string]string{}
+	for i := range one.value.Inputs {
+		input, path := &one.value.Inputs[i], syntax.Item("inputs", i)
+		at := one.table.Place(path + ".name")
+		if i == mostActionInputs {
+			c.errorf(ruleTooMany, at, "give structured values as one json input", "an action has at most %d inputs", mostActionInputs)
+			return
+		}
+		c.checkName("input", inputName, input.Name, at)
+		typed := ActionInput{Name: input.Name, Type: input.Type, Required: input.Required}
+		if other, taken := variables[typed.Variable()]; taken && input.Name != "" {
+			if other == input.Name {
+				c.errorf(ruleDuplicateName, at, "rename one of them", "there is a second input %s", quoteShort(other))
+			} else {
+				c.errorf(ruleDuplicateName, at, "rename one of them", "%s: %s and %s would both be the variable %s", path, other, input.Name, typed.Variable())
+			}
+			continue
+		}
+		variables[typed.Variable()] = input.Name
+		if input.Default == nil {
+			c.checkAsked(one, input, at)
+			continue
+		}
+		if problem := typed.Check(*input.Default); problem != "" {
+			c.errorf(ruleInputValue, one.table.Place(path+".default"), "", "%s: the default of input %s %s", path, input.Name, problem)
+		}
+	}
+}
+
+// checkAsked tells of an input that must be given while the action also runs by itself, when nobody is there to give it.
+func (c *checker) checkAsked(one *entry[format.Action], input *format.ActionInput, at syntax.Position) {
+	i := slices.IndexFunc(one.value.Triggers, func(t format.Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].works })
+	if i >= 0 && input.Required {
+		c.warnf(ruleUnattendedInput, at, "give it a default",
+			"input %s is required, and nobody gives it when the action runs by %s: it would fail", input.Name, one.value.Triggers[i].Type)
+	}
+}
+
+// checkActionRoles looks at the roles that an action runs with.
+func (c *checker) checkActionRoles(one *entry[format.Action]) {
+	c.checkRoleName(one.table, "role", one.value.Role)
+	c.checkRoleName(one.table, "break_glass_role", one.value.BreakGlassRole)
+	if one.value.BreakGlassRole == "" {
+		return
+	}
+	at := one.table.KeyPlace("break_glass_role")
+	if one.value.Role != "" {
+		c.errorf(ruleChooseOne, at, "keep role", "both role and break_glass_role are given")
+		return
+	}
+	for i, trigger := range one.value.Triggers {
+		if !slices.Contains([]string{"", TriggerManual, "role-enabled", "role-disabled"}, trigger.Type) {
+			c.warnf(ruleNoEffect, one.table.Place(syntax.Item("triggers", i)+".type"), "remove it, or write role with a standing role",
+				"triggers[%d]: %s starts nothing: only a person may start what runs with a break-glass role", i, trigger.Type)
+			return
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package appconfig
+
+import (
+	"path"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// maxRetries bounds max_auto_retries; more would only hide a broken component.
+const maxRetries = 100
+
+// checkComponents looks at each component by itself: section 10.
+func (c *checker) checkComponents() {
+	for _, one := range c.components {
+		c.checkRetries(one.table, one.MaxAutoRetries)
+		c.checkOwnRoles(one.table, one.OperationRoles, "a component", componentOperations)
+		c.checkContext(one.table, one.KubernetesContext)
+		switch {
+		case one.module != nil:
+			c.checkVersion(one.table, "terraform_version", one.module.TerraformVersion)
+			c.checkVariableNames(one.table, "env_vars")
+			c.needsSource(one.table, one.module.Repositories)
+		case one.chart != nil:
+			c.checkChart(one)
+		case one.image != nil:
+			c.checkImage(one)
+		case one.build != nil:
+			c.checkVariableNames(one.table, "env_vars")
+			c.checkDockerfile(one)
+			c.needsSource(one.table, one.build.Repositories)
+		case one.manifest != nil:
+			c.checkManifest(one)
+		case one.pulumi != nil:
+			c.checkVersion(one.table, "pulumi_version", one.pulumi.PulumiVersion)
+			c.checkVariableNames(one.table, "env_vars")
+			c.needsSource(one.table, one.pulumi.Repositories)
+		}
+	}
+	c.checkReleases()
+}
+
+func (c *checker) checkRetries(t *syntax.Table, retries int) {
+	if retries < 0 || retries > maxRetries {
+		c.errorf(ruleWrongValue, t.Place("max_auto_retries"), "", "max_auto_retries must be between 0 and %d", maxRetries)
+	}
+}
+
+var exampleVersions = map[string]string{"terraform_version": "1.11.4", "pulumi_version": "3.190.0"}
+
+func (c *checker) checkVersion(t *syntax.Table, key, version string) {
+	if version == "" || exactVersion.MatchString(version) {
+		return
+	}
+	hint := `write it like "` + exampleVersions[key] + `"`
+	if plain := strings.TrimPrefix(strings.TrimSpace(strings.TrimLeft(version, "=~><! ")), "v"); exactVersion.MatchString(plain) {
+		hint = "write " + quoteShort(plain)
+	}
+	c.errorf(ruleVersion, t.Place(key), hint, "%s must be one exact version, not %s", key, quoteShort(version))
+}
+
+func (c *checker) checkDockerfile(one *component) {
+	file := one.build.Dockerfile
+	if _, text := one.texts["dockerfile"]; text || strings.ContainsAny(file, "\r\n") {
+		return
+	}
+	if outside(file) {
+		c.errorf(ruleRepository, one.table.Place("dockerfile"), "write a path below the directory of the repository", "dockerfile %s is outside of the repository", quoteShort(file))
+	}
+}
+
+// outside says whether a path leaves the directory that it is below of.
+func outside(name string) bool {
+	clean := path.Clean(name)
+	return path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsAny(clean, "\\\x00\n")
+}

@@ -1,0 +1,195 @@
+package appconfig
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// edge is one reason for which a component comes after another one.
+type edge struct {
+	to  string
+	at  syntax.Position // where the reason is written
+	why string          // lists NAME, reads .nuon…, has kubernetes_context NAME
+}
+
+// checkDependencies looks at the lists of components that come first.
+func (c *checker) checkDependencies() {
+	for _, one := range c.components {
+		c.checkList(one.table, "dependencies", one.Name)
+	}
+	for _, one := range c.actions {
+		c.checkList(one.table, "dependencies", "")
+	}
+	for _, one := range c.runbooks {
+		c.checkList(one.table, "dependencies", "")
+	}
+}
+
+// checkList looks at a list of components. owner is the component that it belongs to, if it is one.
+func (c *checker) checkList(t *syntax.Table, key, owner string) {
+	items, _ := t.Get(key).Items()
+	seen := map[string]bool{}
+	for _, item := range items {
+		name, ok := item.Text()
+		switch {
+		case !ok || c.full() || c.names.components[name] == nil && c.lost.has(name): // told already
+		case seen[name]:
+			c.errorf(ruleTwice, item.At, "remove it", "the dependency %q is listed twice", name)
+		case name == SandboxName:
+			c.warnf(ruleNoEffect, item.At, "remove it", "every component depends on the sandbox")
+		case owner != "" && name == owner:
+			c.errorf(ruleSelfDependency, item.At, "remove it", "%s depends on itself", owner)
+		case c.names.components[name] == nil:
+			c.errorf(ruleUnknownName, item.At, c.insteadOf(name), "the dependency %s does not exist", quoteShort(name))
+		}
+		seen[name] = true
+	}
+}
+
+// insteadOf is the hint for a component that does not exist.
+func (c *checker) insteadOf(name string) string {
+	if c.names.actions[name] != nil {
+		return "that is an action: give it a trigger instead"
+	}
+	return c.near(name, keysOf(c.names.components))
+}
+
+// findEdges notes what each component needs, once with the first reason: what it lists, the cluster that it goes to, and what its texts
+// read.
+func (c *checker) findEdges() {
+	c.edges, c.upstream = map[string][]edge{}, map[string]map[string]bool{}
+	known := map[[2]string]bool{}
+	add := func(from, to string, at func() syntax.Position, why func() string) {
+		if pair := [2]string{from, to}; !known[pair] && c.names.components[to] != nil {
+			known[pair] = true
+			c.edges[from] = append(c.edges[from], edge{to, at(), why()})
+		}
+	}
+	for _, one := range c.components {
+		items, _ := one.table.Get("dependencies").Items()
+		for _, item := range items {
+			if name, ok := item.Text(); ok && name != one.Name {
+				add(one.Name, name, func() syntax.Position { return item.At }, func() string { return "lists " + name })
+			}
+		}
+		if context := c.names.contexts[one.KubernetesContext]; context != nil {
+			add(one.Name, context.value.Component, func() syntax.Position { return one.table.Place("kubernetes_context") },
+				func() string { return "has kubernetes_context " + one.KubernetesContext })
+		}
+	}
+	for _, t := range c.texts {
+		if t.stage != atDeploy || t.template == nil {
+			continue
+		}
+		for _, use := range t.template.Uses() {
+			if name, ok := outputsOf(use.Path); ok && c.names.readable[name] != nil {
+				add(t.name, c.names.readable[name].Name, func() syntax.Position { return t.place(use.Line, use.Column, use.Width) },
+					func() string { return fmt.Sprintf("reads .nuon.%s in %s", use.Path, t.path) })
+			}
+		}
+	}
+	for _, needs := range c.edges {
+		slices.SortFunc(needs, func(a, b edge) int { return cmp.Compare(a.to, b.to) })
+	}
+}
+
+// needs gives the components that a component needs directly, sorted.
+func (c *checker) needs(name string) []string {
+	names := make([]string, len(c.edges[name]))
+	for i, e := range c.edges[name] {
+		names[i] = e.to
+	}
+	return names
+}
+
+// comesAfter says whether a component is another one or comes after it, over any number of edges.
+func (c *checker) comesAfter(name, other string) bool {
+	above, known := c.upstream[name]
+	if !known {
+		above = map[string]bool{name: true}
+		for queue := []string{name}; len(queue) > 0; queue = queue[1:] {
+			for _, e := range c.edges[queue[0]] {
+				if !above[e.to] {
+					above[e.to] = true
+					queue = append(queue, e.to)
+				}
+			}
+		}
+		c.upstream[name] = above
+	}
+	return above[other]
+}
+
+// checkCycles looks at the components of all kinds: a cycle is wrong whether or not its members have an effect yet.
+func (c *checker) checkCycles() {
+	done := map[string]bool{}
+	sorted := slices.SortedFunc(slices.Values(c.components), func(a, b *component) int { return cmp.Compare(a.Name, b.Name) })
+	for _, one := range sorted {
+		cycle := closedPath(one.Name, c.needs, done)
+		if cycle == nil {
+			continue
+		}
+		closing := c.edge(cycle[0], cycle[1])
+		if len(cycle) == 2 {
+			c.errorf(ruleCycle, closing.at, "remove it, or read the output of another component", "%s depends on itself: it %s", cycle[0], closing.why)
+			continue
+		}
+		c.errorf(ruleCycle, closing.at, c.cycleHint(cycle), "the components depend on each other in a circle: %s", strings.Join(cycle, " -> "))
+	}
+}
+
+// edge gives the first reason for which a component needs another one.
+func (c *checker) edge(from, to string) edge {
+	i := slices.IndexFunc(c.edges[from], func(e edge) bool { return e.to == to })
+	if i < 0 {
+		return edge{to: to}
+	}
+	return c.edges[from][i]
+}
+
+// cycleHint names the reason of each step, as long as that can be taken in.
+func (c *checker) cycleHint(cycle []string) string {
+	const most = 4
+	if len(cycle)-1 > most {
+		return "remove one of these dependencies, listed or read from outputs"
+	}
+	var steps []string
+	for i := range len(cycle) - 1 {
+		e := c.edge(cycle[i], cycle[i+1])
+		steps = append(steps, fmt.Sprintf("%s:%d %s", e.at.File, e.at.Line, e.why))
+	}
+	return "remove one of these: " + strings.Join(steps, "; ")
+}
+
+// checkContexts looks at the clusters that components make.
+func (c *checker) checkContexts() {
+	for _, one := range c.contexts {
+		made := c.names.components[one.value.Component]
+		at := one.table.Place("component")
+		switch {
+		case one.value.Component == "": // told already
+		case made == nil:
+			unknown(c, at, "component", one.value.Component, c.names.components)
+		case made.Type != format.KindTerraformModule && made.Type != format.KindPulumi:
+			c.errorf(ruleContextKind, at, "name a terraform_module or pulumi component that has the output cluster",
+				"component %q is a %s and makes no cluster", one.value.Component, made.Type)
+		}
+	}
+}
+
+// checkContext looks at the choice of a cluster.
+func (c *checker) checkContext(t *syntax.Table, name string) {
+	if name == "" || name == SandboxName || c.names.contexts[name] != nil || c.lost.has(name) {
+		return
+	}
+	hint := c.near(name, keysOf(c.names.contexts))
+	if hint == "" {
+		hint = "declare it in kubernetes_contexts.toml, or leave it out for the sandbox's cluster"
+	}
+	c.errorf(ruleUnknownName, t.Place("kubernetes_context"), hint, "there is no Kubernetes context %s", quoteShort(name))
+}

@@ -1,0 +1,113 @@
+package appconfig
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// releaseName is an RFC 1035 label: section 12, rule 14, with the length that is there.
+var releaseName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+
+const (
+	minReleaseName = 5
+	maxReleaseName = 62
+)
+
+// checkChart looks at a Helm chart: section 10.2.
+func (c *checker) checkChart(one *component) {
+	chart, t := one.chart, one.table
+	c.checkReleaseName(t, chart.ChartName)
+	c.checkChartSource(one)
+	for key, n := range t.Get("values").Table().Each {
+		if problem := valuesKeyProblem(key); problem != "" {
+			c.errorf(ruleValuesKey, n.Key, `write it as for helm --set, such as "image.tag" or "hosts[0]"`, "the key %s %s", quoteShort(key), problem)
+		}
+	}
+	for i, file := range chart.ValuesFiles {
+		path := syntax.Item("values_file", i)
+		switch {
+		case file.Contents != "" && file.Path != "":
+			c.errorf(ruleChooseOne, t.KeyPlace(path+".path"), "keep contents", "%s: both contents and path are given", path)
+		case file.Contents == "" && file.Path == "" && t.Find(path+".contents") == nil:
+			c.errorf(ruleMissingKey, t.Place(path), `write contents = "./values/NAME.yaml"`, "%s: contents is missing", path)
+		}
+	}
+	for _, f := range fragments("", t, one.keys, one.kind(), one.texts, isValuesFile) {
+		c.checkValuesYAML(&f)
+	}
+}
+
+func isValuesFile(k *format.Key) bool { return strings.HasPrefix(k.Path, "values_file.") }
+
+func (c *checker) checkReleaseName(t *syntax.Table, name string) {
+	at := t.Place("chart_name")
+	switch {
+	case name == "":
+	case !releaseName.MatchString(name):
+		hint := "begin with a letter, and use lower-case letters, digits and dashes"
+		if plain := strings.ReplaceAll(plainName(name), "_", "-"); releaseName.MatchString(plain) && len(plain) >= minReleaseName && len(plain) <= maxReleaseName {
+			hint = "write " + quoteShort(plain)
+		}
+		c.errorf(ruleReleaseName, at, hint, "%s is no name for a Helm release", quoteShort(name))
+	case len(name) < minReleaseName || len(name) > maxReleaseName:
+		c.errorf(ruleReleaseName, at, fmt.Sprintf("use %d to %d characters", minReleaseName, maxReleaseName),
+			"%s is no name for a Helm release: it has %d characters", quoteShort(name), len(name))
+	}
+}
+
+// checkChartSource sees to it that there is one source of the chart.
+func (c *checker) checkChartSource(one *component) {
+	t := one.table
+	switch {
+	case !has(t, "helm_repo") && !has(t, "public_repo") && !has(t, "connected_repo"):
+		c.errorf(ruleMissingKey, t.At, `repo = "." is the app's own repository`, "[public_repo], [connected_repo] or [helm_repo] is missing")
+		return
+	case has(t, "helm_repo") && (has(t, "public_repo") || has(t, "connected_repo")):
+		c.errorf(ruleChooseOne, t.KeyPlace("helm_repo"), "keep one of them", "both helm_repo and a repository are given")
+	}
+	c.checkSource(t, "", one.chart.Repositories)
+	if repo := one.chart.HelmRepo; repo != nil && repo.RepoURL != "" {
+		c.checkHelmRepository(t, repo)
+	}
+}
+
+func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmRepository) {
+	at := t.Place("helm_repo.repo_url")
+	const form = `write it like "https://charts.example.com" or "oci://ghcr.io/acme/charts"`
+	address, err := url.Parse(repo.RepoURL)
+	switch {
+	case strings.Contains(repo.RepoURL, "{{"):
+	case err != nil || strings.ContainsAny(repo.RepoURL, " \t\r\n"):
+		c.errorf(ruleWrongValue, at, form, "repo_url is no address of a chart repository")
+	case address.User != nil:
+		c.errorf(ruleWrongValue, at, "remove it: access is set up for the org, not in the config", "repo_url contains a user or a password")
+	case !slices.Contains([]string{"https", "http", "oci"}, address.Scheme) || address.Host == "":
+		c.errorf(ruleWrongValue, at, form, "repo_url is no address of a chart repository")
+	}
+}
+
+// checkReleases tells of two components that Helm would take for one release. A namespace with a template in it is compared as text.
+func (c *checker) checkReleases() {
+	type release struct{ context, namespace, name string }
+	first := map[release]*component{}
+	for _, one := range c.components {
+		if one.chart == nil || one.chart.ChartName == "" {
+			continue
+		}
+		namespace := one.chart.Namespace
+		this := release{one.KubernetesContext, sameRole(namespace), one.chart.ChartName}
+		if other := first[this]; other != nil && other.Name != one.Name {
+			at := other.table.Place("chart_name")
+			c.errorf(ruleReleaseTwice, one.table.Place("chart_name"), "choose another chart_name or namespace",
+				"component %s is the release %s in namespace %s already: %s:%d", other.Name, quoteShort(this.name), quoteShort(namespace), at.File, at.Line)
+			continue
+		}
+		first[this] = one
+	}
+}

@@ -1,0 +1,49 @@
+package appconfig
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// checkImage looks at where an image comes from: section 10.3.
+func (c *checker) checkImage(one *component) {
+	var given []string
+	for _, key := range []string{"public", "aws_ecr", "gcp_gar"} {
+		if has(one.table, key) {
+			given = append(given, key)
+		}
+	}
+	switch {
+	case len(given) == 0:
+		c.errorf(ruleChooseOne, one.table.At, "write a [public] table with image_url and tag", "[public], [aws_ecr] or [gcp_gar] is missing")
+	case len(given) > 1:
+		c.errorf(ruleChooseOne, one.table.KeyPlace(given[1]), "keep one of them", "both %s and %s are given", given[0], given[1])
+	}
+	for _, key := range given {
+		c.checkImageURL(one.table, key)
+	}
+}
+
+// imageForm is an address without a scheme, a tag or a digest.
+var imageForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-zA-Z0-9][a-zA-Z0-9._-]*)*$`)
+
+func (c *checker) checkImageURL(t *syntax.Table, key string) {
+	url, _ := t.Find(key + ".image_url").Text()
+	at := t.Place(key + ".image_url")
+	tag, _ := t.Find(key + ".tag").Text()
+	_, plain, scheme := strings.Cut(url, "://")
+	switch {
+	case url == "" || imageForm.MatchString(url):
+	case scheme:
+		c.errorf(ruleWrongValue, at, "write "+quoteShort(strings.TrimSuffix(plain, "/")), "image_url is an address with a scheme")
+	case strings.ContainsAny(url, "@"), strings.LastIndexByte(url, ':') > strings.LastIndexByte(url, '/'):
+		c.errorf(ruleWrongValue, at, "write the tag or digest as tag", "image_url has a tag or a digest of its own")
+	default:
+		c.errorf(ruleWrongValue, at, `write it like "ghcr.io/acme/ledger-api"`, "image_url is no address of an image")
+	}
+	if strings.ContainsAny(tag, " \t\r\n/") {
+		c.errorf(ruleWrongValue, t.Place(key+".tag"), "", "%s is no tag of an image", quoteShort(tag))
+	}
+}

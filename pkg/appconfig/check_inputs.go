@@ -1,0 +1,36 @@
+package appconfig
+
+import (
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+// checkInputs looks at the inputs of the app: section 8.1.
+func (c *checker) checkInputs() {
+	for _, one := range c.inputs {
+		c.checkGroup(one)
+		input := &one.value
+		if input.Default == nil {
+			continue
+		}
+		at := one.table.Place("default")
+		if problem := (&Input{Type: input.Type}).Check(*input.Default); problem != "" {
+			c.errorf(ruleInputValue, at, "", "the default of input %q %s", input.Name, problem)
+		}
+		if input.Sensitive && *input.Default != "" {
+			c.warnf(ruleSensitive, at, "remove the default and set it per install",
+				"input %q is sensitive, but its default can be read by everyone who can read this file", input.Name)
+		}
+	}
+}
+
+func (c *checker) checkGroup(one *entry[format.Input]) {
+	group := one.value.Group
+	if group == "" || c.names.groups[group] != nil || c.lost.has(group) {
+		return
+	}
+	hint := c.near(group, keysOf(c.names.groups))
+	if hint == "" {
+		hint = "add a [[group]] with that name"
+	}
+	c.errorf(ruleUnknownName, one.table.Place("group"), hint, "there is no input group %s", quoteShort(group))
+}

@@ -1,0 +1,96 @@
+package appconfig
+
+import (
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// checkInstalls looks at each install file: section 11.4.
+func (c *checker) checkInstalls() {
+	for _, one := range c.installs {
+		c.checkAccount(one)
+		c.checkInstallInputs(one)
+		c.checkInstallToggles(one.table, one.value.Name, one.value.ComponentToggles)
+	}
+	if c.installSource != nil {
+		c.needsSource(c.installSource.table, c.installSource.value.Repositories)
+	}
+}
+
+// accountTables are the tables that say for which cloud account an install is.
+var accountTables = []struct{ key, cloud string }{{"aws_account", cloudAWS}, {"azure_account", cloudAzure}, {"gcp_account", cloudGCP}}
+
+func (c *checker) checkAccount(one *entry[format.Install]) {
+	given := ""
+	for _, account := range accountTables {
+		n := one.table.Get(account.key)
+		switch {
+		case n == nil:
+			continue
+		case given != "":
+			c.errorf(ruleChooseOne, n.Key, "keep one of them, and write an install for each account", "an install is for one account")
+		case c.cloud != "" && c.cloud != account.cloud:
+			c.errorf(ruleCloudMismatch, n.Key, "write ["+c.cloud+"_account]", "install %q is on %s, and the runner is on %s", one.value.Name, label(account.cloud), label(c.cloud))
+		}
+		given = account.key
+	}
+}
+
+// checkInstallInputs compares what an install gives with the inputs that the app declares.
+func (c *checker) checkInstallInputs(one *entry[format.Install]) {
+	given := map[string]bool{}
+	for name, n := range mergedTables(one.table.Get("inputs")) {
+		given[name] = true
+		c.checkInstallInput(name, n)
+	}
+	for _, declared := range c.inputs {
+		input := &declared.value
+		// What the customer sets, and what is sensitive, is never in a file.
+		if input.Required && input.Default == nil && !input.Sensitive && !input.UserConfigurable && !given[input.Name] {
+			c.errorf(ruleInstallInput, one.table.Place("name"), "add it under [inputs]", "install %q: the required input %q is missing", one.value.Name, input.Name)
+		}
+	}
+}
+
+// mergedTables gives the keys of a table, or of all tables of a list.
+func mergedTables(n *syntax.Node) func(yield func(string, *syntax.Node) bool) {
+	return func(yield func(string, *syntax.Node) bool) {
+		tables := []*syntax.Node{n}
+		if items, ok := n.Items(); ok {
+			tables = items
+		}
+		for _, one := range tables {
+			for name, value := range one.Table().Each {
+				if !yield(name, value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) checkInstallInput(name string, n *syntax.Node) {
+	declared := c.names.inputs[name]
+	if declared == nil && c.lost.has(name) {
+		return
+	}
+	if declared == nil {
+		hint := c.near(name, keysOf(c.names.inputs))
+		if hint == "" && c.names.secrets[name] != nil {
+			hint = "that is a secret, which only the customer sets"
+		}
+		c.errorf(ruleInstallInput, n.Key, hint, "the app has no input %s", quoteShort(name))
+		return
+	}
+	value, ok := n.Text()
+	switch {
+	case !ok: // told already
+	case declared.value.Sensitive:
+		c.warnf(ruleSensitive, n.Key, "remove it here, in git's history too, and set it with `nuon installs`",
+			"input %q is sensitive and is not read from files", name)
+	default:
+		if problem := (&Input{Type: declared.value.Type}).Check(value); problem != "" {
+			c.errorf(ruleInputValue, n.At, "", "the value of input %q %s", name, problem)
+		}
+	}
+}

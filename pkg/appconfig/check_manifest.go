@@ -1,0 +1,44 @@
+package appconfig
+
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+// checkManifest looks at a kubernetes_manifest: section 10.5.
+func (c *checker) checkManifest(one *component) {
+	t, kustomize := one.table, has(one.table, "kustomize")
+	switch {
+	case has(t, "manifest") && kustomize:
+		c.errorf(ruleChooseOne, t.KeyPlace("kustomize"), "keep one of them", "both manifest and kustomize are given")
+	case !has(t, "manifest") && !kustomize:
+		c.errorf(ruleChooseOne, t.At, `write manifest = "./manifests/NAME.yaml"`, "manifest or [kustomize] is missing")
+	}
+	if n := t.Get("manifest"); n != nil && !kustomize {
+		if text, ok := n.Text(); ok && strings.TrimSpace(text) == "" {
+			c.errorf(ruleMissingKey, n.At, "", "the manifest is empty")
+		}
+	}
+	if !kustomize {
+		for _, key := range []string{"public_repo", "connected_repo"} {
+			if n := t.Get(key); n != nil {
+				c.errorf(ruleChooseOne, n.Key, "remove it, or write [kustomize]", "%s is for kustomize only", key)
+			}
+		}
+		for _, f := range fragments("", t, one.keys, one.kind(), one.texts, isManifest) {
+			c.checkManifestYAML(&f)
+		}
+		return
+	}
+	if one.manifest.PublicRepo == nil && one.manifest.ConnectedRepo == nil && !has(t, "public_repo") && !has(t, "connected_repo") {
+		c.errorf(ruleMissingKey, t.Place("kustomize"), `repo = "." is the app's own repository`, "kustomize needs a [public_repo] or [connected_repo]")
+	} else {
+		c.checkSource(t, "", one.manifest.Repositories)
+	}
+	if k := one.manifest.Kustomize; k != nil && outside(k.Path) {
+		c.errorf(ruleRepository, t.Place("kustomize.path"), "write a path below the directory of the repository", "path %s is outside of the repository", quoteShort(k.Path))
+	}
+}
+
+func isManifest(k *format.Key) bool { return k.Path == "manifest" }

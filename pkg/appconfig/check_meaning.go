@@ -1,0 +1,183 @@
+package appconfig
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// checker is one run of the checks that need more than one key to tell: what names and templates refer to, what contradicts what.
+// Each file check_*.go holds the checks of one subject.
+type checker struct {
+	*config
+	*reporter
+	names    names
+	cloud    string // of the runner; empty if not known
+	texts    []*text
+	compared int // pairs of bytes, to find near names
+	yaml     int // bytes of YAML that were parsed
+
+	// without is what texts read that has no value yet, by file.
+	without  map[string]map[string]syntax.Position
+	edges    map[string][]edge          // by the component that needs: one for each that it needs, sorted
+	upstream map[string]map[string]bool // all that a component comes after, with itself; filled as it is asked for
+	deploys  map[string][]string        // the components with whose deploy an action runs; filled as it is asked for
+	// documents are the texts in languages of their own: policies and policy documents.
+	documents []embedded
+}
+
+// names is what the config declares, by name. Of two things with one name the first counts; the second is an error of its own.
+type names struct {
+	components map[string]*component
+	readable   map[string]*component // by var_name, too: templates may use it in the place of the name
+	actions    map[string]*entry[format.Action]
+	inputs     map[string]*entry[format.Input]
+	groups     map[string]*entry[format.InputGroup]
+	secrets    map[string]*entry[format.Secret]
+	contexts   map[string]*entry[format.KubernetesContext]
+	runbooks   map[string]*entry[format.Runbook]
+	stacks     map[string]bool   // nested ones
+	roles      map[string]string // by what is the same of two spellings of a name, to the name as it is written
+}
+
+// check looks at everything that the files say together.
+func check(c *config, r *reporter) {
+	all := &checker{config: c, reporter: r}
+	all.index()
+	all.checkRoles()
+	all.checkPolicies()
+	finish := all.startDocuments()
+	all.readTexts()
+	all.findEdges()
+	for _, check := range []func(*checker){
+		(*checker).checkNames,
+		(*checker).checkMetadata,
+		(*checker).checkClouds,
+		(*checker).checkRunner,
+		(*checker).checkStack,
+		(*checker).checkSandbox,
+		(*checker).checkInputs,
+		(*checker).checkSecrets,
+		(*checker).checkOperationRoles,
+		(*checker).checkContexts,
+		(*checker).checkComponents,
+		(*checker).checkDependencies,
+		(*checker).checkCycles,
+		(*checker).checkActions,
+		(*checker).checkEchoes,
+		(*checker).checkToggles,
+		(*checker).checkRunbooks,
+		(*checker).checkInstalls,
+		(*checker).checkBranches,
+		(*checker).checkInstaller,
+		(*checker).checkTexts,
+	} {
+		if all.full() {
+			break
+		}
+		check(all)
+	}
+	finish()
+	r.found = mergeIdle(r.found)
+}
+
+func (c *checker) index() {
+	if c.lost == nil {
+		c.lost = lost{}
+	}
+	c.names = names{
+		components: map[string]*component{}, readable: map[string]*component{}, stacks: map[string]bool{},
+		roles: map[string]string{},
+	}
+	for _, one := range slices.Backward(c.components) {
+		if one.Name == "" {
+			c.lost.table(one.table)
+			continue
+		}
+		c.names.components[one.Name] = one
+		if one.VarName != "" {
+			c.names.readable[one.VarName] = one
+		}
+	}
+	maps.Copy(c.names.readable, c.names.components)
+	c.names.actions = indexed(c.lost, c.actions, func(a *format.Action) string { return a.Name })
+	c.names.inputs = indexed(c.lost, c.inputs, func(i *format.Input) string { return i.Name })
+	c.names.groups = indexed(c.lost, c.groups, func(g *format.InputGroup) string { return g.Name })
+	c.names.secrets = indexed(c.lost, c.secrets, func(s *format.Secret) string { return s.Name })
+	c.names.contexts = indexed(c.lost, c.contexts, func(k *format.KubernetesContext) string { return k.Name })
+	c.names.runbooks = indexed(c.lost, c.runbooks, func(r *format.Runbook) string { return r.Name })
+	if c.stack != nil {
+		for _, nested := range c.stack.value.CustomNestedStacks {
+			c.names.stacks[nested.Name] = true
+		}
+	}
+	for _, role := range c.roles {
+		c.names.roles[sameRole(role.value.Name)] = role.value.Name
+	}
+	for _, role := range c.breakGlass {
+		c.names.roles[sameRole(role.value.Name)] = role.value.Name
+	}
+	if c.runner != nil {
+		c.cloud = cloudOf(c.runner.value.Type)
+	}
+	if c.cloud == "" && c.stack != nil {
+		c.cloud = cloudOf(c.stack.value.Type)
+	}
+}
+
+func indexed[T any](lost lost, all []*entry[T], name func(*T) string) map[string]*entry[T] {
+	found := make(map[string]*entry[T], len(all))
+	for _, one := range slices.Backward(all) {
+		if called := name(&one.value); called != "" {
+			found[called] = one
+		} else {
+			lost.table(one.table)
+		}
+	}
+	return found
+}
+
+// keysOf gives the names of a part of names, for hints.
+func keysOf[V any](part map[string]V) []string { return slices.Collect(maps.Keys(part)) }
+
+// unknown says that something is named that is not declared.
+func unknown[V any](c *checker, at syntax.Position, what, name string, declared map[string]V) {
+	if c.lost.has(name) {
+		return
+	}
+	c.errorf(ruleUnknownName, at, nearOr(c, name, declared, what), "the app has no %s %s", what, quoteShort(name))
+}
+
+// declaredIn is where things are declared.
+var declaredIn = map[string]string{
+	"component": "components/", "action": "actions/", "runbook": "runbooks/", "input": "inputs.toml", "secret": "secrets.toml",
+}
+
+// nearOr gives the hint for a name of a kind of thing that is not declared: the nearest one that is, or where to declare it.
+func nearOr[V any](c *checker, name string, declared map[string]V, what string) string {
+	if hint := c.near(name, keysOf(declared)); hint != "" {
+		return hint
+	}
+	return "declare it in " + declaredIn[what]
+}
+
+// maxCompared bounds the pairs of bytes that are compared to find near names: a config of thousands of long wrong names would take a
+// minute.
+const maxCompared = 50_000_000
+
+// near asks whether the nearest of the known names was meant, or is empty.
+func (c *checker) near(name string, known []string) string {
+	for _, other := range known {
+		c.compared += len(name) * len(other)
+	}
+	if c.compared > maxCompared {
+		return ""
+	}
+	return diagnostic.DidYouMean(name, known)
+}
+
+// has says whether a key is written in a table.
+func has(t *syntax.Table, key string) bool { return t.Get(key) != nil }

@@ -1,0 +1,23 @@
+package appconfig
+
+import (
+	"regexp"
+)
+
+// colour is a hex colour: #rgb, #rrggbb, or the latter with an opacity.
+var colour = regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$`)
+
+func (c *checker) checkMetadata() {
+	if c.metadata == nil {
+		return
+	}
+	for name, n := range c.metadata.table.Get("label_colors").Table().Each {
+		if text, ok := n.Text(); ok && !colour.MatchString(text) {
+			hint := `write it like "#2e7d32"`
+			if colour.MatchString("#" + text) {
+				hint = "write " + quoteShort("#"+text)
+			}
+			c.errorf(ruleLabelColor, n.At, hint, "the colour of label %s is not a hex colour", quoteShort(name))
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package appconfig
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// reservedComponents mean something else where a component can be named.
+var reservedComponents = map[string]string{
+	SandboxName: "that is sandbox.toml",
+	"populated": ".nuon.components.populated is something else",
+}
+
+// named is a thing that the config declares, with the place of its name.
+type named struct {
+	name string
+	at   syntax.Position
+}
+
+// checkNames looks at the names of everything: what they are made of, and that no two are the same.
+func (c *checker) checkNames() {
+	var components []named
+	for _, one := range c.components {
+		at := one.table.Place("name")
+		components = append(components, named{one.Name, at})
+		c.checkName("component", componentName, one.Name, at)
+		if why, reserved := reservedComponents[one.Name]; reserved {
+			c.errorf(ruleReservedName, at, "choose another name", "no component may be called %q: %s", one.Name, why)
+		}
+		if one.VarName != "" && one.VarName != one.Name {
+			at := one.table.Place("var_name")
+			c.checkName("component", componentName, one.VarName, at)
+			components = append(components, named{one.VarName, at})
+		}
+	}
+	c.checkUnique("component", components)
+	checkEach(c, "action", actionName, c.actions, func(a *format.Action) string { return a.Name })
+	checkEach(c, "input", inputName, c.inputs, func(i *format.Input) string { return i.Name })
+	checkEach(c, "input group", titleName, c.groups, func(g *format.InputGroup) string { return g.Name })
+	checkEach(c, "secret", componentName, c.secrets, func(s *format.Secret) string { return s.Name })
+	checkEach(c, "Kubernetes context", actionName, c.contexts, func(k *format.KubernetesContext) string { return k.Name })
+	checkEach(c, "runbook", titleName, c.runbooks, func(r *format.Runbook) string { return r.Name })
+	checkEach(c, "install", installName, c.installs, func(i *format.Install) string { return i.Name })
+	checkEach(c, "branch", titleName, c.branches, func(b *format.Branch) string { return b.Name })
+	checkEach(c, "policy", titleName, c.policies, func(p *format.Policy) string { return p.Name })
+	c.checkRoleNames()
+}
+
+// checkEach looks at the names of the things of one kind.
+func checkEach[T any](c *checker, what string, rule nameRule, all []*entry[T], name func(*T) string) {
+	list := make([]named, 0, len(all))
+	for _, one := range all {
+		at := named{name(&one.value), one.table.Place("name")}
+		c.checkName(what, rule, at.name, at.at)
+		list = append(list, at)
+	}
+	c.checkUnique(what, list)
+}
+
+// checkRoleNames compares standing and break-glass roles, which are all made in one account.
+func (c *checker) checkRoleNames() {
+	var roles []named
+	for _, role := range c.roles {
+		roles = append(roles, named{sameRole(role.value.Name), role.table.Place("name")})
+	}
+	for _, role := range c.breakGlass {
+		roles = append(roles, named{sameRole(role.value.Name), role.table.Place("name")})
+	}
+	c.checkUnique("role", roles)
+}
+
+// checkName tells if a name is not fit. A missing name has been told about already.
+func (c *checker) checkName(what string, rule nameRule, name string, at syntax.Position) {
+	if name == "" || len(name) <= maxName && rule.pattern.MatchString(name) {
+		return
+	}
+	hint := "use " + rule.words
+	if plain := plainName(name); len(name) <= maxName && rule.pattern.MatchString(plain) {
+		hint = "write " + quoteShort(plain)
+	}
+	c.errorf(ruleBadName, at, hint, "%s is no name for %s %s", quoteShort(name), article(what), what)
+}
+
+// plainName is what a name would be that every kind of thing can have.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == ' ' || r == '.' {
+			return '_'
+		}
+		return unicode.ToLower(r)
+	}, strings.TrimSpace(name))
+}
+
+// checkUnique tells of every name that was given before.
+func (c *checker) checkUnique(what string, all []named) {
+	first := make(map[string]syntax.Position, len(all))
+	for _, one := range all {
+		if one.name == "" {
+			continue
+		}
+		if other, taken := first[one.name]; taken {
+			c.errorf(ruleDuplicateName, one.at, "rename one of them", "there is a second %s %s: the first is in %s:%d", what, quoteShort(one.name), other.File, other.Line)
+			continue
+		}
+		first[one.name] = one.at
+	}
+}
+
+// checkVariableNames looks at the keys of a table of environment variables.
+func (c *checker) checkVariableNames(t *syntax.Table, path string) {
+	n := t.Find(path)
+	for name, value := range n.Table().Each {
+		if !variableName.MatchString(name) {
+			c.errorf(ruleBadName, value.Key, "use letters, digits and underscores", "%s is no name for an environment variable", quoteShort(name))
+		}
+	}
+}

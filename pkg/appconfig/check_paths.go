@@ -1,0 +1,108 @@
+package appconfig
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+// What there is below .nuon: section 3.2 of the format. Aliases are not in it: what templates read comes canonical.
+
+// pathRoots are the keys below .nuon with the keys below each; nil means that they are looked at elsewhere, or that anything may
+// follow.
+var pathRoots = map[string][]string{
+	"install":       {"id", "name", "public_domain", "internal_domain", "inputs", "sandbox"},
+	"inputs":        {"inputs", "populated"},
+	"org":           {"id", "name", "status", "populated"},
+	"app":           {"id", "name", "status", "populated", "variables"},
+	"sandbox":       {"outputs", "status", "type", "version", "populated", "recent_runs"},
+	"components":    nil,
+	"actions":       {"workflows", "populated"},
+	"secrets":       nil,
+	"install_stack": {"outputs", "populated", "status", "checksum", "quick_link_url", "template_url", "template_json"},
+	"cloud_account": {cloudAWS, cloudAzure, cloudGCP},
+	"runner":        {"id", "runner_group_id", "status", "populated"},
+	"domain":        {"public_domain", "internal_domain", "populated"},
+	"stale_at":      nil,
+}
+
+var (
+	componentFields = []string{"outputs", "status", "build_id", "component_id", "install_component_id", "name", "populated"}
+	actionFields    = []string{"outputs", "id", "status", "populated"}
+	secretFields    = []string{"arn", "name", "kubernetes_namespace", "kubernetes_name", "kubernetes_key", "timestamp", "length", "exists"}
+	imageFields     = []string{"repository", "tag", "digest", "media_type", "size", "urls", "annotations", "artifact_type", "platform"}
+)
+
+// outputRoots are the outputs that a kind of component can have; a kind that is not here gives whatever its module does.
+var outputRoots = map[string][]string{
+	format.KindContainerImage:     {"image"},
+	format.KindDockerBuild:        {"image"},
+	format.KindHelmChart:          {"manifest", "resources", "ingresses", "services", "deployments"},
+	format.KindKubernetesManifest: {"diff"},
+}
+
+// rootsWithoutValues have no value in an install yet, because what makes them has no effect yet.
+var rootsWithoutValues = []string{"install_stack", "cloud_account", "secrets", "domain"}
+
+// The clouds.
+const (
+	cloudAWS   = "aws"
+	cloudAzure = "azure"
+	cloudGCP   = "gcp"
+)
+
+var clouds = []string{cloudAWS, cloudAzure, cloudGCP}
+
+// cloudLabels are the clouds as people write them.
+var cloudLabels = map[string]string{cloudAWS: "AWS", cloudAzure: "Azure", cloudGCP: "GCP"}
+
+// accountFields are the keys of .nuon.cloud_account, by cloud.
+var accountFields = map[string][]string{
+	cloudAWS:   {"region"},
+	cloudAzure: {"location"},
+	cloudGCP:   {"project_id", "region"},
+}
+
+// stackOutputs are what the customer's stack reports, by cloud. Those of GCP depend on the modules of the stack, so others are
+// possible there.
+var stackOutputs = map[string][]string{
+	cloudAWS: {
+		"account_id", "region", "vpc_id", "runner_subnet", "public_subnets", "private_subnets", "runner_iam_role_arn", "provision_iam_role_arn",
+		"maintenance_iam_role_arn", "deprovision_iam_role_arn", "break_glass_role_arns", "custom_role_arns", "phone_home_type",
+	},
+	cloudAzure: {
+		"resource_group_id", "resource_group_name", "resource_group_location", "subscription_id", "subscription_tenant_id", "network_id", "network_name",
+		"public_subnet_ids", "public_subnet_names", "private_subnet_ids", "private_subnet_names", "key_vault_id", "key_vault_name",
+	},
+	cloudGCP: {"project_id", "region", "network_name", "private_subnet_names", "public_subnet_names", "gke_node_pool_sa_email"},
+}
+
+// sharedStackOutputs are there on every cloud.
+var sharedStackOutputs = []string{"install_inputs", nestedStacksOutput, "phone_home_type"}
+
+const nestedStacksOutput = "custom_nested_stacks"
+
+// cloudsOfOutput gives the clouds whose stacks report an output.
+func cloudsOfOutput(name string) []string {
+	var found []string
+	for _, cloud := range clouds {
+		if slices.Contains(stackOutputs[cloud], name) {
+			found = append(found, cloudLabels[cloud])
+		}
+	}
+	return found
+}
+
+// cloudOf gives the cloud of a runner type or of a stack type, empty if it is of none.
+func cloudOf(kind string) string {
+	cloud, _, _ := strings.Cut(kind, "-")
+	if slices.Contains(clouds, cloud) {
+		return cloud
+	}
+	return ""
+}
+
+// rootNames are the keys below .nuon.
+func rootNames() []string { return slices.Collect(maps.Keys(pathRoots)) }

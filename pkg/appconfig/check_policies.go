@@ -1,0 +1,158 @@
+package appconfig
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// The engines of policies.
+const (
+	engineKyverno = "kyverno"
+	engineOPA     = "opa"
+)
+
+// The types of policies that are about no component.
+const (
+	policyCluster = "kubernetes_cluster" // which the cluster itself enforces
+	policySandbox = "sandbox"
+)
+
+// policyOfActions was once a type. Nothing is planned of an action, so there is nothing to check.
+const policyOfActions = "runner_job_action_workflow"
+
+// coveredKinds are the kinds of component that policies of a type check. What a chart renders are objects like any others, so
+// policies of charts see those of manifests, too.
+var coveredKinds = map[string][]string{
+	format.KindTerraformModule:    {format.KindTerraformModule},
+	format.KindHelmChart:          {format.KindHelmChart, format.KindKubernetesManifest},
+	format.KindKubernetesManifest: {format.KindKubernetesManifest},
+	format.KindDockerBuild:        {format.KindDockerBuild},
+	format.KindContainerImage:     {format.KindContainerImage},
+	format.KindPulumi:             {format.KindPulumi},
+}
+
+// checkPolicies looks at each policy: section 11.1. It leaves the texts to startDocuments.
+func (c *checker) checkPolicies() {
+	for _, one := range c.policies {
+		if one.value.Type == policyOfActions {
+			c.warnf(ruleGoneValue, one.table.Place("type"), "remove the policy", "policies of type %s check nothing any more", policyOfActions)
+			continue
+		}
+		c.checkScope(one)
+		if held, ok := c.policyText(one); ok && c.checkEngine(one, held) {
+			c.documents = append(c.documents, policyDocument(&one.value, held))
+		}
+	}
+}
+
+// policyText gives the text of a policy, unless it is not known.
+func (c *checker) policyText(one *entry[format.Policy]) (*fragment, bool) {
+	found := fragments("", one.table, one.keys, &one.value, one.texts, func(k *format.Key) bool { return k.Name == "contents" })
+	if len(found) == 0 || strings.TrimSpace(found[0].text) == "" && found[0].file == nil {
+		return nil, false
+	}
+	return &found[0], true
+}
+
+// ofOlderType says whether a policy has one of the types that were there before policies named components.
+func ofOlderType(t *syntax.Table) bool {
+	kind, _ := t.Get("type").Text()
+	return strings.HasPrefix(kind, "runner_job_")
+}
+
+// checkScope looks at the components that a policy names.
+func (c *checker) checkScope(one *entry[format.Policy]) {
+	t, kind := one.table, one.value.Type
+	covered, ofComponents := coveredKinds[kind]
+	ofNone := kind == policyCluster || kind == policySandbox
+	n := t.Get("components")
+	switch {
+	case kind == "":
+		return // told already
+	case !ofComponents && !ofNone:
+		types := slices.Sorted(maps.Keys(coveredKinds))
+		types = append(types, policyCluster, policySandbox)
+		hint := c.near(kind, types)
+		if hint == "" {
+			hint = "one of " + strings.Join(types, ", ")
+		}
+		c.errorf(ruleWrongValue, t.Place("type"), hint, "there is no policy type %s", quoteShort(kind))
+		return
+	case ofNone && n != nil:
+		c.warnf(ruleNoEffect, n.Key, "remove it", "components has no effect on a policy of type %s", kind)
+		return
+	case ofComponents && n == nil && ofOlderType(t): // components were not named then: it is for all
+		return
+	case ofComponents && len(one.value.Components) == 0:
+		c.errorf(rulePolicyScope, t.Place("type"), `write components = ["*"] for all of them`, `"components" is missing: a policy of type %s needs it`, kind)
+		return
+	}
+	items, _ := n.Items()
+	seen := map[string]bool{}
+	for _, item := range items {
+		name, ok := item.Text()
+		if !ok || c.full() {
+			continue // told already
+		}
+		c.checkScoped(item.At, kind, name, covered, seen[name])
+		seen[name] = true
+	}
+}
+
+func (c *checker) checkScoped(at syntax.Position, kind, name string, covered []string, twice bool) {
+	component := c.names.components[name]
+	switch {
+	case twice:
+		c.errorf(ruleTwice, at, "remove it", "the component %s is listed twice", quoteShort(name))
+	case name == "*":
+	case component == nil:
+		unknown(c, at, "component", name, c.names.components)
+	case !slices.Contains(covered, component.Type):
+		c.errorf(rulePolicyScope, at, "remove it, or write a policy of type "+component.Type, "a policy of type %s cannot check component %q, which is a %s", kind, name, component.Type)
+	}
+}
+
+// checkEngine compares the language of a policy with its engine, and the engine with what is checked. It says whether the text can be
+// looked at further.
+func (c *checker) checkEngine(one *entry[format.Policy], held *fragment) bool {
+	t, policy := one.table, &one.value
+	at := t.Place("contents")
+	if n := t.Get("engine"); n != nil {
+		at = n.At
+	}
+	switch isRego := looksLikeRego(held.text); {
+	case policy.Engine != engineKyverno && policy.Engine != engineOPA:
+		return false // told already
+	case policy.Engine == engineKyverno && isRego:
+		c.errorf(rulePolicyEngine, at, `write engine = "opa"`, "the policy is Rego, and its engine is kyverno")
+		return false
+	case policy.Engine == engineOPA && looksLikeYAML(held.text):
+		c.errorf(rulePolicyEngine, at, `write engine = "kyverno"`, "the policy is YAML, and its engine is opa")
+		return false
+	case policy.Engine == engineOPA && policy.Type == policyCluster:
+		c.errorf(rulePolicyEngine, t.Place("type"), "write the type of what is checked before it is deployed, such as helm_chart", "policies of type %s are Kyverno's, which the cluster enforces", policyCluster)
+	case policy.Engine == engineKyverno && !slices.Contains([]string{"", policyCluster, format.KindHelmChart, format.KindKubernetesManifest}, policy.Type):
+		c.warnf(rulePolicyEngine, t.Place("type"), `write it in Rego with engine = "opa"`, "a Kyverno policy of type %s is not evaluated: Kyverno checks Kubernetes objects only", policy.Type)
+	}
+	return true
+}
+
+// looksLikeRego says whether the first line with something on it names a package.
+func looksLikeRego(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+		if line != "" && line[0] != '#' {
+			return strings.HasPrefix(line, "package ")
+		}
+	}
+	return false
+}
+
+// looksLikeYAML says whether a text is a Kubernetes object.
+func looksLikeYAML(text string) bool {
+	return strings.HasPrefix(text, "apiVersion:") || strings.Contains(text, "\napiVersion:")
+}

@@ -1,0 +1,92 @@
+package appconfig
+
+import (
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// stepKeys are the keys that mean something in a step of a runbook beside name and type, by type: section 11.3.
+var stepKeys = map[string][]string{
+	"component_deploy":    {"component_name", "deploy_dependents", "plan_only"},
+	"component_tear_down": {"component_name", "tear_down_dependents", "plan_only"},
+	"action":              {"action_name", "command", "inline_contents", "env_vars", "timeout", "role", "public_repo", "connected_repo"},
+	"sandbox_reprovision": {"skip_component_deploys", "plan_only"},
+	"sandbox_deprovision": {"plan_only"},
+}
+
+// adHocKeys say what a step runs, if not an action of the app.
+var adHocKeys = []string{"command", "inline_contents", "env_vars", "timeout", "role", "public_repo", "connected_repo"}
+
+// checkRunbooks looks at the steps of each runbook.
+func (c *checker) checkRunbooks() {
+	for _, one := range c.runbooks {
+		for i := range one.value.Steps {
+			c.checkRunbookStep(one.table, syntax.Item("steps", i), &one.value.Steps[i])
+		}
+		if !has(one.table, "steps") && !has(one.table, "cells") {
+			c.errorf(ruleMissingKey, one.table.At, "", `"steps" is missing`)
+		}
+		c.checkEmpty(one.table, "steps")
+	}
+}
+
+func (c *checker) checkRunbookStep(t *syntax.Table, path string, step *format.RunbookStep) {
+	fit, known := stepKeys[step.Type]
+	if !known {
+		return // told already
+	}
+	for name, n := range t.Find(path).Table().Each {
+		if name != "name" && name != "type" && name != "labels" && !slices.Contains(fit, name) && isStepKey(name) {
+			c.warnf(ruleNoEffect, n.Key, "remove it", "%s: %s has no effect on a step of type %s", path, name, step.Type)
+		}
+	}
+	switch step.Type {
+	case "component_deploy", "component_tear_down":
+		if step.ComponentName == "" {
+			c.errorf(ruleMissingKey, t.Place(path+".type"), "", `step %s: "component_name" is missing`, quoteShort(step.Name))
+		} else if c.names.components[step.ComponentName] == nil {
+			unknown(c, t.Place(path+".component_name"), "component", step.ComponentName, c.names.components)
+		}
+	case "action":
+		c.checkActionStep(t, path, step)
+	}
+}
+
+// isStepKey says whether a key belongs to steps of some type: others were told about when the file was read.
+func isStepKey(name string) bool {
+	for _, keys := range stepKeys {
+		if slices.Contains(keys, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkActionStep wants an action of the app, or a script or command of the step's own.
+func (c *checker) checkActionStep(t *syntax.Table, path string, step *format.RunbookStep) {
+	own := ""
+	for _, key := range adHocKeys {
+		if n := t.Find(path + "." + key); n != nil && own == "" {
+			own = key
+		}
+	}
+	script := t.Find(path+".inline_contents") != nil || t.Find(path+".command") != nil
+	switch {
+	case step.ActionName != "" && script:
+		c.errorf(ruleChooseOne, t.KeyPlace(path+".action_name"), "keep one of them", "step %s has both action_name and a script or command", quoteShort(step.Name))
+	case step.ActionName != "" && own != "" && own != "env_vars" && own != "timeout" && own != "role":
+		c.warnf(ruleNoEffect, t.KeyPlace(path+"."+own), "remove it", "%s: %s has no effect: the step runs action %s", path, own, quoteShort(step.ActionName))
+	case step.ActionName == "" && !script:
+		c.errorf(ruleChooseOne, t.Place(path), "add one of them", "step %s has neither action_name nor a script or command", quoteShort(step.Name))
+	}
+	if step.ActionName != "" {
+		if c.names.actions[step.ActionName] == nil {
+			unknown(c, t.Place(path+".action_name"), "action", step.ActionName, c.names.actions)
+		}
+	} else if script {
+		c.checkScript(t, path, step.Name, step.Repositories)
+	}
+	c.checkRoleName(t, path+".role", step.Role)
+}

@@ -1,0 +1,99 @@
+package appconfig
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// secretName is an RFC 1123 host name: section 12, rule 15.
+var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+// namespaceName is an RFC 1123 label.
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+// checkSecrets looks at the options of the secrets: section 8.2.
+func (c *checker) checkSecrets() {
+	copies := map[string]syntax.Position{}
+	for _, one := range c.secrets {
+		c.checkSecretValue(one)
+		c.checkSync(one)
+		c.checkCopies(one, copies)
+	}
+}
+
+// checkSecretValue sees to it that a value comes from one place only.
+func (c *checker) checkSecretValue(one *entry[format.Secret]) {
+	t, secret := one.table, &one.value
+	with := func(key, other, hint string) {
+		c.errorf(ruleSecretOptions, t.KeyPlace(other), hint, "secret %q cannot have both %s and %s", secret.Name, key, other)
+	}
+	switch {
+	case secret.AutoGenerate && secret.Required:
+		with("auto_generate", "required", "remove required")
+	case secret.AutoGenerate && secret.Default != "":
+		with("auto_generate", "default", "remove default")
+	case secret.Required && secret.Default != "":
+		with("required", "default", "remove one of them")
+	case secret.Default != "":
+		c.warnf(ruleNoEffect, t.KeyPlace("default"), "remove it and let the customer give the value, or write auto_generate = true",
+			"the default of secret %q has no effect: what everyone can read in a file is no secret", secret.Name)
+	}
+}
+
+// checkSync looks at the copy in the cluster.
+func (c *checker) checkSync(one *entry[format.Secret]) {
+	t, secret := one.table, &one.value
+	for _, key := range []struct{ name, value string }{
+		{"kubernetes_secret_namespace", secret.KubernetesSecretNamespace}, {"kubernetes_secret_name", secret.KubernetesSecretName},
+	} {
+		switch {
+		case secret.KubernetesSync && key.value == "" && len(secret.KubernetesSyncTargets) == 0:
+			c.errorf(ruleSecretOptions, t.KeyPlace("kubernetes_sync"), "", "secret %q is copied into the cluster, and %q is missing", secret.Name, key.name)
+		case !secret.KubernetesSync && has(t, key.name):
+			c.warnf(ruleNoEffect, t.KeyPlace(key.name), "write kubernetes_sync = true, or remove it", "%s has no effect: secret %q is not copied into the cluster", key.name, secret.Name)
+		}
+	}
+	c.checkKubernetesName(t.Place("kubernetes_secret_name"), secretName, "a Secret", secret.KubernetesSecretName)
+	c.checkKubernetesName(t.Place("kubernetes_secret_namespace"), namespaceName, "a namespace", secret.KubernetesSecretNamespace)
+}
+
+func (c *checker) checkKubernetesName(at syntax.Position, rule *regexp.Regexp, what, name string) {
+	if name != "" && !strings.Contains(name, "{{") && (len(name) > 253 || !rule.MatchString(name)) {
+		c.errorf(ruleBadName, at, "use lower-case letters, digits and dashes", "%s is no name for %s in Kubernetes", quoteShort(name), what)
+	}
+}
+
+// checkCopies tells of two copies that go to one place: of this secret, or of this one and another.
+func (c *checker) checkCopies(one *entry[format.Secret], copies map[string]syntax.Position) {
+	t, secret := one.table, &one.value
+	add := func(at syntax.Position, namespace, name, key string) {
+		if key == "" {
+			key = "value"
+		}
+		place := strings.Join([]string{sameRole(namespace), sameRole(name), key}, " ")
+		if other, taken := copies[place]; taken {
+			c.errorf(ruleSecretOptions, at, "copy it somewhere else, or under another key", "there is a second copy to key %s of Secret %s in namespace %s: the first is in %s:%d",
+				quoteShort(key), quoteShort(name), quoteShort(namespace), other.File, other.Line)
+			return
+		}
+		copies[place] = at
+	}
+	if secret.KubernetesSync && secret.KubernetesSecretName != "" && secret.KubernetesSecretNamespace != "" {
+		add(t.Place("kubernetes_secret_name"), secret.KubernetesSecretNamespace, secret.KubernetesSecretName, "")
+	}
+	for i, target := range secret.KubernetesSyncTargets {
+		path := syntax.Item("kubernetes_sync_targets", i)
+		c.checkKubernetesName(t.Place(path+".name"), secretName, "a Secret", target.Name)
+		if n := t.Find(path + ".namespaces"); n != nil && len(target.Namespaces) == 0 {
+			c.errorf(ruleEmptyList, n.At, "", "%q must not be empty", path+".namespaces")
+		}
+		for j, namespace := range target.Namespaces {
+			at := t.Place(syntax.Item(path+".namespaces", j))
+			c.checkKubernetesName(at, namespaceName, "a namespace", namespace)
+			add(at, namespace, target.Name, target.Key)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package appconfig
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// checkSource looks at [public_repo] and [connected_repo] of what stands at path; empty: of the file.
+func (c *checker) checkSource(t *syntax.Table, above string, from format.Repositories) {
+	prefix := ""
+	if above != "" {
+		prefix = above + "."
+	}
+	repo, key := from.PublicRepo, prefix+"public_repo"
+	switch {
+	case repo != nil && from.ConnectedRepo != nil:
+		c.errorf(ruleChooseOne, t.KeyPlace(prefix+"connected_repo"), "keep one of them", "both public_repo and connected_repo are given")
+	case repo == nil:
+		repo, key = from.ConnectedRepo, prefix+"connected_repo"
+	}
+	if repo == nil {
+		return
+	}
+	c.checkAddress(t, key, repo)
+	c.checkDirectory(t, key, repo)
+	c.checkBranch(t, key, repo)
+}
+
+// needsSource is checkSource for what cannot be without one.
+func (c *checker) needsSource(t *syntax.Table, from format.Repositories) {
+	if from.PublicRepo == nil && from.ConnectedRepo == nil {
+		if !has(t, "public_repo") && !has(t, "connected_repo") {
+			c.errorf(ruleMissingKey, t.At, `repo = "." is the app's own repository`, "[public_repo] or [connected_repo] is missing")
+		}
+		return
+	}
+	c.checkSource(t, "", from)
+}
+
+// checkAddress tells what is wrong with a repository address, without repeating one that may contain a password.
+func (c *checker) checkAddress(t *syntax.Table, key string, repo *format.Repository) {
+	at := t.Place(key + ".repo")
+	if repo.Repo == "" {
+		return // told already
+	}
+	if scpRepo.MatchString(repo.Repo) || strings.HasPrefix(repo.Repo, "ssh://") {
+		c.warnf(ruleRepository, at, "write its https:// URL", "repo is reached over SSH, which is not supported yet")
+		return
+	}
+	if problem, hint := repoProblem(repo.Repo); problem != "" {
+		c.errorf(ruleRepository, at, hint, "repo %s", problem)
+	}
+}
+
+func (c *checker) checkDirectory(t *syntax.Table, key string, repo *format.Repository) {
+	if outside(repo.Directory) {
+		c.errorf(ruleRepository, t.Place(key+".directory"), `write a path below the root of the repository, "." for the root itself`,
+			"directory %s is outside of the repository", quoteShort(repo.Directory))
+	}
+}
+
+func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Repository) {
+	at := t.Place(key + ".branch")
+	switch {
+	case repo.Repo == ".":
+		if repo.Branch != "" {
+			c.warnf(ruleNoEffect, at, "remove it", `the branch has no effect: repo "." is always at the app's own commit`)
+		}
+	case repo.Branch == "":
+		c.errorf(ruleMissingKey, t.Place(key), "name a branch, a tag or a full commit", `"%s.branch" is missing`, key)
+	case !branchName.MatchString(repo.Branch), strings.Contains(repo.Branch, ".."), strings.Contains(repo.Branch, "@{"),
+		strings.HasSuffix(repo.Branch, ".lock"), strings.HasSuffix(repo.Branch, "/"), strings.Contains(repo.Branch, "//"):
+		c.errorf(ruleRepository, at, "name a branch, a tag or a full commit", "%s is no name of a branch", quoteShort(repo.Branch))
+	default:
+		c.checkTip(at, repo)
+	}
+}
+
+// fullCommit is a commit that is named in full. What is at a commit does not follow a branch, and is not meant to.
+var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// checkTip warns when something of the app's own repository is taken from another branch than the app itself. A change that is made on
+// one branch then reaches the app and the code at different times.
+func (c *checker) checkTip(at syntax.Position, repo *format.Repository) {
+	own, ref := c.options.Branch, repo.Branch
+	if own == "" || ref == own || fullCommit.MatchString(ref) || looksLikeVersion.MatchString(ref) || !sameRepository(repo.Repo, c.options.Repository) {
+		return
+	}
+	c.warnf(ruleBranchTip, at, `write repo = "." to take the app's own commit, or branch = `+quoteShort(own),
+		"this follows branch %s, and the app itself is on %s of the same repository", quoteShort(ref), quoteShort(own))
+}
+
+// looksLikeVersion is a tag such as v1.4.0, which is chosen on purpose.
+var looksLikeVersion = regexp.MustCompile(`^[a-zA-Z_/-]*v?[0-9]+(\.[0-9]+)+([-+].*)?$`)
+
+// sameRepository compares two addresses in any of their spellings.
+func sameRepository(a, b string) bool {
+	a, b = plainRepository(a), plainRepository(b)
+	return a != "" && a == b
+}
+
+// plainRepository is host/owner/name in lower case.
+func plainRepository(repo string) string {
+	if shortRepo.MatchString(repo) {
+		repo = "https://github.com/" + repo
+	} else if scpRepo.MatchString(repo) {
+		_, repo, _ = strings.Cut(repo, "@")
+		repo = "ssh://" + strings.Replace(repo, ":", "/", 1)
+	}
+	address, err := url.Parse(repo)
+	if err != nil || address.Path == "" {
+		return ""
+	}
+	return strings.ToLower(address.Hostname() + strings.TrimSuffix(strings.TrimSuffix(path.Clean(address.Path), "/"), ".git"))
+}

@@ -1,0 +1,62 @@
+package appconfig
+
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+func (c *checker) checkRunner() {
+	if c.runner != nil {
+		c.checkVariableNames(c.runner.table, "env_vars")
+	}
+}
+
+// checkStack looks at stack.toml: section 7.2.
+func (c *checker) checkStack() {
+	if c.stack == nil {
+		return
+	}
+	t, stack := c.stack.table, &c.stack.value
+	if stack.Type == stackTypes[cloudAWS] || stack.Type == "" && c.cloud == cloudAWS {
+		for _, key := range []string{"vpc_nested_template_url", "runner_nested_template_url"} {
+			if !has(t, key) {
+				name, _, _ := strings.Cut(key, "_")
+				c.errorf(ruleMissingKey, t.At, "write "+key+` = "https://BUCKET.s3.REGION.amazonaws.com/`+name+`.yaml"`, "%q is missing: a stack on AWS needs it", key)
+			}
+		}
+	}
+	var list []named
+	indexes := map[int]int{}
+	for i := range stack.CustomNestedStacks {
+		nested, path := &stack.CustomNestedStacks[i], syntax.Item("custom_nested_stacks", i)
+		at := t.Place(path + ".name")
+		c.checkName("nested stack", stepName, nested.Name, at)
+		list = append(list, named{nested.Name, at})
+		c.checkTemplateURL(t.Place(path+".template_url"), nested.TemplateURL)
+		if nested.Index == nil {
+			continue
+		}
+		if first, taken := indexes[*nested.Index]; taken {
+			c.errorf(ruleDuplicateIndex, t.Place(path+".index"), "choose another index", "nested stack %s has the index %d already", quoteShort(stack.CustomNestedStacks[first].Name), *nested.Index)
+		} else {
+			indexes[*nested.Index] = i
+		}
+	}
+	c.checkUnique("nested stack", list)
+}
+
+// checkTemplateURL looks at the address of a nested stack: an S3 address on AWS, https on Azure, a module of a repository on GCP.
+func (c *checker) checkTemplateURL(at syntax.Position, url string) {
+	cloud := c.cloud
+	if c.stack.value.Type != "" {
+		cloud = cloudOf(c.stack.value.Type)
+	}
+	if url == "" || strings.Contains(url, "{{") || cloud == "" || cloud == cloudGCP || c.stack.value.Type == "aws-terraform" {
+		return
+	}
+	if problem, hint := format.CheckValue(format.FormatURL, url); problem != "" {
+		c.errorf(format.FormatURL, at, hint, "template_url %s", problem)
+	}
+}

@@ -1,0 +1,297 @@
+package appconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/render"
+)
+
+const (
+	secretValues = "secret values never pass through templates"
+	secretRemedy = "use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.NAME.arn"
+)
+
+// SecretValue says what is wrong when a template reads a path that would be the value of a secret, and what to do instead; ok is false
+// for all other paths. A check warns of it, and where it is rendered it stops in the same words. The path is canonical.
+func SecretValue(ref render.Path) (problem, hint string, ok bool) {
+	name := ""
+	switch {
+	case ref.HasPrefix("install", "secrets"):
+		if len(ref) > 2 {
+			name = ref[2]
+		}
+	case len(ref) > 2 && ref[0] == "secrets" && slices.Contains([]string{"value", "data", "content", "plaintext", "secret"}, ref[2]):
+		name = ref[1]
+	default:
+		return "", "", false
+	}
+	hint = secretRemedy
+	if name != "" {
+		hint = strings.Replace(hint, "NAME", name, 1)
+	}
+	return fmt.Sprintf(".nuon.%s has no value: %s", ref, secretValues), hint, true
+}
+
+// finding is what is wrong with one use.
+type finding struct {
+	rule, message, hint string
+	warns               bool
+}
+
+// wrong gives a finding that is an error.
+func wrong(rule, hint, format string, args ...any) *finding {
+	return &finding{rule: rule, message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// lacking gives the finding that a name is not among those there are.
+func (c *checker) lacking(name string, there []string, format string, args ...any) *finding {
+	return wrong(ruleTemplatePath, c.near(name, there), format, args...)
+}
+
+// checkUse says what is wrong with what a text reads at one place, or nil.
+func (c *checker) checkUse(t *text, ref render.Path) *finding {
+	if len(ref) == 0 {
+		return nil // refused when it was parsed
+	}
+	if problem, hint, ok := SecretValue(ref); ok {
+		if ref[0] == "install" && len(ref) > 2 && c.names.secrets[ref[2]] == nil {
+			hint = "declare the secret " + ref[2] + " with kubernetes_sync, and let the workload read it there"
+		}
+		return &finding{ruleSecretValue, problem, hint, true}
+	}
+	fields, known := pathRoots[ref[0]]
+	switch {
+	case !known:
+		return c.lacking(ref[0], rootNames(), "there is no %q below .nuon", ref[0])
+	case fields != nil && len(ref) > 1 && !slices.Contains(fields, ref[1]):
+		return c.unknownField(ref, fields)
+	}
+	if found := c.checkStage(t, ref); found != nil {
+		return found
+	}
+	switch ref[0] {
+	case "inputs":
+		if len(ref) > 2 && ref[1] == "inputs" && c.names.inputs[ref[2]] == nil {
+			return c.unknownInput(ref[2])
+		}
+	case "secrets":
+		return c.checkSecretUse(ref)
+	case "actions":
+		return c.checkActionUse(ref)
+	case "components":
+		return c.checkComponentUse(ref)
+	case "install_stack":
+		return c.checkStackUse(ref)
+	case "cloud_account":
+		return c.checkAccountUse(ref)
+	}
+	return nil
+}
+
+// unknownField is about a key right below a root. The commonest mistake there is to leave out the level between.
+func (c *checker) unknownField(ref render.Path, fields []string) *finding {
+	hint := c.near(ref[1], fields)
+	switch {
+	case ref[0] == "inputs" && c.names.inputs[ref[1]] != nil:
+		hint = "write .nuon.inputs.inputs." + ref[1]
+	case ref[0] == "actions" && c.names.actions[ref[1]] != nil:
+		hint = "write .nuon.actions.workflows." + ref[1:].String()
+	case ref[0] == "install_stack" && slices.Contains(stackOutputs[c.cloud], ref[1]), ref[0] == "sandbox" && hint == "":
+		hint = "write .nuon." + ref[0] + ".outputs." + ref[1:].String()
+	}
+	return wrong(ruleTemplatePath, hint, "there is no %q below .nuon.%s", ref[1], ref[0])
+}
+
+func (c *checker) unknownInput(name string) *finding {
+	if c.lost.has(name) {
+		return nil
+	}
+	found := wrong(ruleTemplatePath, nearOr(c, name, c.names.inputs, "input"), "the app has no input %q", name)
+	if c.names.secrets[name] != nil {
+		found.hint = secretValues + "; " + strings.Replace(secretRemedy, "NAME", name, 1)
+	}
+	return found
+}
+
+func (c *checker) checkSecretUse(ref render.Path) *finding {
+	switch {
+	case len(ref) == 1, c.names.secrets[ref[1]] == nil && c.lost.has(ref[1]):
+		return nil
+	case c.names.secrets[ref[1]] == nil:
+		return wrong(ruleTemplatePath, nearOr(c, ref[1], c.names.secrets, "secret"), "the app has no secret %q", ref[1])
+	case len(ref) > 2 && !slices.Contains(secretFields, ref[2]):
+		return c.lacking(ref[2], secretFields, "there is no %q of a secret", ref[2])
+	}
+	return nil
+}
+
+func (c *checker) checkActionUse(ref render.Path) *finding {
+	if len(ref) < 3 || ref[1] != "workflows" {
+		return nil
+	}
+	action := c.names.actions[ref[2]]
+	switch {
+	case action == nil && c.lost.has(ref[2]):
+		return nil
+	case action == nil:
+		return wrong(ruleTemplatePath, nearOr(c, ref[2], c.names.actions, "action"), "the app has no action %q", ref[2])
+	case len(ref) > 3 && !slices.Contains(actionFields, ref[3]):
+		return c.lacking(ref[3], actionFields, "there is no %q of an action", ref[3])
+	case len(ref) > 5 && ref[3] == "outputs" && ref[4] == "steps":
+		var steps []string
+		for _, step := range action.value.Steps {
+			steps = append(steps, step.Name)
+		}
+		if !slices.Contains(steps, ref[5]) {
+			return c.lacking(ref[5], steps, "action %q has no step %q", ref[2], ref[5])
+		}
+	}
+	return nil
+}
+
+func (c *checker) checkComponentUse(ref render.Path) *finding {
+	if len(ref) == 1 {
+		return wrong(ruleTemplatePath, "name the component that is meant, such as .nuon.components.web.outputs", "this reads all components")
+	}
+	one := c.names.readable[ref[1]]
+	switch {
+	case ref[1] == "populated", one == nil && c.lost.has(ref[1]):
+		return nil
+	case one == nil && ref[1] == "components":
+		found := wrong(ruleTemplatePath, "write .nuon."+ref[1:].String(), ".nuon.components.components is an older shape and has no value")
+		found.warns = true
+		return found
+	case one == nil:
+		return wrong(ruleTemplatePath, nearOr(c, ref[1], c.names.readable, "component"), "the app has no component %q", ref[1])
+	case len(ref) > 2 && !slices.Contains(componentFields, ref[2]):
+		return c.lacking(ref[2], componentFields, "there is no %q of a component", ref[2])
+	case len(ref) > 3 && ref[2] == "outputs":
+		return c.checkOutput(one, ref)
+	}
+	return nil
+}
+
+// checkOutput looks at .nuon.components.NAME.outputs.OUTPUT: whether that kind of component can have it.
+func (c *checker) checkOutput(one *component, ref render.Path) *finding {
+	roots, closed := outputRoots[one.Type]
+	if !closed {
+		return nil
+	}
+	if !slices.Contains(roots, ref[3]) {
+		found := c.lacking(ref[3], roots, "component %q is a %s and has no output %q", one.Name, one.Type, ref[3])
+		image := roots[0] == "image" && slices.Contains(imageFields, ref[3])
+		switch {
+		case image:
+			found.hint = "write .nuon.components." + ref[1] + ".outputs.image." + ref[3]
+		case found.hint == "":
+			found.hint = "it has " + strings.Join(roots, ", ")
+		}
+		return found
+	}
+	if roots[0] == "image" && len(ref) > 4 && !slices.Contains(imageFields, ref[4]) {
+		found := c.lacking(ref[4], imageFields, "there is no %q of an image", ref[4])
+		if found.hint == "" {
+			found.hint = "it has " + strings.Join(imageFields, ", ")
+		}
+		return found
+	}
+	return nil
+}
+
+func (c *checker) checkAccountUse(ref render.Path) *finding {
+	switch {
+	case len(ref) < 2:
+		return nil
+	case c.cloud != "" && ref[1] != c.cloud:
+		return wrong(ruleCloudMismatch, "read .nuon.cloud_account."+c.cloud+"."+accountFields[c.cloud][len(accountFields[c.cloud])-1],
+			"the app runs on %s: its installs have no %s account", cloudLabels[c.cloud], cloudLabels[ref[1]])
+	case len(ref) > 2 && ref[1] != cloudGCP && !slices.Contains(accountFields[ref[1]], ref[2]):
+		return c.lacking(ref[2], accountFields[ref[1]], "there is no %q below .nuon.cloud_account.%s", ref[2], ref[1])
+	}
+	return nil
+}
+
+// checkStackUse looks at what the customer's stack reports.
+func (c *checker) checkStackUse(ref render.Path) *finding {
+	if len(ref) < 3 || ref[1] != "outputs" || c.cloud == "" {
+		return nil
+	}
+	name := ref[2]
+	switch {
+	case name == nestedStacksOutput:
+		return c.checkNestedUse(ref)
+	case name == "install_inputs":
+		if len(ref) > 3 && c.names.inputs[ref[3]] == nil {
+			return c.unknownInput(ref[3])
+		}
+		return nil
+	case slices.Contains(sharedStackOutputs, name), slices.Contains(stackOutputs[c.cloud], name), c.isSecretOutput(name):
+		return nil
+	}
+	known := slices.Concat(stackOutputs[c.cloud], sharedStackOutputs)
+	for secret := range c.names.secrets {
+		known = append(known, secret+"_arn")
+	}
+	hint := c.near(name, known)
+	if others := cloudsOfOutput(name); len(others) > 0 {
+		return wrong(ruleCloudMismatch, hint, "the stack of an app on %s reports no %q: that is one of %s", cloudLabels[c.cloud], name, strings.Join(others, " and "))
+	}
+	if c.cloud == cloudGCP && hint == "" {
+		return nil // its modules decide
+	}
+	if secret, ok := strings.CutSuffix(name, "_arn"); ok && hint == "" {
+		return wrong(ruleTemplatePath, fmt.Sprintf("declare the secret %s, or read another output", secret), "the stack reports no %q: the app has no secret %q", name, secret)
+	}
+	return wrong(ruleTemplatePath, hint, "the stack of an app on %s reports no %q", cloudLabels[c.cloud], name)
+}
+
+func (c *checker) isSecretOutput(name string) bool {
+	secret, ok := strings.CutSuffix(name, "_arn")
+	return ok && (c.names.secrets[secret] != nil || c.lost.has(secret))
+}
+
+func (c *checker) checkNestedUse(ref render.Path) *finding {
+	if len(ref) < 4 || c.names.stacks[ref[3]] || c.lost.has(ref[3]) {
+		return nil
+	}
+	found := c.lacking(ref[3], keysOf(c.names.stacks), "stack.toml has no nested stack %q", ref[3])
+	if found.hint == "" {
+		found.hint = "add a [[custom_nested_stacks]] with that name"
+	}
+	return found
+}
+
+// checkStage says whether what is read is there when the text is rendered.
+func (c *checker) checkStage(t *text, ref render.Path) *finding {
+	switch {
+	case t.stage == atSandbox && ref[0] == "components" && len(ref) > 1 && c.names.readable[ref[1]] != nil:
+		return wrong(ruleTemplateScope, "turn it round: the component can read .nuon.sandbox.outputs",
+			"the sandbox is made before all components and cannot read component %q", ref[1])
+	case t.stage == atSandbox && ref.HasPrefix("sandbox", "outputs"):
+		return wrong(ruleTemplateScope, "remove it", "the sandbox cannot read its own outputs: they are not there before it is made")
+	case t.stage == atNested && !nestedMayRead(ref):
+		return wrong(ruleTemplateScope, "read .nuon.install.id, .nuon.inputs.inputs, .nuon.app or .nuon.org",
+			"a parameter of a nested stack cannot read .nuon.%s: the stack is made before it has a value", ref)
+	case t.stage == atStack && slices.Contains([]string{"sandbox", "components", "actions", "install_stack", "secrets"}, ref[0]):
+		found := wrong(ruleTemplateScope, "read the install, its inputs or its cloud account",
+			"the stack, its roles and secrets are made first, when .nuon.%s has no value", ref)
+		found.warns = ref[0] != "components" && ref[0] != "actions" // the others are there when the stack is made anew
+		return found
+	}
+	return nil
+}
+
+// nestedMayRead is the restriction at the end of section 3.3.
+func nestedMayRead(ref render.Path) bool {
+	switch ref[0] {
+	case "app", "org":
+		return true
+	case "inputs":
+		return len(ref) > 1 && ref[1] == "inputs"
+	case "install":
+		return len(ref) > 1 && ref[1] == "id"
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package appconfig
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxYAML bounds the text that is parsed, maxYAMLs all of them, and maxDocuments the documents of a manifest. What is beyond is left to
+// whoever deploys it.
+const (
+	maxYAML      = 1 << 20
+	maxYAMLs     = 16 << 20
+	maxDocuments = 2000
+)
+
+// checkValuesYAML looks at a file of Helm values: it is a table. One with template expressions is known when it is rendered.
+func (c *checker) checkValuesYAML(f *fragment) {
+	if !c.readsYAML(f.text) {
+		return
+	}
+	var root yaml.Node
+	err := yaml.Unmarshal([]byte(f.text), &root)
+	switch {
+	case err != nil:
+		c.badYAML(f, err)
+	case len(root.Content) > 0 && root.Content[0].Kind != yaml.MappingNode && root.Content[0].Tag != "!!null":
+		c.errorf(ruleYAML, f.place(root.Content[0].Line, root.Content[0].Column, 0), "write key: value", "%s: Helm values are a table", f.path)
+	}
+}
+
+// checkManifestYAML looks at the documents of a manifest.
+func (c *checker) checkManifestYAML(f *fragment) {
+	if !c.readsYAML(f.text) {
+		return
+	}
+	documents := yaml.NewDecoder(strings.NewReader(f.text))
+	objects := 0
+	for range maxDocuments {
+		var root yaml.Node
+		err := documents.Decode(&root)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			c.badYAML(f, err)
+			return
+		}
+		if len(root.Content) == 0 || root.Content[0].Tag == "!!null" {
+			continue
+		}
+		objects++
+		c.checkObject(f, root.Content[0])
+	}
+	if objects == 0 && strings.TrimSpace(f.text) != "" {
+		c.warnf(ruleManifest, f.place(1, 1, 0), "", "%s: there is no object in it, so that nothing is deployed", f.path)
+	}
+}
+
+// checkObject wants what every Kubernetes object has.
+func (c *checker) checkObject(f *fragment, object *yaml.Node) {
+	at := f.place(object.Line, object.Column, 0)
+	if object.Kind != yaml.MappingNode {
+		c.errorf(ruleManifest, at, "write apiVersion, kind and metadata", "%s: a document of a manifest is an object", f.path)
+		return
+	}
+	values := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(object.Content); i += 2 {
+		values[object.Content[i].Value] = object.Content[i+1]
+	}
+	var missing []string
+	for _, key := range []string{"apiVersion", "kind"} {
+		if value := values[key]; value == nil || value.Kind != yaml.ScalarNode || value.Value == "" {
+			missing = append(missing, key)
+		}
+	}
+	if missing != nil {
+		c.errorf(ruleManifest, at, "", "%s: the object has no %s", f.path, strings.Join(missing, " and no "))
+	}
+}
+
+// readsYAML says whether a text is looked at: it has no template expressions, is not too long, and not too much was looked at before.
+func (c *checker) readsYAML(text string) bool {
+	if len(text) > maxYAML || strings.Contains(text, "{{") && strings.Contains(text, "}}") {
+		return false
+	}
+	c.yaml += len(text)
+	return c.yaml <= maxYAMLs
+}
+
+// yamlLine finds the line in what the YAML parser says.
+var yamlLine = regexp.MustCompile(`line ([0-9]+): (.*)`)
+
+// badYAML tells what the parser says of a text, without what it quotes of it.
+func (c *checker) badYAML(f *fragment, err error) {
+	line, words := 1, yamlWords(strings.TrimPrefix(err.Error(), "yaml: "))
+	if found := yamlLine.FindStringSubmatch(err.Error()); found != nil {
+		line, _ = strconv.Atoi(found[1])
+		words = yamlWords(found[2])
+		if strings.HasPrefix(words, "did not find expected") {
+			line++ // the parser counts from 0 in what it says of blocks
+		}
+	}
+	hint := ""
+	if strings.HasPrefix(lineOf(f.text, line), "\t") || strings.HasPrefix(strings.TrimLeft(lineOf(f.text, line), " "), "\t") {
+		words, hint = "a tab cannot indent", "write spaces"
+	}
+	c.errorf(ruleYAML, f.place(line, 1, 0), hint, "%s is not YAML: %s", f.path, words)
+}
+
+// lineOf gives one line of a text, from 1.
+func lineOf(text string, number int) string {
+	for line := range strings.Lines(text) {
+		if number--; number == 0 {
+			return line
+		}
+	}
+	return ""
+}
+
+// yamlWords keeps the words of the parser that quote nothing.
+func yamlWords(words string) string {
+	if end := strings.IndexAny(words, "\n`'\""); end >= 0 {
+		words = strings.TrimSpace(words[:end])
+	}
+	if words == "" {
+		return "it does not parse"
+	}
+	return words
+}

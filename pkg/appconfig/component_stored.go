@@ -1,0 +1,28 @@
+package appconfig
+
+import "encoding/json"
+
+// storedV1 is a component as it was stored before there were kinds besides Terraform.
+type storedV1 struct {
+	Kind     string            `json:"kind"`
+	Version  string            `json:"terraform_version"`
+	Vars     map[string]string `json:"vars"`
+	VarFiles []string          `json:"var_files"`
+}
+
+// UnmarshalJSON reads a component, also one that an earlier release has stored: versions of apps are kept as they were made.
+func (c *Component) UnmarshalJSON(data []byte) error {
+	type plain Component
+	read := struct {
+		*plain
+		storedV1
+	}{plain: (*plain)(c)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	if c.Kind == "" && read.storedV1.Kind != "" {
+		c.Kind = read.storedV1.Kind
+		c.Terraform = &Terraform{Version: read.Version, Vars: read.Vars, VarFiles: read.VarFiles}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package appconfig
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// kindJob was once a kind of component.
+const kindJob = "job"
+
+// componentKinds gives the kinds of component that there are.
+func componentKinds() []string {
+	var kinds []string
+	for _, kind := range format.Kinds() {
+		if kind.Component != "" {
+			kinds = append(kinds, kind.Component)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// declareComponent reads a file of components/. Its type says which keys it has.
+func (l *loader) declareComponent(d document) {
+	c := l.config
+	if l.crowded(d, d.table, len(c.components)) {
+		return
+	}
+	kind, _ := d.table.Get("type").Text()
+	found := &component{file: d.file, table: d.table}
+	switch kind {
+	case format.KindTerraformModule:
+		found.module = componentOf(l, d, found, &format.TerraformModule{})
+		found.Component = found.module.Component
+	case format.KindHelmChart:
+		found.chart = componentOf(l, d, found, &format.HelmChart{})
+		found.Component = found.chart.Component
+		l.readValuesFiles(d, found)
+	case format.KindContainerImage, "external_image":
+		found.image = componentOf(l, d, found, &format.ContainerImage{})
+		found.Component = found.image.Component
+	case format.KindDockerBuild:
+		found.build = componentOf(l, d, found, &format.DockerBuild{})
+		found.Component = found.build.Component
+		l.readDockerfile(d, found)
+	case format.KindKubernetesManifest:
+		found.manifest = componentOf(l, d, found, &format.KubernetesManifest{})
+		found.Component = found.manifest.Component
+	case format.KindPulumi:
+		found.pulumi = componentOf(l, d, found, &format.Pulumi{})
+		found.Component = found.pulumi.Component
+	default:
+		l.badType(d, kind)
+		return
+	}
+	if kind != format.KindTerraformModule {
+		l.warnf(ruleIdle, d.table.Place("type"), "", "accepted, no effect yet: components of type %s", kind)
+	}
+	c.components = append(c.components, found)
+}
+
+// componentOf decodes the keys of one kind of component.
+func componentOf[T any](l *loader, d document, found *component, into *T) *T {
+	kind, _ := d.table.Get("type").Text()
+	if kind == "external_image" {
+		kind = format.KindContainerImage
+	}
+	of, _ := format.Find(kind)
+	found.keys = of.Keys()
+	format.Decode(d.table, found.keys, into, l.sayOf(d))
+	found.texts = l.inline(d, d.table, found.keys, into)
+	return into
+}
+
+// badType tells of a component whose keys cannot be known.
+func (l *loader) badType(d document, kind string) {
+	l.config.lost.table(d.table)
+	switch {
+	case d.table.Get("type") == nil, kind == "":
+		l.errorf(ruleMissingKey, d.table.At, `write type = "helm_chart"`, `"type" is missing`)
+	case kind == kindJob:
+		l.errorf(ruleGoneKind, d.table.Place("type"), "write it as an action in actions/ with a post-deploy-component trigger",
+			"components of type job are not supported")
+	default:
+		hint := diagnostic.DidYouMean(kind, componentKinds())
+		if hint == "" {
+			hint = "known kinds: " + strings.Join(componentKinds(), ", ")
+		}
+		l.errorf(ruleWrongValue, d.table.Place("type"), hint, "there is no component type %s", quoteShort(kind))
+	}
+}
+
+// readValuesFiles reads the files that values_file names by path, which is always a file.
+func (l *loader) readValuesFiles(d document, c *component) {
+	for i := range c.chart.ValuesFiles {
+		file := &c.chart.ValuesFiles[i]
+		path := syntax.Item("values_file", i) + ".path"
+		if file.Path == "" || isRemote(file.Path) || strings.Contains(file.Path, "{{") {
+			continue
+		}
+		at := d.table.Place(path)
+		c.texts = l.hold(c.texts, path, l.local(d.where(at), at, file.Path))
+	}
+}
+
+// readDockerfile reads the Dockerfile if it is a file beside the config. Else it is one of the source's directory, where ./ may stand
+// before it as well.
+func (l *loader) readDockerfile(d document, c *component) {
+	name := c.build.Dockerfile
+	switch {
+	case isRemote(name):
+		held := l.remoteText(d.table.Place("dockerfile"), "dockerfile", name)
+		c.texts = l.hold(c.texts, "dockerfile", held)
+	case isReference(name):
+		for _, candidate := range candidates(d.where(d.table.Place("dockerfile")), name) {
+			if text, err := l.text(candidate); err == nil {
+				c.texts = l.hold(c.texts, "dockerfile", content{text: text, file: candidate})
+				return
+			}
+		}
+	}
+}
+
+func (l *loader) hold(texts map[string]content, path string, held content) map[string]content {
+	if texts == nil {
+		texts = map[string]content{}
+	}
+	texts[path] = held
+	return texts
+}

@@ -1,0 +1,192 @@
+package format
+
+import (
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// Text is one string that a file says: the value of a key, or an element of one.
+type Text struct {
+	Path  string // such as steps[0].env_vars.REGION; Table.Find takes it
+	Key   *Key   // of the table, for an element of a table of strings
+	Node  *syntax.Node
+	Value string
+
+	field reflect.Value // what holds it, if that is a field
+}
+
+// Set changes the text where it is held. Elements of lists and tables cannot be changed.
+func (t *Text) Set(text string) {
+	if t.field.IsValid() {
+		t.field.SetString(text)
+	}
+}
+
+// Texts gives all strings that a file says for the keys that are wanted, in the order of the keys. from is a pointer to a struct that
+// Decode has filled from the table.
+func Texts(t *syntax.Table, keys []Key, from any, wanted func(*Key) bool) iter.Seq[Text] {
+	return func(yield func(Text) bool) {
+		w := &walk{wanted: wanted, yield: yield}
+		w.table(t, keys, reflect.ValueOf(from).Elem(), nil)
+	}
+}
+
+type walk struct {
+	wanted func(*Key) bool
+	yield  func(Text) bool
+}
+
+// table goes through the keys of a table. Like all of walk it says whether to go on.
+func (w *walk) table(t *syntax.Table, keys []Key, v reflect.Value, in *frame) bool {
+	for i := range keys {
+		k := &keys[i]
+		n := t.Get(k.Name)
+		if n == nil || len(k.Keys) == 0 && !w.wanted(k) {
+			continue
+		}
+		if !w.value(n, k, v.FieldByIndex(k.Index), &frame{up: in, name: k.Name}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) value(n *syntax.Node, k *Key, v reflect.Value, at *frame) bool {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return true
+		}
+		v = v.Elem()
+	}
+	switch k.Type {
+	case String:
+		return w.yield(Text{at.path(), k, n, v.String(), v})
+	case Table:
+		return n.Table() == nil || w.table(n.Table(), k.Keys, v, at)
+	case Map, Merged:
+		return w.mapping(n, k, at)
+	case Strings, Tables:
+		return w.list(n, k, v, at)
+	}
+	return true
+}
+
+func (w *walk) list(n *syntax.Node, k *Key, v reflect.Value, at *frame) bool {
+	items, _ := n.Items()
+	for i, item := range items {
+		here := &frame{up: at, item: i}
+		if i >= v.Len() {
+			return true // it has the wrong shape
+		}
+		if k.Type == Tables {
+			if t := item.Table(); t != nil && !w.table(t, k.Keys, v.Index(i), here) {
+				return false
+			}
+			continue
+		}
+		if text, ok := item.Text(); ok && !w.yield(Text{here.path(), k, item, text, reflect.Value{}}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) mapping(n *syntax.Node, k *Key, at *frame) bool {
+	if items, ok := n.Items(); ok {
+		for i, item := range items {
+			if !w.mapping(item, k, &frame{up: at, item: i}) {
+				return false
+			}
+		}
+		return true
+	}
+	for name, item := range n.Table().Each {
+		if text, ok := item.Text(); ok && !w.yield(Text{(&frame{up: at, name: name}).path(), k, item, text, reflect.Value{}}) {
+			return false
+		}
+	}
+	return true
+}
+
+// Sort puts everything below a struct in order whose order means nothing: sets of strings, without those that are there twice, and
+// tables that a key tells apart. Places in the file cannot be found by number any more after that.
+func Sort(keys []Key, in any) { sortTable(keys, reflect.ValueOf(in).Elem()) }
+
+func sortTable(keys []Key, v reflect.Value) {
+	for i := range keys {
+		k := &keys[i]
+		if len(k.Keys) == 0 && !k.Unordered {
+			continue
+		}
+		field := v.FieldByIndex(k.Index)
+		if field.Kind() == reflect.Pointer {
+			if field.IsNil() {
+				continue
+			}
+			field = field.Elem()
+		}
+		switch k.Type {
+		case Table:
+			sortTable(k.Keys, field)
+		case Strings:
+			list, _ := field.Interface().([]string)
+			slices.Sort(list)
+			field.Set(reflect.ValueOf(slices.Compact(list)))
+		case Tables:
+			for i := range field.Len() {
+				sortTable(k.Keys, field.Index(i))
+			}
+			sortTables(k, field)
+		}
+	}
+}
+
+func sortTables(k *Key, list reflect.Value) {
+	by := slices.IndexFunc(k.Keys, func(key Key) bool { return key.Name == k.SortedBy })
+	if by < 0 {
+		return
+	}
+	index := k.Keys[by].Index
+	all := make([]reflect.Value, list.Len())
+	for i := range all {
+		all[i] = reflect.New(list.Type().Elem()).Elem()
+		all[i].Set(list.Index(i))
+	}
+	slices.SortStableFunc(all, func(a, b reflect.Value) int {
+		x, y := a.FieldByIndex(index).String(), b.FieldByIndex(index).String()
+		switch {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	for i, one := range all {
+		list.Index(i).Set(one)
+	}
+}
+
+func nearestOf(text string, values []string) (string, bool) {
+	hint := diagnostic.DidYouMean(text, values)
+	return hint, hint != ""
+}
+
+// short quotes what an author wrote, cut to a length that a line can bear.
+func short(s string) string {
+	const most = 60
+	if len(s) > most {
+		cut := most
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,48 @@
+package format
+
+import "strings"
+
+// readConfig sets what the words of a config tag say; the comment of this package lists them. A word that is none has no effect here,
+// and the tests of this package find it.
+func (k *Key) readConfig(tag string) {
+	for word := range strings.SplitSeq(tag, ",") {
+		word, value, _ := strings.Cut(word, "=")
+		switch word {
+		case "required":
+			k.Required = true
+		case "one":
+			k.Values = strings.Split(value, "|")
+		case "known":
+			k.Known = strings.Split(value, "|")
+		case "default":
+			k.Default = value
+		case "template":
+			k.Template = true
+		case "file":
+			k.File = true
+		case "duration", "cron", "regexp", "url", "json":
+			k.Format = word
+		case "set":
+			k.Unordered = true
+		case "sorted":
+			k.SortedBy = value
+		case "idle":
+			k.Idle = true
+		case "was":
+			k.OldNames = strings.Split(value, "|")
+		}
+	}
+}
+
+// oldValues reads a values tag: older spellings of values, to the current one.
+func oldValues(tag string) map[string]string {
+	if tag == "" {
+		return nil
+	}
+	values := map[string]string{}
+	for pair := range strings.SplitSeq(tag, ",") {
+		old, current, _ := strings.Cut(pair, "=")
+		values[old] = current
+	}
+	return values
+}

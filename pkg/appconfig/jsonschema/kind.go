@@ -1,0 +1,114 @@
+package jsonschema
+
+import (
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+// Of is the schema of files of kind k. That of the kind component holds for the components of every type.
+func Of(k format.Kind) *Schema {
+	s := &Schema{Type: "object"}
+	switch {
+	case k.Open:
+	case k.Name == componentKind:
+		s = components()
+	default:
+		s = table(keysOf(k), k)
+	}
+	s.Draft, s.Title, s.Description = Draft, "nuon: "+k.Name, k.Description
+	if k.Idle {
+		s.Description += " " + noEffect
+	}
+	return s
+}
+
+const (
+	componentKind  = "component"
+	singleFileKind = "full"
+	typeKey        = "type"
+	includeKey     = "source"
+)
+
+// keysOf are the keys of a kind as its files hold them: components of the single-file form have the keys of their type in a table that
+// is called like the type.
+func keysOf(k format.Kind) []format.Key {
+	if k.Name != singleFileKind {
+		return k.Keys()
+	}
+	keys := slices.Clone(k.Keys())
+	for i, key := range keys {
+		if key.Name == "components" {
+			keys[i].Keys = slices.Concat(key.Keys, typeTables())
+		}
+	}
+	return keys
+}
+
+// typeTables are a table for each type of component, with the keys that only this type has.
+func typeTables() []format.Key {
+	common, _ := format.Find(componentKind)
+	var tables []format.Key
+	for _, k := range componentKinds() {
+		own := slices.DeleteFunc(slices.Clone(k.Keys()), func(key format.Key) bool { return has(common.Keys(), key.Name) })
+		for i := range own {
+			own[i].Required = false // an app may write it above the table
+		}
+		tables = append(tables, format.Key{Name: k.Component, Type: format.Table, Description: k.Description, Keys: own})
+	}
+	return tables
+}
+
+// componentKinds are the kinds of component.
+func componentKinds() []format.Kind {
+	return slices.DeleteFunc(slices.Clone(format.Kinds()), func(k format.Kind) bool { return k.Component == "" })
+}
+
+func has(keys []format.Key, name string) bool {
+	return slices.ContainsFunc(keys, func(k format.Key) bool { return k.Name == name })
+}
+
+// table is the schema of a table with these keys. Of a kind of component, k is that kind.
+func table(keys []format.Key, k format.Kind) *Schema {
+	s := &Schema{Type: "object", Properties: map[string]*Schema{}, AdditionalProperties: unknown()}
+	for _, key := range keys {
+		if key.Name == typeKey && k.Component != "" {
+			key = typeOf(key, k.Component)
+		}
+		s.Properties[key.Name] = value(key)
+		for _, old := range key.OldNames {
+			older := value(key)
+			older.Description, older.Deprecated, older.Taplo = "An older form of "+key.Name+". "+older.Description, true, hidden()
+			s.Properties[old] = older
+		}
+	}
+	s.require(keys)
+	return s
+}
+
+// typeOf narrows the key type to that of one kind of component, with its older spellings.
+func typeOf(key format.Key, component string) format.Key {
+	old := map[string]string{}
+	for name, current := range key.OldValues {
+		if current == component {
+			old[name] = current
+		}
+	}
+	key.Values, key.OldValues = []string{component}, old
+	return key
+}
+
+// require asks for the required keys, unless another file is laid over this one: they may come from there.
+func (s *Schema) require(keys []format.Key) {
+	var names []string
+	for _, k := range keys {
+		if k.Required {
+			names = append(names, k.Name)
+		}
+	}
+	if names == nil || !has(keys, includeKey) {
+		s.Required = names
+		return
+	}
+	s.If, s.Else = &Schema{Required: []string{includeKey}}, &Schema{Required: names}
+}

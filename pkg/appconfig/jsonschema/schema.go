@@ -1,0 +1,46 @@
+package jsonschema
+
+// Draft is the version of JSON Schema that the schemas are written in.
+const Draft = "http://json-schema.org/draft-07/schema#"
+
+// Schema is a JSON Schema, as far as this package needs it. The zero value allows everything.
+type Schema struct {
+	Draft                string             `json:"$schema,omitempty"`
+	Title                string             `json:"title,omitempty"`
+	Description          string             `json:"description,omitempty"`
+	Deprecated           bool               `json:"deprecated,omitempty"`
+	Type                 any                `json:"type,omitempty"` // string or []string
+	Enum                 []string           `json:"enum,omitempty"`
+	Pattern              string             `json:"pattern,omitempty"`
+	MinLength            int                `json:"minLength,omitempty"`
+	Default              any                `json:"default,omitempty"` // string, bool or int
+	Examples             []any              `json:"examples,omitempty"`
+	Items                *Schema            `json:"items,omitempty"`
+	MinItems             int                `json:"minItems,omitempty"`
+	Properties           map[string]*Schema `json:"properties,omitempty"`
+	Required             []string           `json:"required,omitempty"`
+	AdditionalProperties *Schema            `json:"additionalProperties,omitempty"`
+	AnyOf                []*Schema          `json:"anyOf,omitempty"`
+	Not                  *Schema            `json:"not,omitempty"`
+	If                   *Schema            `json:"if,omitempty"`
+	Then                 *Schema            `json:"then,omitempty"`
+	Else                 *Schema            `json:"else,omitempty"`
+	Taplo                *Taplo             `json:"x-taplo,omitempty"`
+}
+
+// Taplo is what the language server of that name reads besides.
+type Taplo struct {
+	// Hidden keeps a key from being offered.
+	Hidden bool `json:"hidden,omitempty"`
+}
+
+func hidden() *Taplo { return &Taplo{Hidden: true} }
+
+// refused is what no value fits, for the reason why: some editors show what a value must not be, so the reason is the title of that.
+func refused(why string) *Schema { return &Schema{Description: why, Not: &Schema{Title: why}} }
+
+// unknown refuses a key that is not in the format. It is not the schema false, because editors then mark all of the table.
+func unknown() *Schema { return refused("No key of the format.") }
+
+// scalar are the types of a value that may stand where a text is wanted: existing files rely on it.
+func scalar() []string { return []string{"string", "number", "boolean"} }

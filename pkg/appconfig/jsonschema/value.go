@@ -1,0 +1,144 @@
+package jsonschema
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+// value is the schema of what a key holds.
+func value(k format.Key) *Schema {
+	switch {
+	case k.Stray:
+		return &Schema{Description: "No key of the format: " + k.Hint + ".", Deprecated: true, Taplo: hidden()}
+	case k.Gone:
+		s := refused("No key of the format any more: " + k.Hint + ".")
+		s.Deprecated, s.Taplo = true, hidden()
+		return s
+	}
+	s := shape(k)
+	s.Description = describe(k)
+	s.Default, s.Examples = defaultOf(k), examples(k)
+	return s
+}
+
+// shape is the schema of what a key holds, without its documentation.
+func shape(k format.Key) *Schema {
+	switch k.Type {
+	case format.String:
+		return text(k)
+	case format.Bool:
+		return &Schema{AnyOf: []*Schema{{Type: "boolean"}, {Enum: []string{"true", "false"}}}}
+	case format.Number:
+		return &Schema{AnyOf: []*Schema{{Type: "integer"}, {Type: "string", Pattern: `^[+-]?[0-9]+$`}}}
+	case format.Strings:
+		return &Schema{Type: "array", Items: &Schema{Type: scalar()}, MinItems: least(k)}
+	case format.Map:
+		return stringMap()
+	case format.Flags:
+		return &Schema{Type: "object", AdditionalProperties: shape(format.Key{Type: format.Bool})}
+	case format.Table:
+		return table(k.Keys, format.Kind{})
+	case format.Tables:
+		return &Schema{Type: "array", Items: table(k.Keys, format.Kind{}), MinItems: least(k)}
+	case format.Merged:
+		return &Schema{AnyOf: []*Schema{stringMap(), {Type: "array", Items: stringMap()}}}
+	}
+	return &Schema{}
+}
+
+func stringMap() *Schema {
+	return &Schema{Type: "object", AdditionalProperties: &Schema{Type: scalar()}}
+}
+
+// least is how many elements an array must have: what is required may not be empty.
+func least(k format.Key) int {
+	if k.Required {
+		return 1
+	}
+	return 0
+}
+
+// text is the schema of a key that holds a text. A template stands for any value, as nobody knows it yet.
+func text(k format.Key) *Schema {
+	free := &Schema{Type: scalar(), MinLength: least(k), Pattern: patterns[k.Format]}
+	var forms []*Schema
+	for _, values := range [][]string{k.Values, k.Known} {
+		if values != nil {
+			forms = append(forms, &Schema{Enum: values})
+		}
+	}
+	if old := sorted(k.OldValues); old != nil {
+		forms = append(forms, &Schema{Enum: old, Description: "Older spellings.", Deprecated: true, Taplo: hidden()})
+	}
+	switch {
+	case forms == nil:
+		return free
+	case k.Values == nil:
+		forms = append(forms, free)
+	case k.Template:
+		forms = append(forms, &Schema{Type: "string", Pattern: `\{\{`})
+	}
+	if len(forms) == 1 {
+		return forms[0]
+	}
+	return &Schema{AnyOf: forms}
+}
+
+// patterns are the formats that an expression can tell, roughly: package appconfig says more.
+var patterns = map[string]string{
+	format.FormatDuration: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`,
+	format.FormatCron:     `^\s*\S+(\s+\S+){4}\s*$`,
+	format.FormatURL:      `^https?://|\{\{`,
+}
+
+func sorted(old map[string]string) []string { return slices.Sorted(maps.Keys(old)) }
+
+// noEffect is said of keys and kinds that nothing acts on.
+const noEffect = "Has no effect yet."
+
+// describe is the documentation of a key, as an editor shows it.
+func describe(k format.Key) string {
+	all := []string{k.Description}
+	if k.Template {
+		all = append(all, "Rendered for each install.")
+	}
+	if k.File {
+		all = append(all, "Can be a reference to the file that holds it, such as ./file.")
+	}
+	if k.Idle {
+		all = append(all, noEffect)
+	}
+	return strings.Join(all, " ")
+}
+
+// defaultOf is the default as the type wants it.
+func defaultOf(k format.Key) any {
+	if k.Default == "" {
+		return nil
+	}
+	return typed(k, k.Default)
+}
+
+func examples(k format.Key) []any {
+	if k.Example == "" || k.Type != format.String {
+		return nil
+	}
+	return []any{k.Example}
+}
+
+// typed is a text as the value of a key.
+func typed(k format.Key, text string) any {
+	switch k.Type {
+	case format.Bool:
+		return text == "true"
+	case format.Number:
+		if n, err := strconv.Atoi(text); err == nil {
+			return n
+		}
+	}
+	return text
+}

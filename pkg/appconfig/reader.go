@@ -1,0 +1,170 @@
+package appconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// reader reads files of the config directory, within limits.
+type reader struct {
+	fsys    fs.FS
+	limits  Limits
+	read    int64 // bytes so far
+	entries int
+	plain   map[string]bool // paths that are known to be there and to be no symbolic link
+}
+
+// tomlFiles lists the TOML files below a section directory, sorted. Their names mean nothing.
+func (r *reader) tomlFiles(dir string) ([]string, error) {
+	if r.linked(dir) {
+		return nil, errLink
+	}
+	var files []string
+	err := fs.WalkDir(r.fsys, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if r.entries++; r.entries > r.limits.Entries {
+			return fmt.Errorf("there are more than %d files", r.limits.Entries)
+		}
+		if entry.IsDir() {
+			if strings.Count(name, "/") > r.limits.Depth {
+				return fmt.Errorf("directories are nested more than %d levels deep", r.limits.Depth)
+			}
+			return nil
+		}
+		if entry.Type() == 0 { // the walk follows no link, so neither is any of what is above it
+			r.know(name)
+		}
+		if strings.HasSuffix(name, ".toml") {
+			files = append(files, name)
+		}
+		return nil
+	})
+	slices.Sort(files)
+	return files, err
+}
+
+var errLink = errors.New("it is a symbolic link, or below one, and links are not followed")
+
+var errIrregular = errors.New("it is not a regular file")
+
+var errDirectory = errors.New("it is a directory")
+
+// bytes reads a file of at most limit bytes. No part of its path may be a symbolic link.
+func (r *reader) bytes(name string, limit int64) ([]byte, error) {
+	if !r.plain[name] {
+		info, err := fs.Lstat(r.fsys, name)
+		switch {
+		case err != nil: // opening it says why
+		case info.Mode()&fs.ModeSymlink != 0 || r.linked(path.Dir(name)):
+			return nil, errLink
+		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0: // to open a pipe would wait for who writes into it
+			return nil, errIrregular
+		}
+	}
+	file, err := r.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // only read from
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errDirectory
+	case !info.Mode().IsRegular():
+		return nil, errIrregular
+	case info.Size() > limit:
+		return nil, fmt.Errorf("it is larger than %d bytes", limit)
+	}
+	data, err := readAll(file, info.Size(), limit)
+	if err != nil {
+		return nil, err
+	}
+	return data, r.count(len(data))
+}
+
+// readAll reads what is of about a size, and no more than limit bytes of it.
+func readAll(from io.Reader, size, limit int64) ([]byte, error) {
+	into := bytes.NewBuffer(make([]byte, 0, max(size, 0)+bytes.MinRead))
+	if _, err := into.ReadFrom(io.LimitReader(from, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(into.Len()) > limit {
+		return nil, fmt.Errorf("it is larger than %d bytes", limit)
+	}
+	return into.Bytes(), nil
+}
+
+// count adds to what was read.
+func (r *reader) count(size int) error {
+	if r.read += int64(size); r.read > r.limits.Total {
+		return fmt.Errorf("the files of the app are larger than %d bytes together", r.limits.Total)
+	}
+	return nil
+}
+
+// linked says whether a path, or a directory above it, is a symbolic link. Links are refused rather than followed within bounds,
+// so that a checkout, a git tree and an upload of the same app read alike.
+func (r *reader) linked(name string) bool {
+	var there []string
+	for at := name; at != "." && !r.plain[at]; at = path.Dir(at) {
+		info, err := fs.Lstat(r.fsys, at)
+		if err != nil {
+			continue
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+		there = append(there, at)
+	}
+	for _, at := range there {
+		r.know(at)
+	}
+	return false
+}
+
+// know remembers that nothing on a path is a link.
+func (r *reader) know(name string) {
+	if r.plain == nil {
+		r.plain = map[string]bool{}
+	}
+	r.plain[name] = true
+}
+
+// text is bytes for what becomes part of the App.
+func (r *reader) text(name string) (string, error) {
+	data, err := r.bytes(name, r.limits.ReferencedFile)
+	if err != nil {
+		return "", err
+	}
+	return asText(data)
+}
+
+func asText(data []byte) (string, error) {
+	if !utf8.Valid(data) || slices.Contains(data, 0) {
+		return "", errors.New("it is not UTF-8 text")
+	}
+	return string(data), nil
+}
+
+// reason gives an error without the path that diagnostics name anyway.
+func reason(err error) string {
+	var at *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "it does not exist"
+	case errors.As(err, &at):
+		return at.Err.Error()
+	}
+	return err.Error()
+}

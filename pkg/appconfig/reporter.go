@@ -1,0 +1,91 @@
+package appconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// Diagnostic is one thing to tell the author of a config; its File lies below the config directory.
+type Diagnostic = diagnostic.Diagnostic
+
+// Diagnostics is all there is to tell, sorted by file and position.
+type Diagnostics = diagnostic.Diagnostics
+
+// maxDiagnostics keeps the answer to a hostile config readable and bounded.
+const maxDiagnostics = 1000
+
+// reporter gathers diagnostics while a config is read.
+type reporter struct {
+	found   Diagnostics
+	dropped int
+}
+
+func (r *reporter) add(d Diagnostic) {
+	if len(r.found) >= maxDiagnostics {
+		r.dropped++
+		return
+	}
+	d.Line, d.Column = max(d.Line, 1), max(d.Column, 1)
+	d.Message, d.Hint = shown(d.Message), shown(d.Hint)
+	r.found = append(r.found, d)
+}
+
+// shown gives words such that they move and turn nothing on a terminal: names can come from templates and files that somebody else wrote.
+func shown(words string) string {
+	if strings.IndexFunc(words, moves) < 0 {
+		return words
+	}
+	return strings.Map(func(r rune) rune {
+		if moves(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, words)
+}
+
+// moves says whether a character moves what is shown, turns its direction or breaks its line.
+func moves(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
+// full says that nothing more will be told, so that looking is in vain.
+func (r *reporter) full() bool { return r.dropped > 0 }
+
+// errorf tells that the config cannot be used. rule is one of Rules, hint what to write instead.
+func (r *reporter) errorf(rule string, at syntax.Position, hint, format string, args ...any) {
+	r.say(diagnostic.Error, rule, at, hint, format, args...)
+}
+
+// warnf tells what has no effect or is probably a mistake.
+func (r *reporter) warnf(rule string, at syntax.Position, hint, format string, args ...any) {
+	r.say(diagnostic.Warning, rule, at, hint, format, args...)
+}
+
+func (r *reporter) say(severity diagnostic.Severity, rule string, at syntax.Position, hint, format string, args ...any) {
+	if r.full() {
+		return
+	}
+	r.add(Diagnostic{
+		File: at.File, Line: at.Line, Column: at.Column, Width: at.Width,
+		Severity: severity, Rule: rule, Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// sorted ends the collection.
+func (r *reporter) sorted() Diagnostics {
+	all := slices.Clone(r.found)
+	all.Sort()
+	all = slices.Compact(all)
+	if r.dropped > 0 {
+		all = append(all, Diagnostic{
+			File: ".", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: "too-many",
+			Message: "there are more diagnostics than these", Hint: "fix these first",
+		})
+	}
+	return all
+}

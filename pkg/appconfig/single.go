@@ -1,0 +1,97 @@
+package appconfig
+
+import (
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+)
+
+// maxSubstituted bounds the texts of a nuon.APP.toml with the values of config_vars in them, in bytes.
+const maxSubstituted = 4 << 20
+
+// sections reads a nuon.APP.toml as the documents that its tables stand for.
+func (l *loader) sections(file string) []document {
+	whole := l.parse(file)
+	if whole == nil {
+		return nil
+	}
+	kind, _ := format.Find("full")
+	if at, ok := whole.Substitute(configVars(whole), maxSubstituted); !ok {
+		l.errorf(ruleTooMany, at, "", "the file with its config_vars is larger than %d bytes", maxSubstituted)
+		return nil
+	}
+	all := []document{{file: file, section: "metadata", table: whole.Only("version", "display_name", "description", "readme")}}
+	for name, n := range whole.Each {
+		all = append(all, l.section(file, name, n, kind.Keys())...)
+	}
+	if whole.Get("sandbox") == nil {
+		l.errorf(ruleMissingKey, whole.At, "every app has one", "[sandbox] is missing")
+	}
+	return all
+}
+
+func configVars(whole *syntax.Table) map[string]string {
+	vars := map[string]string{}
+	for name, n := range whole.Get("config_vars").Table().Each {
+		if text, ok := n.Text(); ok {
+			vars[name] = text
+		}
+	}
+	return vars
+}
+
+// section gives the documents that one key of a nuon.APP.toml stands for.
+func (l *loader) section(file, name string, n *syntax.Node, keys []format.Key) []document {
+	i := slices.IndexFunc(keys, func(k format.Key) bool { return k.Name == name })
+	switch {
+	case i < 0 || keys[i].Type == format.Map:
+		// A key that is not known, or config_vars: their shape is all there is to look at.
+		var whole format.SingleFile
+		format.Decode((&syntax.Table{At: n.Key}).With(name, n), keys, &whole, l.add)
+		return nil
+	case keys[i].Type == format.Table:
+		if table := n.Table(); table != nil {
+			return []document{{file: file, section: name, table: table}}
+		}
+	case keys[i].Type == format.Tables:
+		return l.elements(file, name, n)
+	default:
+		return nil
+	}
+	l.errorf(format.RuleWrongType, n.At, "", "%q must be a table, not %s", name, n.Kind())
+	return nil
+}
+
+// elements gives a document for each table of an array.
+func (l *loader) elements(file, name string, n *syntax.Node) []document {
+	items, ok := n.Items()
+	if !ok {
+		l.errorf(format.RuleWrongType, n.At, "write [["+name+"]]", "%q must be an array of tables, not %s", name, n.Kind())
+		return nil
+	}
+	var all []document
+	for _, item := range items {
+		table := item.Table()
+		if table == nil {
+			l.errorf(format.RuleWrongType, item.At, "", "%q must be an array of tables", name)
+			continue
+		}
+		if name == "components" {
+			table = flat(table)
+		}
+		all = append(all, document{file: file, section: name, single: true, table: table})
+	}
+	return all
+}
+
+// flat takes the keys of a component's kind out of the table that is called like the kind.
+func flat(table *syntax.Table) *syntax.Table {
+	kind, _ := table.Get("type").Text()
+	if below := table.Get(kind).Table(); below != nil {
+		rest := table.Without(kind)
+		rest.Overlay(below)
+		return rest
+	}
+	return table
+}

@@ -1,0 +1,167 @@
+package syntax
+
+import "strings"
+
+// Overlay lays another table over this one: keys of the other win, and tables that both have are laid over each other in the same way.
+// The other table is not changed, but its values are shared.
+func (t *Table) Overlay(other *Table) {
+	for name, theirs := range other.Each {
+		ours := t.Get(name)
+		if ours.Table() != nil && theirs.Table() != nil {
+			merged := ours.Table().Clone()
+			merged.Overlay(theirs.Table())
+			n := *ours
+			n.Value = merged
+			t.set(name, &n)
+			continue
+		}
+		t.set(name, theirs)
+	}
+}
+
+// Extend adds the elements of an array of another table to those that this one has under the same name.
+func (t *Table) Extend(other *Table, name string) {
+	theirs, ok := other.Get(name).Items()
+	if !ok {
+		return
+	}
+	ours, ok := t.Get(name).Items()
+	if !ok {
+		if t.Get(name) == nil {
+			t.add(name, other.Get(name))
+		}
+		return
+	}
+	n := *t.Get(name)
+	n.Value = append(append([]*Node(nil), ours...), theirs...)
+	t.set(name, &n)
+}
+
+// Without gives the table without a key.
+func (t *Table) Without(name string) *Table {
+	rest := &Table{At: t.At}
+	for other, n := range t.Each {
+		if other != name {
+			rest.add(other, n)
+		}
+	}
+	return rest
+}
+
+// Only gives those of the named keys that the table has.
+func (t *Table) Only(names ...string) *Table {
+	some := &Table{At: t.At}
+	for _, name := range names {
+		if n := t.Get(name); n != nil {
+			some.add(name, n)
+		}
+	}
+	return some
+}
+
+// Substitute replaces {{.KEY}} in all strings below the table with the value that vars has for KEY. Nothing else is looked at, and
+// what was put in is not looked at again. It fails, with the place, when all texts together would be longer than limit bytes.
+func (t *Table) Substitute(vars map[string]string, limit int) (Position, bool) {
+	return t.substitute(vars, &limit)
+}
+
+func (t *Table) substitute(vars map[string]string, left *int) (Position, bool) {
+	for _, n := range t.Each {
+		if at, ok := n.substitute(vars, left); !ok {
+			return at, false
+		}
+	}
+	return Position{}, true
+}
+
+func (n *Node) substitute(vars map[string]string, left *int) (Position, bool) {
+	switch value := n.Value.(type) {
+	case *Table:
+		return value.substitute(vars, left)
+	case []*Node:
+		for _, item := range value {
+			if at, ok := item.substitute(vars, left); !ok {
+				return at, false
+			}
+		}
+	case string:
+		text, edits, ok := replaced(value, vars, *left)
+		if *left -= len(text); !ok || *left < 0 {
+			return n.At, false
+		}
+		n.Value, n.edits = text, edits
+	}
+	return Position{}, true
+}
+
+// replaced gives a text with values in the place of {{.KEY}}.
+func replaced(text string, vars map[string]string, limit int) (string, []edit, bool) {
+	var b strings.Builder
+	var edits []edit
+	rest := text
+	for {
+		begin := strings.Index(rest, "{{")
+		if begin < 0 {
+			break
+		}
+		end := strings.Index(rest[begin:], "}}")
+		if end < 0 {
+			break
+		}
+		end += begin + len("}}")
+		value, known := vars[strings.TrimPrefix(strings.TrimSpace(rest[begin+2:end-2]), ".")]
+		if !known || !strings.HasPrefix(strings.TrimSpace(rest[begin+2:end-2]), ".") {
+			b.WriteString(rest[:begin+2])
+			rest = rest[begin+2:]
+			continue
+		}
+		b.WriteString(rest[:begin])
+		grown := len(value) - (end - begin)
+		if edits != nil {
+			grown += edits[len(edits)-1].grown
+		}
+		edits = append(edits, edit{b.Len(), len(value), end - begin, grown})
+		b.WriteString(value)
+		rest = rest[end:]
+		if b.Len() > limit {
+			return "", nil, false
+		}
+	}
+	if edits == nil {
+		return text, nil, true
+	}
+	b.WriteString(rest)
+	return b.String(), edits, true
+}
+
+// Rename gives a key another name. If there is a key of that name already, the old one is dropped.
+func (t *Table) Rename(old, name string) {
+	taken := t.Get(name) != nil
+	entries := t.entries
+	t.entries, t.index = make([]entry, 0, len(entries)), nil
+	for _, e := range entries {
+		if e.name == old {
+			if taken {
+				continue
+			}
+			e.name = name
+		}
+		t.add(e.name, e.node)
+	}
+}
+
+// Clone gives a table of its own with the same values.
+func (t *Table) Clone() *Table {
+	clone := &Table{At: t.At, entries: make([]entry, 0, len(t.entries))}
+	for name, n := range t.Each {
+		clone.add(name, n)
+	}
+	return clone
+}
+
+// With gives the table with one more key.
+func (t *Table) With(name string, n *Node) *Table {
+	with := t.Clone()
+	with.set(name, n)
+	return with
+}

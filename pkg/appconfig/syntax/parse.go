@@ -1,0 +1,468 @@
+package syntax
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+const (
+	// maxNesting bounds tables within tables; the format needs five levels.
+	maxNesting = 32
+	// maxKeys bounds the keys of one table. go-toml, which words what is wrong with a document, compares every key of a table with all
+	// before it, so a megabyte of keys would keep it busy for a minute.
+	maxKeys = 500
+)
+
+// ruleSyntax is the rule that what is no TOML breaks, which is UTF-8 by definition.
+const ruleSyntax = "toml-syntax"
+
+// byteOrderMark is what some editors put before UTF-8. It counts for no column.
+const byteOrderMark = "\ufeff"
+
+// Parse reads a document. file is the name that all positions have. Exactly one of the results is nil.
+func Parse(file string, data []byte) (*Table, *diagnostic.Diagnostic) {
+	return new(Parser).Parse(file, data)
+}
+
+// Parser reads documents one after another, with the memory that it took for the ones before. It is for one goroutine.
+type Parser struct{ run parser }
+
+// Parse is [Parse].
+func (p *Parser) Parse(file string, data []byte) (*Table, *diagnostic.Diagnostic) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	run := &p.run
+	*run = parser{Parser: run.Parser, keys: run.keys, file: file, data: data, line: 1}
+	if !utf8.Valid(data) {
+		return nil, run.notText()
+	}
+	run.text = string(data)
+	root := &Table{At: Start(file)}
+	if problem := run.document(root); problem != nil {
+		return nil, problem
+	}
+	return root, nil
+}
+
+// parser is Parse of one document.
+type parser struct {
+	unstable.Parser
+	file string
+	data []byte
+	text string // the data once more, of which keys and strings are parts
+
+	// What position knows of the line that it looked at last.
+	line, start int // its number, and the offset at which it begins
+	seen        int // up to where it was looked at
+
+	nodes []Node // from which the next are taken
+	keys  []part // of the expression at hand
+}
+
+// part is one part of a dotted key.
+type part struct {
+	name string
+	at   Position
+	end  int // offset
+}
+
+// problem is an error on the way, before it has the words that people read.
+type problem struct {
+	at      Position
+	message string
+}
+
+func (p *problem) Error() string { return p.message }
+
+func (p *parser) document(root *Table) *diagnostic.Diagnostic {
+	p.Reset(p.data)
+	in := root
+	for p.NextExpression() {
+		var err error
+		switch expression := p.Expression(); expression.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			in, err = p.header(root, expression)
+		case unstable.KeyValue:
+			err = p.keyValue(in, expression, 0)
+		}
+		if err != nil {
+			return p.tell(err)
+		}
+	}
+	if err := p.Error(); err != nil {
+		return p.syntax()
+	}
+	return nil
+}
+
+func (p *parser) tell(err error) *diagnostic.Diagnostic {
+	var known *problem
+	if !errors.As(err, &known) {
+		known = &problem{Start(p.file), err.Error()}
+	}
+	return &diagnostic.Diagnostic{
+		File: p.file, Line: known.at.Line, Column: known.at.Column, Width: known.at.Width,
+		Severity: diagnostic.Error, Rule: ruleSyntax, Message: known.message,
+	}
+}
+
+// syntax asks go-toml's decoder what is wrong with a document that its parser could not read: the decoder knows the position.
+func (p *parser) syntax() *diagnostic.Diagnostic {
+	var nothing map[string]any
+	err := toml.Unmarshal(p.data, &nothing)
+	var known *toml.DecodeError
+	if !errors.As(err, &known) {
+		return p.tell(&problem{Start(p.file), "the TOML cannot be read"})
+	}
+	at := Start(p.file)
+	at.Line, at.Column = known.Position()
+	message, hint, column := explained(strings.TrimPrefix(known.Error(), "toml: "), p.lineAt(at.Line), at.Column)
+	at.Column = column
+	told := p.tell(&problem{at, "TOML syntax: " + message})
+	told.Hint = hint
+	return told
+}
+
+// lineAt gives a line of the document, counted from 1, without its end.
+func (p *parser) lineAt(number int) string {
+	rest := p.text
+	for ; number > 1; number-- {
+		_, below, found := strings.Cut(rest, "\n")
+		if !found {
+			return ""
+		}
+		rest = below
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSuffix(line, "\r")
+}
+
+// notText is what there is to say of a file that is not UTF-8.
+func (p *parser) notText() *diagnostic.Diagnostic {
+	valid := 0
+	for valid < len(p.data) {
+		r, size := utf8.DecodeRune(p.data[valid:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		valid += size
+	}
+	told := p.tell(&problem{p.position(valid, 1), "the file is not UTF-8 text"})
+	told.Hint = "save it as UTF-8"
+	return told
+}
+
+// position gives the place of an offset. Offsets mostly grow, so lines are counted from the last one on.
+func (p *parser) position(offset, width int) Position {
+	if offset < p.start {
+		p.line, p.start, p.seen = 1, 0, 0
+	}
+	for p.seen < offset {
+		end := bytes.IndexByte(p.data[p.seen:offset], '\n')
+		if end < 0 {
+			p.seen = offset
+			break
+		}
+		p.line++
+		p.seen += end + 1
+		p.start = p.seen
+	}
+	return Position{p.file, p.line, offset - p.start + 1, width}
+}
+
+// node gives a new one.
+func (p *parser) node(value any, key, at Position) *Node {
+	if len(p.nodes) == 0 {
+		p.nodes = make([]Node, min(max(len(p.data)/64, 8), 64))
+	}
+	n := &p.nodes[0]
+	p.nodes = p.nodes[1:]
+	n.Value, n.Key, n.At = value, key, at
+	return n
+}
+
+// path reads the parts of a key.
+func (p *parser) path(n *unstable.Node) ([]part, error) {
+	p.keys = p.keys[:0]
+	for parts := n.Key(); parts.Next(); {
+		key := parts.Node()
+		at := p.position(int(key.Raw.Offset), int(key.Raw.Length))
+		if len(p.keys) == maxNesting {
+			return nil, tooDeep(at)
+		}
+		name := p.string(key)
+		if strings.ContainsRune(name, 0) {
+			return nil, &problem{at, "a key contains a NUL character"}
+		}
+		p.keys = append(p.keys, part{name, at, int(key.Raw.Offset + key.Raw.Length)})
+	}
+	return p.keys, nil
+}
+
+func tooDeep(at Position) error {
+	return &problem{at, fmt.Sprintf("tables are nested more than %d levels deep", maxNesting)}
+}
+
+// string gives the text of a key or a string. What is written without escapes is a part of the document, which saves copying it.
+func (p *parser) string(n *unstable.Node) string {
+	raw := p.text[n.Raw.Offset : n.Raw.Offset+n.Raw.Length]
+	quotes, newline := opening(raw)
+	if begin := quotes + newline; len(raw) == begin+len(n.Data)+quotes {
+		return raw[begin : len(raw)-quotes]
+	}
+	return string(n.Data)
+}
+
+// opening says how many bytes of quotes a string begins with, and how many bytes a line break has that follows them and is no part
+// of the text.
+func opening(raw string) (quotes, newline int) {
+	switch {
+	case raw == "" || raw[0] != '"' && raw[0] != '\'':
+		return 0, 0
+	case len(raw) < 6 || raw[1] != raw[0] || raw[2] != raw[0]:
+		return 1, 0
+	case strings.HasPrefix(raw[3:], "\n"):
+		return 3, 1
+	case strings.HasPrefix(raw[3:], "\r\n"):
+		return 3, 2
+	}
+	return 3, 0
+}
+
+// header enters [a.b] or [[a.b]] and gives the table that what follows belongs to.
+func (p *parser) header(root *Table, n *unstable.Node) (*Table, error) {
+	keys, err := p.path(n)
+	if err != nil {
+		return nil, err
+	}
+	in := root
+	for _, key := range keys[:len(keys)-1] {
+		if in, err = p.enter(in, key); err != nil {
+			return nil, err
+		}
+	}
+	last := keys[len(keys)-1]
+	if n.Kind == unstable.ArrayTable {
+		return p.element(in, last)
+	}
+	return p.table(in, last)
+}
+
+// enter goes on into a table that a header names on its way.
+func (p *parser) enter(in *Table, key part) (*Table, error) {
+	n := in.Get(key.name)
+	if n == nil {
+		below := &Table{At: key.at}
+		_, err := p.put(in, key, below, implied)
+		return below, err
+	}
+	switch value := n.Value.(type) {
+	case *Table:
+		if n.made != whole {
+			return value, nil
+		}
+	case []*Node:
+		if n.made == repeated {
+			return value[len(value)-1].Table(), nil
+		}
+	}
+	return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s already exists as a value", key.name)}
+}
+
+// table is the last part of a [header].
+func (p *parser) table(in *Table, key part) (*Table, error) {
+	n := in.Get(key.name)
+	if n == nil {
+		below := &Table{At: key.at}
+		_, err := p.put(in, key, below, headed)
+		return below, err
+	}
+	switch n.made {
+	case implied:
+		n.made, n.Key, n.At = headed, key.at, key.at
+		t := n.Table()
+		t.At = key.at
+		return t, nil
+	case headed:
+		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: table %s already exists", key.name)}
+	case dotted:
+		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: table %s already exists as defined by a dotted key", key.name)}
+	case repeated:
+		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: table %s already exists as an array of tables", key.name)}
+	}
+	return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s should be a table, not a value", key.name)}
+}
+
+// element is the last part of an [[array of tables]].
+func (p *parser) element(in *Table, key part) (*Table, error) {
+	t := &Table{At: key.at}
+	item := p.node(t, key.at, key.at)
+	item.made = headed
+	n := in.Get(key.name)
+	if n == nil {
+		_, err := p.put(in, key, []*Node{item}, repeated)
+		return t, err
+	}
+	if n.made != repeated {
+		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s already exists, but should be an array table", key.name)}
+	}
+	items, _ := n.Items()
+	items = append(items, item)
+	n.Value = items
+	return t, nil
+}
+
+// put adds a key to a table.
+func (p *parser) put(in *Table, key part, value any, made origin) (*Node, error) {
+	if in.Len() == maxKeys {
+		return nil, &problem{key.at, fmt.Sprintf("a table has more than %d keys", maxKeys)}
+	}
+	n := p.node(value, key.at, key.at)
+	n.made = made
+	in.add(key.name, n)
+	return n, nil
+}
+
+func (p *parser) keyValue(in *Table, n *unstable.Node, depth int) error {
+	keys, err := p.path(n)
+	if err != nil {
+		return err
+	}
+	if depth > maxNesting {
+		return tooDeep(keys[0].at)
+	}
+	for _, key := range keys[:len(keys)-1] {
+		if in, err = p.dot(in, key); err != nil {
+			return err
+		}
+	}
+	last := keys[len(keys)-1]
+	if in.Get(last.name) != nil {
+		return &problem{last.at, fmt.Sprintf("TOML syntax: key %s is already defined", last.name)}
+	}
+	here, err := p.put(in, last, nil, whole)
+	if err != nil {
+		return err
+	}
+	if n.Value().Raw.Length == 0 {
+		here.At = p.after(last.end)
+	}
+	return p.value(here, n.Value(), depth)
+}
+
+// after gives where the value begins that follows a key which ends at an offset. The parser does not tell it for arrays and bools.
+func (p *parser) after(end int) Position {
+	for end < len(p.data) && strings.IndexByte(" \t=", p.data[end]) >= 0 {
+		end++
+	}
+	return p.position(end, 0)
+}
+
+// dot goes on into a table that a dotted key names on its way.
+func (p *parser) dot(in *Table, key part) (*Table, error) {
+	n := in.Get(key.name)
+	if n == nil {
+		below := &Table{At: key.at}
+		_, err := p.put(in, key, below, dotted)
+		return below, err
+	}
+	if n.made != dotted {
+		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s is already defined", key.name)}
+	}
+	return n.Table(), nil
+}
+
+func (p *parser) value(here *Node, n *unstable.Node, depth int) error {
+	if depth > maxNesting {
+		return tooDeep(here.Key)
+	}
+	if n.Raw.Length > 0 { // else the place is known from what is around it
+		here.At = p.position(int(n.Raw.Offset), int(n.Raw.Length))
+	}
+	switch n.Kind {
+	case unstable.Array:
+		return p.array(here, n, depth)
+	case unstable.InlineTable:
+		return p.inline(here, n, depth)
+	case unstable.String:
+		here.raw = p.text[n.Raw.Offset : n.Raw.Offset+n.Raw.Length]
+		here.At.Width = firstLine(here.raw)
+		text := p.string(n)
+		if strings.Contains(here.raw, "\r\n") { // a checkout on another system makes that of the lines: it means nothing
+			text = strings.ReplaceAll(text, "\r\n", "\n")
+		}
+		here.Value = text
+		if strings.ContainsRune(text, 0) {
+			return &problem{here.At, "the text contains a NUL character"}
+		}
+	case unstable.Bool:
+		here.Value = len(n.Data) > 0 && n.Data[0] == 't'
+	default:
+		return p.scalar(here, n)
+	}
+	return nil
+}
+
+// firstLine gives how many bytes of a string are on its first line.
+func firstLine(raw string) int {
+	if end := strings.IndexAny(raw, "\r\n"); end >= 0 {
+		return end
+	}
+	return len(raw)
+}
+
+func (p *parser) array(here *Node, n *unstable.Node, depth int) error {
+	items := []*Node{}
+	for children := n.Children(); children.Next(); {
+		item := p.node(nil, here.At, here.At)
+		if err := p.value(item, children.Node(), depth+1); err != nil {
+			return err
+		}
+		item.Key = item.At
+		items = append(items, item)
+	}
+	here.Value = items
+	return nil
+}
+
+func (p *parser) inline(here *Node, n *unstable.Node, depth int) error {
+	t := &Table{At: here.At}
+	here.Value = t
+	for children := n.Children(); children.Next(); {
+		if err := p.keyValue(t, children.Node(), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scalar reads a number, a date or a time. Plain whole numbers apart, which are what people write, the decoder does it.
+func (p *parser) scalar(here *Node, n *unstable.Node) error {
+	if number, err := strconv.ParseInt(string(n.Data), 10, 64); err == nil && n.Kind == unstable.Integer && plainNumber(n.Data) {
+		here.Value = number
+		return nil
+	}
+	var one struct {
+		Value any `toml:"v"`
+	}
+	if err := toml.Unmarshal(append([]byte("v="), n.Data...), &one); err != nil {
+		message := strings.TrimPrefix(err.Error(), "toml: ")
+		return &problem{here.At, "TOML syntax: " + message}
+	}
+	here.Value = one.Value
+	return nil
+}
+
+// plainNumber leaves out what means something else in TOML than to strconv: leading zeros, which it refuses.
+func plainNumber(data []byte) bool {
+	digits := bytes.TrimLeft(data, "+-")
+	return len(digits) == 1 || len(digits) > 1 && digits[0] != '0'
+}

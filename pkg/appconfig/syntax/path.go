@@ -1,0 +1,104 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Join gives the path of a key below another path, such as steps[0].env_vars and REGION. A key that is not bare is quoted, as in TOML.
+func Join(path, key string) string {
+	if !Bare(key) {
+		key = strconv.Quote(key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// Item gives the path of an element, from 0.
+func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// Bare says whether TOML takes a key without quotes.
+func Bare(key string) bool {
+	for i := range len(key) {
+		c := key[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return key != ""
+}
+
+// Find gives the value at a path such as steps[0].env_vars.REGION or values."image.tag", or nil if there is none.
+func (t *Table) Find(path string) *Node {
+	n, rest := t.walk(path)
+	if rest != "" {
+		return nil
+	}
+	return n
+}
+
+// Place is where the value at a path is written, or if there is none what is nearest above it.
+func (t *Table) Place(path string) Position {
+	if n, _ := t.walk(path); n != nil {
+		return n.At
+	}
+	return t.At
+}
+
+// KeyPlace is where the key at a path is written, or if there is none what is nearest above it.
+func (t *Table) KeyPlace(path string) Position {
+	if n, _ := t.walk(path); n != nil {
+		return n.Key
+	}
+	return t.At
+}
+
+// walk follows a path as far as it goes. It gives the last value, and what of the path is left.
+func (t *Table) walk(path string) (last *Node, rest string) {
+	for rest = path; rest != ""; {
+		var next *Node
+		key, i, after := step(rest)
+		switch items, ok := last.Items(); {
+		case i >= 0 && ok && i < len(items):
+			next = items[i]
+		case i >= 0:
+		case last == nil:
+			next = t.Get(key)
+		default:
+			next = last.Table().Get(key)
+		}
+		if next == nil {
+			return last, rest
+		}
+		last, rest = next, after
+	}
+	return last, ""
+}
+
+// step cuts the first step off a path: a key, or the number of an element, which is -1 for a key.
+func step(path string) (key string, item int, rest string) {
+	path = strings.TrimPrefix(path, ".")
+	switch {
+	case strings.HasPrefix(path, "["):
+		number, rest, _ := strings.Cut(path[1:], "]")
+		i, err := strconv.Atoi(number)
+		if err != nil || i < 0 {
+			return path, -1, ""
+		}
+		return "", i, rest
+	case strings.HasPrefix(path, `"`):
+		quoted, err := strconv.QuotedPrefix(path)
+		if err != nil {
+			return path, -1, ""
+		}
+		key, _ := strconv.Unquote(quoted) // QuotedPrefix gives what can be unquoted
+		return key, -1, path[len(quoted):]
+	}
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		return path, -1, ""
+	}
+	return path[:end], -1, path[end:]
+}

@@ -1,0 +1,112 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+)
+
+// explained says in words for people what the parser could not read: it says what it wanted, which is seldom what was meant. line is the
+// one at which it stopped, without its end, and column where, from 1. It gives what to write instead, if that is clear, and the column of
+// what is meant.
+func explained(message, line string, column int) (words, hint string, at int) {
+	at = max(1, min(column, len(line)+1))
+	begins := func(beginning string) bool { return strings.HasPrefix(message, beginning) }
+	switch {
+	case begins("expected '=' after key"):
+		words, hint = notAssigned(line, at)
+		return words, hint, at
+	case begins("expected ']"):
+		return "the name of a table is not closed", "write ] behind it, or quote what is not a letter, digit, _ or -", at
+	case begins("invalid escape character"):
+		return message, `write \\ for a backslash, or put the text into single quotes`, at
+	case begins("multiline") && strings.Contains(message, "not terminated"):
+		return "a text of many lines is not closed", "write its three quotes behind it", at
+	}
+	value, begin := valueOf(line)
+	if begin == 0 || at < begin && value != "" {
+		return message, "", at
+	}
+	if words, hint = wrongValue(message, value); words == "" {
+		return message, "", at
+	}
+	if value != "" && words != somethingFollows {
+		at = begin
+	}
+	return words, hint, at
+}
+
+const somethingFollows = "something follows the value"
+
+// notAssigned says what there is in the place of the = behind a key.
+func notAssigned(line string, at int) (words, hint string) {
+	if at <= len(line) && line[at-1] == ':' {
+		return "a key is followed by =, not by :", "write ="
+	}
+	return "a key is followed by =", "write KEY = VALUE, with quotes around a key of more than one word"
+}
+
+// wrongValue says what is wrong with a value, or nothing if that cannot be told from how it begins.
+func wrongValue(message, value string) (words, hint string) {
+	switch {
+	case value == "":
+		return "a value is missing", `write it behind the =, such as "text", 5 or true`
+	case value[0] == '"' || value[0] == '\'':
+		if strings.HasSuffix(message, "cannot have new lines") || strings.HasPrefix(message, "unterminated") {
+			return "a text is not closed on its line", `close it with its quote, or write """ before and behind text of many lines`
+		}
+		if strings.HasPrefix(message, "expected newline") && strings.Contains(value, "{{") && value[0] == '"' {
+			return somethingFollows, `put the whole text into single quotes, or write \" for each quote in it`
+		}
+		if strings.HasPrefix(message, "expected newline") {
+			return somethingFollows, "begin a new line for each key"
+		}
+		return "", ""
+	case strings.HasPrefix(value, "“") || strings.HasPrefix(value, "”") || strings.HasPrefix(value, "‘") || strings.HasPrefix(value, "’"):
+		return "these quotes are not those of TOML", `write straight ones: "`
+	case strings.HasPrefix(value, "{{"):
+		return "a text stands in quotes", "write " + strconv.Quote(value)
+	case value[0] == '+' || value[0] == '-' || value[0] >= '0' && value[0] <= '9':
+		return "this is no number", "write " + strconv.Quote(value)
+	case value[0] == '[' || value[0] == '{' || value[0] == ']' || value[0] == '}' || value[0] == ',' || value[0] == '=':
+		return "", ""
+	}
+	return wrongWord(value)
+}
+
+// wrongWord says what is wrong with a text without quotes.
+func wrongWord(value string) (words, hint string) {
+	switch strings.ToLower(value) {
+	case "true", "yes", "on":
+		return "this is no value", "write true"
+	case "false", "no", "off":
+		return "this is no value", "write false"
+	case "null", "nil", "none", "~":
+		return "there is no value for nothing", "remove the key"
+	}
+	return "a text stands in quotes", "write " + strconv.Quote(value)
+}
+
+// valueOf gives what a line says behind the = of a bare key, without a comment, and in which column that begins; 0 if the line is of
+// another form.
+func valueOf(line string) (value string, begin int) {
+	end := strings.IndexByte(line, '=')
+	if end < 0 {
+		return "", 0
+	}
+	for part := range strings.SplitSeq(line[:end], ".") {
+		if !Bare(strings.TrimSpace(part)) {
+			return "", 0
+		}
+	}
+	rest := strings.TrimLeft(line[end+1:], " \t")
+	begin = len(line) - len(rest) + 1
+	if strings.HasPrefix(rest, "#") {
+		return "", begin
+	}
+	if rest != "" && rest[0] != '"' && rest[0] != '\'' {
+		if comment := strings.Index(rest, " #"); comment >= 0 {
+			rest = rest[:comment]
+		}
+	}
+	return strings.TrimRight(rest, " \t\r"), begin
+}
