@@ -27,13 +27,17 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/explain"
+	fmtcmd "github.com/nuon-toolkit/nuon/cli/fmt"
+	"github.com/nuon-toolkit/nuon/cli/graph"
 	"github.com/nuon-toolkit/nuon/cli/initialize"
 	"github.com/nuon-toolkit/nuon/cli/installs"
 	"github.com/nuon-toolkit/nuon/cli/logs"
 	"github.com/nuon-toolkit/nuon/cli/orgs"
 	"github.com/nuon-toolkit/nuon/cli/reference"
+	"github.com/nuon-toolkit/nuon/cli/render"
 	"github.com/nuon-toolkit/nuon/cli/repos"
 	"github.com/nuon-toolkit/nuon/cli/runners"
+	"github.com/nuon-toolkit/nuon/cli/schema"
 	"github.com/nuon-toolkit/nuon/cli/silence"
 	"github.com/nuon-toolkit/nuon/cli/state"
 	"github.com/nuon-toolkit/nuon/cli/status"
@@ -127,8 +131,8 @@ func newRoot(e *env.Env) *cobra.Command {
 		&cobra.Group{ID: "machine", Title: "This machine:"},
 	)
 	root.SetCompletionCommandGroupID("machine")
-	add(root, "journeys", initialize.New(e), validate.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
-		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e), status.New(e), diffcmd.New(e))
+	add(root, "journeys", initialize.New(e), validate.New(e), graph.New(e), fmtcmd.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
+		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e), schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
 	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), installs.New(e), approvals.New(e), actions.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))

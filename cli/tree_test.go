@@ -125,8 +125,9 @@ func TestWrongUse(t *testing.T) {
 	t.Setenv("NUON_TOKEN", "")
 	t.Setenv("NUON_CONTEXT", "")
 	for line, says := range map[string]string{
-		"validate -o xml":               "-o xml: use one of table, json, yaml, name",
-		"validate a b":                  "accepts at most 1 arg(s)",
+		"status -o xml":                 "-o xml: use one of table, json, yaml, name",
+		"validate -o xml":               "-o xml: use one of table, json, yaml, sarif",
+		"graph a b":                     "accepts at most 1 arg(s)",
 		"--nonsense":                    "unknown flag: --nonsense",
 		"-z":                            "unknown shorthand flag",
 		"installs list -o":              "flag needs an argument",

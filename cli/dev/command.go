@@ -32,7 +32,7 @@ NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 	flags.StringVar(&options.RunnerListen, "runner-listen", DefaultRunnerListen, "address of the runner API")
 	flags.StringVar(&options.RegistryListen, "registry-listen", DefaultRegistryListen, "address of the embedded registry")
 	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil, "directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
-	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false, "let https:// git repositories be in private networks")
+	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false, "let https:// repositories, and files that configs refer to, be in private networks")
 	flags.StringVar(&options.Org, "org", "dev", "name of the org")
 	flags.DurationVar(&options.Poll, "poll", 2*time.Second, "how often git repositories are looked at")
 	flags.StringVar(&options.ReadyFile, "ready-file", "", "file to write, as JSON, when everything is up")

@@ -26,7 +26,7 @@ const (
 // formats are the values of -o that the help names.
 var formats = []string{text, side, markdown, "json", "yaml"}
 
-// options are the flags that both verbs have.
+// options are the flags that all verbs have.
 type options struct {
 	output     string
 	given      bool // -o was given

@@ -1,4 +1,4 @@
-// Package explain is `nuon explain`: the chain of reasons that leads to a record.
+// Package explain is `nuon explain`: the chain of reasons that leads to a record, and what a key of an app's config means.
 package explain
 
 import (
@@ -20,10 +20,10 @@ var kinds = []string{"app", "build", "install", "plan", "revision", "workflow"}
 
 // New is the command.
 func New(e *env.Env) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "explain KIND NAME-OR-ID",
 		Short:   "Why something is as it is: the chain of causes, the first one first",
-		Long:    "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, install, plan, revision, workflow.",
+		Long:    "Prints why a build was made, an install is behind, a workflow runs or a plan waits.\nKinds: app, build, install, plan, revision, workflow.\n\nWhat a key of an app's config means: nuon explain config KEY.",
 		Example: "  nuon explain install acme\n  nuon explain build bld_…",
 		Args:    cobra.ExactArgs(2),
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -44,6 +44,8 @@ func New(e *env.Env) *cobra.Command {
 			return e.Console.Result(x, func(w io.Writer) error { return show(w, x.Chain) })
 		}),
 	}
+	c.AddCommand(newConfig(e))
+	return c
 }
 
 // things completes the names of what is of the kind that stands first.

@@ -1,5 +1,5 @@
 // Package reference writes down what the commands say of themselves: one page of Markdown with everything, which is docs/cli.md, and
-// a manual page for each command. It knows no command by name.
+// a manual page for each command. It knows no command by name. Of the app config format it writes the page that is docs/config.md.
 package reference
 
 import (
@@ -27,15 +27,17 @@ func New(e *env.Env) *cobra.Command {
 			switch {
 			case format == "markdown" && directory == "":
 				return Markdown(e.Console.Out, c.Root())
+			case format == "config" && directory == "":
+				return Config(e.Console.Out)
 			case format == "man" && directory != "":
 				return manPages(directory, c.Root())
 			}
-			return exit.Usagef("use --format markdown, which is printed, or --format man with a --directory for the pages")
+			return exit.Usagef("use --format markdown or config, which are printed, or --format man with a --directory for the pages")
 		},
 	}
-	c.Flags().StringVar(&format, "format", "markdown", "markdown or man")
+	c.Flags().StringVar(&format, "format", "markdown", "markdown, config (the format of app configs) or man")
 	c.Flags().StringVar(&directory, "directory", "", "where to put manual pages")
-	complete.FlagWords(c, "format", "markdown", "man")
+	complete.FlagWords(c, "format", "markdown", "config", "man")
 	return c
 }
 
@@ -116,7 +118,7 @@ func (f flag) says() string {
 
 // usage is how a command is called.
 func usage(c *cobra.Command) string {
-	if c.HasSubCommands() {
+	if c.HasSubCommands() && !c.Runnable() {
 		return c.CommandPath() + " COMMAND"
 	}
 	return c.UseLine()

@@ -1,78 +1,96 @@
-// Package validate is `nuon validate`: an app's config checked where it lies, with the rules that the control plane applies.
+// Package validate is `nuon validate`: the configs of apps checked where they lie, with the rules that the control plane applies.
+//
+// It reads config directories and says what is wrong in them: to people with the lines that are meant, to programs as lines, JSON, YAML
+// or SARIF. What is right and what is wrong is decided in pkg/appconfig. It reaches no control plane, and no network unless it is told to.
 package validate
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"os"
+	"context"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
-	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
+
+// formatSARIF is the value of -o that code hosts read; the others are those of all commands.
+const formatSARIF = "sarif"
+
+var formats = []string{"table", "json", "yaml", formatSARIF}
+
+// options are the command's flags.
+type options struct {
+	output string
+	strict bool
+	fetch  bool
+}
 
 // New is the command.
 func New(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "validate [DIRECTORY]", Short: "Check an app's config and list all that is wrong with it", Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir := "."
-			if len(args) == 1 {
-				dir = args[0]
+	var o options
+	c := &cobra.Command{
+		Use: "validate [DIRECTORY...]", Short: "Check an app's config and list all that is wrong with it", Args: cobra.ArbitraryArgs,
+		Long: `Checks the config of an app where it lies, with the rules that the control plane applies, and lists all that is wrong with it at once:
+misspelled keys, values of the wrong shape, names and template references that lead nowhere, circles, schedules, policies that do not
+compile. Nothing is sent anywhere, and no credentials are needed.
+
+On a terminal each mistake is shown with its line. In a pipe it is one line each:
+
+    FILE:LINE:COLUMN: error|warning: MESSAGE (HINT)
+
+Errors end it with 2. Warnings are about what has no effect, or can never work; they end it with 0, or with 2 if --strict is given.
+
+Files that the config refers to elsewhere, by https:// or git::, are read with --fetch only.`,
+		Example: `  nuon validate
+  nuon validate --strict apps/*
+  nuon validate -o sarif > nuon.sarif`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if !c.Flags().Changed("output") {
+				o.output = e.Console.Output // NUON_OUTPUT
 			}
-			app, found, err := Load(dir)
-			if err != nil {
-				return err
-			}
-			if err := e.Console.Result(found, func(w io.Writer) error { return show(w, app, found) }); err != nil {
-				return err
-			}
-			if found.HasErrors() {
-				return &exit.Error{Code: exit.Usage}
-			}
-			return nil
+			return validate(c.Context(), e.Console, o, args)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
+	// It goes before the flag of the same name that all commands have.
+	c.Flags().StringVarP(&o.output, "output", "o", "table", "output format: table, json, yaml or sarif")
+	c.Flags().BoolVar(&o.strict, "strict", false, "take warnings for errors")
+	c.Flags().BoolVar(&o.fetch, "fetch", false, "read the files that the config refers to elsewhere, too")
+	complete.FlagWords(c, "output", formats...)
+	return c
 }
 
-// Load reads the config in a directory.
-func Load(dir string) (*appconfig.App, appconfig.Diagnostics, error) {
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = errors.New("it is not a directory")
+func validate(ctx context.Context, c *console.Console, o options, args []string) error {
+	if o.output != "" && !slices.Contains(formats, o.output) {
+		return exit.Usagef("-o %s: use one of %s", console.Line(o.output), strings.Join(formats, ", "))
+	}
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	all, err := readAll(ctx, c, o, args)
+	if err != nil {
+		return err
+	}
+	found := findings(all)
+	as := *c
+	as.Output = o.output
+	if o.output == formatSARIF {
+		as.Output = "json"
+		err = as.Result(report(all), nil)
+	} else {
+		err = as.Result(found, (&view{console: c, configs: all}).print)
 	}
 	if err != nil {
-		return nil, nil, exit.With(exit.Usage, fmt.Errorf("read the config in %s: %w", dir, err))
+		return err
 	}
-	app, found := appconfig.Load(os.DirFS(dir), appconfig.Options{})
-	if found == nil {
-		found = appconfig.Diagnostics{}
+	if found.HasErrors() {
+		return &exit.Error{Code: exit.Usage}
 	}
-	return app, found, nil
-}
-
-func show(w io.Writer, app *appconfig.App, found appconfig.Diagnostics) error {
-	for _, d := range found {
-		if _, err := fmt.Fprintln(w, console.Line(d.String())); err != nil {
-			return err
-		}
-	}
-	if app == nil {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "valid: %s, %s, %s, %s (%s)\n", count(len(app.Components), "component"), count(len(app.Actions), "action"),
-		count(len(app.Inputs), "input"), count(len(app.Installs), "install"), console.Short(app.Digest()))
-	return err
-}
-
-// count says how many of something there are.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return nil
 }

@@ -2,33 +2,28 @@ package validate
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/go-git/go-git/v5"
+	gitconfig "github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 const terraform = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
 
-// app writes a valid app with a change to it, and gives its directory.
-func app(t *testing.T, change map[string]string) string {
+// write puts files into a directory.
+func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
-	dir := t.TempDir()
-	files := map[string]string{
-		"metadata.toml":       "version = \"v2\"\ndisplay_name = \"Hello\"\n",
-		"sandbox.toml":        terraform,
-		"inputs.toml":         "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"It\"\ngroup = \"app\"\ndefault = \"hi\"\n",
-		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform,
-	}
-	for file, text := range change {
-		files[file] = text
-	}
 	for file, text := range files {
 		p := filepath.Join(dir, filepath.FromSlash(file))
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
@@ -38,18 +33,49 @@ func app(t *testing.T, change map[string]string) string {
 			t.Fatal(err)
 		}
 	}
+}
+
+// appIn writes a valid app with a change to it into a directory, and gives that.
+func appIn(t *testing.T, dir string, change map[string]string) string {
+	t.Helper()
+	write(t, dir, map[string]string{
+		"metadata.toml":       "version = \"v2\"\ndisplay_name = \"Hello\"\n",
+		"sandbox.toml":        terraform,
+		"inputs.toml":         "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"It\"\ngroup = \"app\"\ndefault = \"hi\"\n",
+		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform,
+	})
+	write(t, dir, change)
 	return dir
 }
 
+func app(t *testing.T, change map[string]string) string {
+	t.Helper()
+	return appIn(t, t.TempDir(), change)
+}
+
+// run runs the command as in a pipe.
 func run(t *testing.T, output string, args ...string) (string, error) {
 	t.Helper()
-	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: io.Discard, Output: output}})
-	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(args)
-	err := c.ExecuteContext(t.Context())
-	return out.String(), err
+	out, _, err := runOn(t, &console.Console{Output: output}, args...)
+	return out, err
 }
+
+// runOn runs the command on a terminal, or whatever the console is.
+func runOn(t *testing.T, on *console.Console, args ...string) (out, remarks string, err error) {
+	t.Helper()
+	var o, r strings.Builder
+	on.Out, on.Err = &o, &r
+	c := New(&env.Env{Console: on})
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test
+	err = c.ExecuteContext(t.Context())
+	return o.String(), r.String(), err
+}
+
+var (
+	red    = map[string]string{"installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}
+	warned = map[string]string{"installs/acme.toml": "name = \"acme\"\napproval_option = \"auto\"\n"}
+)
 
 // TestValidate: a right config is counted, and of a wrong one everything that is wrong is listed with its place; errors alone are
 // exit code 2. No control plane is asked.
@@ -60,8 +86,8 @@ func TestValidate(t *testing.T) {
 		code   int
 		lines  []string // how each line begins
 	}{
-		"right":      {nil, 0, []string{"valid: 1 component, 0 actions, 1 input, 0 installs ("}},
-		"a warning":  {map[string]string{"installs/acme.toml": "name = \"acme\"\napproval_option = \"auto\"\n"}, 0, []string{"installs/acme.toml:2:", "valid: 1 component, 0 actions, 1 input, 1 install ("}},
+		"right":      {nil, 0, []string{"valid: 1 component (1 terraform), 1 input ("}},
+		"a warning":  {warned, 0, []string{"installs/acme.toml:2:", "valid: 1 component (1 terraform), 1 input, 1 install ("}},
 		"two errors": {map[string]string{"components/web.toml": "type = \"teraform_module\"\nname = \"web\"\n", "installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}, exit.Usage, []string{"components/web.toml:1:", "installs/acme.toml:2:1: error: "}},
 		"no TOML":    {map[string]string{"sandbox.toml": "terraform_version = 1.11.4\n"}, exit.Usage, []string{"sandbox.toml:1:"}},
 		"escapes":    {map[string]string{"installs/acme.toml": "name = \"acme\"\n\"col\\u001b[2Jour\" = \"red\"\n"}, exit.Usage, []string{"installs/acme.toml:2:1: error: "}},
@@ -89,21 +115,30 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestValidateAsData is the list of what was found, an empty one when that is nothing, with the same exit code.
-func TestValidateAsData(t *testing.T) {
+// TestData is the list of what was found, an empty one when that is nothing, with the same exit code.
+func TestData(t *testing.T) {
 	if out, err := run(t, "json", app(t, nil)); err != nil || out != "[]\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
-	out, err := run(t, "json", app(t, map[string]string{"installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"}))
+	out, err := run(t, "json", app(t, red))
 	var found appconfig.Diagnostics
 	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &found) != nil {
 		t.Fatalf("printed %q, %v", out, err)
 	}
-	if len(found) != 1 || found[0].File != "installs/acme.toml" || found[0].Line != 2 || found[0].Column != 1 || found[0].Severity != "error" {
+	if len(found) != 1 || found[0].File != "installs/acme.toml" || found[0].Line != 2 || found[0].Column != 1 || found[0].Width != len("colour") ||
+		found[0].Severity != diagnostic.Error || found[0].Rule != "unknown-key" {
 		t.Errorf("found %+v", found)
 	}
-	if out, err := run(t, "yaml", app(t, map[string]string{"installs/acme.toml": "name = \"acme\"\ncolour = \"red\"\n"})); exit.CodeOf(err) != exit.Usage || !strings.Contains(out, "file: installs/acme.toml\n") {
+	if out, err := run(t, "yaml", app(t, red)); exit.CodeOf(err) != exit.Usage || !strings.Contains(out, "file: installs/acme.toml\n") {
 		t.Errorf("printed %q, %v", out, err)
+	}
+	if flag, err := run(t, "table", app(t, red), "-o", "json"); flag != out || exit.CodeOf(err) != exit.Usage {
+		t.Errorf("-o json printed %q, %v", flag, err)
+	}
+	for _, output := range []string{"name", "toml"} {
+		if _, err := run(t, output, app(t, nil)); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "sarif") {
+			t.Errorf("-o %s ended with %v", output, err)
+		}
 	}
 }
 
@@ -118,4 +153,140 @@ func TestNotADirectory(t *testing.T) {
 	if _, err := run(t, "table", t.TempDir()); exit.CodeOf(err) != exit.Usage {
 		t.Errorf("an empty directory ended with %v", err)
 	}
+	if _, err := run(t, "table", dir, filepath.Join(dir, "none")); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "none") {
+		t.Errorf("one of two that is not there ended with %v", err)
+	}
+	file := filepath.Join(dir, "metadata.toml")
+	if _, err := run(t, "table", file, file); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("files alone ended with %v", err)
+	}
+}
+
+// TestStrict takes every warning for an error, and says so in the lines.
+func TestStrict(t *testing.T) {
+	dir := app(t, warned)
+	out, remarks, err := runOn(t, &console.Console{}, "--strict", dir)
+	if exit.CodeOf(err) != exit.Usage || !strings.HasPrefix(out, "installs/acme.toml:2:19: error: ") || strings.Contains(out, "valid") || remarks != "1 error in 1 file\n" {
+		t.Errorf("printed %q and %q, %v", out, remarks, err)
+	}
+	if out, err := run(t, "table", "--strict", app(t, nil)); err != nil || !strings.HasPrefix(out, "valid: ") {
+		t.Errorf("what is right: printed %q, %v", out, err)
+	}
+}
+
+// TestSeveral: the configs of all directories are looked at, whatever is wrong with one; what `*` names besides directories is left
+// out; and files are told apart by their directories, in lines and in data.
+func TestSeveral(t *testing.T) {
+	root := t.TempDir()
+	appIn(t, filepath.Join(root, "apps/one"), red)
+	appIn(t, filepath.Join(root, "apps/two"), nil)
+	appIn(t, filepath.Join(root, "apps/three"), warned)
+	write(t, root, map[string]string{"apps/README.md": "# Apps\n"})
+	t.Chdir(root)
+	args := []string{"apps/README.md", "apps/one", "./apps/three", "apps/two/"}
+	out, remarks, err := runOn(t, &console.Console{}, args...)
+	want := `^apps/one/installs/acme.toml:2:1: error: .*
+apps/three/installs/acme.toml:2:19: warning: .*
+apps/three is valid: 1 component .*
+apps/two is valid: 1 component .*
+$`
+	if exit.CodeOf(err) != exit.Usage || !regexp.MustCompile(want).MatchString(out) || remarks != "1 error, 1 warning in 2 files\n" {
+		t.Errorf("printed\n%s%s%v", out, remarks, err)
+	}
+	out, err = run(t, "json", args...)
+	var found appconfig.Diagnostics
+	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &found) != nil || len(found) != 2 || found[1].File != "apps/three/installs/acme.toml" {
+		t.Errorf("printed %s, %v", out, err)
+	}
+}
+
+// TestElsewhere: what the config refers to elsewhere is read if asked for, and counted if not.
+func TestElsewhere(t *testing.T) {
+	dir := app(t, nil)
+	write(t, dir, map[string]string{"notes.md": "# Notes {{.nuon.inputs.inputs.greting}}\n"})
+	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"https://example.invalid/README.md\"\n"})
+	out, remarks, err := runOn(t, &console.Console{}, dir)
+	if err != nil || !strings.Contains(out, "valid") || !strings.Contains(remarks, "1 file that the config refers to is elsewhere and was not read; --fetch reads it") {
+		t.Errorf("printed %q and %q, %v", out, remarks, err)
+	}
+	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"file://" + filepath.ToSlash(dir) + "/notes.md\"\n"})
+	out, remarks, err = runOn(t, &console.Console{}, dir) // no network is needed for that
+	if err != nil || !strings.Contains(out, "notes.md:1:") || !strings.Contains(out, `did you mean "greeting"?`) || strings.Contains(remarks, "--fetch") {
+		t.Errorf("printed %q and %q, %v", out, remarks, err)
+	}
+}
+
+// repository makes a git repository whose one branch is checked out and pushed to an address.
+func repository(t *testing.T, branch, address string) string {
+	t.Helper()
+	root := t.TempDir()
+	repo, err := git.PlainInitWithOptions(root, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(branch)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if address != "" {
+		if _, err := repo.CreateRemote(&gitconfig.RemoteConfig{Name: "origin", URLs: []string{address}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// TestBranchTip: git says which repository and branch the config is on, so that a component that follows another branch of the same
+// repository is noticed.
+func TestBranchTip(t *testing.T) {
+	follows := strings.Replace(terraform, `repo = "."`, "repo = \"acme/hello\"\nbranch = \"main\"", 1)
+	for name, c := range map[string]struct {
+		branch, address string
+		warns           bool
+	}{
+		"the same branch":    {"main", "git@github.com:acme/hello.git", false},
+		"another branch":     {"release", "git@github.com:acme/hello.git", true},
+		"another repository": {"release", "https://github.com/acme/other", false},
+		"no remote":          {"release", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := appIn(t, filepath.Join(repository(t, c.branch, c.address), "apps/hello"), map[string]string{"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + follows})
+			out, err := run(t, "table", dir)
+			if err != nil || strings.Contains(out, `the app itself is on "release"`) != c.warns {
+				t.Errorf("printed %s, %v", out, err)
+			}
+		})
+	}
+}
+
+// TestSARIF names files from the root of the repository, and counts columns in characters.
+func TestSARIF(t *testing.T) {
+	dir := appIn(t, filepath.Join(repository(t, "main", ""), "apps/hello"), map[string]string{"metadata.toml": "version = \"v2\"\nlabel_colors = {\"größe\" = \"#2e7d32\", ring = 1, ring2 = []}\n"})
+	out, err := run(t, "table", dir, "-o", "sarif")
+	var log struct {
+		Version string
+		Runs    []struct {
+			Tool struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
+			Results []struct {
+				RuleID    string
+				Locations []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           struct{ StartLine, StartColumn int }
+					}
+				}
+			}
+		}
+	}
+	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &log) != nil || len(log.Runs) != 1 || log.Version != "2.1.0" {
+		t.Fatalf("printed %s, %v", out, err)
+	}
+	if rules := log.Runs[0].Tool.Driver.Rules; len(rules) < 40 {
+		t.Errorf("there are %d rules", len(rules))
+	}
+	for _, r := range log.Runs[0].Results {
+		at := r.Locations[0].PhysicalLocation
+		if r.RuleID == "wrong-type" && at.ArtifactLocation.URI == "apps/hello/metadata.toml" && at.Region.StartLine == 2 && at.Region.StartColumn == 56 {
+			return
+		}
+	}
+	t.Errorf("the list is not where it is: %s", out)
 }

@@ -1,0 +1,146 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	model "github.com/nuon-toolkit/nuon/diff"
+	appdiff "github.com/nuon-toolkit/nuon/diff/app"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/remote"
+)
+
+// configs are the flags of the verb.
+type configs struct {
+	options
+	old, new origin
+	fetch    bool
+}
+
+func newApp(e *env.Env) *cobra.Command {
+	var a configs
+	c := &cobra.Command{
+		Use: "app [OLD [NEW]]", Short: "Show what changes between two configs of an app, and what that will cause", Args: cobra.MaximumNArgs(2),
+		ValidArgsFunction: directories,
+		Long: `Shows what changes between two configs of an app, and what that will cause once it is synced: what is built and deployed anew, which
+inputs every install is asked for, whether customers must run the install stack again, what is destroyed. Nothing is sent anywhere.
+
+A side is a directory, or a revision of the git repository here: main, HEAD~1, v1.4.0, a commit. A revision has the config where the other
+side has it, or else where you are; REVISION:DIRECTORY says it, from the root of the repository. A directory goes before a revision of the
+same name. NEW is the directory where you are if it is left out; with one directory, or none, OLD is what is committed (HEAD).
+
+A config with errors is not compared; its errors are listed. Files that a config refers to elsewhere, by https:// or git::, are read with
+--fetch only.`,
+		Example: `  nuon diff app
+  nuon diff app main
+  nuon diff app v1.4.0:apps/ledger apps/ledger -o markdown
+  nuon diff app last/ wanted/ --exit-code`,
+		RunE: func(c *cobra.Command, args []string) error {
+			a.given = c.Flags().Changed("output")
+			if err := a.name(args); err != nil {
+				return wrong(err)
+			}
+			compare := func(onto *console.Console, s *settled) (*model.Report, error) { return a.report(c.Context(), onto, s) }
+			return run(c.Context(), e.Console, a.options, nil, compare)
+		},
+	}
+	a.flags(c)
+	c.Flags().BoolVar(&a.fetch, "fetch", false, "read the files that the configs refer to elsewhere, too")
+	return c
+}
+
+// directories completes both sides. What revisions there are is not asked for.
+func directories(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// name finds out what the arguments name.
+func (a *configs) name(args []string) error {
+	var err error
+	switch len(args) {
+	case 2:
+		a.old.name, a.new.name = args[0], args[1]
+	case 1:
+		a.old.name, a.new.name = args[0], "."
+		if isDirectory(args[0]) {
+			a.old.name, a.new.name = head, args[0]
+		}
+	default:
+		a.old.name, a.new.name = head, "."
+	}
+	for _, s := range []*origin{&a.old, &a.new} {
+		if s.name == stdin {
+			return exit.Usagef("a config cannot come from stdin; name a directory, or a revision")
+		}
+		if s.directory, err = directoryOf(s.name); err != nil {
+			return err
+		}
+	}
+	// A revision has the config where the other side has it.
+	for _, pair := range [][2]*origin{{&a.old, &a.new}, {&a.new, &a.old}} {
+		if !pair[0].directory {
+			pair[0].beside = "."
+			if pair[1].directory {
+				pair[0].beside = pair[1].name
+			}
+		}
+	}
+	return nil
+}
+
+// report reads both sides and compares them.
+func (a *configs) report(ctx context.Context, c *console.Console, s *settled) (*model.Report, error) {
+	before, err := a.load(ctx, c, &a.old)
+	if err != nil {
+		return nil, err
+	}
+	after, err := a.load(ctx, c, &a.new)
+	if err != nil {
+		return nil, err
+	}
+	o := appdiff.Options{Secrets: s.secrets, TagKey: s.tagKey}
+	o.Limit, o.Lines, o.Context = s.bounds()
+	return appdiff.Report(before, after, o)
+}
+
+// load reads a side. Its errors are said; its warnings are not: nuon validate says those.
+func (a *configs) load(ctx context.Context, c *console.Console, s *origin) (*appconfig.App, error) {
+	files, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	var o appconfig.Options
+	if a.fetch {
+		o.Fetch = remote.Local().Load(ctx)
+	}
+	app, found := appconfig.Load(files, o)
+	if app != nil {
+		return app, nil
+	}
+	for _, d := range found {
+		if d.Severity == diagnostic.Error {
+			d.File = s.prefix() + d.File
+			c.Say("%s", console.Line(d.String()))
+		}
+	}
+	return nil, &exit.Error{Code: exit.Usage}
+}
+
+// prefix goes before the names of a side's files.
+func (s *origin) prefix() string {
+	name := cmp.Or(s.shown, s.name)
+	if name == "." || strings.HasSuffix(name, ":") || strings.HasSuffix(name, "/") {
+		return strings.TrimPrefix(name, ".")
+	}
+	return name + "/"
+}

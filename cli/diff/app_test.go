@@ -1,0 +1,221 @@
+package diff
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	model "github.com/nuon-toolkit/nuon/diff"
+)
+
+const (
+	metadata = "version = \"v2\"\n"
+	sandbox  = "terraform_version = \"1.11.4\"\npublic_repo = { repo = \"acme/base\", directory = \".\", branch = \"main\" }\n"
+	network  = `type = "terraform_module"
+name = "network"
+terraform_version = "1.11.4"
+public_repo = { repo = "acme/infra", directory = "network", branch = "main" }
+vars = { cidr = "10.0.0.0/16" }
+`
+)
+
+// apps are configs below apps/ in a git repository with two commits, tagged v1 and v2, and what is not committed yet.
+func apps(t *testing.T) {
+	t.Helper()
+	write(t, map[string]string{
+		"apps/ledger/metadata.toml": metadata, "apps/ledger/sandbox.toml": sandbox, "apps/ledger/components/network.toml": network,
+		"apps/broken/metadata.toml": metadata, "apps/broken/sandbox.toml": sandbox + "nonsense = 1\n",
+		"apps/other/metadata.toml": metadata, "apps/other/sandbox.toml": sandbox, "none/x": "",
+	})
+	repo, err := git.PlainInit(".", false)
+	if err == nil {
+		err = os.Symlink("../../none", "apps/ledger/link")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, repo, "v1")
+	if err := os.Remove("apps/ledger/link"); err != nil {
+		t.Fatal(err)
+	}
+	set(t, strings.Replace(network, "10.0.0.0", "10.1.0.0", 1))
+	commit(t, repo, "v2")
+	set(t, strings.Replace(network, "10.0.0.0", "10.2.0.0", 1))
+}
+
+func set(t *testing.T, component string) {
+	t.Helper()
+	if err := os.WriteFile("apps/ledger/components/network.toml", []byte(component), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func commit(t *testing.T, repo *git.Repository, tag string) {
+	t.Helper()
+	tree, err := repo.Worktree()
+	if err == nil {
+		err = tree.AddGlob(".")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}
+	hash, err := tree.Commit(tag, &git.CommitOptions{Author: by, Committer: by})
+	if err == nil {
+		_, err = repo.CreateTag(tag, hash, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSidesOfApp: directories and revisions in every order, and what can be wrong with them.
+func TestSidesOfApp(t *testing.T) {
+	apps(t)
+	for line, want := range map[string]struct {
+		code int
+		says string // in the output, the remarks or the error
+	}{
+		"app apps/ledger":                                  {1, `"10.1.0.0/16" → "10.2.0.0/16"`}, // HEAD and the directory
+		"app HEAD apps/ledger":                             {1, `"10.1.0.0/16" → "10.2.0.0/16"`},
+		"app v1 apps/ledger":                               {1, `"10.0.0.0/16" → "10.2.0.0/16"`},
+		"app HEAD~1 apps/ledger":                           {1, `"10.0.0.0/16" → "10.2.0.0/16"`},
+		"app v1:apps/ledger v2:apps/ledger":                {1, `"10.0.0.0/16" → "10.1.0.0/16"`},
+		"app apps/ledger v1":                               {1, `"10.2.0.0/16" → "10.0.0.0/16"`},
+		"app v2:apps/ledger/ HEAD:./apps/ledger":           {0, "No changes"},
+		"app apps/ledger apps/ledger":                      {0, "No changes"},
+		"app apps/other apps/ledger":                       {1, "A sync adds 1 component."},
+		"app apps/ledger apps/other":                       {1, "A sync destroys what is deployed of 1 component."},
+		"app apps/ledger/../ledger -o json":                {1, `"kind": "app"`},
+		"app v1 apps/ledger -o markdown":                   {1, "component/network"},
+		"app v1 apps/ledger -o side":                       {1, "component/network"},
+		"app v1 apps/ledger --ignore none.toml":            {2, "none.toml"},
+		"app v1 apps/broken":                               {2, `v1:apps/broken/sandbox.toml:3:1: error: unknown key "nonsense"`},
+		"app apps/ledger apps/broken":                      {2, `apps/broken/sandbox.toml:3:1: error: unknown key "nonsense"`},
+		"app v3 apps/ledger":                               {2, "v3 is neither a directory nor a revision of the git repository here"},
+		"app v1:apps/nowhere apps/ledger":                  {2, "there is no directory apps/nowhere in v1; say where the config was, as v1:DIRECTORY"},
+		"app v1:../x apps/ledger":                          {2, "the directory must lie in the repository"},
+		"app v1:apps/ledger/metadata.toml apps/ledger":     {2, "there is no directory apps/ledger/metadata.toml in v1"},
+		"app none apps/ledger":                             {2, "error: "},
+		"app apps/ledger/metadata.toml apps/ledger":        {2, "is not a directory; name the one with the app's metadata.toml"},
+		"app - apps/ledger":                                {2, "a config cannot come from stdin"},
+		"app a b c":                                        {1, "accepts at most 2 arg"},
+		"app ^{/( apps/ledger":                             {2, "neither a directory nor a revision"},
+		"app @{-1}:x..y...z apps/ledger":                   {2, "neither a directory nor a revision"},
+		"app v1 apps/ledger --secret-file apps/none":       {2, "--secret-file: read apps/none"},
+		"app v1 apps/ledger --pager never -U 0 --show-all": {1, "component/network"},
+	} {
+		out, remarks, err := nuon(t.Context(), nil, "table", line+" --exit-code")
+		text := out + remarks
+		if err != nil {
+			text += err.Error()
+		}
+		if exit.CodeOf(err) != want.code || !strings.Contains(text, want.says) {
+			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exit.CodeOf(err), want.code, text, want.says)
+		}
+	}
+}
+
+// TestAppHere: without arguments, and with a revision alone, it is about the directory where one is.
+func TestAppHere(t *testing.T) {
+	apps(t)
+	t.Chdir("apps/ledger")
+	for line, want := range map[string]string{
+		"app": `"10.1.0.0/16" → "10.2.0.0/16"`, "app v1": `"10.0.0.0/16" → "10.2.0.0/16"`, "app v1 v2": `"10.0.0.0/16" → "10.1.0.0/16"`, "app v1:apps/other": "adds 1 component",
+	} {
+		out, remarks, err := nuon(t.Context(), nil, "table", line)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("nuon diff %s: %v, %s%s", line, err, out, remarks)
+		}
+	}
+}
+
+// TestAppWithoutGit: directories need no repository, and the lack of one is said where it matters.
+func TestAppWithoutGit(t *testing.T) {
+	write(t, map[string]string{"a/metadata.toml": metadata, "a/sandbox.toml": sandbox, "b/metadata.toml": metadata, "b/sandbox.toml": strings.Replace(sandbox, "4", "5", 1)})
+	if out, _, err := nuon(t.Context(), nil, "table", "app a b"); err != nil || !strings.Contains(out, "rebuilds 1 component, redeploys 1 component") {
+		t.Errorf("%v, %s", err, out)
+	}
+	for line, want := range map[string]string{"app a": "HEAD is no directory", "app v1 a": "there is no git repository here whose revision it could be"} {
+		if _, _, err := nuon(t.Context(), nil, "table", line); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("nuon diff %s: %v", line, err)
+		}
+	}
+	if _, err := git.PlainInit(".", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := nuon(t.Context(), nil, "table", "app a"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "nothing is committed here yet") {
+		t.Errorf("without a commit: %v", err)
+	}
+}
+
+// TestAppOfABareRepository: it has no directory, but commits.
+func TestAppOfABareRepository(t *testing.T) {
+	apps(t)
+	if _, err := git.PlainClone("bare", true, &git.CloneOptions{URL: ".", Tags: git.AllTags}); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("bare")
+	out, _, err := nuon(t.Context(), nil, "table", "app v1:apps/ledger v2:apps/ledger")
+	if err != nil || !strings.Contains(out, "10.1.0.0/16") {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// TestAppReport: what programs get is a valid report, and rules of --ignore hold for it.
+func TestAppReport(t *testing.T) {
+	apps(t)
+	if err := os.WriteFile("ignore.toml", []byte("[[ignore]]\nname = \"network\"\nkind = \"component\"\npointers = [\"/vars/cidr\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := nuon(t.Context(), nil, "json", "app v1 apps/ledger --exit-code --ignore ignore.toml")
+	var r model.Report
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || r.Validate() != nil || r.Kind != model.KindApp || r.Totals.Noise != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestCommitFiles: a commit is a file system like any other.
+func TestCommitFiles(t *testing.T) {
+	apps(t)
+	repo, below, err := repositoryOf("apps/ledger")
+	if err != nil || below != "apps/ledger" {
+		t.Fatal(below, err)
+	}
+	tree, err := treeOf(repo, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	err = fs.WalkDir(tree, "apps", func(name string, entry fs.DirEntry, err error) error {
+		if !entry.IsDir() {
+			names = append(names, name+" "+entry.Type().String())
+		}
+		return err
+	})
+	want := []string{
+		"apps/broken/metadata.toml ----------", "apps/broken/sandbox.toml ----------", "apps/ledger/components/network.toml ----------",
+		"apps/ledger/link L---------", "apps/ledger/metadata.toml ----------", "apps/ledger/sandbox.toml ----------",
+		"apps/other/metadata.toml ----------", "apps/other/sandbox.toml ----------",
+	}
+	if d := cmp.Diff(want, names); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	for _, name := range []string{"apps", "apps/ledger/link", "apps/ledger/link/x", "apps/none", "../x", "apps/ledger/metadata.toml/x"} {
+		if text, err := fs.ReadFile(tree, name); err == nil {
+			t.Errorf("%s was read: %s", name, text)
+		}
+	}
+	text, err := fs.ReadFile(tree, "apps/ledger/components/network.toml")
+	if err != nil || string(text) != network {
+		t.Error(err, string(text))
+	}
+}

@@ -1,0 +1,165 @@
+package explain
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+const (
+	singleFile = "full"      // holds all other kinds, so that it would be found with each of their keys
+	component  = "component" // what all kinds of component have in common
+)
+
+// answer is what there is under a name.
+type answer struct {
+	Kinds []kindAnswer `json:"kinds,omitempty"`
+	Keys  []keyAnswer  `json:"keys,omitempty"`
+}
+
+// kindAnswer is a kind of file with its keys.
+type kindAnswer struct {
+	format.Kind
+	Keys []format.Key `json:"keys,omitempty"`
+	TOML string       `json:"toml"` // a whole file
+}
+
+// keyAnswer is a key, wherever it stands and means the same.
+type keyAnswer struct {
+	At    []string `json:"at"` // the kinds that have it, each with the path in it; the first one is described
+	Files []string `json:"files"`
+	format.Key
+	TOML string `json:"toml,omitempty"` // the key with a value, below the tables that it is in
+
+	kind format.Kind
+}
+
+func (a answer) empty() bool { return len(a.Kinds)+len(a.Keys) == 0 }
+
+// longestName is more than any name of a key has, in bytes.
+const longestName = 200
+
+// lookUp finds kinds and keys by a name: a kind, a key of a kind, or a key of any kind.
+func lookUp(query string) answer {
+	var a answer
+	if len(query) > longestName {
+		return a
+	}
+	query = plain(query)
+	if k, ok := format.Find(query); ok {
+		a.Kinds = append(a.Kinds, kindAnswer{Kind: k, Keys: k.Keys(), TOML: k.ExampleFile()})
+	}
+	if name, path, ok := strings.Cut(query, "."); ok {
+		if k, ok := format.Find(name); ok {
+			a.Keys = keysOf(familyOf(k), func(p string) bool { return p == path })
+		}
+	}
+	if a.Keys == nil {
+		a.Keys = keysOf(format.Kinds(), func(p string) bool { return p == query || strings.HasSuffix(p, "."+query) })
+	}
+	if above, _, ok := cutLast(query); ok && a.empty() {
+		a = lookUp(above)
+		a.Kinds = nil
+		a.Keys = slices.DeleteFunc(a.Keys, func(k keyAnswer) bool { return !free(k.Type) })
+	}
+	return a
+}
+
+// free says whether the keys below such a key are the vendor's own, so that they are explained with it.
+func free(t format.ValueType) bool {
+	return t == format.Map || t == format.Merged || t == format.Flags || t == format.Free
+}
+
+// plain takes from a path what says which element of an array is meant: steps[0].name is steps.name. What is quoted is one word.
+func plain(query string) string {
+	var b strings.Builder
+	brackets, quoted := 0, false
+	for _, r := range strings.TrimSpace(query) {
+		switch {
+		case r == '"' || r == '\'':
+			quoted = !quoted
+		case quoted && r == '.':
+			b.WriteByte('_')
+		case r == '[':
+			brackets++
+		case r == ']':
+			brackets--
+		case brackets == 0:
+			b.WriteRune(r)
+		}
+	}
+	return strings.Trim(b.String(), ".")
+}
+
+func cutLast(path string) (above, name string, ok bool) {
+	i := strings.LastIndex(path, ".")
+	if i < 0 {
+		return "", "", false
+	}
+	return path[:i], path[i+1:], true
+}
+
+// familyOf is a kind with those that people may mean by it: component is each kind of component.
+func familyOf(k format.Kind) []format.Kind {
+	if k.Name != component {
+		return []format.Kind{k}
+	}
+	return slices.DeleteFunc(slices.Clone(format.Kinds()), func(other format.Kind) bool { return other.Component == "" && other.Name != component })
+}
+
+// keysOf finds keys by their path, or by an older one, in many kinds. Keys that are the same are one answer.
+func keysOf(kinds []format.Kind, wanted func(path string) bool) []keyAnswer {
+	var all []keyAnswer
+	common, _ := format.Find(component)
+	for _, k := range kinds {
+		if k.Name == singleFile && len(kinds) > 1 {
+			continue
+		}
+		walk(k.Keys(), func(key format.Key) {
+			if !slices.ContainsFunc(pathsOf(key), wanted) {
+				return
+			}
+			if _, ok := common.Key(key.Path); ok && k.Component != "" && len(kinds) > 1 && key.Path != "type" {
+				return // the kind component has it
+			}
+			all = join(all, k, key)
+		})
+	}
+	return all
+}
+
+// pathsOf are the paths of a key: the current one and those with an older name.
+func pathsOf(key format.Key) []string {
+	paths, above := []string{key.Path}, strings.TrimSuffix(key.Path, key.Name)
+	for _, old := range key.OldNames {
+		paths = append(paths, above+old)
+	}
+	return paths
+}
+
+// join adds a key to answers: to the one with the same key, or as a new one.
+func join(all []keyAnswer, k format.Kind, key format.Key) []keyAnswer {
+	at := k.Name + "." + key.Path
+	for i, other := range all {
+		if same(other.Key, key) {
+			all[i].At = append(all[i].At, at)
+			for _, file := range k.Paths {
+				if !slices.Contains(all[i].Files, file) {
+					all[i].Files = append(all[i].Files, file)
+				}
+			}
+			return all
+		}
+	}
+	return append(all, keyAnswer{At: []string{at}, Files: slices.Clone(k.Paths), Key: key, TOML: k.Snippet(key.Path), kind: k})
+}
+
+// same says whether two keys are one, wherever they stand.
+func same(a, b format.Key) bool {
+	for _, k := range []*format.Key{&a, &b} {
+		k.Path, k.Index, k.Keys = "", nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}

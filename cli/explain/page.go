@@ -1,0 +1,223 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+// page writes for people what a name means. After an error it writes no more.
+type page struct {
+	console *console.Console
+	w       io.Writer
+	err     error
+}
+
+func (p *page) printf(form string, a ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, form, a...)
+	}
+}
+
+// prose writes sentences below a name.
+func (p *page) prose(text string) {
+	const indent = 2
+	p.printf("%s\n", p.console.Wrap(strings.Repeat(" ", indent)+text, indent))
+}
+
+func (p *page) found(a answer) {
+	for _, k := range a.Kinds {
+		p.kind(k)
+	}
+	switch {
+	case len(a.Kinds) > 0 && len(a.Keys) > 0:
+		p.printf("\nKeys of that name:\n\n")
+		p.keys(a.Keys)
+	case len(a.Keys) == 1:
+		p.key(a.Keys[0])
+	case len(a.Keys) > 1:
+		p.keys(a.Keys)
+	}
+}
+
+// kind writes about a kind of file: where, what, its keys and a whole file.
+func (p *page) kind(k kindAnswer) {
+	where := strings.Join(k.Paths, ", ")
+	if k.Component != "" {
+		where += fmt.Sprintf(", type = %q", k.Component)
+	}
+	p.printf("%s  %s\n\n", k.Name, where)
+	p.prose(k.Description)
+	if k.Idle {
+		p.prose(noEffect)
+	}
+	p.printf("\n")
+	var rows [][]string
+	for _, key := range shown(k) {
+		rows = append(rows, []string{key.Path, key.Type.Words(), need(key), brief(key)})
+	}
+	if p.err == nil && rows != nil {
+		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "NEEDED", "ABOUT"}, rows)
+	}
+	p.printf("\n")
+	p.code(k.TOML)
+}
+
+// noEffect is said of a kind that nothing acts on.
+const noEffect = "No effect yet: such files are accepted and checked, and nothing acts on them so far."
+
+// shown are the keys of a kind, with those below them; of the single-file form its own only.
+func shown(k kindAnswer) []format.Key {
+	var all []format.Key
+	walk(k.Keys, func(key format.Key) {
+		if !key.Stray && !key.Gone && (k.Name != singleFile || !strings.Contains(key.Path, ".")) {
+			all = append(all, key)
+		}
+	})
+	return all
+}
+
+func need(k format.Key) string {
+	if k.Required {
+		return "yes"
+	}
+	return "-"
+}
+
+// brief is what a key means, in one cell.
+func brief(k format.Key) string {
+	switch {
+	case k.Stray || k.Gone:
+		return "No key of the format: " + k.Hint + "."
+	case k.Idle:
+		return k.Description + " No effect yet."
+	}
+	return k.Description
+}
+
+// keys writes a line for each of many keys.
+func (p *page) keys(all []keyAnswer) {
+	var rows [][]string
+	for _, k := range all {
+		at := k.At[0]
+		if n := len(k.At) - 1; n > 0 {
+			at += fmt.Sprintf(" (and %d more)", n)
+		}
+		rows = append(rows, []string{at, k.Type.Words(), brief(k.Key)})
+	}
+	if p.err == nil {
+		p.err = p.console.Table(p.w, []string{"KEY", "TYPE", "ABOUT"}, rows)
+	}
+}
+
+// key writes all there is about one key.
+func (p *page) key(k keyAnswer) {
+	p.printf("%s\n\n", k.At[0])
+	if k.Stray || k.Gone {
+		p.prose(brief(k.Key))
+		p.printf("\n")
+	} else {
+		p.prose(k.Description)
+		p.printf("\n")
+		for _, f := range facts(k) {
+			p.fact(f[0], f[1])
+		}
+	}
+	p.fact("in", strings.Join(k.Files, ", "))
+	if len(k.At) > 1 {
+		p.fact("also", strings.Join(k.At[1:], ", "))
+	}
+	if k.TOML != "" {
+		p.printf("\n")
+		p.code(k.TOML)
+	}
+}
+
+// fact writes a word and, beside it, what there is to say.
+func (p *page) fact(word, text string) {
+	const indent = 12
+	lines := p.console.Wrap(strings.Repeat(" ", indent)+text, indent)
+	p.printf("  %-*s%s\n", indent-2, word, lines[indent:])
+}
+
+// facts are what the format says of a key besides what it means, as word and sentence.
+func facts(k keyAnswer) [][2]string {
+	all := [][2]string{{"type", k.Type.Words()}}
+	add := func(is bool, word, text string) {
+		if is {
+			all = append(all, [2]string{word, text})
+		}
+	}
+	add(k.Required, "needed", "yes, and not empty")
+	add(k.Keys != nil, "keys", names(k.Key))
+	add(k.Default != "", "default", k.Default)
+	add(k.Values != nil, "one of", values(k.Values))
+	add(k.Known != nil, "one of", values(k.Known))
+	add(k.Format != "", "format", formats[k.Format])
+	for _, old := range slices.Sorted(maps.Keys(k.OldValues)) {
+		add(true, "older", fmt.Sprintf("%q for %q", old, k.OldValues[old]))
+	}
+	add(k.OldNames != nil, "was", strings.Join(k.OldNames, ", "))
+	add(k.Template, "template", "rendered for each install; it can read {{.nuon.…}}, which docs/config.md lists")
+	add(k.File, "file", "a reference to the file that holds the text may stand here: ./ ../ https:// git:: or file://, from the directory of this file, else from "+base(k.kind))
+	add(k.Unordered || k.SortedBy != "", "order", "means nothing")
+	add(k.Idle, "effect", "none yet: it is accepted, with a warning")
+	add(!k.Idle && k.kind.Idle, "effect", "none yet, like all of a file of this kind")
+	return all
+}
+
+// names are the keys below a key.
+func names(k format.Key) string {
+	var all []string
+	for _, below := range k.Keys {
+		if !below.Stray && !below.Gone {
+			all = append(all, below.Name)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// formats say what a text must look like.
+var formats = map[string]string{
+	format.FormatDuration: `a duration such as "90s", "5m" or "1h", at most an hour`,
+	format.FormatCron:     `a schedule in UTC: minute, hour, day of the month, month, day of the week`,
+	format.FormatRegexp:   "a regular expression of RE2",
+	format.FormatURL:      "an http or https address",
+	format.FormatJSON:     "JSON",
+}
+
+func values(all []string) string {
+	words := slices.Clone(all)
+	for i, w := range words {
+		if w == "" {
+			words[i] = `""`
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// base is where references of a kind of file are looked for besides the file's own directory: section 2.2 of the specification.
+func base(k format.Kind) string {
+	switch place, _, below := strings.Cut(k.Paths[0], "/"); {
+	case k.Name == "permissions", strings.HasPrefix(k.Name, "break-glass"):
+		return "permissions/"
+	case below && slices.Contains([]string{"components", "actions", "permissions", "installs"}, place):
+		return place + "/"
+	}
+	return "the root of the app"
+}
+
+// code writes TOML, indented.
+func (p *page) code(text string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			line = "    " + line
+		}
+		p.printf("%s\n", line)
+	}
+}

@@ -1,0 +1,154 @@
+// Package graph is `nuon graph`: in which order the components of an app are deployed or torn down, and why, read from its config.
+//
+// It draws; the order and its reasons are those of pkg/appconfig. It needs no control plane, no token and no network.
+package graph
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/validate"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// The values of --format.
+const (
+	formatText    = "text"
+	formatMermaid = "mermaid"
+	formatDOT     = "dot"
+)
+
+var formats = []string{formatText, formatMermaid, formatDOT}
+
+// options are the command's flags.
+type options struct {
+	format    string
+	component string
+	reverse   bool
+}
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use: "graph [DIRECTORY]", Short: "Show in which order an app's components are deployed, and why", Args: cobra.MaximumNArgs(1),
+		Long: `Shows in which order the components of an app are deployed: in waves, of which each begins when those before it are done, and whose
+members go side by side. Below each component is what it waits for, and why: because its config lists it, because one of its templates
+reads an output of it, or because it goes to the cluster that it makes.
+
+With --reverse it is the order in which they are torn down, and below each is what must be gone before it. With --component only that one
+is shown, with all that it waits for and all that waits for it.`,
+		Example: `  nuon graph
+  nuon graph --component database
+  nuon graph --format mermaid   # for Markdown
+  nuon graph --format dot | dot -Tsvg > graph.svg
+  nuon graph -o name            # the components in their order, one a line`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return show(cmd.Context(), e.Console, o, dir)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	c.Flags().StringVar(&o.format, "format", formatText, "text, mermaid or dot")
+	c.Flags().StringVar(&o.component, "component", "", "only this component, what it waits for and what waits for it")
+	c.Flags().BoolVar(&o.reverse, "reverse", false, "the order in which components are torn down")
+	complete.FlagWords(c, "format", formats...)
+	_ = c.RegisterFlagCompletionFunc("component", components) // fails only for a flag that is not there
+	return c
+}
+
+// components completes the name of a component by those of the config in the directory.
+func components(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	dir := "."
+	if len(args) > 0 {
+		dir = args[0]
+	}
+	app, _, err := validate.Load(cmd.Context(), dir)
+	if err != nil || app == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return namesOf(app), cobra.ShellCompDirectiveNoFileComp
+}
+
+func namesOf(app *appconfig.App) []string {
+	var names []string
+	for i := range app.Components {
+		names = append(names, app.Components[i].Name)
+	}
+	return names
+}
+
+func show(ctx context.Context, c *console.Console, o options, dir string) error {
+	if !slices.Contains(formats, o.format) {
+		return exit.Usagef("--format %s: use one of %s", console.Line(o.format), strings.Join(formats, ", "))
+	}
+	app, err := load(ctx, c, dir)
+	if err != nil {
+		return err
+	}
+	g := newGraph(app)
+	if o.component != "" {
+		if _, known := app.Component(o.component); !known || o.component == appconfig.SandboxName {
+			return exit.Usagef("--component %s: there is no such component%s", console.Line(o.component), like(o.component, namesOf(app)))
+		}
+		g = g.around(o.component)
+	}
+	if o.reverse {
+		g = g.reversed()
+	}
+	if c.Output == "name" {
+		return c.List(g, nil, g.rows())
+	}
+	return c.Result(g, func(w io.Writer) error {
+		switch o.format {
+		case formatMermaid:
+			_, err = io.WriteString(w, g.mermaid())
+		case formatDOT:
+			_, err = io.WriteString(w, g.dot())
+		default:
+			_, err = io.WriteString(w, (&text{console: c, graph: g, chosen: o.component}).String())
+		}
+		return err
+	})
+}
+
+func like(name string, known []string) string {
+	if near, ok := diagnostic.Nearest(name, known); ok {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// load reads the config. One with errors has no order; they are said, and warnings are not: `nuon validate` says those.
+func load(ctx context.Context, c *console.Console, dir string) (*appconfig.App, error) {
+	app, found, err := validate.Load(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found {
+		if d.Severity == diagnostic.Error {
+			c.Say("%s", console.Line(d.String()))
+		}
+	}
+	if app == nil {
+		return nil, &exit.Error{Code: exit.Usage}
+	}
+	return app, nil
+}

@@ -1,0 +1,190 @@
+package graph
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const module = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
+
+// app writes an app of a few components, of which some are listed, some read and one is a cluster.
+func app(t *testing.T, change map[string]string) string {
+	t.Helper()
+	files := map[string]string{
+		"metadata.toml":            "version = \"v2\"\n",
+		"sandbox.toml":             module,
+		"kubernetes_contexts.toml": "[[kubernetes_context]]\nname = \"edge\"\ncomponent = \"edge_cluster\"\n",
+		"components/network.toml":  "type = \"terraform_module\"\nname = \"network\"\n" + module,
+		"components/cluster.toml":  "type = \"terraform_module\"\nname = \"edge_cluster\"\n" + module + "[vars]\nsubnets = \"{{.nuon.components.network.outputs.subnets}}\"\n",
+		"components/database.toml": "type = \"terraform_module\"\nname = \"database\"\ndependencies = [\"network\"]\n" + module + "[vars]\n" +
+			"a = \"{{.nuon.components.network.outputs.a}}\"\nb = \"{{.nuon.components.network.outputs.b}}\"\nc = \"{{.nuon.components.network.outputs.c}}\"\nd = \"{{.nuon.components.network.outputs.d}}\"\n",
+		"components/edge.toml":  "type = \"kubernetes_manifest\"\nname = \"edge_quota\"\nnamespace = \"x\"\nkubernetes_context = \"edge\"\nmanifest = \"apiVersion: v1\\nkind: Namespace\"\n",
+		"components/image.toml": "type = \"container_image\"\nname = \"image\"\n[public]\nimage_url = \"ghcr.io/acme/api\"\ntag = \"1\"\n",
+		"components/last.toml":  "type = \"terraform_module\"\nname = \"last\"\ndependencies = [\"database\", \"edge_quota\"]\n" + module,
+	}
+	for file, text := range change {
+		files[file] = text
+	}
+	dir := t.TempDir()
+	for file, text := range files {
+		p := filepath.Join(dir, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func run(t *testing.T, on *console.Console, args ...string) (out, remarks string, err error) {
+	t.Helper()
+	var o, r strings.Builder
+	on.Out, on.Err = &o, &r
+	c := New(&env.Env{Console: on})
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test
+	err = c.ExecuteContext(t.Context())
+	return o.String(), r.String(), err
+}
+
+// TestGolden is every form of the graph, of the whole app, of its teardown, and of one component: testdata.
+func TestGolden(t *testing.T) {
+	dir := app(t, nil)
+	for name, args := range map[string][]string{
+		"text":              {},
+		"text-reverse":      {"--reverse"},
+		"text-component":    {"--component", "database"},
+		"mermaid":           {"--format", "mermaid"},
+		"mermaid-reverse":   {"--format", "mermaid", "--reverse", "--component", "edge_cluster"},
+		"dot":               {"--format", "dot"},
+		"dot-of-one":        {"--format", "dot", "--component", "image"},
+		"reverse-component": {"--component", "network", "--reverse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, remarks, err := run(t, &console.Console{OutIsTerminal: true, Width: 80}, append(args, dir)...)
+			if err != nil || remarks != "" {
+				t.Errorf("%v, %s", err, remarks)
+			}
+			file := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), out); diff != "" {
+				t.Error(diff)
+			}
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(name, "text") && lipgloss.Width(strings.TrimSuffix(line, "\n")) > 80 {
+					t.Errorf("a line is wider than the terminal: %s", line)
+				}
+			}
+		})
+	}
+}
+
+// TestData: names in their order, and the graph as JSON.
+func TestData(t *testing.T) {
+	dir := app(t, nil)
+	if out, _, err := run(t, &console.Console{Output: "name"}, dir, "--reverse"); err != nil || out != "last\nedge_quota\ndatabase\nedge_cluster\nimage\nnetwork\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	out, _, err := run(t, &console.Console{Output: "json"}, dir)
+	var g Graph
+	if err != nil || json.Unmarshal([]byte(out), &g) != nil {
+		t.Fatalf("printed %s, %v", out, err)
+	}
+	if diff := cmp.Diff([][]string{{"image", "network"}, {"database", "edge_cluster"}, {"edge_quota"}, {"last"}}, g.Waves); diff != "" {
+		t.Error(diff)
+	}
+	if len(g.Components) != 6 || len(g.Edges) != 9 || g.Components[0] != (Component{"image", "container_image"}) {
+		t.Errorf("the graph is %+v", g)
+	}
+	if out, _, err = run(t, &console.Console{Output: "json"}, dir, "--component", "image"); err != nil || !strings.Contains(out, `"edges": []`) {
+		t.Errorf("printed %s, %v", out, err)
+	}
+}
+
+// TestMistakes: what is wrong with the command, and a config that has no order, in which case all that is wrong is said.
+func TestMistakes(t *testing.T) {
+	dir := app(t, nil)
+	for flags, says := range map[string]string{
+		"--component databse": "did you mean database?", "--component sandbox": "no such component", "--format svg": "use one of text, mermaid, dot",
+	} {
+		if out, _, err := run(t, &console.Console{}, append(strings.Fields(flags), dir)...); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
+			t.Errorf("%s: printed %q, ended with %v", flags, out, err)
+		}
+	}
+	circle := map[string]string{"components/network.toml": "type = \"terraform_module\"\nname = \"network\"\ndependencies = [\"last\"]\n" + module}
+	if out, remarks, err := run(t, &console.Console{}, app(t, circle)); exit.CodeOf(err) != exit.Usage || out != "" || !strings.Contains(remarks, "in a circle") || strings.Contains(remarks, "warning:") {
+		t.Errorf("printed %q and %q, %v", out, remarks, err)
+	}
+	if _, _, err := run(t, &console.Console{}, filepath.Join(dir, "none")); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("a directory that is not there ended with %v", err)
+	}
+}
+
+// TestEscaped: a name can be anything here, and none ends what it stands in. The reader of the format refuses such names; this is not
+// the place to rely on it.
+func TestEscaped(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.StringMatching(`["\\\n;\]<#&-]{1,8}`), rapid.String()).Draw(t, "name")
+		g := &Graph{Waves: [][]string{{name}}, Components: []Component{{name, "kind"}}}
+		label, closed := strings.CutSuffix(strings.SplitAfter(g.mermaid(), "[\"")[1], "<br/><small>kind</small>\"]\n")
+		if !closed || strings.ContainsAny(label, "\"<>&[]\n\\") {
+			t.Fatalf("the label %q is not one in\n%s", label, g.mermaid())
+		}
+		if got := quoted(name); strings.ContainsAny(strings.NewReplacer(`\\`, ``, `\"`, ``).Replace(got[1:len(got)-1]), "\"\n\x1b") {
+			t.Fatalf("%q ends early", got)
+		}
+	})
+}
+
+// TestComplete gives the components of the directory, and nothing for a config that cannot be read.
+func TestComplete(t *testing.T) {
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	if names, _ := components(cmd, []string{app(t, nil)}, ""); strings.Join(names, " ") != "database edge_cluster edge_quota image last network" {
+		t.Errorf("gives %v", names)
+	}
+	if names, _ := components(cmd, []string{t.TempDir()}, ""); names != nil {
+		t.Errorf("gives %v", names)
+	}
+}
+
+// TestText: the screen without components, and in colour the same words.
+func TestText(t *testing.T) {
+	on := &console.Console{OutIsTerminal: true, Width: 80}
+	if got := (&text{console: on, graph: newGraph(&appconfig.App{})}).String(); got != "0  sandbox\n" {
+		t.Errorf("an app without components is\n%s", got)
+	}
+	dir := app(t, nil)
+	plain, _, _ := run(t, on, dir, "--component", "database")
+	colored, _, err := run(t, &console.Console{OutIsTerminal: true, Width: 80, Color: true}, dir, "--component", "database")
+	stripped := strings.NewReplacer("\x1b[1m", "", "\x1b[2m", "", "\x1b[0m", "").Replace(colored)
+	if err != nil || strings.Join(strings.Fields(stripped), " ") != strings.Join(strings.Fields(plain), " ") || !strings.Contains(colored, "\x1b[1mdatabase\x1b[0m") {
+		t.Errorf("in colour it is\n%s", colored)
+	}
+}

@@ -1,0 +1,131 @@
+package graph
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+)
+
+// text draws the waves as lines:
+//
+//	0  sandbox
+//	1  api_image  container_image
+//	   network    terraform_module
+//	2  database   terraform_module
+//	     after network: reads .nuon.components.network.outputs.subnets in vars.subnets
+type text struct {
+	console *console.Console
+	graph   *Graph
+	chosen  string // is told apart from the others
+	lines   strings.Builder
+}
+
+// mostReasons is how many reasons of one dependency are shown; templates can read many outputs of one component.
+const mostReasons = 3
+
+func (t *text) String() string {
+	if !t.graph.Reversed {
+		t.row(0, "sandbox", "", 0)
+	}
+	wide := 0
+	for _, c := range t.graph.Components {
+		wide = max(wide, lipgloss.Width(console.Line(c.Name)))
+	}
+	for i, wave := range t.graph.Waves {
+		for j, name := range wave {
+			number := i + 1
+			if j > 0 {
+				number = -1
+			}
+			t.row(number, name, t.graph.kind(name), wide)
+			t.reasons(name)
+		}
+	}
+	if t.graph.Reversed {
+		t.row(len(t.graph.Waves)+1, "sandbox", "", 0)
+	}
+	return t.lines.String()
+}
+
+// row is one component; a number below 0 is that of the row above.
+func (t *text) row(number int, name, kind string, wide int) {
+	label := t.label("")
+	if number >= 0 {
+		label = t.label(strconv.Itoa(number))
+	}
+	shown := console.Line(name)
+	blank := strings.Repeat(" ", max(wide-lipgloss.Width(shown), 0))
+	code := bold
+	if t.chosen != "" && name != t.chosen {
+		code = ""
+	}
+	line := t.ink(faint, label) + "  " + t.ink(code, shown)
+	if kind != "" {
+		line += blank + "  " + t.ink(faint, console.Line(kind))
+	}
+	fmt.Fprintln(&t.lines, line)
+}
+
+// label is a number as wide as the largest.
+func (t *text) label(number string) string {
+	return fmt.Sprintf("%*s", len(strconv.Itoa(len(t.graph.Waves))), number)
+}
+
+// reasons are the lines below a component.
+func (t *text) reasons(name string) {
+	indent := len(t.label("")) + 4
+	for _, p := range t.graph.pairs() {
+		at, other := p.from, p.to
+		if t.graph.Reversed {
+			at, other = p.to, p.from
+		}
+		if at != name {
+			continue
+		}
+		why := p.why
+		if more := len(why) - mostReasons; more > 0 {
+			why = append(why[:mostReasons:mostReasons], fmt.Sprintf("and %d more", more))
+		}
+		line := strings.Repeat(" ", indent) + "after " + console.Line(other)
+		if t.graph.Reversed {
+			line += ", which"
+			why = told(why)
+		} else {
+			line += ":"
+		}
+		fmt.Fprintln(&t.lines, t.console.Wrap(line+" "+t.ink(faint, console.Line(strings.Join(why, "; "))), indent+2))
+	}
+}
+
+// told puts reasons into the words of a teardown, where it is the other component that has them.
+func told(why []string) []string {
+	words := make([]string, len(why))
+	for i, reason := range why {
+		switch context, found := strings.CutPrefix(reason, "kubernetes_context "); {
+		case found:
+			words[i] = "goes to its cluster (" + context + ")"
+		case reason == listed:
+			words[i] = "lists it"
+		default:
+			words[i] = reason
+		}
+	}
+	return words
+}
+
+// The inks, in the sixteen colours of every terminal.
+const (
+	bold  = "1"
+	faint = "2"
+)
+
+func (t *text) ink(code, s string) string {
+	if !t.console.Color || code == "" || strings.TrimSpace(s) == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

@@ -1,0 +1,100 @@
+package reference
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+)
+
+// configPage is what is written by hand of the page about the format. Its comments say where the rest goes.
+//
+//go:embed config.md
+var configPage string
+
+// Config writes the reference of the app config format, which is docs/config.md: from the types that read it.
+func Config(w io.Writer) error {
+	parts := strings.NewReplacer("<!-- files -->\n", fileTable(), "<!-- functions -->\n", functionLine(), "<!-- rules -->\n", ruleTable(), "<!-- kinds -->\n", kindSections())
+	_, err := parts.WriteString(w, configPage)
+	return err
+}
+
+func fileTable() string {
+	var b strings.Builder
+	b.WriteString("| files | kind | what it is |\n|---|---|---|\n")
+	for _, k := range format.Kinds() {
+		if k.Component == "" {
+			fmt.Fprintf(&b, "| %s | [%s](#%s) | %s%s |\n", places(k), k.Name, k.Name, cell(k.Description), effect(k))
+		}
+	}
+	return b.String()
+}
+
+// effect says of a kind that nothing acts on it.
+func effect(k format.Kind) string {
+	if k.Idle {
+		return " *No effect yet.*"
+	}
+	return ""
+}
+
+func places(k format.Kind) string { return "`" + strings.Join(k.Paths, "`, `") + "`" }
+
+func functionLine() string { return "`" + strings.Join(render.Functions(), "`, `") + "`.\n" }
+
+func ruleTable() string {
+	var b strings.Builder
+	b.WriteString("| rule | what holds | |\n|---|---|---|\n")
+	for _, r := range appconfig.Rules() {
+		mark := ""
+		if r.Warns {
+			mark = "always a warning"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, cell(r.Summary), mark)
+	}
+	return b.String()
+}
+
+func kindSections() string {
+	var b strings.Builder
+	b.WriteString("## The kinds of file\n")
+	b.WriteString(blocks())
+	for _, k := range format.Kinds() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s", k.Name, places(k))
+		if k.Component != "" {
+			fmt.Fprintf(&b, " with `type = \"%s\"`", k.Component)
+		}
+		fmt.Fprintf(&b, "\n\n%s%s\n\n```toml\n%s```\n", text(k.Description), effect(k), k.ExampleFile())
+		keyTable(&b, k.Keys(), k)
+	}
+	return b.String()
+}
+
+// blocks are the tables that many kinds have, told once.
+func blocks() string {
+	var b strings.Builder
+	sandbox, _ := format.Find("sandbox")
+	for _, block := range []struct{ title, path, about string }{
+		{"public_repo, connected_repo", "public_repo", "Where the code of something comes from. Exactly one of the two, where one is needed: `public_repo` is cloned by anybody, `connected_repo` with the org's own access."},
+		{"operation_roles", "operation_roles", "The roles that operations run with."},
+	} {
+		key, _ := sandbox.Key(block.path)
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n```toml\n%s```\n", block.title, block.about, sandbox.Snippet(block.path))
+		keyTable(&b, rooted(key), format.Kind{})
+	}
+	return b.String()
+}
+
+// rooted are the keys of a table as if it were a file.
+func rooted(table format.Key) []format.Key {
+	keys := slices.Clone(table.Keys)
+	for i := range keys {
+		keys[i].Path = keys[i].Name
+	}
+	return keys
+}

@@ -1,0 +1,145 @@
+package reference
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+)
+
+// keyTable writes the keys of a kind, with those below them. Keys that are told of elsewhere are a link: what all components have in
+// common, tables that are a kind of file of their own, and the blocks that many kinds have.
+func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
+	var rows, other []string
+	common := commonKeys(k)
+	var add func(keys []format.Key)
+	add = func(keys []format.Key) {
+		for _, key := range keys {
+			switch {
+			case slices.Contains(common, key.Path):
+			case key.Stray || key.Gone:
+				other = append(other, fmt.Sprintf("`%s` (%s)", key.Path, text(key.Hint)))
+			default:
+				rows = append(rows, keyRow(key))
+				if linkOf(key) == "" && k.Name != "full" {
+					add(key.Keys)
+				}
+			}
+		}
+	}
+	add(keys)
+	if rows != nil {
+		fmt.Fprintf(b, "\n| key | type | needed, default | meaning |\n|---|---|---|---|\n%s", strings.Join(rows, ""))
+	}
+	if other != nil {
+		fmt.Fprintf(b, "\nNo keys of the format, although people write them: %s.\n", strings.Join(other, ", "))
+	}
+	if common != nil {
+		b.WriteString("\nBesides, the keys that all components have: [component](#component).\n")
+	}
+	if k.Open {
+		b.WriteString("\nIts keys are not looked into.\n")
+	}
+}
+
+// commonKeys are those that a kind of component shares with the others; the type is told of with each.
+func commonKeys(k format.Kind) []string {
+	if k.Component == "" {
+		return nil
+	}
+	var names []string
+	component, _ := format.Find("component")
+	for _, key := range component.Keys() {
+		names = append(names, key.Name)
+	}
+	return names
+}
+
+func keyRow(k format.Key) string {
+	need := ""
+	switch {
+	case k.Required:
+		need = "needed"
+	case k.Default != "":
+		need = "`" + strings.ReplaceAll(k.Default, "|", `\|`) + "`"
+	}
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type.Words(), need, meaning(k))
+}
+
+// meaning is a key's comment with what its tags say.
+func meaning(k format.Key) string {
+	all := []string{cell(k.Description)}
+	add := func(is bool, form string, a ...any) {
+		if is {
+			all = append(all, fmt.Sprintf(form, a...))
+		}
+	}
+	add(k.Values != nil || k.Known != nil, "One of %s.", codes(slices.Concat(k.Values, k.Known)))
+	for _, old := range slices.Sorted(maps.Keys(k.OldValues)) {
+		add(true, "`%s` is an older spelling of `%s`.", old, k.OldValues[old])
+	}
+	add(k.Format != "", "%s.", formats[k.Format])
+	add(k.OldNames != nil, "Older: %s.", codes(k.OldNames))
+	add(k.Template, "[Template](#templates).")
+	add(k.File, "[File](#references-to-files).")
+	add(k.Unordered || k.SortedBy != "", "The order means nothing.")
+	link := linkOf(k)
+	if link == "break-glass-role" {
+		add(true, "Its keys: [role](#role), without `type`.")
+	} else {
+		add(link != "", "Its keys: [%s](#%s).", link, anchor(link))
+	}
+	add(k.Idle, "*No effect yet.*")
+	return strings.Join(all, " ")
+}
+
+// formats say what a text must look like.
+var formats = map[string]string{
+	format.FormatDuration: "A duration such as `90s`, `5m` or `1h`",
+	format.FormatCron:     "Minute, hour, day of the month, month, day of the week, in UTC",
+	format.FormatRegexp:   "A regular expression of RE2",
+	format.FormatURL:      "An http or https address",
+	format.FormatJSON:     "JSON",
+}
+
+func codes(words []string) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = "`" + w + "`"
+		if w == "" {
+			all[i] = "nothing"
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// repositories is the heading of the block about them.
+const repositories = "public_repo, connected_repo"
+
+// linkOf is the heading under which the keys below a key are told of, if that is elsewhere.
+func linkOf(k format.Key) string {
+	switch k.Name {
+	case "public_repo", "connected_repo":
+		return repositories
+	case "operation_roles":
+		if k.Type == format.Tables {
+			return k.Name
+		}
+	}
+	if k.Keys == nil {
+		return ""
+	}
+	for _, kind := range format.Kinds() {
+		if kind.Component == "" && !kind.Open && slices.EqualFunc(kind.Keys(), k.Keys, func(a, b format.Key) bool { return a.Name == b.Name && a.Description == b.Description }) {
+			return kind.Name
+		}
+	}
+	return ""
+}
+
+// anchor is what a heading is called in a link.
+func anchor(heading string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(heading, ",", ""), " ", "-")
+}

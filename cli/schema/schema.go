@@ -1,0 +1,106 @@
+// Package schema is `nuon schema`: JSON Schemas of the app config format, for editors. It talks to nobody.
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/jsonschema"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+const long = `Prints the JSON Schema of one kind of file, so that an editor completes its keys, explains them and marks mistakes. Without a kind it
+lists them all.
+
+With --dir it writes the schemas of all kinds into a directory, and beside them a taplo.toml that says which file has which schema. Put
+that file next to the app as .taplo.toml and Taplo finds it, which is what most editors' TOML support is; or begin a file with
+#:schema and the path of its schema.`
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	dir := ""
+	c := &cobra.Command{
+		Use: "schema [KIND]", Short: "JSON Schemas of the app config format, for editors", Long: long,
+		Example: "  nuon schema helm\n  nuon schema --dir .schemas && cp .schemas/taplo.toml .taplo.toml",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: Kinds,
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case dir != "" && len(args) > 0:
+				return exit.Usagef("--dir writes the schemas of all kinds: leave %s out", args[0])
+			case dir != "":
+				return writeAll(e, dir)
+			case len(args) == 0:
+				return list(e)
+			}
+			return one(e, args[0])
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "directory to write all schemas into, which is made; with a taplo.toml")
+	return c
+}
+
+// Kinds completes the name of a kind of file.
+func Kinds(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return complete.Nothing(nil, args, word)
+	}
+	var names []string
+	for _, k := range format.Kinds() {
+		if strings.HasPrefix(k.Name, word) {
+			names = append(names, k.Name+"\t"+strings.Join(k.Paths, ", "))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func list(e *env.Env) error {
+	var rows [][]string
+	for _, k := range format.Kinds() {
+		rows = append(rows, []string{k.Name, strings.Join(k.Paths, ", "), cmp.Or(k.Component, "-"), k.Description})
+	}
+	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "TYPE", "ABOUT"}, rows)
+}
+
+// one prints the schema of a kind, which is JSON for people as well.
+func one(e *env.Env, name string) error {
+	kind, ok := format.Find(name)
+	if !ok {
+		var names []string
+		for _, k := range format.Kinds() {
+			names = append(append(names, k.Name), k.Aliases...)
+		}
+		near, found := diagnostic.Nearest(name, names)
+		if !found {
+			return exit.Usagef("there is no kind of file %q: `nuon schema` lists them", name)
+		}
+		return exit.Usagef("there is no kind of file %q: did you mean %q? `nuon schema` lists them", name, near)
+	}
+	schema := jsonschema.Of(kind)
+	return e.Console.Result(schema, func(w io.Writer) error { return encode(w, schema) })
+}
+
+func encode(w io.Writer, schema *jsonschema.Schema) error {
+	to := json.NewEncoder(w)
+	to.SetIndent("", "  ")
+	to.SetEscapeHTML(false)
+	return to.Encode(schema)
+}
+
+// files are the names of the files that --dir writes, in order.
+func files() []string {
+	names := []string{taploFile}
+	for _, k := range format.Kinds() {
+		names = append(names, jsonschema.FileName(k))
+	}
+	slices.Sort(names)
+	return names
+}

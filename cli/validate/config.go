@@ -1,0 +1,130 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/remote"
+)
+
+// config is one app's config, as it was found.
+type config struct {
+	dir    string // as the person named it
+	prefix string // goes before the names of its files, where there are several configs
+	inGit  bool
+	root   string // slash path from the root of the repository to the directory, if it is in one
+	app    *appconfig.App
+	found  appconfig.Diagnostics // files are below dir
+}
+
+// Load reads the config in a directory, and leaves the network alone.
+func Load(ctx context.Context, dir string) (*appconfig.App, appconfig.Diagnostics, error) {
+	one, err := read(dir, filesOnly(remote.Local().Load(ctx)))
+	if err != nil {
+		return nil, nil, err
+	}
+	return one.app, one.found, nil
+}
+
+// readAll reads all directories that are named. What `apps/*` names besides directories is left out.
+func readAll(ctx context.Context, c *console.Console, o options, dirs []string) ([]config, error) {
+	var all []config
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() && len(dirs) > 1 {
+			continue
+		}
+		fetch := remote.Local().Load(ctx)
+		if !o.fetch {
+			fetch = filesOnly(fetch)
+		}
+		one, err := read(dir, fetch)
+		if err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if one.app != nil && one.app.Unread() > 0 {
+			c.Say("%s", unread(one.app.Unread()))
+		}
+		if o.strict {
+			one.strict()
+		}
+		all = append(all, one)
+	}
+	if len(all) == 0 {
+		return nil, exit.Usagef("none of %s is a directory", console.Line(strings.Join(dirs, ", ")))
+	}
+	if len(all) > 1 {
+		for i := range all {
+			all[i].prefix = filepath.ToSlash(filepath.Clean(all[i].dir)) + "/"
+		}
+	}
+	return all, nil
+}
+
+// filesOnly reads what lies on this machine, and leaves the network alone.
+func filesOnly(fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
+	return func(reference string, limit int64) ([]byte, error) {
+		if !remote.IsLocal(reference) {
+			return nil, appconfig.ErrUnread
+		}
+		return fetch(reference, limit)
+	}
+}
+
+func unread(n int) string {
+	if n == 1 {
+		return "1 file that the config refers to is elsewhere and was not read; --fetch reads it"
+	}
+	return fmt.Sprintf("%d files that the config refers to are elsewhere and were not read; --fetch reads them", n)
+}
+
+// read reads the config in one directory.
+func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error) {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is not a directory")
+	}
+	if err != nil {
+		return config{}, exit.With(exit.Usage, fmt.Errorf("read the config in %s: %w", dir, err))
+	}
+	tree := workTreeOf(dir)
+	app, found := appconfig.Load(os.DirFS(dir), appconfig.Options{Fetch: fetch, Repository: tree.repository, Branch: tree.branch})
+	if found == nil {
+		found = appconfig.Diagnostics{}
+	}
+	return config{dir: dir, inGit: tree.found, root: tree.dir, app: app, found: found}, nil
+}
+
+// strict turns its warnings into errors; an app with errors is none.
+func (c *config) strict() {
+	if len(c.found) > 0 {
+		c.found, c.app = c.found.Strict(), nil
+	}
+}
+
+// findings are what was found in all configs.
+func findings(all []config) appconfig.Diagnostics {
+	found := appconfig.Diagnostics{}
+	for _, one := range all {
+		for _, d := range one.found {
+			found = append(found, one.prefixed(d))
+		}
+	}
+	return found
+}
+
+// prefixed gives a diagnostic whose file is told apart from those of other configs.
+func (c *config) prefixed(d diagnostic.Diagnostic) diagnostic.Diagnostic {
+	d.File = c.prefix + d.File
+	return d
+}

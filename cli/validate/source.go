@@ -1,0 +1,64 @@
+package validate
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// mostSource bounds the files of which lines are shown, in bytes; no file that a config may refer to is larger.
+const mostSource = 4 << 20
+
+// source gives lines of the files of one config directory: of plain files in it, and of nothing that a link leads to.
+type source struct {
+	root  *os.Root // nil if it cannot be opened
+	name  string   // of the file that was read last
+	lines []string
+}
+
+func newSource(dir string) *source {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &source{}
+	}
+	return &source{root: root}
+}
+
+func (s *source) close() {
+	if s.root != nil {
+		_ = s.root.Close() // it was only read
+	}
+}
+
+// line gives a line of a file, counted from 1, without its end. It is unknown for what is no file of the directory: something elsewhere,
+// a missing file, a directory.
+func (s *source) line(name string, number int) (string, bool) {
+	if s.root == nil {
+		return "", false
+	}
+	if name != s.name {
+		s.name, s.lines = name, s.read(name)
+	}
+	if number < 1 || number > len(s.lines) {
+		return "", false
+	}
+	return strings.TrimSuffix(s.lines[number-1], "\r"), true
+}
+
+func (s *source) read(name string) []string {
+	local := filepath.FromSlash(name)
+	if info, err := s.root.Lstat(local); err != nil || !info.Mode().IsRegular() || info.Size() > mostSource {
+		return nil
+	}
+	file, err := s.root.Open(local)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(file, mostSource))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
+}
