@@ -52,7 +52,7 @@ soak: build ## Break everything for a while during real deploys, and count what 
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./cli/review ./reconciler/dispatch
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/dispatch
 	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run '^$$' -bench . -benchtime 10x -timeout 20m .
 
 .PHONY: lint
@@ -60,14 +60,16 @@ lint: $(GOLANGCI) ## Check the code's style
 	$(GOLANGCI) run ./...
 
 .PHONY: generate
-generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, client and servers, queries, docs/cli.md
+generate: $(OAPI_CODEGEN) $(SQLC) ## Make the generated files anew: API types, client and servers, queries, the pages on commands and on the config format
 	cd pkg/api && $(OAPI_CODEGEN) -config client.cfg.yaml openapi.yaml
 	cd reconciler/api/control && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
 	cd reconciler/api/runner && $(OAPI_CODEGEN) -config server.cfg.yaml ../../../pkg/api/openapi.yaml
 	cd reconciler/store && $(SQLC) generate
 	gofmt -w pkg/api reconciler/api reconciler/store
 	$(GO) run ./diff/kubernetes/schema/generate
+	$(GO) run ./pkg/appconfig/format/generate
 	$(RUN) ./cli reference > docs/cli.md.new && mv docs/cli.md.new docs/cli.md
+	$(RUN) ./cli reference --format config > docs/config.md.new && mv docs/config.md.new docs/config.md
 
 .PHONY: verify
 verify: generate lint ## Check that generated code and go.mod are up to date, and the style

@@ -8,6 +8,9 @@ const KindTerraform = "terraform"
 // KindKubernetes is the Report.Kind of Kubernetes manifests.
 const KindKubernetes = "kubernetes"
 
+// KindApp is the Report.Kind of two configs of an app.
+const KindApp = "app"
+
 // KindState is the Report.Kind of making another version of a Terraform state the newest: what the state gains and loses, and nothing
 // that exists is touched.
 const KindState = "state"
@@ -60,6 +63,8 @@ type Change struct {
 	Renamed bool `json:"renamed,omitempty"`
 	// Hook names the events at which Helm makes the object, for example "pre-install,pre-upgrade".
 	Hook string `json:"hook,omitempty"`
+	// Config says that the object is a part of an app's config. One that is forgotten is no longer said; nothing else happens to it.
+	Config bool `json:"config,omitempty"`
 	// Imported says that an existing object is taken over, known as ImportID: its id, or KEY=VALUE, … of its identity (empty when it is
 	// known by an identity that the plan does not tell).
 	Imported bool   `json:"imported,omitempty"`

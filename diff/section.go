@@ -148,6 +148,8 @@ func (s *Section) partTitle(kind, name string) string {
 		return "At an event of the release"
 	case s.Name == SectionHooks:
 		return "Helm runs at " + Neutral(strings.Join(splitEvents(name), ", "))
+	case kind == KindApp && name == "":
+		return "the app"
 	case kind == KindKubernetes && name == "":
 		return "no namespace"
 	case kind == KindKubernetes:

@@ -36,6 +36,8 @@ const (
 	// FoldResources and FoldOutputs are what it folds.
 	FoldResources = "resources"
 	FoldOutputs   = "outputs"
+	// FoldParts are what is unchanged of an app's config.
+	FoldParts = "parts"
 	// FoldObjects are what is unchanged of Kubernetes manifests, and FoldFields what other rules fold.
 	FoldObjects = "objects"
 	FoldFields  = "fields"
@@ -63,7 +65,7 @@ func (r *Report) Count() Totals {
 		}
 	}
 	for _, f := range r.Folded {
-		if f.Rule == FoldUnchanged && (f.What == FoldResources || f.What == FoldObjects) {
+		if f.Rule == FoldUnchanged && (f.What == FoldResources || f.What == FoldObjects || f.What == FoldParts) {
 			t.Unchanged += f.Count
 		}
 	}

@@ -103,8 +103,11 @@ func words(counts []counted) []string {
 
 // objects is what the report is about, one and many.
 func (r *Report) objects() (one, many string) {
-	if r.Kind == KindKubernetes {
+	switch r.Kind {
+	case KindKubernetes:
 		return "object", "objects"
+	case KindApp:
+		return "part", "parts"
 	}
 	return "resource", "resources"
 }
@@ -157,10 +160,16 @@ var verbs = map[Action]string{
 	Read: "read during apply", Noop: "no change",
 }
 
+// verbsOfConfig are those of Change.Config that differ.
+var verbsOfConfig = map[Action]string{Update: "change", Forget: "take out of the app"}
+
 // Headline says in words what happens to the object, and why.
 func (c Change) Headline() string {
 	var parts []string
 	verb := verbs[c.Action]
+	if said, ok := verbsOfConfig[c.Action]; ok && c.Config {
+		verb = said
+	}
 	if c.Action == Replace && c.Order == CreateFirst {
 		verb += " (the new one is created first)"
 	}

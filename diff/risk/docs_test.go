@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nuon-toolkit/nuon/diff/app"
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
@@ -24,6 +25,10 @@ Each rule looks at changes of some kinds, in some fields, and says what happens,
 
 `)
 	if err := risk.Table(&want); err != nil {
+		t.Fatal(err)
+	}
+	want.WriteString("\n")
+	if err := app.Table(&want); err != nil {
 		t.Fatal(err)
 	}
 	if *updateDocs {

@@ -189,6 +189,13 @@ func widens(before, after raw.Value) bool {
 	return !covered(policyMeasures, is.allow, slices.Concat(was.allow, is.deny)) || !covered(policyMeasures, was.deny, is.deny)
 }
 
+// PolicyWidens says that an AWS policy document allows something that the one before does not, or no longer denies what that one denies,
+// and whether it newly allows every action on every resource. Null is a document that allows nothing. One that is not understood counts
+// as wider, unless it is the same.
+func PolicyWidens(before, after raw.Value) (wider, everything bool) {
+	return widens(before, after), allPowerful(before, after)
+}
+
 // public says that a policy newly allows everyone something without a condition.
 func public(before, after raw.Value) bool {
 	is, ok := parsePolicy(after)

@@ -1,0 +1,310 @@
+package app
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+const (
+	// maxDepth is how deep values are compared key by key; below it they are compared whole.
+	maxDepth = 64
+	// maxFields is about how many differences of one part are listed; what has more is compared whole from there on.
+	maxFields = 5000
+)
+
+// comparer lists the differences of one part.
+type comparer struct {
+	masker *diff.Masker
+	fields []diff.FieldChange
+}
+
+// node is one place in both values.
+type node struct {
+	before, after       raw.Value
+	hasBefore, hasAfter bool
+	secret              bool // by the names around it
+}
+
+func (n node) same() bool { return n.hasBefore == n.hasAfter && n.before.Equal(n.after) }
+
+// both says that at least one side is of a shape, and the other one is, too, or is not there.
+func (n node) both(shape func(raw.Value) bool) bool {
+	return (!n.hasBefore || shape(n.before)) && (!n.hasAfter || shape(n.after)) && (n.hasBefore || n.hasAfter)
+}
+
+func (c *comparer) walk(p tree.Path, n node) {
+	switch {
+	case n.same():
+	case n.secret || len(p) >= maxDepth || len(c.fields) > maxFields:
+		c.emit(p, n)
+	case n.both(raw.Value.IsObject):
+		c.object(p, n)
+	case n.both(raw.Value.IsList):
+		c.list(p, n)
+	case !c.document(p, n):
+		c.emit(p, n)
+	}
+}
+
+// emit adds a field.
+func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
+	before := diff.Side{Value: n.before, Absent: !n.hasBefore, Sensitive: n.secret}
+	after := diff.Side{Value: n.after, Absent: !n.hasAfter, Sensitive: n.secret}
+	conceal(&before, &after)
+	f := c.masker.Field(p, before, after)
+	shown := func(text string) string { return nameOf(c.masker, text) }
+	f.Path, f.Pointer = pathOf(p, shown), p.Pointer(shown)
+	c.fields = append(c.fields, f)
+	return &c.fields[len(c.fields)-1]
+}
+
+// object compares key by key.
+func (c *comparer) object(p tree.Path, n node) {
+	count := len(c.fields)
+	for _, key := range tree.Union(n.before.Keys(), n.after.Keys()) {
+		was, had := n.before.Get(key)
+		is, has := n.after.Get(key)
+		c.walk(p.Field(key), node{
+			before: was, after: is, hasBefore: had, hasAfter: has, secret: named(n.before, key, was) || named(n.after, key, is),
+		})
+	}
+	c.never(count, p, n)
+}
+
+// never makes sure that no difference is lost because none of the parts shows it, as of an empty table that appears.
+func (c *comparer) never(count int, p tree.Path, n node) {
+	if len(c.fields) == count && !n.same() {
+		c.emit(p, n)
+	}
+}
+
+// document compares what two texts hold, if both are JSON, YAML or base64 of text.
+func (c *comparer) document(p tree.Path, n node) bool {
+	was, isText := raw.Reveal(n.before).(string)
+	is, areTexts := raw.Reveal(n.after).(string)
+	if !isText || !areTexts || was == "" || is == "" || c.masker.Knows(was) || c.masker.Knows(is) {
+		return false
+	}
+	b, a, format, ok := tree.Embedded(was, is)
+	if !ok {
+		return false
+	}
+	c.walk(p.Into(format), node{before: b, after: a, hasBefore: true, hasAfter: true})
+	return true
+}
+
+// sets are the keys whose arrays have no order.
+var sets = map[string]bool{
+	"dependencies": true, "components": true, "gcp_permissions": true, "azure_built_in_roles": true, "azure_actions": true, "namespaces": true, "apps": true,
+}
+
+func (c *comparer) list(p tree.Path, n node) {
+	count := len(c.fields)
+	last := p[len(p)-1]
+	switch names, by := identities(n); {
+	case by != nil:
+		c.byName(p, n, names, by)
+	case sets[last.Key] && !inDocument(p):
+		c.set(p, n)
+	default:
+		c.places(p, n)
+	}
+	c.never(count, p, n)
+}
+
+func inDocument(p tree.Path) bool {
+	return slices.ContainsFunc(p, func(s tree.Step) bool { return s.Into != "" })
+}
+
+// set compares lists of texts without order.
+func (c *comparer) set(p tree.Path, n node) {
+	holds := func(list raw.Value) map[string]raw.Value {
+		all := map[string]raw.Value{}
+		for i := range list.Len() {
+			text, _ := raw.Text(list.At(i))
+			all[text] = list.At(i)
+		}
+		return all
+	}
+	was, is := holds(n.before), holds(n.after)
+	var names []string
+	for name := range was {
+		names = append(names, name)
+	}
+	for name := range is {
+		if _, had := was[name]; !had {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		before, had := was[name]
+		after, has := is[name]
+		c.walk(p.Selected(name, nil), node{before: before, after: after, hasBefore: had, hasAfter: has})
+	}
+}
+
+// byName compares lists of tables that have names.
+func (c *comparer) byName(p tree.Path, n node, names [2][]string, by []string) {
+	var kept [2][]string
+	for side, list := range names {
+		kept[side] = common(list, names[1-side])
+	}
+	if !slices.Equal(kept[0], kept[1]) {
+		c.emit(p, node{before: textsOf(kept[0]), after: textsOf(kept[1]), hasBefore: true, hasAfter: true}).Reordered = true
+	}
+	at := [2]map[string]int{{}, {}}
+	for side, list := range names {
+		for i, name := range list {
+			at[side][name] = i
+		}
+	}
+	for i, name := range names[0] {
+		if _, stays := at[1][name]; !stays {
+			c.walk(p.Selected(name, by), node{before: n.before.At(i), hasBefore: true})
+		}
+	}
+	for j, name := range names[1] {
+		e := node{after: n.after.At(j), hasAfter: true}
+		if i, was := at[0][name]; was {
+			e.before, e.hasBefore = n.before.At(i), true
+		}
+		c.walk(p.Selected(name, by), e)
+	}
+}
+
+// places compares lists whose elements have nothing but their places: equal ones are found wherever they stand.
+func (c *comparer) places(p tree.Path, n node) {
+	pairs := tree.Matches(n.before, n.after, nil)
+	c.moved(p, n, pairs)
+	for _, pair := range pairs {
+		e := node{hasBefore: pair.Before >= 0, hasAfter: pair.After >= 0}
+		index := pair.Before
+		if e.hasBefore {
+			e.before = n.before.At(pair.Before)
+		}
+		if e.hasAfter {
+			e.after, index = n.after.At(pair.After), pair.After
+		}
+		c.walk(p.At(index), e)
+	}
+}
+
+// moved adds a field of its own when elements that both sides have stand in another order: as they are if they are plain, else by their
+// places before.
+func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
+	was, is := []int{}, []int{} // places before
+	moved := false
+	for _, pair := range pairs {
+		moved = moved || pair.Moved
+		if pair.Before >= 0 && pair.After >= 0 && n.before.At(pair.Before).Equal(n.after.At(pair.After)) {
+			was, is = append(was, pair.Before), append(is, pair.Before)
+		}
+	}
+	if !moved {
+		return
+	}
+	slices.Sort(was)
+	element := func(place int) any {
+		if e := n.before.At(place); !e.IsObject() && !e.IsList() {
+			return raw.Reveal(e)
+		}
+		return json.Number(strconv.Itoa(place))
+	}
+	side := func(places []int) raw.Value {
+		list := make([]any, len(places))
+		for i, place := range places {
+			list[i] = element(place)
+		}
+		return raw.Of(list)
+	}
+	c.emit(p, node{before: side(was), after: side(is), hasBefore: true, hasAfter: true}).Reordered = true
+}
+
+// namings are the keys that tell tables of a list apart, tried in this order. The first of each must be there.
+var namings = [][]string{
+	{"name"}, {"operation"}, {"Sid"}, {"type", "component_name"}, {"type", "component_name", "cron_schedule"}, {"managed_policy_name"},
+}
+
+// identities are the names of the elements of two lists, nil if they have none that tells all of a list apart.
+func identities(n node) (names [2][]string, by []string) {
+	for _, keys := range namings {
+		was, ok := namesBy(n.before, keys)
+		is, alsoOK := namesBy(n.after, keys)
+		if ok && alsoOK && len(was)+len(is) > 0 {
+			return [2][]string{was, is}, keys
+		}
+	}
+	return names, nil
+}
+
+// namesBy are the names that some keys give to the elements of a list; not ok if one has none, or two have the same.
+func namesBy(list raw.Value, keys []string) (names []string, ok bool) {
+	seen := map[string]bool{}
+	for i := range list.Len() {
+		name := ""
+		for k, key := range keys {
+			value, _ := list.At(i).Get(key)
+			text, isText := raw.Reveal(value).(string)
+			switch {
+			case k == 0 && (!isText || text == ""):
+				return nil, false
+			case text != "" && k > 0:
+				name += " "
+			}
+			name += text
+		}
+		if seen[name] {
+			return nil, false
+		}
+		seen[name] = true
+		names = append(names, name)
+	}
+	return names, true
+}
+
+// pathOf is a path as people write it in TOML: vars.cidr, values."image.tag", steps[deploy].inline_contents, contents (json) Version.
+func pathOf(p tree.Path, shown func(string) string) string {
+	var b strings.Builder
+	for _, s := range p {
+		switch {
+		case s.Into != "":
+			b.WriteString(" (" + s.Into + ") ")
+		case s.IsIndex:
+			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+		case s.IsSelect:
+			b.WriteString("[" + quoted(shown(s.Select), "[]\" ") + "]")
+		default:
+			if b.Len() > 0 && !strings.HasSuffix(b.String(), " ") {
+				b.WriteByte('.')
+			}
+			b.WriteString(bare(shown(s.Key)))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// quoted puts a text into quotes if it has one of some characters, is a number, or is empty.
+func quoted(text, characters string) string {
+	if _, err := strconv.Atoi(text); err == nil || text == "" || strings.ContainsAny(text, characters) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// bare is a key as TOML writes it: in quotes if it must be.
+func bare(key string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r == '-' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	}
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !plain(r) }) {
+		return strconv.Quote(key)
+	}
+	return key
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// summed are the rules whose findings are counted, in the order of the sentence that says what all changes cause together.
+var summed = []struct {
+	rules []string
+	words string
+	noun  [2]string // of one, and of many, which follow their number
+}{
+	{[]string{componentRebuilt}, "rebuilds ", components},
+	{[]string{componentMoved}, "looks elsewhere for the code of ", components},
+	{[]string{componentAgain}, "redeploys ", components},
+	{[]string{componentAdded}, "adds ", components},
+	{[]string{componentOn, componentForAll}, "switches on ", components},
+	{[]string{contextCluster}, "puts another cluster under ", [2]string{"name", "names"}},
+	{[]string{inputAsked}, "asks every install for ", [2]string{"new input", "new inputs"}},
+	{[]string{inputDefault}, "changes the default of ", inputs},
+	{[]string{inputType}, "changes the type of ", inputs},
+	{[]string{inputRemoved}, "drops ", inputs},
+	{[]string{installWished}, "wishes for ", [2]string{"install", "installs"}},
+	{[]string{installValues}, "changes the inputs of ", [2]string{"install", "installs"}},
+	{[]string{installOff}, "destroys what is switched off on ", [2]string{"install", "installs"}},
+	{[]string{componentRemoved, componentKind, componentRenamed, componentOff}, "destroys what is deployed of ", components},
+}
+
+var (
+	components = [2]string{"component", "components"}
+	inputs     = [2]string{"input", "inputs"}
+)
+
+// notYet are the kinds of parts that nothing comes of yet, as appconfig warns, in the words of the note about them.
+var notYet = map[string]string{
+	kindSecret: "secrets", kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks", kindBreakGlass: "break-glass roles",
+	kindOperationRole: "operation roles", kindContext: "Kubernetes contexts", kindInstaller: "the installer page", kindBranch: "branches",
+	kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
+}
+
+// notes say what all changes cause together, and what is not known.
+func (b *builder) notes() []string {
+	var all []string
+	if len(b.report.Changes) > 0 {
+		all = append(all, b.together())
+	}
+	if waiting := b.waiting(); len(waiting) > 0 {
+		all = append(all, "nuon does not act yet on "+some(waiting)+": what is said of that holds once it does.")
+	}
+	if b.was.app.Unread() > 0 || b.is.app.Unread() > 0 {
+		all = append(all, "Files from elsewhere were not read, so what changes in them is not known.")
+	}
+	return all
+}
+
+// together is one or two sentences about all changes.
+func (b *builder) together() string {
+	found := map[string]int{}
+	stack := false
+	for i := range b.report.Changes {
+		for _, f := range b.report.Changes[i].Findings {
+			found[f.Rule]++
+			stack = stack || f.Rule == stackAgain
+		}
+	}
+	var parts []string
+	for _, s := range summed {
+		n := 0
+		for _, rule := range s.rules {
+			n += found[rule]
+		}
+		if n > 0 {
+			parts = append(parts, s.words+diff.Plural(n, s.noun[0], s.noun[1]))
+		}
+	}
+	sentence := ""
+	if len(parts) > 0 {
+		sentence = "A sync " + strings.Join(parts, ", ") + "."
+	}
+	switch {
+	case stack && sentence == "":
+		return "The install stack changes: every customer must run it again."
+	case stack:
+		return sentence + " The install stack changes: every customer must run it again."
+	case sentence == "":
+		return "Nothing that is deployed changes by itself."
+	}
+	return sentence
+}
+
+// waiting is what changes and nothing comes of yet: components by their names, all else by its kind.
+func (b *builder) waiting() []string {
+	var names, kinds []string
+	for i := range b.report.Changes {
+		c := &b.report.Changes[i]
+		words := notYet[c.ResourceKind]
+		switch {
+		case words != "" && !slices.Contains(kinds, words):
+			kinds = append(kinds, words)
+		case c.ResourceKind == kindComponent && !b.deploys(c.Name), c.ResourceKind == kindSandbox && !b.deploys(kindSandbox):
+			names = append(names, c.Address)
+		}
+	}
+	return append(names, kinds...)
+}
+
+// deploys says whether nuon deploys a component so far, as it will be or else as it was.
+func (b *builder) deploys(name string) bool {
+	c, there := b.is.component(name)
+	if !there {
+		c, there = b.was.component(name)
+	}
+	return there && c.Deployable()
+}
+
+// maxListed is how many bytes of names one note has.
+const maxListed = 500
+
+// some are the first of a list of names, and how many more there are.
+func some(names []string) string {
+	n, size := 0, 0
+	for n < len(names) && n < maxNames && size+len(names[n]) <= maxListed {
+		size += len(names[n])
+		n++
+	}
+	words := strings.Join(names[:n], ", ")
+	if rest := len(names) - n; rest > 0 {
+		words += fmt.Sprintf(" and %d more", rest)
+	}
+	return words
+}

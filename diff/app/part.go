@@ -1,0 +1,275 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// part is one thing that a config declares, as its file writes it.
+type part struct {
+	kind, name string
+	address    string // kind and name; the kind alone of what there is one of
+	section    string // the title below which it is listed; empty for the version of the app itself
+	value      raw.Value
+	component  *appconfig.Component // of a component, or the sandbox
+}
+
+// The kinds of parts, which are the first words of their addresses.
+const (
+	kindMetadata      = "metadata"
+	kindSandbox       = "sandbox"
+	kindRunner        = "runner"
+	kindStack         = "stack"
+	kindGroup         = "group"
+	kindInput         = "input"
+	kindComponent     = "component"
+	kindAction        = "action"
+	kindSecret        = "secret"
+	kindPermission    = "permission"
+	kindBreakGlass    = "break_glass"
+	kindOperationRole = "operation_role"
+	kindContext       = "kubernetes_context"
+	kindPolicy        = "policy"
+	kindRunbook       = "runbook"
+	kindBranch        = "branch"
+	kindInstaller     = "installer"
+	kindInstalls      = "installs"
+	kindTriggers      = "triggers"
+	kindInstall       = "install"
+)
+
+// sectionInstalls is the title of the wishes about installs, which are no part of the version.
+const sectionInstalls = "installs, which are no part of the version"
+
+// orderedKinds are those whose order means something: that in which people are asked, or in which rules are read.
+var orderedKinds = []string{kindGroup, kindInput, kindOperationRole}
+
+// exists says that what the part stands for exists outside of the config, so that it is lost with the part.
+func (p *part) exists() bool { return p.component != nil || p.kind == kindSecret }
+
+// gathering makes parts. Its error is the first one.
+type gathering struct {
+	parts []part
+	seen  map[string]int
+	err   error
+}
+
+// partsOf are all parts of a config.
+func partsOf(a *appconfig.App) ([]part, error) {
+	g := &gathering{seen: map[string]int{}}
+	g.singles(a)
+	g.lists(a)
+	if a.Sandbox != nil {
+		g.add(kindSandbox, "", a.Sandbox).component = a.Sandbox
+	}
+	for i := range a.Components {
+		g.add(kindComponent, a.Components[i].Name, &a.Components[i]).component = &a.Components[i]
+	}
+	for i := range g.parts {
+		if p := &g.parts[i]; p.kind == kindInstall {
+			p.section = sectionInstalls
+		}
+	}
+	return g.parts, g.err
+}
+
+// singles adds what there is one of.
+func (g *gathering) singles(a *appconfig.App) {
+	g.add(kindMetadata, "", a.Metadata)
+	if a.Runner != nil {
+		g.add(kindRunner, "", a.Runner)
+	}
+	if a.Stack != nil {
+		g.add(kindStack, "", a.Stack)
+	}
+	if a.Installer != nil {
+		g.add(kindInstaller, "", a.Installer)
+	}
+	if a.InstallSource != nil {
+		g.add(kindInstalls, "", a.InstallSource)
+	}
+	if len(a.Triggers) > 0 {
+		g.add(kindTriggers, "", a.Triggers)
+	}
+}
+
+// lists adds what there are many of, but for components.
+func (g *gathering) lists(a *appconfig.App) {
+	for _, x := range a.Groups {
+		g.add(kindGroup, x.Name, x)
+	}
+	for _, x := range a.Inputs {
+		g.add(kindInput, x.Name, x)
+	}
+	for _, x := range a.Actions {
+		g.add(kindAction, x.Name, x)
+	}
+	for _, x := range a.Secrets {
+		g.add(kindSecret, x.Name, x)
+	}
+	for _, x := range a.Permissions {
+		name := x.Type
+		if name == "custom" { // of all others there is one
+			name += "/" + x.Name
+		}
+		g.add(kindPermission, name, x)
+	}
+	for _, x := range a.BreakGlass {
+		g.add(kindBreakGlass, x.Name, x)
+	}
+	for _, x := range a.OperationRoles {
+		g.add(kindOperationRole, x.Principal+"/"+x.Operation, x)
+	}
+	for _, x := range a.KubernetesContexts {
+		g.add(kindContext, x.Name, x)
+	}
+	for _, x := range a.Policies {
+		g.add(kindPolicy, x.Name, x)
+	}
+	for _, x := range a.Runbooks {
+		g.add(kindRunbook, x.Name, x)
+	}
+	for _, x := range a.Branches {
+		g.add(kindBranch, x.Name, x)
+	}
+	for _, x := range a.Installs {
+		g.add(kindInstall, x.Name, x)
+	}
+}
+
+// add adds a part, under a name of its own.
+func (g *gathering) add(kind, name string, value any) *part {
+	p := part{kind: kind, name: name, address: kind}
+	if name != "" {
+		p.address += "/" + name
+	}
+	if g.seen[p.address]++; g.seen[p.address] > 1 {
+		p.address += fmt.Sprintf("#%d", g.seen[p.address])
+	}
+	doc, err := document(value)
+	if err != nil && g.err == nil {
+		g.err = fmt.Errorf("read %s of the config: %w", p.address, err)
+	}
+	if doc != nil {
+		p.value = raw.Of(asWritten(kind, doc))
+	}
+	g.parts = append(g.parts, p)
+	return &g.parts[len(g.parts)-1]
+}
+
+// document is a value as JSON has it.
+func document(value any) (map[string]any, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var doc map[string]any
+	return doc, decoder.Decode(&doc)
+}
+
+// asWritten gives a part the keys that its file has, where an App keeps them elsewhere. No two different parts become the same.
+func asWritten(kind string, doc map[string]any) map[string]any {
+	switch kind {
+	case kindSandbox, kindComponent:
+		componentAsWritten(kind, doc)
+	case kindAction:
+		steps, _ := doc["steps"].([]any)
+		for _, step := range steps {
+			if step, ok := step.(map[string]any); ok {
+				sourceAsWritten(step)
+			}
+		}
+	case kindInstall:
+		lift(doc, "account")
+		for _, key := range []string{"aws_account", "azure_account", "gcp_account"} {
+			if account, ok := doc[key].(map[string]any); ok && len(account) == 0 {
+				doc[key] = true // there, and says nothing
+			}
+		}
+	}
+	return doc
+}
+
+// componentAsWritten puts the keys of a component's kind beside those that all have.
+func componentAsWritten(kind string, doc map[string]any) {
+	if kind == kindSandbox {
+		delete(doc, "name")
+		doc["type"] = "terraform"
+		if pulumi, ok := doc["pulumi"].(map[string]any); ok {
+			doc["type"] = "pulumi"
+			move(pulumi, "config", "pulumi_config")
+		}
+	}
+	if docker, ok := doc["docker"].(map[string]any); ok {
+		if contents, inline := docker["contents"]; inline {
+			docker["dockerfile"] = map[string]any{"contents": contents}
+			delete(docker, "contents")
+		}
+	}
+	for _, key := range []string{"terraform", "helm", "image", "docker", "manifest", "pulumi"} {
+		lift(doc, key)
+	}
+	for _, key := range []string{"var_file", "values_file"} {
+		files, _ := doc[key].([]any)
+		for i, text := range files {
+			files[i] = map[string]any{"contents": text}
+		}
+	}
+	if list, ok := doc["dependencies"].([]any); ok {
+		slices.SortFunc(list, func(x, y any) int { return bytes.Compare([]byte(x.(string)), []byte(y.(string))) }) //nolint:forcetypeassert // an array of strings
+	}
+	sourceAsWritten(doc)
+}
+
+// sourceAsWritten says where code comes from as the table that a file writes.
+func sourceAsWritten(doc map[string]any) {
+	source, ok := doc["source"].(map[string]any)
+	if !ok {
+		return
+	}
+	table := "public_repo"
+	if source["connected"] == true {
+		table = "connected_repo"
+	}
+	delete(source, "connected")
+	delete(doc, "source")
+	doc[table] = source
+}
+
+// lift moves the keys of a table into the one that holds it.
+func lift(doc map[string]any, key string) {
+	inner, ok := doc[key].(map[string]any)
+	if !ok {
+		return
+	}
+	delete(doc, key)
+	for name, value := range inner {
+		doc[name] = value
+	}
+}
+
+func move(doc map[string]any, from, to string) {
+	if value, there := doc[from]; there {
+		delete(doc, from)
+		doc[to] = value
+	}
+}
+
+// namesOf are the names of the parts of a kind, in their order.
+func namesOf(parts []part, kind string) []string {
+	var names []string
+	for _, p := range parts {
+		if p.kind == kind {
+			names = append(names, strings.TrimPrefix(p.address, kind+"/"))
+		}
+	}
+	return names
+}

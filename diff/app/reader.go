@@ -1,0 +1,86 @@
+package app
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// readers says which components of a config read what. It reads all templates once, when it is first asked.
+type readers struct {
+	app *appconfig.App
+
+	components map[string]*appconfig.Component
+	outputs    map[string][]string // of the components that read a component's outputs
+	inputs     map[string][]string // of those that read an input; under "" of those that read them all
+}
+
+// allInputs stands for a template that takes all inputs at once.
+const allInputs = ""
+
+func (r *readers) read() {
+	if r.components != nil {
+		return
+	}
+	r.components, r.outputs, r.inputs = map[string]*appconfig.Component{}, map[string][]string{}, map[string][]string{}
+	if r.app.Sandbox != nil {
+		r.one(appconfig.SandboxName, r.app.Sandbox)
+	}
+	for i := range r.app.Components {
+		r.one(r.app.Components[i].Name, &r.app.Components[i])
+	}
+	for _, edge := range r.app.Edges() {
+		if strings.HasPrefix(edge.Why, "reads ") {
+			r.outputs[edge.To] = append(r.outputs[edge.To], edge.From)
+		}
+	}
+}
+
+// one notes what a component reads besides the outputs of others.
+func (r *readers) one(name string, c *appconfig.Component) {
+	r.components[name] = c
+	for _, path := range c.Refs() {
+		switch {
+		case len(path) == 0:
+		case path[0] == appconfig.SandboxName:
+			r.outputs[appconfig.SandboxName] = append(r.outputs[appconfig.SandboxName], name)
+		case path[0] == "inputs" && len(path) > 2:
+			r.inputs[path[2]] = append(r.inputs[path[2]], name)
+		case path[0] == "inputs":
+			r.inputs[allInputs] = append(r.inputs[allInputs], name)
+		}
+	}
+}
+
+// component gives the component of a name, or the sandbox.
+func (r *readers) component(name string) (*appconfig.Component, bool) {
+	r.read()
+	c, there := r.components[name]
+	return c, there
+}
+
+// of are the components that may be planned anew once a component gave other outputs: those that read them, those that read theirs, and so
+// on. Sorted.
+func (r *readers) of(name string) []string {
+	r.read()
+	found := map[string]bool{}
+	next := slices.Clone(r.outputs[name])
+	for len(next) > 0 {
+		one := next[0]
+		if next = next[1:]; !found[one] && one != name {
+			found[one] = true
+			next = append(next, r.outputs[one]...)
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// ofInput are the components whose texts read an input, the sandbox among them. Sorted.
+func (r *readers) ofInput(name string) []string {
+	r.read()
+	names := slices.Concat(r.inputs[name], r.inputs[allInputs])
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,91 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+const (
+	// alike is the least share of what two components say that makes them one under two names.
+	alike = 0.7
+	// maxRenames bounds how many components of one side are looked at; with more of them nothing is taken for a rename.
+	maxRenames = 64
+)
+
+// renamed joins components that go with those that come, if both are of one kind and say almost the same. The most alike are joined first;
+// of equals those that stand first.
+func renamed(all []pair) []pair {
+	var gone, come []int
+	for i, p := range all {
+		switch {
+		case p.after == nil && p.before.kind == kindComponent:
+			gone = append(gone, i)
+		case p.before == nil && p.after.kind == kindComponent:
+			come = append(come, i)
+		}
+	}
+	if len(gone) > maxRenames || len(come) > maxRenames {
+		return all
+	}
+	for {
+		best, from, to := 0.0, -1, -1
+		for _, i := range gone {
+			for _, j := range come {
+				if s := share(all[i].before, all[j].after); s >= alike && s > best && all[i].after == nil && all[j].before == nil {
+					best, from, to = s, i, j
+				}
+			}
+		}
+		if from < 0 {
+			return slices.DeleteFunc(all, func(p pair) bool { return p.before == nil && p.after == nil })
+		}
+		all[to].before, all[from] = all[from].before, pair{}
+		gone = slices.DeleteFunc(gone, func(i int) bool { return i == from })
+	}
+}
+
+// share is how much two components have in common, of what both say besides their names: from 0 to 1.
+func share(a, b *part) float64 {
+	if engine(a.component) != engine(b.component) {
+		return 0
+	}
+	had, has := map[said]int{}, map[said]int{}
+	n := gather("", a.value, had) + gather("", b.value, has)
+	common := 0
+	for s, count := range had {
+		common += 2 * min(count, has[s])
+	}
+	if n == 0 {
+		return 0
+	}
+	return float64(common) / float64(n)
+}
+
+// said is a value and where it stands.
+type said struct {
+	path string
+	hash uint64
+}
+
+// gather counts what a value holds by its places, but for its name.
+func gather(path string, v raw.Value, into map[said]int) int {
+	switch {
+	case v.IsObject():
+		n := 0
+		for _, key := range v.Keys() {
+			if child, _ := v.Get(key); path+key != "name" {
+				n += gather(path+key+"\x00", child, into)
+			}
+		}
+		return n
+	case v.IsList():
+		n := 0
+		for i := range v.Len() {
+			n += gather(path, v.At(i), into)
+		}
+		return n
+	}
+	into[said{path, v.Hash()}]++
+	return 1
+}

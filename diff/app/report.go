@@ -1,0 +1,192 @@
+package app
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+)
+
+// Options say what must not be shown and how much is shown. The zero value masks what is secret by its name or form.
+type Options struct {
+	// Secrets says that a text holds a secret that is known from elsewhere, for example diff.NewSecrets(…).Contains.
+	Secrets func(text string) bool
+	// TagKey is the key of the short display hashes of masked values. Empty means none.
+	TagKey []byte
+	// Limit is how many bytes of one value are shown, Lines how many lines of one line diff, Context how many lines around a change; see
+	// diff.MaskOptions.
+	Limit, Lines, Context int
+}
+
+// Report compares two configs, which must both be without errors. It lists nothing exactly when both are the same version of the app and
+// wish the same installs; an order of inputs counts, because they are asked for in it. The first note says what the changes cause
+// together.
+func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
+	was, err := partsOf(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := partsOf(after)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{
+		was: readers{app: before}, is: readers{app: after}, report: &diff.Report{Kind: diff.KindApp},
+		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines, Context: o.Context}),
+	}
+	for _, p := range slices.Concat(was, is) {
+		learn(b.masker, p.value)
+	}
+	for _, p := range pairs(was, is) {
+		b.pair(p)
+	}
+	for _, kind := range orderedKinds {
+		b.order(kind, namesOf(was, kind), namesOf(is, kind))
+	}
+	b.finish()
+	return b.report, nil
+}
+
+// builder makes a report of pairs of parts.
+type builder struct {
+	was, is readers
+	masker  *diff.Masker
+	report  *diff.Report
+}
+
+// pair is what there is of one part on both sides; nil is nothing.
+type pair struct{ before, after *part }
+
+// pairs puts the parts of two configs together by their addresses, and then components that only changed their name.
+func pairs(was, is []part) []pair {
+	old, taken := map[string]*part{}, map[string]bool{}
+	for i := range was {
+		old[was[i].address] = &was[i]
+	}
+	var all []pair
+	for i := range is {
+		before := old[is[i].address]
+		taken[is[i].address] = before != nil
+		all = append(all, pair{before, &is[i]})
+	}
+	for i := range was {
+		if !taken[was[i].address] {
+			all = append(all, pair{before: &was[i]})
+		}
+	}
+	return renamed(all)
+}
+
+// pair adds what changes in one part, or counts one that stays as it is.
+func (b *builder) pair(p pair) {
+	if p.before != nil && p.after != nil && p.before.address == p.after.address && p.before.value.Equal(p.after.value) {
+		b.report.AddFold(diff.FoldUnchanged, diff.FoldParts, 1)
+		return
+	}
+	one := cmp.Or(p.after, p.before)
+	c := diff.Change{
+		Address: nameOf(b.masker, one.address), ResourceKind: one.kind, Name: nameOf(b.masker, one.name), Module: one.section, Config: true, Action: actionOf(p),
+	}
+	if c.Action == diff.Replace {
+		c.Order = diff.DestroyFirst
+	}
+	if c.Renamed = p.before != nil && p.after != nil && p.before.address != p.after.address; c.Renamed {
+		c.From = nameOf(b.masker, p.before.address)
+	}
+	c.Risk = c.Action.Risk()
+	c.Fields = b.fields(p)
+	c.Unchanged = unchanged(p)
+	b.judge(&c, p)
+	b.report.Changes = append(b.report.Changes, c)
+}
+
+// actionOf says what happens to a part. Only what exists outside of the config can be destroyed or replaced: what components and secrets
+// stand for.
+func actionOf(p pair) diff.Action {
+	switch {
+	case p.before == nil:
+		return diff.Create
+	case p.after == nil && p.before.exists():
+		return diff.Destroy
+	case p.after == nil:
+		return diff.Forget
+	case p.before.address != p.after.address || p.before.component != nil && engine(p.before.component) != engine(p.after.component):
+		return diff.Replace
+	}
+	return diff.Update
+}
+
+// fields are the differences of a part.
+func (b *builder) fields(p pair) []diff.FieldChange {
+	c := &comparer{masker: b.masker}
+	n := node{}
+	if p.before != nil {
+		n.before, n.hasBefore = p.before.value, true
+	}
+	if p.after != nil {
+		n.after, n.hasAfter = p.after.value, true
+	}
+	c.walk(nil, n)
+	for i := range c.fields {
+		c.fields[i].ForcesReplace = actionOf(p) == diff.Replace && c.fields[i].Path == "type" && p.before.component != nil
+	}
+	return c.fields
+}
+
+// unchanged counts the keys that keep their value.
+func unchanged(p pair) int {
+	if p.before == nil || p.after == nil {
+		return 0
+	}
+	n := 0
+	for _, key := range p.before.value.Keys() {
+		was, _ := p.before.value.Get(key)
+		if is, there := p.after.value.Get(key); there && was.Equal(is) {
+			n++
+		}
+	}
+	return n
+}
+
+// order adds a change where parts of a kind that are on both sides stand in another order, and that order means something.
+func (b *builder) order(kind string, was, is []string) {
+	was, is = common(was, is), common(is, was)
+	if slices.Equal(was, is) {
+		return
+	}
+	f := b.masker.Field(nil, diff.Side{Value: textsOf(was)}, diff.Side{Value: textsOf(is)})
+	f.Path, f.Pointer, f.Reordered = "order", "/order", true
+	c := diff.Change{
+		Address: kind + "s", ResourceKind: "order", Name: kind, Config: true, Action: diff.Update, Risk: diff.Update.Risk(), Fields: []diff.FieldChange{f},
+	}
+	c.Judge(ruleNamed(nothingDeployed).finding(nil))
+	b.report.Changes = append(b.report.Changes, c)
+}
+
+// common are the names of a list that the other one has, too.
+func common(names, others []string) []string {
+	there := map[string]bool{}
+	for _, name := range others {
+		there[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !there[name] })
+}
+
+func textsOf(names []string) raw.Value {
+	list := make([]any, len(names))
+	for i, name := range names {
+		list[i] = name
+	}
+	return raw.Of(list)
+}
+
+// finish sorts, counts, and says what all of it causes.
+func (b *builder) finish() {
+	r := b.report
+	r.Sort()
+	r.Totals = r.Count()
+	r.Applyable = len(r.Changes) > 0
+	r.Notes = b.notes()
+}

@@ -1,0 +1,189 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/risk"
+)
+
+// roleRules are about what nuon may do in the customer's account.
+func roleRules() []Rule {
+	roles := []string{kindPermission, kindBreakGlass}
+	return []Rule{
+		{
+			Name: "role-added", Kinds: roles, Actions: created, Risk: diff.RiskAdditive, Security: true, Words: "the install stack makes one more role",
+		},
+		{
+			Name: "role-widens", Kinds: roles, Actions: updated, Risk: diff.RiskInPlace, Security: true,
+			When:  "its policies allow what they did not, or no longer deny what they did; a policy that is not understood counts as wider",
+			holds: func(l *look) bool { wider, _ := widens(l.before, l.after); return wider },
+			Words: "the role may do more than before, once the install stack has run again",
+		},
+		{
+			Name: "role-all-powerful", Kinds: roles, Actions: present, Risk: diff.RiskInPlace, Security: true,
+			When:  "its policies newly allow every action on every resource",
+			holds: func(l *look) bool { _, all := widens(l.before, l.after); return all },
+			Words: "the role may do everything",
+		},
+		{
+			Name: "role-boundary", Kinds: roles, Actions: updated, Risk: diff.RiskInPlace, Security: true, When: "its permissions_boundary changes",
+			holds: func(l *look) bool { return l.changed("permissions_boundary") },
+			Words: "the bound on what its policies can allow changes or is taken away",
+		},
+		{
+			Name: "role-enabled", Kinds: roles, Actions: present, Risk: diff.RiskInPlace, Security: true, When: "enabled_in_stack is set",
+			holds: func(l *look) bool { return l.turns("enabled_in_stack") }, Words: "the role is switched on unless the customer switches it off",
+		},
+		{
+			Name: "role-removed", Kinds: roles, Actions: gone, Risk: diff.RiskInPlace,
+			Words: "the role is gone once the install stack has run again, and what runs with it fails",
+		},
+		{
+			Name: "operation-role", Kinds: []string{kindOperationRole}, Actions: any4, Risk: diff.RiskInPlace, Security: true,
+			Words: "the operation runs with another role",
+		},
+	}
+}
+
+// policyRules are about what plans must pass.
+func policyRules() []Rule {
+	kinds := []string{kindPolicy}
+	return []Rule{
+		{
+			Name: "policy-added", Kinds: kinds, Actions: created, Risk: diff.RiskAdditive, Words: "plans must pass it from now on",
+		},
+		{
+			Name: "policy-removed", Kinds: kinds, Actions: gone, Risk: diff.RiskInPlace, Security: true, Words: "what it kept out is let through",
+		},
+		{
+			Name: "policy-uncovers", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true, When: "it is not about all that it was about",
+			holds: func(l *look) bool { return l.changed("type") || len(uncovered(l)) > 0 }, names: uncovered,
+			Words: "what it kept out is let through where it does not look any more",
+		},
+		{
+			Name: "policy-rules", Kinds: kinds, Actions: updated, Risk: diff.RiskInPlace, Security: true, When: "its contents or engine change",
+			holds: func(l *look) bool { return l.changed("contents", "engine") }, Words: "plans are checked by other rules, which may let through more",
+		},
+	}
+}
+
+// uncovered are the components that a policy was about and is not any more. All are "*", and so is a list that says nothing.
+func uncovered(l *look) []string {
+	is := covered(l.after)
+	if slices.Contains(is, "*") {
+		return nil
+	}
+	var lost []string
+	for _, name := range covered(l.before) {
+		if name == "*" {
+			return []string{"all but those that it names"}
+		}
+		if !slices.Contains(is, name) {
+			lost = append(lost, name)
+		}
+	}
+	return lost
+}
+
+func covered(policy raw.Value) []string {
+	names := listAt(policy, "components")
+	if len(names) == 0 {
+		return []string{"*"}
+	}
+	return names
+}
+
+func listAt(table raw.Value, key string) []string {
+	list, _ := table.Get(key)
+	var texts []string
+	for i := range list.Len() {
+		text, _ := raw.Text(list.At(i))
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// grants are the keys of a role's policies that name what somebody else has defined.
+var grants = []string{"managed_policy_name", "gcp_predefined_role", "gcp_permissions", "azure_built_in_roles", "azure_actions"}
+
+// everything are the names among them that allow everything.
+var everything = map[string]bool{
+	"managed_policy_name AdministratorAccess": true, "gcp_predefined_role roles/owner": true, "azure_built_in_roles Owner": true, "azure_actions *": true,
+}
+
+// widens says that a role's policies allow what they did not, and whether they newly allow everything. Documents are compared as one: what
+// moves from one to another is no change.
+func widens(before, after raw.Value) (wider, all bool) {
+	was, is := granted(before), granted(after)
+	for _, name := range is {
+		if !slices.Contains(was, name) {
+			wider, all = true, all || everything[name]
+		}
+	}
+	a, understood := statements(before)
+	b, alsoUnderstood := statements(after)
+	if understood && alsoUnderstood {
+		more, powerful := risk.PolicyWidens(a, b)
+		return wider || more, all || powerful
+	}
+	named := func(role raw.Value) raw.Value { v, _ := role.Get("named_policies"); return v }
+	return wider || !contentsOf(before).Equal(contentsOf(after)) || !named(before).Equal(named(after)), all
+}
+
+// granted are what a role's policies name, each with its key.
+func granted(role raw.Value) []string {
+	policies, _ := role.Get("policies")
+	var all []string
+	for i := range policies.Len() {
+		for _, key := range grants {
+			if text := textAt(policies.At(i), key); text != "" {
+				all = append(all, key+" "+text)
+			}
+			for _, text := range listAt(policies.At(i), key) {
+				all = append(all, key+" "+text)
+			}
+		}
+	}
+	if named, there := role.Get("named_policies"); there {
+		text, _ := raw.Text(named)
+		all = append(all, "named_policies "+text)
+	}
+	return all
+}
+
+// contentsOf are the documents of a role, as they are written.
+func contentsOf(role raw.Value) raw.Value {
+	policies, _ := role.Get("policies")
+	texts := []any{}
+	for i := range policies.Len() {
+		if text := textAt(policies.At(i), "contents"); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return raw.Of(texts)
+}
+
+// statements are those of all documents of a role, as one document; not ok if one is none.
+func statements(role raw.Value) (doc raw.Value, ok bool) {
+	all := []any{}
+	for i := range contentsOf(role).Len() {
+		text, _ := raw.Text(contentsOf(role).At(i))
+		doc, err := raw.Parse([]byte(text))
+		if err != nil {
+			return raw.Value{}, false
+		}
+		some, there := doc.Get("Statement")
+		if !there {
+			return raw.Value{}, false
+		}
+		if !some.IsList() {
+			all = append(all, raw.Reveal(some))
+		}
+		for j := range some.Len() {
+			all = append(all, raw.Reveal(some.At(j)))
+		}
+	}
+	return raw.Of(map[string]any{"Statement": all}), true
+}
