@@ -1,6 +1,7 @@
 package appconfig
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ func (l *loader) declareComponent(d document) {
 	if l.crowded(d, d.table, len(c.components)) {
 		return
 	}
+	l.mendType(d)
 	kind, _ := d.table.Get("type").Text()
 	found := &component{file: d.file, table: d.table}
 	switch kind {
@@ -76,12 +78,51 @@ func componentOf[T any](l *loader, d document, found *component, into *T) *T {
 	return into
 }
 
+// mendType tells of a key that is a misspelling of type, and reads it as that: without it no other key could be known.
+func (l *loader) mendType(d document) {
+	if d.table.Get("type") != nil {
+		return
+	}
+	var known []string
+	for _, kind := range componentKinds() {
+		of, _ := format.Find(kind)
+		for _, key := range of.Keys() {
+			known = append(known, key.Name)
+		}
+	}
+	for name, n := range d.table.Each {
+		if near, _ := diagnostic.Nearest(name, known); near == "type" {
+			l.errorf(format.RuleUnknownKey, n.Key, diagnostic.DidYouMean(name, known), "unknown key %s", quoteShort(name))
+			d.table.Rename(name, "type")
+			return
+		}
+	}
+}
+
+// likelyKind is the kind of component that has most of the keys of a table.
+func likelyKind(table *syntax.Table) string {
+	best, most := format.KindHelmChart, 0
+	for _, kind := range componentKinds() {
+		of, _ := format.Find(kind)
+		has := 0
+		for name := range table.Each {
+			if slices.ContainsFunc(of.Keys(), func(k format.Key) bool { return k.Name == name && !k.Gone && !k.Stray }) {
+				has++
+			}
+		}
+		if has > most {
+			best, most = kind, has
+		}
+	}
+	return best
+}
+
 // badType tells of a component whose keys cannot be known.
 func (l *loader) badType(d document, kind string) {
 	l.config.lost.table(d.table)
 	switch {
 	case d.table.Get("type") == nil, kind == "":
-		l.errorf(ruleMissingKey, d.table.At, `write type = "helm_chart"`, `"type" is missing`)
+		l.errorf(ruleMissingKey, d.table.At, fmt.Sprintf("write type = %q", likelyKind(d.table)), `"type" is missing`)
 	case kind == kindJob:
 		l.errorf(ruleGoneKind, d.table.Place("type"), "write it as an action in actions/ with a post-deploy-component trigger",
 			"components of type job are not supported")
