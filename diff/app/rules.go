@@ -134,7 +134,7 @@ func inputRules() []Rule {
 		text, _ := raw.Text(fallback)
 		return required.IsTrue() && (!has || text == "")
 	}
-	reading := func(l *look) []string { return l.is.ofInput(textAt(l.after, "name")) }
+	reading := func(l *look) []string { return l.is.ofInput(raw.TextAt(l.after, "name")) }
 	return []Rule{
 		{
 			Name: inputAsked, Kinds: kinds, Actions: present, Risk: diff.RiskInPlace, When: "it is required, has no default, and installs could do without it before",
@@ -289,7 +289,7 @@ func otherRules() []Rule {
 		{
 			Name: "install-approval", Kinds: []string{kindInstall}, Actions: present, Risk: diff.RiskInPlace, Security: true, When: "approval_option becomes approve-all",
 			holds: func(l *look) bool {
-				return l.changed("approval_option") && textAt(l.after, "approval_option") == "approve-all"
+				return l.changed("approval_option") && raw.TextAt(l.after, "approval_option") == "approve-all"
 			},
 			Words: "nobody is asked there any more before something changes",
 		},
@@ -308,7 +308,7 @@ func otherRules() []Rule {
 func usersOfContext(l *look) []string {
 	var names []string
 	for i := range l.is.app.Components {
-		if c := &l.is.app.Components[i]; c.KubernetesContext == textAt(l.after, "name") {
+		if c := &l.is.app.Components[i]; c.KubernetesContext == raw.TextAt(l.after, "name") {
 			names = append(names, c.Name)
 		}
 	}
@@ -317,7 +317,7 @@ func usersOfContext(l *look) []string {
 
 // switchedOff are the components that an install had on and has off now.
 func switchedOff(l *look) []string {
-	name := textAt(l.after, "name")
+	name := raw.TextAt(l.after, "name")
 	var was, is map[string]bool
 	for _, install := range l.was.app.Installs {
 		if install.Name == name {

@@ -138,7 +138,7 @@ func granted(role raw.Value) []string {
 	var all []string
 	for i := range policies.Len() {
 		for _, key := range grants {
-			if text := textAt(policies.At(i), key); text != "" {
+			if text := raw.TextAt(policies.At(i), key); text != "" {
 				all = append(all, key+" "+text)
 			}
 			for _, text := range listAt(policies.At(i), key) {
@@ -158,7 +158,7 @@ func contentsOf(role raw.Value) raw.Value {
 	policies, _ := role.Get("policies")
 	texts := []any{}
 	for i := range policies.Len() {
-		if text := textAt(policies.At(i), "contents"); text != "" {
+		if text := raw.TextAt(policies.At(i), "contents"); text != "" {
 			texts = append(texts, text)
 		}
 	}

@@ -15,30 +15,9 @@ import (
 // where a value is.
 func named(table raw.Value, key string, value raw.Value) bool {
 	if key == "default" || key == "value" {
-		return secret.Name(textAt(table, "name")) && literal(value)
+		return secret.Name(raw.TextAt(table, "name")) && secret.LiteralValue(value)
 	}
-	return secret.Name(key) && literal(value)
-}
-
-// textAt is the text at a key of a table; empty if there is none.
-func textAt(table raw.Value, key string) string {
-	v, _ := table.Get(key)
-	s, _ := raw.Reveal(v).(string)
-	return s
-}
-
-// literal says that a value is a text that is no reference, a number, or a list of such.
-func literal(v raw.Value) bool {
-	if v.IsList() {
-		for i := range v.Len() {
-			if e := v.At(i); !e.IsList() && literal(e) {
-				return true
-			}
-		}
-		return false
-	}
-	text, kind := raw.Text(v)
-	return kind == "number" || kind == "string" && secret.Literal(text)
+	return secret.Name(key) && secret.LiteralValue(value)
 }
 
 // learn teaches the masker the secrets of a value, so that their copies elsewhere are masked, too.

@@ -284,7 +284,7 @@ func (c *comparer) adopts(j *job) bool {
 // another one than before.
 func sameVersion(found []difference, v *values) []difference {
 	return slices.DeleteFunc(found, func(d difference) bool {
-		return len(d.path) == 1 && d.path[0].Key == "apiVersion" && (v.before.IsNull() || text(v.before, "apiVersion") == text(v.after, "apiVersion"))
+		return len(d.path) == 1 && d.path[0].Key == "apiVersion" && (v.before.IsNull() || raw.TextAt(v.before, "apiVersion") == raw.TextAt(v.after, "apiVersion"))
 	})
 }
 

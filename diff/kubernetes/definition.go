@@ -236,7 +236,7 @@ func typeOf(schema raw.Value) string {
 	if either, _ := schema.Get("x-kubernetes-int-or-string"); either.IsTrue() {
 		return "int-or-string"
 	}
-	name := text(schema, "type")
+	name := raw.TextAt(schema, "type")
 	if name == "" {
 		return "any"
 	}

@@ -29,7 +29,7 @@ func ownersOf(live, wanted raw.Value) owners {
 	entries, _ := metadata.Get("managedFields")
 	for i := range min(entries.Len(), maxManagers) {
 		e := entries.At(i)
-		name, sub := text(e, "manager"), text(e, "subresource")
+		name, sub := raw.TextAt(e, "manager"), raw.TextAt(e, "subresource")
 		fields, ok := e.Get("fieldsV1")
 		if !ok || name == "" || sub != "" && sub != "scale" {
 			continue
@@ -47,12 +47,6 @@ func ownersOf(live, wanted raw.Value) owners {
 }
 
 const maxManagers = 100
-
-func text(v raw.Value, key string) string {
-	field, _ := v.Get(key)
-	s, _ := raw.Reveal(field).(string)
-	return s
-}
 
 // covered counts the fields of a set that a value has, too. Elements of lists do not count: they are named by what they hold.
 func covered(fields, v raw.Value, depth int) int {

@@ -39,32 +39,11 @@ func (c *comparer) guard(p tree.Path, n node, key string, child node) node {
 func named(object diff.Raw, chosen bool, key string, value diff.Raw) bool {
 	switch key {
 	case "value":
-		return secret.Name(text(object, "name")) && literal(value)
+		return secret.Name(raw.TextAt(object, "name")) && secret.LiteralValue(value)
 	case "data", "stringData":
-		return text(object, "kind") == "Secret" && !value.IsNull()
+		return raw.TextAt(object, "kind") == "Secret" && !value.IsNull()
 	}
-	return chosen && secret.Name(key) && literal(value)
-}
-
-// text is the string at a key of an object; empty if there is none.
-func text(object diff.Raw, key string) string {
-	v, _ := object.Get(key)
-	s, _ := raw.Reveal(v).(string)
-	return s
-}
-
-// literal says that a value is a text that is no reference, a number, or a list of such.
-func literal(v diff.Raw) bool {
-	if v.IsList() {
-		for i := range v.Len() {
-			if e := v.At(i); !e.IsList() && literal(e) {
-				return true
-			}
-		}
-		return false
-	}
-	text, kind := raw.Text(v)
-	return kind == "number" || kind == "string" && secret.Literal(text)
+	return chosen && secret.Name(key) && secret.LiteralValue(value)
 }
 
 // holds says that a value holds a secret by its names or its form, also inside of the documents that its texts hold. Chosen is said of it if

@@ -63,9 +63,7 @@ func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
 		parsed: map[string]*syntax.Table{}, empty: map[string]bool{}, included: map[string]bool{}, fetched: map[string]fetched{},
 	}
 	l.load()
-	for _, check := range checks {
-		check(l.config, &l.reporter)
-	}
+	check(l.config, &l.reporter)
 	found := l.sorted()
 	if found.HasErrors() {
 		return nil, found

@@ -247,6 +247,13 @@ func leaves(v any, visit func(string, bool) bool) bool {
 	return true
 }
 
+// TextAt is the string at a key of an object; empty if there is none.
+func TextAt(object Value, key string) string {
+	v, _ := object.Get(key)
+	s, _ := Reveal(v).(string)
+	return s
+}
+
 // Text is the complete text of the value and the name of its type in JSON (string, number, bool, null, object or list): the content
 // of a string, compact JSON with sorted keys for all else.
 func Text(r Value) (text, kind string) {

@@ -23,15 +23,9 @@ func (i identity) group() (group, version string) {
 func identify(v raw.Value) identity {
 	metadata, _ := v.Get("metadata")
 	return identity{
-		apiVersion: textAt(v, "apiVersion"), kind: textAt(v, "kind"),
-		name: textAt(metadata, "name"), namespace: textAt(metadata, "namespace"), generate: textAt(metadata, "generateName"),
+		apiVersion: raw.TextAt(v, "apiVersion"), kind: raw.TextAt(v, "kind"),
+		name: raw.TextAt(metadata, "name"), namespace: raw.TextAt(metadata, "namespace"), generate: raw.TextAt(metadata, "generateName"),
 	}
-}
-
-func textAt(v raw.Value, key string) string {
-	field, _ := v.Get(key)
-	s, _ := raw.Reveal(field).(string)
-	return s
 }
 
 // into adds apiVersion and kind to an object that has neither, as the elements of a typed list do.
@@ -40,7 +34,7 @@ func (i identity) into(v raw.Value) raw.Value {
 	if !ok || i.kind == "" {
 		return v
 	}
-	if textAt(v, "kind") != "" || textAt(v, "apiVersion") != "" {
+	if raw.TextAt(v, "kind") != "" || raw.TextAt(v, "apiVersion") != "" {
 		return v
 	}
 	m["apiVersion"], m["kind"] = i.apiVersion, i.kind

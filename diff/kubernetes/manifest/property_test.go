@@ -124,7 +124,7 @@ func allNamed(l raw.Value) bool { return len(named(l)) == l.Len() }
 func named(l raw.Value) map[string]raw.Value {
 	out := map[string]raw.Value{}
 	for i := range l.Len() {
-		if name := textAt(l.At(i), "name"); name != "" {
+		if name := raw.TextAt(l.At(i), "name"); name != "" {
 			out[name] = l.At(i)
 		}
 	}

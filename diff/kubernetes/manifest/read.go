@@ -164,7 +164,7 @@ func unfit(v raw.Value) string {
 		if words := unfitText(v, key, key); words != "" {
 			return words
 		}
-		if textAt(v, key) == "" {
+		if raw.TextAt(v, key) == "" {
 			return "the object has no " + key + "; add it, or leave the file out"
 		}
 	}
@@ -177,7 +177,7 @@ func unfit(v raw.Value) string {
 			return words
 		}
 	}
-	if textAt(metadata, "name") == "" && textAt(metadata, "generateName") == "" {
+	if raw.TextAt(metadata, "name") == "" && raw.TextAt(metadata, "generateName") == "" {
 		return "the object has no name; add metadata.name"
 	}
 	return ""
