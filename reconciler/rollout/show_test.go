@@ -48,7 +48,7 @@ func TestDisplay(t *testing.T) {
 		{"no such input", "{{.nuon.inputs.inputs.gone}}", "! k:1:3: .nuon.inputs.inputs.gone has no value (`dig` and `hasKey` can ask for what may be missing)", ""},
 		{"the stack", "{{.nuon.install_stack.outputs.vpc_id}}", "‹known after the install's stack has run› [the install's stack has run]", ""},
 		{"an action", "{{.nuon.actions.workflows.check.outputs.ok}}", "‹known after action check has run› [action check has run]", ""},
-		{"no template after all", "{{.nuon.a", "! k:1: unclosed action", ""},
+		{"no template after all", "{{.nuon.a", "! k:1:1: an expression is not closed (write }} behind it)", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s.outputs[outputOwner{"component", "network"}], s.places["network"].row.AppliedArtifact = nil, ""
