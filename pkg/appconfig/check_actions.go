@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // checkActions looks at each action by itself, and at what it names.
@@ -38,7 +39,7 @@ func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Tri
 		return // told already
 	case slices.Contains(goneTriggerTypes, trigger.Type):
 		before, _, _ := strings.Cut(trigger.Type, "-")
-		c.warnf(ruleGoneValue, at, "write "+quoteShort(before+"-provision")+" or "+quoteShort(before+"-reprovision"), "%s: %s was removed from the format and never fires", path, trigger.Type)
+		c.warnf(ruleGoneValue, at, "write "+diagnostic.Quote(before+"-provision")+" or "+diagnostic.Quote(before+"-reprovision"), "%s: %s was removed from the format and never fires", path, trigger.Type)
 		return
 	case !known:
 		types := slices.Sorted(maps.Keys(triggerTypes))
@@ -46,7 +47,7 @@ func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Tri
 		if hint == "" {
 			hint = "one of " + strings.Join(types, ", ")
 		}
-		c.errorf(ruleWrongValue, at, hint, "%s: there is no trigger type %s", path, quoteShort(trigger.Type))
+		c.errorf(ruleWrongValue, at, hint, "%s: there is no trigger type %s", path, diagnostic.Quote(trigger.Type))
 		return
 	}
 	c.checkTriggerComponent(t, path, trigger, of.component)
@@ -74,7 +75,7 @@ func (c *checker) checkTriggerComponent(t *syntax.Table, path string, trigger *f
 	case wanted && one == nil && c.lost.has(trigger.ComponentName): // told already
 	case wanted && one == nil:
 		c.errorf(ruleUnknownName, at, c.near(trigger.ComponentName, keysOf(c.names.components)),
-			"the trigger names the component %s, which does not exist", quoteShort(trigger.ComponentName))
+			"the trigger names the component %s, which does not exist", diagnostic.Quote(trigger.ComponentName))
 	case !wanted && trigger.ComponentName != "":
 		c.warnf(ruleNoEffect, at, "remove it", "%s: component_name has no effect: %s is not about one component", path, trigger.Type)
 	case wanted && (one.image != nil || one.build != nil) && strings.Contains(trigger.Type, "-teardown-"):
@@ -100,12 +101,12 @@ func (c *checker) checkSteps(one *entry[format.Action]) {
 		command, inline := one.table.Find(path+".command"), one.table.Find(path+".inline_contents")
 		switch {
 		case inline == nil && command == nil:
-			c.errorf(ruleChooseOne, one.table.Place(path), "add one of them", "step %s has neither inline_contents nor command", quoteShort(step.Name))
+			c.errorf(ruleChooseOne, one.table.Place(path), "add one of them", "step %s has neither inline_contents nor command", diagnostic.Quote(step.Name))
 		case command != nil && inline == nil && has(one.table, "image"):
-			c.errorf(ruleChooseOne, command.Key, "write the script as inline_contents", "step %s has a command: with an image, an action runs scripts only", quoteShort(step.Name))
+			c.errorf(ruleChooseOne, command.Key, "write the script as inline_contents", "step %s has a command: with an image, an action runs scripts only", diagnostic.Quote(step.Name))
 		case command != nil && inline == nil && step.PublicRepo == nil && step.ConnectedRepo == nil:
 			c.errorf(ruleMissingKey, one.table.Place(path), "name the repository that holds the program, or use inline_contents",
-				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing", quoteShort(step.Name))
+				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing", diagnostic.Quote(step.Name))
 		}
 	}
 	c.checkUnique("step", list)
@@ -118,10 +119,10 @@ func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Re
 	c.checkSource(t, path, from)
 	switch {
 	case inline != nil && command != nil:
-		c.errorf(ruleChooseOne, command.At, "keep one of them", "step %s has both inline_contents and command", quoteShort(name))
+		c.errorf(ruleChooseOne, command.At, "keep one of them", "step %s has both inline_contents and command", diagnostic.Quote(name))
 	case command != nil:
 		if text, _ := command.Text(); strings.TrimSpace(text) == "" {
-			c.errorf(ruleMissingKey, command.At, "", "the command of step %s is empty", quoteShort(name))
+			c.errorf(ruleMissingKey, command.At, "", "the command of step %s is empty", diagnostic.Quote(name))
 		}
 	}
 }
@@ -140,7 +141,7 @@ func (c *checker) checkActionInputs(one *entry[format.Action]) {
 		typed := ActionInput{Name: input.Name, Type: input.Type, Required: input.Required}
 		if other, taken := variables[typed.Variable()]; taken && input.Name != "" {
 			if other == input.Name {
-				c.errorf(ruleDuplicateName, at, "rename one of them", "there is a second input %s", quoteShort(other))
+				c.errorf(ruleDuplicateName, at, "rename one of them", "there is a second input %s", diagnostic.Quote(other))
 			} else {
 				c.errorf(ruleDuplicateName, at, "rename one of them", "%s: %s and %s would both be the variable %s", path, other, input.Name, typed.Variable())
 			}

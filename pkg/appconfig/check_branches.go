@@ -3,6 +3,7 @@ package appconfig
 import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // checkBranches looks at the branches that are rolled out by rule: section 11.5.
@@ -37,12 +38,12 @@ func (c *checker) checkInstallGroups(t *syntax.Table, groups []format.InstallGro
 		selects := len(group.LabelSelector) > 0
 		switch {
 		case selects && group.Default:
-			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them", "install group %s has both label_selector and default", quoteShort(group.Name))
+			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them", "install group %s has both label_selector and default", diagnostic.Quote(group.Name))
 		case !selects && !group.Default:
-			c.errorf(ruleChooseOne, t.Place(path), `write label_selector = { ring = "0" }, or default = true`, "install group %s takes no installs: label_selector or default is missing", quoteShort(group.Name))
+			c.errorf(ruleChooseOne, t.Place(path), `write label_selector = { ring = "0" }, or default = true`, "install group %s takes no installs: label_selector or default is missing", diagnostic.Quote(group.Name))
 		}
 		if group.Default && fallback >= 0 {
-			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them", "there is a second default group: the first is %s", quoteShort(groups[fallback].Name))
+			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them", "there is a second default group: the first is %s", diagnostic.Quote(groups[fallback].Name))
 		} else if group.Default {
 			fallback = i
 		}

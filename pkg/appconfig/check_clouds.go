@@ -1,5 +1,7 @@
 package appconfig
 
+import "github.com/nuon-toolkit/nuon/pkg/diagnostic"
+
 // checkClouds compares the cloud of the runner with that of the stack. Roles, accounts and templates are compared where they are
 // looked at.
 func (c *checker) checkClouds() {
@@ -7,7 +9,7 @@ func (c *checker) checkClouds() {
 		return
 	}
 	if cloud := cloudOf(c.stack.value.Type); cloud != "" && cloud != c.cloud {
-		c.errorf(ruleCloudMismatch, c.stack.table.Place("type"), "write "+quoteShort(stackTypes[c.cloud]),
+		c.errorf(ruleCloudMismatch, c.stack.table.Place("type"), "write "+diagnostic.Quote(stackTypes[c.cloud]),
 			"the stack is for %s, and the runner is on %s", label(cloud), label(c.cloud))
 	}
 }

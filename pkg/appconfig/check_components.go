@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // maxRetries bounds max_auto_retries; more would only hide a broken component.
@@ -54,9 +55,9 @@ func (c *checker) checkVersion(t *syntax.Table, key, version string) {
 	}
 	hint := `write it like "` + exampleVersions[key] + `"`
 	if plain := strings.TrimPrefix(strings.TrimSpace(strings.TrimLeft(version, "=~><! ")), "v"); exactVersion.MatchString(plain) {
-		hint = "write " + quoteShort(plain)
+		hint = "write " + diagnostic.Quote(plain)
 	}
-	c.errorf(ruleVersion, t.Place(key), hint, "%s must be one exact version, not %s", key, quoteShort(version))
+	c.errorf(ruleVersion, t.Place(key), hint, "%s must be one exact version, not %s", key, diagnostic.Quote(version))
 }
 
 func (c *checker) checkDockerfile(one *component) {
@@ -65,7 +66,7 @@ func (c *checker) checkDockerfile(one *component) {
 		return
 	}
 	if outside(file) {
-		c.errorf(ruleRepository, one.table.Place("dockerfile"), "write a path below the directory of the repository", "dockerfile %s is outside of the repository", quoteShort(file))
+		c.errorf(ruleRepository, one.table.Place("dockerfile"), "write a path below the directory of the repository", "dockerfile %s is outside of the repository", diagnostic.Quote(file))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // edge is one reason for which a component comes after another one.
@@ -45,7 +46,7 @@ func (c *checker) checkList(t *syntax.Table, key, owner string) {
 		case owner != "" && name == owner:
 			c.errorf(ruleSelfDependency, item.At, "remove it", "%s depends on itself", owner)
 		case c.names.components[name] == nil:
-			c.errorf(ruleUnknownName, item.At, c.insteadOf(name), "the dependency %s does not exist", quoteShort(name))
+			c.errorf(ruleUnknownName, item.At, c.insteadOf(name), "the dependency %s does not exist", diagnostic.Quote(name))
 		}
 		seen[name] = true
 	}
@@ -191,5 +192,5 @@ func (c *checker) checkContext(t *syntax.Table, name string) {
 	if hint == "" {
 		hint = "declare it in kubernetes_contexts.toml, or leave it out for the sandbox's cluster"
 	}
-	c.errorf(ruleUnknownName, t.Place("kubernetes_context"), hint, "there is no Kubernetes context %s", quoteShort(name))
+	c.errorf(ruleUnknownName, t.Place("kubernetes_context"), hint, "there is no Kubernetes context %s", diagnostic.Quote(name))
 }

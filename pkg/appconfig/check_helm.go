@@ -9,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // releaseName is an RFC 1035 label: section 12, rule 14, with the length that is there.
@@ -26,7 +27,7 @@ func (c *checker) checkChart(one *component) {
 	c.checkChartSource(one)
 	for key, n := range t.Get("values").Table().Each {
 		if problem := valuesKeyProblem(key); problem != "" {
-			c.errorf(ruleValuesKey, n.Key, `write it as for helm --set, such as "image.tag" or "hosts[0]"`, "the key %s %s", quoteShort(key), problem)
+			c.errorf(ruleValuesKey, n.Key, `write it as for helm --set, such as "image.tag" or "hosts[0]"`, "the key %s %s", diagnostic.Quote(key), problem)
 		}
 	}
 	for i, file := range chart.ValuesFiles {
@@ -52,12 +53,12 @@ func (c *checker) checkReleaseName(t *syntax.Table, name string) {
 	case !releaseName.MatchString(name):
 		hint := "begin with a letter, and use lower-case letters, digits and dashes"
 		if plain := strings.ReplaceAll(plainName(name), "_", "-"); releaseName.MatchString(plain) && len(plain) >= minReleaseName && len(plain) <= maxReleaseName {
-			hint = "write " + quoteShort(plain)
+			hint = "write " + diagnostic.Quote(plain)
 		}
-		c.errorf(ruleReleaseName, at, hint, "%s is no name for a Helm release", quoteShort(name))
+		c.errorf(ruleReleaseName, at, hint, "%s is no name for a Helm release", diagnostic.Quote(name))
 	case len(name) < minReleaseName || len(name) > maxReleaseName:
 		c.errorf(ruleReleaseName, at, fmt.Sprintf("use %d to %d characters", minReleaseName, maxReleaseName),
-			"%s is no name for a Helm release: it has %d characters", quoteShort(name), len(name))
+			"%s is no name for a Helm release: it has %d characters", diagnostic.Quote(name), len(name))
 	}
 }
 
@@ -105,7 +106,7 @@ func (c *checker) checkReleases() {
 		if other := first[this]; other != nil && other.Name != one.Name {
 			at := other.table.Place("chart_name")
 			c.errorf(ruleReleaseTwice, one.table.Place("chart_name"), "choose another chart_name or namespace",
-				"component %s is the release %s in namespace %s already: %s:%d", other.Name, quoteShort(this.name), quoteShort(namespace), at.File, at.Line)
+				"component %s is the release %s in namespace %s already: %s:%d", other.Name, diagnostic.Quote(this.name), diagnostic.Quote(namespace), at.File, at.Line)
 			continue
 		}
 		first[this] = one

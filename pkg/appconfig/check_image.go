@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // checkImage looks at where an image comes from: section 10.3.
@@ -37,13 +38,13 @@ func (c *checker) checkImageURL(t *syntax.Table, key string) {
 	switch {
 	case url == "" || imageForm.MatchString(url):
 	case scheme:
-		c.errorf(ruleWrongValue, at, "write "+quoteShort(strings.TrimSuffix(plain, "/")), "image_url is an address with a scheme")
+		c.errorf(ruleWrongValue, at, "write "+diagnostic.Quote(strings.TrimSuffix(plain, "/")), "image_url is an address with a scheme")
 	case strings.ContainsAny(url, "@"), strings.LastIndexByte(url, ':') > strings.LastIndexByte(url, '/'):
 		c.errorf(ruleWrongValue, at, "write the tag or digest as tag", "image_url has a tag or a digest of its own")
 	default:
 		c.errorf(ruleWrongValue, at, `write it like "ghcr.io/acme/ledger-api"`, "image_url is no address of an image")
 	}
 	if strings.ContainsAny(tag, " \t\r\n/") {
-		c.errorf(ruleWrongValue, t.Place(key+".tag"), "", "%s is no tag of an image", quoteShort(tag))
+		c.errorf(ruleWrongValue, t.Place(key+".tag"), "", "%s is no tag of an image", diagnostic.Quote(tag))
 	}
 }

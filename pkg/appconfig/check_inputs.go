@@ -2,6 +2,7 @@ package appconfig
 
 import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // checkInputs looks at the inputs of the app: section 8.1.
@@ -32,5 +33,5 @@ func (c *checker) checkGroup(one *entry[format.Input]) {
 	if hint == "" {
 		hint = "add a [[group]] with that name"
 	}
-	c.errorf(ruleUnknownName, one.table.Place("group"), hint, "there is no input group %s", quoteShort(group))
+	c.errorf(ruleUnknownName, one.table.Place("group"), hint, "there is no input group %s", diagnostic.Quote(group))
 }

@@ -3,6 +3,7 @@ package appconfig
 import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // checkInstalls looks at each install file: section 11.4.
@@ -79,7 +80,7 @@ func (c *checker) checkInstallInput(name string, n *syntax.Node) {
 		if hint == "" && c.names.secrets[name] != nil {
 			hint = "that is a secret, which only the customer sets"
 		}
-		c.errorf(ruleInstallInput, n.Key, hint, "the app has no input %s", quoteShort(name))
+		c.errorf(ruleInstallInput, n.Key, hint, "the app has no input %s", diagnostic.Quote(name))
 		return
 	}
 	value, ok := n.Text()

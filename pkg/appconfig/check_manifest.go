@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // checkManifest looks at a kubernetes_manifest: section 10.5.
@@ -37,7 +38,7 @@ func (c *checker) checkManifest(one *component) {
 		c.checkSource(t, "", one.manifest.Repositories)
 	}
 	if k := one.manifest.Kustomize; k != nil && outside(k.Path) {
-		c.errorf(ruleRepository, t.Place("kustomize.path"), "write a path below the directory of the repository", "path %s is outside of the repository", quoteShort(k.Path))
+		c.errorf(ruleRepository, t.Place("kustomize.path"), "write a path below the directory of the repository", "path %s is outside of the repository", diagnostic.Quote(k.Path))
 	}
 }
 

@@ -148,7 +148,7 @@ func unknown[V any](c *checker, at syntax.Position, what, name string, declared 
 	if c.lost.has(name) {
 		return
 	}
-	c.errorf(ruleUnknownName, at, nearOr(c, name, declared, what), "the app has no %s %s", what, quoteShort(name))
+	c.errorf(ruleUnknownName, at, nearOr(c, name, declared, what), "the app has no %s %s", what, diagnostic.Quote(name))
 }
 
 // declaredIn is where things are declared.

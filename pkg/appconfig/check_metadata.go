@@ -2,6 +2,8 @@ package appconfig
 
 import (
 	"regexp"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // colour is a hex colour: #rgb, #rrggbb, or the latter with an opacity.
@@ -15,9 +17,9 @@ func (c *checker) checkMetadata() {
 		if text, ok := n.Text(); ok && !colour.MatchString(text) {
 			hint := `write it like "#2e7d32"`
 			if colour.MatchString("#" + text) {
-				hint = "write " + quoteShort("#"+text)
+				hint = "write " + diagnostic.Quote("#"+text)
 			}
-			c.errorf(ruleLabelColor, n.At, hint, "the colour of label %s is not a hex colour", quoteShort(name))
+			c.errorf(ruleLabelColor, n.At, hint, "the colour of label %s is not a hex colour", diagnostic.Quote(name))
 		}
 	}
 }

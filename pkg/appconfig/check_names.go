@@ -6,6 +6,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // reservedComponents mean something else where a component can be named.
@@ -79,9 +80,9 @@ func (c *checker) checkName(what string, rule nameRule, name string, at syntax.P
 	}
 	hint := "use " + rule.words
 	if plain := plainName(name); len(name) <= maxName && rule.pattern.MatchString(plain) {
-		hint = "write " + quoteShort(plain)
+		hint = "write " + diagnostic.Quote(plain)
 	}
-	c.errorf(ruleBadName, at, hint, "%s is no name for %s %s", quoteShort(name), article(what), what)
+	c.errorf(ruleBadName, at, hint, "%s is no name for %s %s", diagnostic.Quote(name), article(what), what)
 }
 
 // plainName is what a name would be that every kind of thing can have.
@@ -102,7 +103,7 @@ func (c *checker) checkUnique(what string, all []named) {
 			continue
 		}
 		if other, taken := first[one.name]; taken {
-			c.errorf(ruleDuplicateName, one.at, "rename one of them", "there is a second %s %s: the first is in %s:%d", what, quoteShort(one.name), other.File, other.Line)
+			c.errorf(ruleDuplicateName, one.at, "rename one of them", "there is a second %s %s: the first is in %s:%d", what, diagnostic.Quote(one.name), other.File, other.Line)
 			continue
 		}
 		first[one.name] = one.at
@@ -114,7 +115,7 @@ func (c *checker) checkVariableNames(t *syntax.Table, path string) {
 	n := t.Find(path)
 	for name, value := range n.Table().Each {
 		if !variableName.MatchString(name) {
-			c.errorf(ruleBadName, value.Key, "use letters, digits and underscores", "%s is no name for an environment variable", quoteShort(name))
+			c.errorf(ruleBadName, value.Key, "use letters, digits and underscores", "%s is no name for an environment variable", diagnostic.Quote(name))
 		}
 	}
 }

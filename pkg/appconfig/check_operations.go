@@ -39,7 +39,7 @@ func (c *checker) checkOperation(t *syntax.Table, path, operation, owner string,
 	if hint == "" {
 		hint = "one of " + strings.Join(operations, ", ")
 	}
-	c.errorf(ruleOperation, t.Place(path+".operation"), hint, "%s: %s has no operation %s", path, owner, quoteShort(operation))
+	c.errorf(ruleOperation, t.Place(path+".operation"), hint, "%s: %s has no operation %s", path, owner, diagnostic.Quote(operation))
 }
 
 // checkOperationRoles looks at the matrix of operation_roles.toml.
@@ -74,7 +74,7 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 	}
 	rest, ok := strings.CutPrefix(principal, "nuon::")
 	if first, _, _ := strings.Cut(principal, ":"); !ok && slices.Contains([]string{"sandbox", "component", "action"}, first) {
-		bad("write "+quoteShort("nuon::"+principal), "%s is no principal", quoteShort(principal))
+		bad("write "+diagnostic.Quote("nuon::"+principal), "%s is no principal", diagnostic.Quote(principal))
 		return "", nil
 	}
 	if principal == "" {
@@ -83,7 +83,7 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 	kind, name, named := strings.Cut(rest, ":")
 	switch {
 	case !ok:
-		bad(principalForms, "%s is no principal", quoteShort(principal))
+		bad(principalForms, "%s is no principal", diagnostic.Quote(principal))
 	case kind == "sandbox" && named:
 		bad("write nuon::sandbox", "there is one sandbox, and it has no name")
 	case kind == "sandbox":
@@ -101,9 +101,9 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 	default:
 		hint := principalForms
 		if near, ok := diagnostic.Nearest(kind, []string{"sandbox", "component", "action"}); ok {
-			hint = "did you mean " + quoteShort("nuon::"+strings.TrimSuffix(near+":"+name, ":")) + "?"
+			hint = "did you mean " + diagnostic.Quote("nuon::"+strings.TrimSuffix(near+":"+name, ":")) + "?"
 		}
-		bad(hint, "%s is no principal", quoteShort(principal))
+		bad(hint, "%s is no principal", diagnostic.Quote(principal))
 	}
 	return "", nil
 }
@@ -116,5 +116,5 @@ func (c *checker) badPrincipal(at syntax.Position, path, kind, name string, decl
 	if c.lost.has(name) {
 		return
 	}
-	c.errorf(ruleUnknownName, at, c.near(name, declared), "%s: the app has no %s %s", path, kind, quoteShort(name))
+	c.errorf(ruleUnknownName, at, c.near(name, declared), "%s: the app has no %s %s", path, kind, diagnostic.Quote(name))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // The engines of policies.
@@ -80,7 +81,7 @@ func (c *checker) checkScope(one *entry[format.Policy]) {
 		if hint == "" {
 			hint = "one of " + strings.Join(types, ", ")
 		}
-		c.errorf(ruleWrongValue, t.Place("type"), hint, "there is no policy type %s", quoteShort(kind))
+		c.errorf(ruleWrongValue, t.Place("type"), hint, "there is no policy type %s", diagnostic.Quote(kind))
 		return
 	case ofNone && n != nil:
 		c.warnf(ruleNoEffect, n.Key, "remove it", "components has no effect on a policy of type %s", kind)
@@ -107,7 +108,7 @@ func (c *checker) checkScoped(at syntax.Position, kind, name string, covered []s
 	component := c.names.components[name]
 	switch {
 	case twice:
-		c.errorf(ruleTwice, at, "remove it", "the component %s is listed twice", quoteShort(name))
+		c.errorf(ruleTwice, at, "remove it", "the component %s is listed twice", diagnostic.Quote(name))
 	case name == "*":
 	case component == nil:
 		unknown(c, at, "component", name, c.names.components)

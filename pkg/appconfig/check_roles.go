@@ -51,7 +51,7 @@ func (c *checker) checkRole(t *syntax.Table, role *format.Role) {
 	cloud := c.cloud
 	if role.CloudPlatform != "" {
 		if cloud != "" && role.CloudPlatform != cloud {
-			c.errorf(ruleCloudMismatch, t.Place("cloud_platform"), "write cloud_platform = "+quoteShort(cloud)+", or leave it out",
+			c.errorf(ruleCloudMismatch, t.Place("cloud_platform"), "write cloud_platform = "+diagnostic.Quote(cloud)+", or leave it out",
 				"the role is for %s, and the runner is on %s", label(role.CloudPlatform), label(cloud))
 		}
 		cloud = role.CloudPlatform
@@ -149,11 +149,11 @@ func (c *checker) checkRoleName(t *syntax.Table, path, role string) {
 	}
 	hint := ""
 	if near, ok := diagnostic.Nearest(sameRole(role), keysOf(c.names.roles)); ok {
-		hint = "did you mean " + quoteShort(c.names.roles[near]) + "?"
+		hint = "did you mean " + diagnostic.Quote(c.names.roles[near]) + "?"
 	} else if len(c.names.roles) > 0 {
 		hint = "declare it in permissions/ or break_glass.toml"
 	} else {
 		hint = "declare it in permissions/: the app has no roles"
 	}
-	c.errorf(ruleUnknownRole, t.Place(path), hint, "there is no role %s", quoteShort(role))
+	c.errorf(ruleUnknownRole, t.Place(path), hint, "there is no role %s", diagnostic.Quote(role))
 }

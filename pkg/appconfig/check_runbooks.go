@@ -5,6 +5,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // stepKeys are the keys that mean something in a step of a runbook beside name and type, by type: section 11.3.
@@ -45,7 +46,7 @@ func (c *checker) checkRunbookStep(t *syntax.Table, path string, step *format.Ru
 	switch step.Type {
 	case "component_deploy", "component_tear_down":
 		if step.ComponentName == "" {
-			c.errorf(ruleMissingKey, t.Place(path+".type"), "", `step %s: "component_name" is missing`, quoteShort(step.Name))
+			c.errorf(ruleMissingKey, t.Place(path+".type"), "", `step %s: "component_name" is missing`, diagnostic.Quote(step.Name))
 		} else if c.names.components[step.ComponentName] == nil {
 			unknown(c, t.Place(path+".component_name"), "component", step.ComponentName, c.names.components)
 		}
@@ -75,11 +76,11 @@ func (c *checker) checkActionStep(t *syntax.Table, path string, step *format.Run
 	script := t.Find(path+".inline_contents") != nil || t.Find(path+".command") != nil
 	switch {
 	case step.ActionName != "" && script:
-		c.errorf(ruleChooseOne, t.KeyPlace(path+".action_name"), "keep one of them", "step %s has both action_name and a script or command", quoteShort(step.Name))
+		c.errorf(ruleChooseOne, t.KeyPlace(path+".action_name"), "keep one of them", "step %s has both action_name and a script or command", diagnostic.Quote(step.Name))
 	case step.ActionName != "" && own != "" && own != "env_vars" && own != "timeout" && own != "role":
-		c.warnf(ruleNoEffect, t.KeyPlace(path+"."+own), "remove it", "%s: %s has no effect: the step runs action %s", path, own, quoteShort(step.ActionName))
+		c.warnf(ruleNoEffect, t.KeyPlace(path+"."+own), "remove it", "%s: %s has no effect: the step runs action %s", path, own, diagnostic.Quote(step.ActionName))
 	case step.ActionName == "" && !script:
-		c.errorf(ruleChooseOne, t.Place(path), "add one of them", "step %s has neither action_name nor a script or command", quoteShort(step.Name))
+		c.errorf(ruleChooseOne, t.Place(path), "add one of them", "step %s has neither action_name nor a script or command", diagnostic.Quote(step.Name))
 	}
 	if step.ActionName != "" {
 		if c.names.actions[step.ActionName] == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // secretName is an RFC 1123 host name: section 12, rule 15.
@@ -62,7 +63,7 @@ func (c *checker) checkSync(one *entry[format.Secret]) {
 
 func (c *checker) checkKubernetesName(at syntax.Position, rule *regexp.Regexp, what, name string) {
 	if name != "" && !strings.Contains(name, "{{") && (len(name) > 253 || !rule.MatchString(name)) {
-		c.errorf(ruleBadName, at, "use lower-case letters, digits and dashes", "%s is no name for %s in Kubernetes", quoteShort(name), what)
+		c.errorf(ruleBadName, at, "use lower-case letters, digits and dashes", "%s is no name for %s in Kubernetes", diagnostic.Quote(name), what)
 	}
 }
 
@@ -76,7 +77,7 @@ func (c *checker) checkCopies(one *entry[format.Secret], copies map[string]synta
 		place := strings.Join([]string{sameRole(namespace), sameRole(name), key}, " ")
 		if other, taken := copies[place]; taken {
 			c.errorf(ruleSecretOptions, at, "copy it somewhere else, or under another key", "there is a second copy to key %s of Secret %s in namespace %s: the first is in %s:%d",
-				quoteShort(key), quoteShort(name), quoteShort(namespace), other.File, other.Line)
+				diagnostic.Quote(key), diagnostic.Quote(name), diagnostic.Quote(namespace), other.File, other.Line)
 			return
 		}
 		copies[place] = at

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // checkSource looks at [public_repo] and [connected_repo] of what stands at path; empty: of the file.
@@ -60,7 +61,7 @@ func (c *checker) checkAddress(t *syntax.Table, key string, repo *format.Reposit
 func (c *checker) checkDirectory(t *syntax.Table, key string, repo *format.Repository) {
 	if outside(repo.Directory) {
 		c.errorf(ruleRepository, t.Place(key+".directory"), `write a path below the root of the repository, "." for the root itself`,
-			"directory %s is outside of the repository", quoteShort(repo.Directory))
+			"directory %s is outside of the repository", diagnostic.Quote(repo.Directory))
 	}
 }
 
@@ -75,7 +76,7 @@ func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Reposito
 		c.errorf(ruleMissingKey, t.Place(key), "name a branch, a tag or a full commit", `"%s.branch" is missing`, key)
 	case !branchName.MatchString(repo.Branch), strings.Contains(repo.Branch, ".."), strings.Contains(repo.Branch, "@{"),
 		strings.HasSuffix(repo.Branch, ".lock"), strings.HasSuffix(repo.Branch, "/"), strings.Contains(repo.Branch, "//"):
-		c.errorf(ruleRepository, at, "name a branch, a tag or a full commit", "%s is no name of a branch", quoteShort(repo.Branch))
+		c.errorf(ruleRepository, at, "name a branch, a tag or a full commit", "%s is no name of a branch", diagnostic.Quote(repo.Branch))
 	default:
 		c.checkTip(at, repo)
 	}
@@ -91,8 +92,8 @@ func (c *checker) checkTip(at syntax.Position, repo *format.Repository) {
 	if own == "" || ref == own || fullCommit.MatchString(ref) || looksLikeVersion.MatchString(ref) || !sameRepository(repo.Repo, c.options.Repository) {
 		return
 	}
-	c.warnf(ruleBranchTip, at, `write repo = "." to take the app's own commit, or branch = `+quoteShort(own),
-		"this follows branch %s, and the app itself is on %s of the same repository", quoteShort(ref), quoteShort(own))
+	c.warnf(ruleBranchTip, at, `write repo = "." to take the app's own commit, or branch = `+diagnostic.Quote(own),
+		"this follows branch %s, and the app itself is on %s of the same repository", diagnostic.Quote(ref), diagnostic.Quote(own))
 }
 
 // looksLikeVersion is a tag such as v1.4.0, which is chosen on purpose.

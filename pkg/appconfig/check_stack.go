@@ -5,6 +5,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 func (c *checker) checkRunner() {
@@ -39,7 +40,7 @@ func (c *checker) checkStack() {
 			continue
 		}
 		if first, taken := indexes[*nested.Index]; taken {
-			c.errorf(ruleDuplicateIndex, t.Place(path+".index"), "choose another index", "nested stack %s has the index %d already", quoteShort(stack.CustomNestedStacks[first].Name), *nested.Index)
+			c.errorf(ruleDuplicateIndex, t.Place(path+".index"), "choose another index", "nested stack %s has the index %d already", diagnostic.Quote(stack.CustomNestedStacks[first].Name), *nested.Index)
 		} else {
 			indexes[*nested.Index] = i
 		}

@@ -93,8 +93,11 @@ type Pulumi struct {
 
 // Deployable says whether nuon deploys components of its kind so far. All others are read, checked and kept.
 func (c *Component) Deployable() bool {
-	return c.Terraform != nil && (c.Kind == KindSandbox || c.Kind == KindTerraformModule)
+	return c.Terraform != nil && deploys(c.Kind)
 }
+
+// deploys says whether nuon deploys components of a kind so far.
+func deploys(kind string) bool { return kind == KindSandbox || kind == KindTerraformModule }
 
 // On says whether the component is there on an install with these toggles.
 func (c *Component) On(toggles map[string]bool) bool {

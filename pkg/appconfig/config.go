@@ -100,7 +100,7 @@ func (c *component) repositories() format.Repositories {
 }
 
 // deployable says whether nuon deploys components of its kind so far.
-func (c *component) deployable() bool { return c.module != nil }
+func (c *component) deployable() bool { return deploys(c.Type) }
 
 // content is the text that a key stands for when it refers to a file.
 type content struct {

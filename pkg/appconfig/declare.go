@@ -98,7 +98,7 @@ func (l *loader) sayOf(d document) func(diagnostic.Diagnostic) {
 	quiet := noEffect(d.section) != ""
 	if d.section == "components" {
 		kind, _ := d.table.Get("type").Text()
-		quiet = kind != KindTerraformModule
+		quiet = !deploys(kind)
 	}
 	return func(told diagnostic.Diagnostic) {
 		if !quiet || told.Rule != ruleIdle {

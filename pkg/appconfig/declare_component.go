@@ -59,7 +59,7 @@ func (l *loader) declareComponent(d document) {
 		l.badType(d, kind)
 		return
 	}
-	if kind != format.KindTerraformModule {
+	if !deploys(kind) {
 		l.warnf(ruleIdle, d.table.Place("type"), "", "accepted, no effect yet: components of type %s", kind)
 	}
 	c.components = append(c.components, found)
@@ -92,7 +92,7 @@ func (l *loader) mendType(d document) {
 	}
 	for name, n := range d.table.Each {
 		if near, _ := diagnostic.Nearest(name, known); near == "type" {
-			l.errorf(format.RuleUnknownKey, n.Key, diagnostic.DidYouMean(name, known), "unknown key %s", quoteShort(name))
+			l.errorf(format.RuleUnknownKey, n.Key, diagnostic.DidYouMean(name, known), "unknown key %s", diagnostic.Quote(name))
 			d.table.Rename(name, "type")
 			return
 		}
@@ -131,7 +131,7 @@ func (l *loader) badType(d document, kind string) {
 		if hint == "" {
 			hint = "known kinds: " + strings.Join(componentKinds(), ", ")
 		}
-		l.errorf(ruleWrongValue, d.table.Place("type"), hint, "there is no component type %s", quoteShort(kind))
+		l.errorf(ruleWrongValue, d.table.Place("type"), hint, "there is no component type %s", diagnostic.Quote(kind))
 	}
 }
 

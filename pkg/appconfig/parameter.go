@@ -72,7 +72,7 @@ func (a *Action) CheckInputs(given map[string]string) (env map[string]string, pr
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		size += len(name) + len(given[name])
 		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Sprintf("action %s has no input %s%s", a.Name, quoteShort(name), otherInputs(name, names)))
+			problems = append(problems, fmt.Sprintf("action %s has no input %s%s", a.Name, diagnostic.Quote(name), otherInputs(name, names)))
 		}
 	}
 	if size > mostInputBytes {

@@ -267,5 +267,5 @@ func masked(reference string) string {
 
 // quoteless cuts what an author wrote to a length that a line can bear.
 func quoteless(s string) string {
-	return strings.Trim(quoteShort(s), `"`)
+	return strings.Trim(diagnostic.Quote(s), `"`)
 }

@@ -4,9 +4,9 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // shortRepo is owner/name on GitHub.
@@ -34,22 +34,9 @@ func repoProblem(repo string) (problem, hint string) {
 	case address.Scheme == "https" && address.Host != "", address.Scheme == "file" && address.Host == "" && path.IsAbs(address.Path):
 		return "", ""
 	case address.Scheme == "" && shortRepo.MatchString(strings.TrimPrefix(repo, "github.com/")):
-		return "is an address without its beginning", "write " + quoteShort(strings.TrimPrefix(repo, "github.com/"))
+		return "is an address without its beginning", "write " + diagnostic.Quote(strings.TrimPrefix(repo, "github.com/"))
 	case address.Scheme == "http":
 		return "is fetched without encryption", "write https://"
 	}
-	return quoteShort(repo) + " is no address of a repository", forms
-}
-
-// quoteShort quotes what an author wrote, cut to a length that a line can bear.
-func quoteShort(s string) string {
-	const most = 60
-	if len(s) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
-	return strconv.Quote(s)
+	return diagnostic.Quote(repo) + " is no address of a repository", forms
 }

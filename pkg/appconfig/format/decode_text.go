@@ -4,8 +4,6 @@ import (
 	"iter"
 	"reflect"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
@@ -176,17 +174,4 @@ func sortTables(k *Key, list reflect.Value) {
 func nearestOf(text string, values []string) (string, bool) {
 	hint := diagnostic.DidYouMean(text, values)
 	return hint, hint != ""
-}
-
-// short quotes what an author wrote, cut to a length that a line can bear.
-func short(s string) string {
-	const most = 60
-	if len(s) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
-	return strconv.Quote(s)
 }

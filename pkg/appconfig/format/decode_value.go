@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
 // value decodes one value into the field of its key.
@@ -104,7 +105,7 @@ func (d *decoder) allowed(n *syntax.Node, k *Key, text string, at *frame) string
 		return text
 	}
 	if k.Values != nil && !slices.Contains(k.Values, text) {
-		d.errorf(RuleWrongValue, n.At, oneOf(text, k.Values), "%q cannot be %s", at.label(), short(text))
+		d.errorf(RuleWrongValue, n.At, oneOf(text, k.Values), "%q cannot be %s", at.label(), diagnostic.Quote(text))
 		return text
 	}
 	if k.Format != "" && !k.File {
@@ -120,7 +121,7 @@ func (d *decoder) texts(n *syntax.Node, k *Key, v reflect.Value, at *frame) {
 	if !ok {
 		hint := ""
 		if text, ok := n.Value.(string); ok {
-			hint = "write [" + short(text) + "]"
+			hint = "write [" + diagnostic.Quote(text) + "]"
 		}
 		d.wrong(n, at, "a list of strings", hint)
 		return
