@@ -66,6 +66,30 @@ func (e BuildStatus) Valid() bool {
 	}
 }
 
+// Defines values for HealthStatus.
+const (
+	HealthStatusDegraded    HealthStatus = "degraded"
+	HealthStatusProgressing HealthStatus = "progressing"
+	HealthStatusReady       HealthStatus = "ready"
+	HealthStatusUnknown     HealthStatus = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the HealthStatus enum.
+func (e HealthStatus) Valid() bool {
+	switch e {
+	case HealthStatusDegraded:
+		return true
+	case HealthStatusProgressing:
+		return true
+	case HealthStatusReady:
+		return true
+	case HealthStatusUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstallApproval.
 const (
 	InstallApprovalApproveAll InstallApproval = "approve-all"
@@ -449,7 +473,9 @@ const (
 	JobSpecKindAction JobSpecKind = "action"
 	JobSpecKindApply  JobSpecKind = "apply"
 	JobSpecKindBuild  JobSpecKind = "build"
+	JobSpecKindHealth JobSpecKind = "health"
 	JobSpecKindPlan   JobSpecKind = "plan"
+	JobSpecKindSync   JobSpecKind = "sync"
 )
 
 // Valid indicates whether the value is a known member of the JobSpecKind enum.
@@ -461,7 +487,11 @@ func (e JobSpecKind) Valid() bool {
 		return true
 	case JobSpecKindBuild:
 		return true
+	case JobSpecKindHealth:
+		return true
 	case JobSpecKindPlan:
+		return true
+	case JobSpecKindSync:
 		return true
 	default:
 		return false
@@ -591,6 +621,27 @@ func (e NewWorkflowKind) Valid() bool {
 	case NewWorkflowKindDeprovision:
 		return true
 	case NewWorkflowKindTeardown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ObjectHealthStatus.
+const (
+	ObjectHealthStatusDegraded    ObjectHealthStatus = "degraded"
+	ObjectHealthStatusProgressing ObjectHealthStatus = "progressing"
+	ObjectHealthStatusUnknown     ObjectHealthStatus = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the ObjectHealthStatus enum.
+func (e ObjectHealthStatus) Valid() bool {
+	switch e {
+	case ObjectHealthStatusDegraded:
+		return true
+	case ObjectHealthStatusProgressing:
+		return true
+	case ObjectHealthStatusUnknown:
 		return true
 	default:
 		return false
@@ -990,13 +1041,16 @@ type ActionResult struct {
 
 // ActionSpec defines model for ActionSpec.
 type ActionSpec struct {
-	Action    string            `json:"action"`
+	Action string `json:"action"`
+
+	// Cluster Which Kubernetes cluster. The one that the runner was given (--kubeconfig) comes first for the context sandbox, then the outputs at path, then the cluster that the runner is in.
+	Cluster   ClusterSpec       `json:"cluster,omitempty,omitzero"`
 	Component string            `json:"component,omitempty,omitzero"`
 	Env       map[string]string `json:"env,omitempty,omitzero"`
 	Install   string            `json:"install"`
 	InstallID string            `json:"install_id"`
 
-	// KubeConfig the steps get access to the cluster that the runner has, if it has one
+	// KubeConfig the steps get access to the cluster
 	KubeConfig bool         `json:"kube_config,omitempty,omitzero"`
 	Steps      []ActionStep `json:"steps"`
 	Trigger    string       `json:"trigger"`
@@ -1093,6 +1147,8 @@ type AppVersionList struct {
 
 // ApplyResult defines model for ApplyResult.
 type ApplyResult struct {
+	// Health How what was deployed is, as the runner saw it.
+	Health  Health   `json:"health,omitempty,omitzero"`
 	Outputs []Output `json:"outputs"`
 }
 
@@ -1102,10 +1158,10 @@ type ApplySpec struct {
 	Basis         Basis       `json:"basis"`
 	Bundle        ArtifactRef `json:"bundle"`
 	ContentDigest string      `json:"content_digest"`
-	Destroy       bool        `json:"destroy"`
 
-	// Module One Terraform root module on one install, all that plan and apply need of it.
-	Module       ModuleSpec `json:"module"`
+	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+	Deploy       DeploySpec `json:"deploy"`
+	Destroy      bool       `json:"destroy"`
 	Plan         string     `json:"plan"`
 	ReportDigest string     `json:"report_digest"`
 
@@ -1208,9 +1264,15 @@ type AuditEventList struct {
 
 // Basis What a plan was made from. If any of it has moved when the plan is to be applied, the plan is stale.
 type Basis struct {
-	Artifact      string `json:"artifact"`
+	Artifact string `json:"artifact"`
+
+	// Cluster digest of the address and the certificate authority of the cluster
+	Cluster       string `json:"cluster,omitempty,omitzero"`
 	DesiredDigest string `json:"desired_digest"`
-	StateLineage  string `json:"state_lineage"`
+
+	// Observed digest of what was found in the cluster, as far as it matters: of a chart the release's revision and status
+	Observed     string `json:"observed,omitempty,omitzero"`
+	StateLineage string `json:"state_lineage"`
 
 	// StateSerial 0 when there is no state yet
 	StateSerial int64 `json:"state_serial"`
@@ -1252,17 +1314,27 @@ type BuildResult struct {
 
 // BuildSpec defines model for BuildSpec.
 type BuildSpec struct {
-	Build         string `json:"build"`
-	Component     string `json:"component"`
-	ComponentKind string `json:"component_kind"`
+	Build string `json:"build"`
 
-	// Directory the module's directory in the packed source
+	// Chart of a chart from a chart repository
+	Chart         ChartSource `json:"chart,omitempty,omitzero"`
+	Component     string      `json:"component"`
+	ComponentKind string      `json:"component_kind"`
+
+	// Directory of the module, chart or kustomization in the packed source
 	Directory string `json:"directory"`
 
+	// Kustomize of a manifest that kustomize makes; without a path, the source holds the manifest as it is
+	Kustomize KustomizeSpec `json:"kustomize,omitempty,omitzero"`
+
 	// Repository where to push, below the vendor registry's prefix
-	Repository       string      `json:"repository"`
-	Source           ArtifactRef `json:"source"`
-	TerraformVersion string      `json:"terraform_version"`
+	Repository string `json:"repository"`
+
+	// Source the packed source; without a digest for a chart from a chart repository
+	Source ArtifactRef `json:"source"`
+
+	// TerraformVersion of a Terraform module
+	TerraformVersion string `json:"terraform_version,omitempty,omitzero"`
 
 	// Tree digest of the source as read from git; recorded in the artifact
 	Tree string `json:"tree"`
@@ -1277,6 +1349,26 @@ type Cause struct {
 
 	// Record revision, app_version, component_input, build, install_component, workflow, step, plan, approval
 	Record string `json:"record"`
+}
+
+// ChartSource defines model for ChartSource.
+type ChartSource struct {
+	Chart string `json:"chart"`
+
+	// Repository https:// with an index, or oci://
+	Repository string `json:"repository"`
+
+	// Version exact, or a constraint; the newest if empty
+	Version string `json:"version"`
+}
+
+// ClusterSpec Which Kubernetes cluster. The one that the runner was given (--kubeconfig) comes first for the context sandbox, then the outputs at path, then the cluster that the runner is in.
+type ClusterSpec struct {
+	// Context sandbox, or a name of kubernetes_contexts.toml
+	Context string `json:"context"`
+
+	// Path of the cluster's outputs in values
+	Path []string `json:"path"`
 }
 
 // Component defines model for Component.
@@ -1404,6 +1496,35 @@ type DeclaredParameter struct {
 	Type string `json:"type"`
 }
 
+// DeploySpec One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+type DeploySpec struct {
+	// Artifact below the install registry's prefix, where the sync step put it
+	Artifact ArtifactRef `json:"artifact"`
+
+	// Cluster Which Kubernetes cluster. The one that the runner was given (--kubeconfig) comes first for the context sandbox, then the outputs at path, then the cluster that the runner is in.
+	Cluster       ClusterSpec `json:"cluster,omitempty,omitzero"`
+	Component     string      `json:"component"`
+	ComponentKind string      `json:"component_kind"`
+
+	// Helm What a chart is released with. Namespace, storage driver, values that are strings and values files are templates.
+	Helm             HelmSpec `json:"helm,omitempty,omitzero"`
+	Install          string   `json:"install"`
+	InstallComponent string   `json:"install_component"`
+	InstallID        string   `json:"install_id"`
+
+	// Manifest What a manifest is applied with. Namespace is a template, and so is the manifest in the artifact if templates is set.
+	Manifest ManifestSpec `json:"manifest,omitempty,omitzero"`
+
+	// Repository of plan bundles, below the install registry's prefix
+	Repository string `json:"repository"`
+
+	// Terraform What a Terraform root module is planned with. Everything but the version is a template.
+	Terraform TerraformSpec `json:"terraform,omitempty,omitzero"`
+
+	// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
+	Values Values `json:"values"`
+}
+
 // Diagnostic defines model for Diagnostic.
 type Diagnostic struct {
 	Column   int    `json:"column"`
@@ -1425,6 +1546,25 @@ type GivenResponse struct {
 	Answer string    `json:"answer"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
+}
+
+// Health How what was deployed is, as the runner saw it.
+type Health struct {
+	At time.Time `json:"at"`
+
+	// Objects those that are not ready, the worst first, at most 20
+	Objects []ObjectHealth `json:"objects"`
+	Status  HealthStatus   `json:"status"`
+}
+
+// HealthStatus defines model for Health.Status.
+type HealthStatus string
+
+// HealthSpec See how what was deployed of a component is.
+type HealthSpec struct {
+	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+	Deploy    DeploySpec  `json:"deploy"`
+	Inventory []ObjectRef `json:"inventory"`
 }
 
 // Heartbeat defines model for Heartbeat.
@@ -1452,6 +1592,24 @@ type HeldLock struct {
 	Live     bool      `json:"live"`
 	LockedAt time.Time `json:"locked_at"`
 	Runner   string    `json:"runner"`
+}
+
+// HelmSpec What a chart is released with. Namespace, storage driver, values that are strings and values files are templates.
+type HelmSpec struct {
+	// InputTypes of the inputs that are number or bool, by name: a value that is nothing but such an input is one too
+	InputTypes map[string]string `json:"input_types"`
+	Namespace  string            `json:"namespace"`
+	Release    string            `json:"release"`
+
+	// StorageDriver configmap or secret
+	StorageDriver string `json:"storage_driver"`
+	TakeOwnership bool   `json:"take_ownership"`
+
+	// Values scalars by keys as helm --set has them
+	Values map[string]json.RawMessage `json:"values"`
+
+	// ValuesFiles YAML; later ones win, values win over all
+	ValuesFiles []string `json:"values_files"`
 }
 
 // InputValue defines model for InputValue.
@@ -1654,15 +1812,18 @@ type Job struct {
 // JobStatus defines model for Job.Status.
 type JobStatus string
 
-// JobResult At most one of build, plan, apply, action is set.
+// JobResult At most one of build, plan, apply, action, health is set; of an apply that failed, what it did up to then.
 type JobResult struct {
 	Action ActionResult `json:"action,omitempty,omitzero"`
 	Apply  ApplyResult  `json:"apply,omitempty,omitzero"`
 	Build  BuildResult  `json:"build,omitempty,omitzero"`
 
 	// Error one sentence and what to do
-	Error string     `json:"error,omitempty,omitzero"`
-	Plan  PlanResult `json:"plan,omitempty,omitzero"`
+	Error string `json:"error,omitempty,omitzero"`
+
+	// Health How what was deployed is, as the runner saw it.
+	Health Health     `json:"health,omitempty,omitzero"`
+	Plan   PlanResult `json:"plan,omitempty,omitzero"`
 
 	// Status lost: the process is provably gone and left no result
 	Status JobResultStatus `json:"status"`
@@ -1671,17 +1832,23 @@ type JobResult struct {
 // JobResultStatus lost: the process is provably gone and left no result
 type JobResultStatus string
 
-// JobSpec Exactly one of build, plan, apply, action is set, as kind says.
+// JobSpec Exactly one of build, sync, plan, apply, action, health is set, as kind says.
 type JobSpec struct {
-	Action         ActionSpec  `json:"action,omitempty,omitzero"`
-	Apply          ApplySpec   `json:"apply,omitempty,omitzero"`
-	Attempt        int         `json:"attempt"`
-	Build          BuildSpec   `json:"build,omitempty,omitzero"`
-	Job            string      `json:"job"`
-	Kind           JobSpecKind `json:"kind"`
-	Org            string      `json:"org"`
-	Plan           PlanSpec    `json:"plan,omitempty,omitzero"`
-	TimeoutSeconds int         `json:"timeout_seconds"`
+	Action  ActionSpec `json:"action,omitempty,omitzero"`
+	Apply   ApplySpec  `json:"apply,omitempty,omitzero"`
+	Attempt int        `json:"attempt"`
+	Build   BuildSpec  `json:"build,omitempty,omitzero"`
+
+	// Health See how what was deployed of a component is.
+	Health HealthSpec  `json:"health,omitempty,omitzero"`
+	Job    string      `json:"job"`
+	Kind   JobSpecKind `json:"kind"`
+	Org    string      `json:"org"`
+	Plan   PlanSpec    `json:"plan,omitempty,omitzero"`
+
+	// Sync Copy an artifact from the vendor's registry to the install's, by digest.
+	Sync           SyncSpec `json:"sync,omitempty,omitzero"`
+	TimeoutSeconds int      `json:"timeout_seconds"`
 
 	// Trace W3C traceparent of what asked for this; empty for none
 	Trace string `json:"trace,omitempty,omitzero"`
@@ -1696,6 +1863,20 @@ type KnownWebhook struct {
 	ID             string    `json:"id"`
 	LastDeliveryAt time.Time `json:"last_delivery_at,omitempty,omitzero"`
 	Path           string    `json:"path"`
+}
+
+// KustomizeSpec defines model for KustomizeSpec.
+type KustomizeSpec struct {
+	EnableHelm bool `json:"enable_helm"`
+
+	// LoadRestrictor rootOnly or none
+	LoadRestrictor string `json:"load_restrictor"`
+
+	// Patches files in the packed source
+	Patches []string `json:"patches"`
+
+	// Path of the kustomization in the packed source
+	Path string `json:"path"`
 }
 
 // LeaseRequest defines model for LeaseRequest.
@@ -1741,24 +1922,11 @@ type LogLine struct {
 // LogLineL level
 type LogLineL string
 
-// ModuleSpec One Terraform root module on one install, all that plan and apply need of it.
-type ModuleSpec struct {
-	Artifact         ArtifactRef       `json:"artifact"`
-	Component        string            `json:"component"`
-	ComponentKind    string            `json:"component_kind"`
-	EnvVars          map[string]string `json:"env_vars"`
-	Install          string            `json:"install"`
-	InstallComponent string            `json:"install_component"`
-	InstallID        string            `json:"install_id"`
-
-	// Repository of plan bundles, below the install registry's prefix
-	Repository       string `json:"repository"`
-	TerraformVersion string `json:"terraform_version"`
-
-	// Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
-	Values   Values            `json:"values"`
-	VarFiles []string          `json:"var_files"`
-	Vars     map[string]string `json:"vars"`
+// ManifestSpec What a manifest is applied with. Namespace is a template, and so is the manifest in the artifact if templates is set.
+type ManifestSpec struct {
+	// Namespace of objects that name none
+	Namespace string `json:"namespace"`
+	Templates bool   `json:"templates"`
 }
 
 // NewApp defines model for NewApp.
@@ -1881,6 +2049,28 @@ type NewWorkflow struct {
 // NewWorkflowKind defines model for NewWorkflow.Kind.
 type NewWorkflowKind string
 
+// ObjectHealth defines model for ObjectHealth.
+type ObjectHealth struct {
+	// Object A Kubernetes object.
+	Object ObjectRef `json:"object"`
+
+	// Reason one sentence
+	Reason string             `json:"reason"`
+	Status ObjectHealthStatus `json:"status"`
+}
+
+// ObjectHealthStatus defines model for ObjectHealth.Status.
+type ObjectHealthStatus string
+
+// ObjectRef A Kubernetes object.
+type ObjectRef struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Version   string `json:"version"`
+}
+
 // Offer defines model for Offer.
 type Offer struct {
 	AcceptWithinSeconds int `json:"accept_within_seconds"`
@@ -1956,6 +2146,12 @@ type PlanResult struct {
 	Bundle      ArtifactRef `json:"bundle"`
 	Destructive bool        `json:"destructive"`
 
+	// Health of what is there before the apply
+	Health Health `json:"health,omitempty,omitzero"`
+
+	// Inventory of a manifest: the objects that its apply leaves
+	Inventory []ObjectRef `json:"inventory,omitempty,omitzero"`
+
 	// Outputs when the plan is not applyable: the outputs as they stand
 	Outputs []Output `json:"outputs,omitempty,omitzero"`
 
@@ -1966,11 +2162,13 @@ type PlanResult struct {
 
 // PlanSpec defines model for PlanSpec.
 type PlanSpec struct {
-	DesiredDigest string `json:"desired_digest"`
-	Destroy       bool   `json:"destroy"`
+	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
+	Deploy        DeploySpec `json:"deploy"`
+	DesiredDigest string     `json:"desired_digest"`
+	Destroy       bool       `json:"destroy"`
 
-	// Module One Terraform root module on one install, all that plan and apply need of it.
-	Module ModuleSpec `json:"module"`
+	// Inventory of a manifest: the objects that were applied before, or may have been
+	Inventory []ObjectRef `json:"inventory,omitempty,omitzero"`
 
 	// Restore The plan is of making a state version the newest; Terraform is not asked. Zero for every other plan.
 	Restore Restore `json:"restore,omitempty,omitzero"`
@@ -2399,6 +2597,21 @@ type SyncRequest struct {
 	Commit string `json:"commit,omitempty,omitzero"`
 }
 
+// SyncSpec Copy an artifact from the vendor's registry to the install's, by digest.
+type SyncSpec struct {
+	Component     string `json:"component"`
+	ComponentKind string `json:"component_kind"`
+
+	// From below the vendor registry's prefix
+	From             ArtifactRef `json:"from"`
+	Install          string      `json:"install"`
+	InstallComponent string      `json:"install_component"`
+	InstallID        string      `json:"install_id"`
+
+	// To the repository below the install registry's prefix
+	To string `json:"to"`
+}
+
 // System defines model for System.
 type System struct {
 	Database PartHealth   `json:"database"`
@@ -2409,6 +2622,14 @@ type System struct {
 	// Version of the replica that answers
 	Version string     `json:"version"`
 	Work    WorkHealth `json:"work"`
+}
+
+// TerraformSpec What a Terraform root module is planned with. Everything but the version is a template.
+type TerraformSpec struct {
+	EnvVars  map[string]string `json:"env_vars"`
+	VarFiles []string          `json:"var_files"`
+	Vars     map[string]string `json:"vars"`
+	Version  string            `json:"version"`
 }
 
 // Token defines model for Token.

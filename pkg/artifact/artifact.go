@@ -22,6 +22,10 @@ type Media string
 const (
 	// MediaTerraform is a packed Terraform module with everything that it needs.
 	MediaTerraform Media = "application/vnd.nuon.terraform.v1"
+	// MediaChart is a Helm chart with its dependencies: its own files, Chart.yaml at the root.
+	MediaChart Media = "application/vnd.nuon.chart.v1"
+	// MediaManifest is a set of Kubernetes objects: one file, manifest.yaml.
+	MediaManifest Media = "application/vnd.nuon.manifest.v1"
 	// MediaSource is a packed source tree, as the observer hands it to a build.
 	MediaSource Media = "application/vnd.nuon.source.v1"
 	// MediaPlan is a plan bundle, sealed to the install key.

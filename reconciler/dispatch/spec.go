@@ -51,9 +51,9 @@ func subjectOf(job store.Job) (subject, error) {
 	if err != nil {
 		return subject{}, err
 	}
-	of := subject{spec.Plan.Module.InstallComponent, spec.Plan.Restore}
+	of := subject{spec.Plan.Deploy.InstallComponent, spec.Plan.Restore}
 	if spec.Kind == api.JobSpecKindApply {
-		of = subject{spec.Apply.Module.InstallComponent, spec.Apply.Restore}
+		of = subject{spec.Apply.Deploy.InstallComponent, spec.Apply.Restore}
 	}
 	if of.component == "" {
 		return subject{}, invalid("a job of kind %s has no Terraform state", job.Kind)

@@ -175,8 +175,8 @@ func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 	put(t, w, runner, before, state(5, "contested"))
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, before, failed))
 	restore := api.Restore{Version: 2, Digest: "contested"}
-	module := api.ModuleSpec{InstallComponent: component}
-	w.Enqueue(t, runner, dispatch.NewJob{Kind: "plan", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Plan: api.PlanSpec{Module: module, Restore: restore}}})
+	module := api.DeploySpec{InstallComponent: component}
+	w.Enqueue(t, runner, dispatch.NewJob{Kind: "plan", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Plan: api.PlanSpec{Deploy: module, Restore: restore}}})
 	plan, _ := w.Start(t, runner)
 	for version, want := range map[int]api.State{0: state(5, "kept"), 2: state(5, "contested")} {
 		got, err := w.Dispatch.State(t.Context(), runner.Caller, plan, version)
@@ -194,7 +194,7 @@ func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, plan, api.JobResult{Status: api.JobResultStatusSucceeded, Plan: api.PlanResult{
 		Report: []byte("{}"), ReportDigest: "sha256:1", Applyable: true,
 	}}))
-	w.Enqueue(t, runner, dispatch.NewJob{Kind: "apply", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Apply: api.ApplySpec{Module: module, Restore: restore}}})
+	w.Enqueue(t, runner, dispatch.NewJob{Kind: "apply", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Apply: api.ApplySpec{Deploy: module, Restore: restore}}})
 	apply, _ := w.Start(t, runner)
 	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, apply, api.StateLock{ID: "l"}))
 	if put(t, w, runner, apply, state(6, "restored")) {

@@ -12,7 +12,7 @@ import (
 // kept is what is remembered of the last apply in install_components.applied_config: what a destroy is made of, and what the next
 // desired is compared with. The values that were read then stand in applied_values.
 type kept struct {
-	Module api.ModuleSpec `json:"module"` // without values
+	Deploy api.DeploySpec `json:"deploy"` // without values
 	After  []string       `json:"after"`  // what it needed
 	Facts  facts          `json:"facts"`
 }

@@ -27,7 +27,7 @@ func (w *world) putState(component, digest, status string) {
 
 // planRestore compares a version with the newest one, as the runner does with the opened states.
 func (w *world) planRestore(spec api.PlanSpec) api.JobResult {
-	report := &diff.Report{Kind: diff.KindTerraform, Applyable: w.state[spec.Module.Component] != spec.Restore.Digest}
+	report := &diff.Report{Kind: diff.KindTerraform, Applyable: w.state[spec.Deploy.Component] != spec.Restore.Digest}
 	if report.Applyable {
 		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it", Action: diff.Update, Risk: diff.Update.Risk()}}
 	}

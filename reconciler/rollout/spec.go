@@ -48,7 +48,7 @@ func (s *snapshot) deploySpec(p *place) (workflow.Target, error) {
 	if p.config == nil || p.artifact == nil || w.Waits != "" || w.Absent {
 		return workflow.Target{}, fmt.Errorf("%s cannot be planned: %s", p.row.Name, w.Waits)
 	}
-	t, err := s.module(p, w.facts)
+	t, err := s.target(p, w.facts)
 	t.Digest = w.Digest
 	return t, err
 }
@@ -64,13 +64,13 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 
 // appliedSpec is what a component was last applied with, or was being applied with when contact was lost.
 func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
-	t := workflow.Target{Module: p.kept.Module, Config: p.row.AppliedConfig}
+	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig}
 	if p.row.AppliedVersionID != nil {
 		t.Version = *p.row.AppliedVersionID
 	}
-	t.Module.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
+	t.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
 	if len(p.row.AppliedValues) > 0 {
-		if err := json.Unmarshal(p.row.AppliedValues, &t.Module.Values); err != nil {
+		if err := json.Unmarshal(p.row.AppliedValues, &t.Deploy.Values); err != nil {
 			return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values that %s was applied with cannot be read (%s); deploy it anew", p.row.Name, err)}
 		}
 	}

@@ -271,7 +271,7 @@ func (w *world) offers() map[string]api.Offer {
 	for _, o := range got.Offers {
 		var spec api.JobSpec
 		must(w, json.Unmarshal([]byte(w.one("select spec::text from jobs where id = $1", o.Job)), &spec))
-		all[o.Kind+" "+spec.Plan.Module.Component+spec.Apply.Module.Component+spec.Action.Action] = o
+		all[o.Kind+" "+spec.Plan.Deploy.Component+spec.Apply.Deploy.Component+spec.Action.Action] = o
 	}
 	return all
 }
@@ -329,7 +329,7 @@ func (w *world) work(spec api.JobSpec) api.JobResult {
 		}
 		return w.plan(spec.Plan)
 	case "apply":
-		component := spec.Apply.Module.Component
+		component := spec.Apply.Deploy.Component
 		if restore := spec.Apply.Restore; restore.Version > 0 {
 			w.state[component] = restore.Digest
 			w.exec("update states set status = 'dismissed' where version = $1 and status = 'contested'", restore.Version)
@@ -346,9 +346,9 @@ func (w *world) work(spec api.JobSpec) api.JobResult {
 }
 
 func (w *world) plan(spec api.PlanSpec) api.JobResult {
-	rendered := w.rendered(spec.Module)
+	rendered := w.rendered(spec.Deploy)
 	action := diff.Update
-	was, had := w.state[spec.Module.Component]
+	was, had := w.state[spec.Deploy.Component]
 	switch {
 	case spec.Destroy:
 		action, rendered = diff.Destroy, ""
@@ -366,21 +366,21 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 	w.plans[bundle] = rendered
 	result := api.PlanResult{
 		Applyable: report.Applyable, Report: raw, ReportDigest: report.Digest(), Destructive: report.Destructive(),
-		Bundle: api.ArtifactRef{Repository: spec.Module.Repository, Digest: bundle},
-		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, Artifact: spec.Module.Artifact.Digest},
+		Bundle: api.ArtifactRef{Repository: spec.Deploy.Repository, Digest: bundle},
+		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, Artifact: spec.Deploy.Artifact.Digest},
 	}
-	for _, state := range w.list("select serial || ' ' || lineage from states where install_component_id = $1 and status = 'kept' order by version desc limit 1", spec.Module.InstallComponent) {
+	for _, state := range w.list("select serial || ' ' || lineage from states where install_component_id = $1 and status = 'kept' order by version desc limit 1", spec.Deploy.InstallComponent) {
 		_, err := fmt.Sscan(state, &result.Basis.StateSerial, &result.Basis.StateLineage)
 		must(w, err)
 	}
 	if !report.Applyable {
-		result.Outputs = w.outputs(spec.Module.Component)
+		result.Outputs = w.outputs(spec.Deploy.Component)
 	}
 	return api.JobResult{Status: "succeeded", Plan: result}
 }
 
 // rendered is what the module would be called with: artifact and vars, secrets and all. It never leaves the runner.
-func (w *world) rendered(m api.ModuleSpec) string {
+func (w *world) rendered(m api.DeploySpec) string {
 	tree := render.Tree{}
 	must(w, json.Unmarshal(m.Values.Plain, &tree))
 	for _, v := range m.Values.Sealed {
@@ -389,8 +389,8 @@ func (w *world) rendered(m api.ModuleSpec) string {
 		tree.Set(v.Path, string(secret.Reveal()))
 	}
 	out := "artifact " + m.Artifact.Digest
-	for _, name := range slices.Sorted(maps.Keys(m.Vars)) {
-		tmpl, err := render.Parse(name, m.Vars[name])
+	for _, name := range slices.Sorted(maps.Keys(m.Terraform.Vars)) {
+		tmpl, err := render.Parse(name, m.Terraform.Vars[name])
 		must(w, err)
 		text, err := tmpl.Execute(tree)
 		if err != nil {

@@ -135,11 +135,11 @@ func applySpec(plan store.FindPlanRow) (api.ApplySpec, error) {
 		return api.ApplySpec{}, unreadable(err)
 	}
 	spec := api.ApplySpec{
-		Module: target.Module, Plan: plan.ID, Destroy: plan.Destroy, Basis: basis, Restore: target.Restore,
+		Deploy: target.Deploy, Plan: plan.ID, Destroy: plan.Destroy, Basis: basis, Restore: target.Restore,
 		ReportDigest: plan.ReportDigest, ContentDigest: plan.ContentDigest,
 	}
 	if plan.BundleDigest != "" {
-		spec.Bundle = api.ArtifactRef{Repository: target.Module.Repository, Digest: plan.BundleDigest}
+		spec.Bundle = api.ArtifactRef{Repository: target.Deploy.Repository, Digest: plan.BundleDigest}
 	}
 	return spec, nil
 }

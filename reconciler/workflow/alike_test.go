@@ -22,7 +22,7 @@ func planOf(install, address, before string) (jobEnd, Target, *diff.Report) {
 		Fields: []diff.FieldChange{{Path: "input", Before: diff.Shown{Text: before, Type: diff.TypeString}, After: diff.Shown{Text: "new", Type: diff.TypeString}}},
 	}}}
 	report.Totals = report.Count()
-	return e, Target{Module: api.ModuleSpec{Artifact: api.ArtifactRef{Digest: "sha256:1"}}}, report
+	return e, Target{Deploy: api.DeploySpec{Artifact: api.ArtifactRef{Digest: "sha256:1"}}}, report
 }
 
 // TestAlike: only what a person may answer with one yes has one group, and what must be read by itself has none.
@@ -39,7 +39,7 @@ func TestAlike(t *testing.T) {
 		"an install like it":    {func(*jobEnd, *Target, *diff.Report) {}, true},
 		"another app":           {func(e *jobEnd, _ *Target, _ *diff.Report) { e.install.AppID = "app_2" }, false},
 		"another component":     {func(e *jobEnd, _ *Target, _ *diff.Report) { e.step.Component = "metrics" }, false},
-		"another artifact":      {func(_ *jobEnd, target *Target, _ *diff.Report) { target.Module.Artifact.Digest = "sha256:2" }, false},
+		"another artifact":      {func(_ *jobEnd, target *Target, _ *diff.Report) { target.Deploy.Artifact.Digest = "sha256:2" }, false},
 		"a teardown":            {func(e *jobEnd, _ *Target, _ *diff.Report) { e.step.Destroy = true }, false},
 		"said to be destroying": {func(e *jobEnd, _ *Target, _ *diff.Report) { e.result.Plan.Destructive = true }, false},
 		"another value":         {func(_ *jobEnd, _ *Target, r *diff.Report) { r.Changes[0].Fields[0].Before.Text = "older" }, false},

@@ -58,7 +58,7 @@ func FuzzPlanResult(f *testing.F) {
 				}
 			}
 		}
-		target := Target{Digest: r.Basis.DesiredDigest, Module: api.ModuleSpec{Repository: "r", Artifact: api.ArtifactRef{Digest: r.Basis.Artifact}}}
+		target := Target{Digest: r.Basis.DesiredDigest, Deploy: api.DeploySpec{Repository: "r", Artifact: api.ArtifactRef{Digest: r.Basis.Artifact}}}
 		if report, err := checkPlan(r, target); err == nil && (report == nil || r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest)) {
 			t.Fatal("a plan without a report or a bundle was taken")
 		}

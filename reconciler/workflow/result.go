@@ -109,7 +109,7 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
 		return nil, errors.New("it is a plan of something else: its desired digest is not what was asked for")
-	case r.Basis.Artifact != target.Module.Artifact.Digest && !target.restores():
+	case r.Basis.Artifact != target.Deploy.Artifact.Digest && !target.restores():
 		return nil, errors.New("it was made from another artifact")
 	case len(r.Basis.StateLineage) > 200 || r.Basis.StateSerial < 0:
 		return nil, errors.New("its basis is malformed")
@@ -117,7 +117,7 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 		return nil, errors.New("its bundle has no digest")
 	case !bundled && target.restores() && r.Bundle.Digest != "":
 		return nil, errors.New("it is a restore, which has no bundle")
-	case bundled && r.Bundle.Repository != target.Module.Repository:
+	case bundled && r.Bundle.Repository != target.Deploy.Repository:
 		return nil, errors.New("its bundle lies in another repository")
 	case !sha256Digest.MatchString(r.ReportDigest):
 		return nil, errors.New("its report has no digest")

@@ -15,7 +15,7 @@ import (
 type Target struct {
 	Digest  string         `json:"digest"`  // the desired digest
 	Version string         `json:"version"` // id of the app version
-	Module  api.ModuleSpec `json:"module"`  // with the values that its templates read
+	Deploy  api.DeploySpec `json:"deploy"`  // with the values that its templates read
 	// Config is what World wants back as the applied config: what a later desired is compared with, and what a destroy is made
 	// of. It is opaque here.
 	Config json.RawMessage `json:"config"`
@@ -43,11 +43,11 @@ func appliedOf(c store.InstallComponent) Applied {
 
 // landed is the target as what is applied; with known false, as what was being applied when contact with it was lost.
 func (t Target) landed(known bool) (Applied, error) {
-	values, err := json.Marshal(t.Module.Values)
+	values, err := json.Marshal(t.Deploy.Values)
 	if err != nil {
 		return Applied{}, fmt.Errorf("encode applied values: %w", err)
 	}
-	a := Applied{Artifact: t.Module.Artifact.Digest, Config: t.Config, Values: values}
+	a := Applied{Artifact: t.Deploy.Artifact.Digest, Config: t.Config, Values: values}
 	if known {
 		a.Digest = t.Digest
 	}

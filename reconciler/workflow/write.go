@@ -241,9 +241,9 @@ func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]by
 	if want := f.graph.want(s.Component).Digest; target.Digest != want {
 		return nil, fmt.Errorf("what would be planned is %s, what is wanted is %s", target.Digest, want)
 	}
-	job.ComponentKind = target.Module.ComponentKind
+	job.ComponentKind = target.Deploy.ComponentKind
 	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Plan: api.PlanSpec{
-		Module: target.Module, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore,
+		Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore,
 	}}
 	return encode(target)
 }
@@ -267,7 +267,7 @@ func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) erro
 	if err != nil {
 		return err
 	}
-	job.PlanID, job.ComponentKind = row.ID, spec.Module.ComponentKind
+	job.PlanID, job.ComponentKind = row.ID, spec.Deploy.ComponentKind
 	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Apply: spec}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // Action is the handler of action jobs.

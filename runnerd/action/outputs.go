@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // maxOutputs bounds what one step may give, in bytes.

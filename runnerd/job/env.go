@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
@@ -30,35 +29,12 @@ type Env struct {
 	KubeConfig string
 	// API makes the calls that this attempt may make.
 	API *Remote
-	// Vendor and Install are the registries, as VendorRegistry and InstallRegistry give them; nil when the runner has none.
+	// Vendor is where the vendor's artifacts are: for a build job the vendor's registry itself, for every other the runner API, which hands
+	// out what the job's spec names, by the attempt token. Install is the install's own registry, with its copies of artifacts and its
+	// plan bundles; a build job has none.
 	Vendor, Install *Registry
 	// Timing holds the graces; see Handler.
 	Timing timing.Timing
-}
-
-// Registry is where artifacts lie, with the credential that this job has for it. The repositories that a spec names lie below
-// Reference.
-type Registry struct {
-	Reference  artifact.Reference
-	Credential artifact.Credential
-}
-
-// VendorRegistry gives where the vendor's artifacts are: for a build job the vendor's registry itself, for every other the runner
-// API, which hands out what the job's spec names, by the attempt token.
-func (e *Env) VendorRegistry() (artifact.Reference, artifact.Credential, error) {
-	return e.Vendor.open("vendor")
-}
-
-// InstallRegistry gives where the plan bundles of the install are. A build job has none.
-func (e *Env) InstallRegistry() (artifact.Reference, artifact.Credential, error) {
-	return e.Install.open("install")
-}
-
-func (r *Registry) open(whose string) (artifact.Reference, artifact.Credential, error) {
-	if r == nil {
-		return artifact.Reference{}, artifact.Credential{}, fmt.Errorf("this runner has no %s registry; start it with NUON_REGISTRY=host/path, and NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them", whose)
-	}
-	return r.Reference, r.Credential, nil
 }
 
 // Work makes the private work directory of the attempt, and gives its path. runnerd removes it when the job has ended.

@@ -9,7 +9,7 @@ import (
 // Handler does the work of one kind of job.
 //
 // An error becomes the result failed with the error's text, which a person reads: it says what is wrong and what to do next.
-// Known secrets are taken out of it. ctx ends when the job is cancelled or runs out of time; an error after that becomes the
+// Known secrets are taken out of it. A *StaleError becomes the result stale. ctx ends when the job is cancelled or runs out of time; an error after that becomes the
 // result cancelled. A result that is given without an error is taken as it is, also after ctx has ended: what was done counts. It
 // needs a status, and Succeeded gives one.
 //

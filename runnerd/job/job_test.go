@@ -124,8 +124,7 @@ func TestRegistries(t *testing.T) {
 		if err != nil || install != nil || vendor.Reference != own {
 			t.Fatal(vendor, install, err)
 		}
-		of := &Env{Vendor: vendor, Install: install}
-		if _, _, err := of.InstallRegistry(); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY=host/path") {
+		if _, err := install.Open("x"); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY=host/path") {
 			t.Errorf("got %v", err)
 		}
 	})

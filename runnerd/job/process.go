@@ -230,6 +230,10 @@ func ended(ctx context.Context, env *Env, err error) api.JobResult {
 		env.Log.Warn("interrupted: %v", err)
 		return api.JobResult{Status: api.JobResultStatusCancelled, Error: err.Error()}
 	}
+	if moved := (*StaleError)(nil); errors.As(err, &moved) {
+		env.Log.Warn("stale: %v", moved)
+		return api.JobResult{Status: api.JobResultStatusStale, Error: moved.Error()}
+	}
 	env.Log.Error("%v", err)
 	return api.JobResult{Status: api.JobResultStatusFailed, Error: err.Error()}
 }

@@ -66,7 +66,7 @@ func TestAheadOfAControlPlane(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				spec := api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Module: api.ModuleSpec{InstallComponent: "web"}}}
+				spec := api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{InstallComponent: "web"}}}
 				if err := errors.Join(a.SaveSpec(spec), a.KeepState(*test.kept)); err != nil {
 					t.Fatal(err)
 				}

@@ -11,43 +11,26 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // Apply is the handler of apply jobs.
 type Apply struct{}
 
-// staleError says that the world moved since the plan was made. It becomes the result stale: plan again.
-type staleError struct{ why string }
-
-// Error gives the reason in one sentence.
-func (s *staleError) Error() string { return s.why }
-
-func stale(format string, args ...any) error {
-	return &staleError{why: fmt.Sprintf(format, args...) + "; plan again"}
-}
-
 // Run applies the plan of a bundle, and no other: when anything that the plan was made from has moved, the result is stale and
 // nothing was done. Whatever state Terraform wrote is in the spool, also when the apply failed or was cancelled.
-func (Apply) Run(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
+func (Apply) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if env.Spec.Apply.Restore.Version > 0 {
-		result, err = applyRestore(ctx, env)
-	} else {
-		result, err = apply(ctx, env)
+		return applyRestore(ctx, env)
 	}
-	var moved *staleError
-	if errors.As(err, &moved) && ctx.Err() == nil {
-		env.Log.Warn("stale: %s", moved.why)
-		return api.JobResult{Status: api.JobResultStatusStale, Error: moved.why}, nil
-	}
-	return result, err
+	return apply(ctx, env)
 }
 
 func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
 	spec := env.Spec.Apply
 	// Only to make them known to the redactor: what was rendered is in the bundle.
-	if _, err := values.Open(spec.Module.Values, env.Key, env.Redact); err != nil {
+	if _, err := values.Open(spec.Deploy.Values, env.Key, env.Redact); err != nil {
 		return api.JobResult{}, err
 	}
 	opened, known, err := pullBundle(ctx, env, spec.Bundle)
@@ -60,11 +43,11 @@ func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) 
 	if err := sameTarget(opened.note.Target, ambient.Target(os.Environ())); err != nil {
 		return api.JobResult{}, err
 	}
-	packed, err := pull(ctx, env.VendorRegistry, spec.Module.Artifact)
+	packed, err := env.Vendor.Pull(ctx, spec.Deploy.Artifact)
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	session, err := open(ctx, env, spec.Module)
+	session, err := open(ctx, env, spec.Deploy)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -75,7 +58,7 @@ func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) 
 		}
 	}()
 	if session.place.root != opened.note.Workplace {
-		return api.JobResult{}, stale("the plan was made in %s, and this runner works in %s", opened.note.Workplace, session.place.root)
+		return api.JobResult{}, job.Stale("the plan was made in %s, and this runner works in %s", opened.note.Workplace, session.place.root)
 	}
 	if err := session.sameState(ctx, spec.Basis); err != nil {
 		return api.JobResult{}, err
@@ -99,11 +82,11 @@ func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) 
 func sameBasis(spec api.ApplySpec, noted note) error {
 	switch {
 	case noted.Basis != spec.Basis:
-		return stale("the plan bundle was made from something else than the plan that was approved")
-	case spec.Module.Artifact.Digest != spec.Basis.Artifact:
-		return stale("the component's artifact is %s now, and was %s when the plan was made", spec.Module.Artifact.Digest, spec.Basis.Artifact)
+		return job.Stale("the plan bundle was made from something else than the plan that was approved")
+	case spec.Deploy.Artifact.Digest != spec.Basis.Artifact:
+		return job.Stale("the component's artifact is %s now, and was %s when the plan was made", spec.Deploy.Artifact.Digest, spec.Basis.Artifact)
 	case noted.Destroy != spec.Destroy:
-		return stale("the plan that was approved and the plan in the bundle differ in whether they destroy everything")
+		return job.Stale("the plan that was approved and the plan in the bundle differ in whether they destroy everything")
 	}
 	return nil
 }
@@ -114,7 +97,7 @@ func sameTarget(then, now map[string]string) error {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
 		if then[name] != now[name] {
 			// Without the values: they name the customer's accounts.
-			return stale("the runner has another %s in its environment than when the plan was made", name)
+			return job.Stale("the runner has another %s in its environment than when the plan was made", name)
 		}
 	}
 	return nil
@@ -132,10 +115,10 @@ func (s *session) sameState(ctx context.Context, basis api.Basis) error {
 // sameVersion: now must be what the plan was made for.
 func sameVersion(now state.Version, basis api.Basis) error {
 	if now.Lineage != basis.StateLineage {
-		return stale("the state is another one than the plan was made for (lineage %q now, %q then)", now.Lineage, basis.StateLineage)
+		return job.Stale("the state is another one than the plan was made for (lineage %q now, %q then)", now.Lineage, basis.StateLineage)
 	}
 	if now.Serial != basis.StateSerial {
-		return stale("the state moved from serial %d to %d since the plan was made", basis.StateSerial, now.Serial)
+		return job.Stale("the state moved from serial %d to %d since the plan was made", basis.StateSerial, now.Serial)
 	}
 	return nil
 }
@@ -143,14 +126,14 @@ func sameVersion(now state.Version, basis api.Basis) error {
 // sameReport: the plan in the bundle, described anew, must be what was shown.
 func (s *session) sameReport(ctx context.Context, spec api.ApplySpec, noted note, known *values.Secrets) error {
 	if s.terraform.tool.Version != noted.Terraform {
-		return stale("the plan was made by Terraform %s, and this runner has %s now", noted.Terraform, s.terraform.tool.Version)
+		return job.Stale("the plan was made by Terraform %s, and this runner has %s now", noted.Terraform, s.terraform.tool.Version)
 	}
 	report, err := s.report(ctx, known)
 	if err != nil {
 		return err
 	}
 	if digest := report.Digest(); digest != spec.ReportDigest {
-		return stale("the stored plan says something else (%s) than what was approved (%s)", digest, spec.ReportDigest)
+		return job.Stale("the stored plan says something else (%s) than what was approved (%s)", digest, spec.ReportDigest)
 	}
 	return nil
 }
@@ -164,7 +147,7 @@ func (s *session) applied(ctx context.Context, known *values.Secrets) (api.JobRe
 		done = false
 	}
 	if isSavedPlanStale(err) {
-		return api.JobResult{}, stale("Terraform says that the state moved since the plan was made")
+		return api.JobResult{}, job.Stale("Terraform says that the state moved since the plan was made")
 	}
 	if !done {
 		return api.JobResult{}, err

@@ -24,7 +24,7 @@ type Build struct{}
 // Run builds. The result has the artifact; errors name file and line where Terraform does.
 func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Build
-	source, err := pull(ctx, env.VendorRegistry, spec.Source)
+	source, err := env.Vendor.Pull(ctx, spec.Source)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -58,7 +58,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	made, err := push(ctx, env.VendorRegistry, spec.Repository, packed)
+	made, err := env.Vendor.Push(ctx, spec.Repository, packed)
 	if err != nil {
 		return api.JobResult{}, err
 	}

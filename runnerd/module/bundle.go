@@ -15,8 +15,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/bundle"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // A plan bundle is everything that the apply of one plan needs and that must not differ from the time of the plan, sealed to the
@@ -51,8 +52,8 @@ type note struct {
 	Secrets []string `json:"secrets"`
 }
 
-// bundle is an opened plan bundle.
-type bundle struct {
+// savedPlan is an opened plan bundle.
+type savedPlan struct {
 	note note
 	plan []byte
 	vars []artifact.File // relative to the workplace's vars
@@ -60,7 +61,7 @@ type bundle struct {
 }
 
 // seal packs the bundle and seals it.
-func (b bundle) seal(to seal.Recipient) (artifact.Artifact, error) {
+func (b savedPlan) seal(to seal.Recipient) (artifact.Artifact, error) {
 	noted, err := json.Marshal(b.note)
 	if err != nil {
 		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
@@ -74,44 +75,24 @@ func (b bundle) seal(to seal.Recipient) (artifact.Artifact, error) {
 		file.Path = path.Join("tree", file.Path)
 		files = append(files, file)
 	}
-	packed, err := artifact.Tarball(files, artifact.Limits{})
-	if err != nil {
-		return artifact.Artifact{}, fmt.Errorf("pack the plan bundle: %w; let the plan write fewer or smaller files", err)
-	}
-	sealed, err := to.Seal(packed)
-	if err != nil {
-		return artifact.Artifact{}, err
-	}
-	encoded, err := json.Marshal(sealed)
-	if err != nil {
-		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
-	}
-	return artifact.Wrap(artifact.MediaPlan, encoded, nil), nil
+	return bundle.Seal(files, to)
 }
 
 // openBundle reads what seal made.
-func openBundle(packed artifact.Artifact, key seal.Identity) (bundle, error) {
-	if packed.Type != artifact.MediaPlan || packed.Form != artifact.FormSealed {
-		return bundle{}, fmt.Errorf("the artifact is of type %s, not a plan bundle; this is a fault of the control plane, report it", packed.Type)
-	}
-	var sealed seal.Sealed
-	if err := json.Unmarshal(packed.Layer, &sealed); err != nil {
-		return bundle{}, fmt.Errorf("the plan bundle is damaged: %w; plan again", err)
-	}
-	plain, err := key.Open(sealed)
+func openBundle(packed artifact.Artifact, key seal.Identity) (savedPlan, error) {
+	files, err := bundle.Open(packed, key)
 	if err != nil {
-		return bundle{}, fmt.Errorf("open the plan bundle: %w; plan again with the key that the runner has now", err)
+		return savedPlan{}, err
 	}
-	return readBundle(plain.Reveal())
+	return readBundle(files)
 }
 
-// readBundle reads the packed tree of a bundle.
-func readBundle(plain []byte) (bundle, error) {
-	files, err := artifact.Untar(plain, artifact.Limits{})
-	if err != nil {
-		return bundle{}, fmt.Errorf("unpack the plan bundle: %w; plan again", err)
-	}
-	var made bundle
+// readBundle reads the files of a bundle.
+func readBundle(files []artifact.File) (savedPlan, error) {
+	var (
+		made savedPlan
+		err  error
+	)
 	for _, file := range files {
 		top, rest, _ := strings.Cut(file.Path, "/")
 		below := file
@@ -129,24 +110,24 @@ func readBundle(plain []byte) (bundle, error) {
 			err = errors.New("there is a file in it that nobody expects")
 		}
 		if err != nil {
-			return bundle{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
+			return savedPlan{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}
 	}
 	if made.note.Format != bundleFormat || made.plan == nil {
-		return bundle{}, fmt.Errorf("the plan bundle is of format %d, this runner reads %d; plan again", made.note.Format, bundleFormat)
+		return savedPlan{}, fmt.Errorf("the plan bundle is of format %d, this runner reads %d; plan again", made.note.Format, bundleFormat)
 	}
 	return made, nil
 }
 
 // pullBundle fetches and opens the bundle of an apply, and makes its secrets known to the redactor.
-func pullBundle(ctx context.Context, env *job.Env, from api.ArtifactRef) (bundle, *values.Secrets, error) {
-	packed, err := pull(ctx, env.InstallRegistry, from)
+func pullBundle(ctx context.Context, env *job.Env, from api.ArtifactRef) (savedPlan, *values.Secrets, error) {
+	packed, err := env.Install.Pull(ctx, from)
 	if err != nil {
-		return bundle{}, nil, err
+		return savedPlan{}, nil, err
 	}
 	opened, err := openBundle(packed, env.Key)
 	if err != nil {
-		return bundle{}, nil, err
+		return savedPlan{}, nil, err
 	}
 	return opened, values.NewSecrets(env.Redact, opened.note.Secrets...), nil
 }

@@ -17,7 +17,7 @@ func TestBundleComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := bundle{
+	made := savedPlan{
 		note: note{Format: bundleFormat, Workplace: "/w", Terraform: "1.11.4", Basis: api.Basis{Artifact: "sha256:a", StateSerial: 3}, Environ: map[string]string{"A": "b"}, Secrets: []string{"planted-secret"}},
 		plan: []byte("plan"),
 		vars: []artifact.File{{Path: "000.tfvars.json", Content: []byte("{}")}},
@@ -32,7 +32,7 @@ func TestBundleComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An empty file has no content, whether that is nil or not.
-	if diff := cmp.Diff(made, got, cmp.AllowUnexported(bundle{})); diff != "" {
+	if diff := cmp.Diff(made, got, cmp.AllowUnexported(savedPlan{})); diff != "" {
 		t.Fatal(diff)
 	}
 

@@ -91,13 +91,13 @@ func TestLifeOfAComponent(t *testing.T) {
 		Plain:  json.RawMessage(`{"inputs":{"inputs":{"greeting":"hello"}},"install":{"name":"acme"}}`),
 		Sealed: []api.SealedValue{r.sealed("inputs.inputs.api_token", secret), r.sealed("components.network.outputs.all", string(encoded))},
 	}
-	spec.Vars = map[string]string{
+	spec.Terraform.Vars = map[string]string{
 		"greeting": "{{.nuon.install.inputs.greeting}} from {{.nuon.install.name}}",
 		"token":    "{{index .nuon.components.network.outputs.all.deep 0}}",
 		"careless": "postgres://u:{{.nuon.inputs.inputs.api_token | b64enc}}@h/db",
 	}
-	spec.VarFiles = []string{"replicas = 2\n", `{"replicas": 3, "unheard_of": "{{.nuon.inputs.inputs.api_token}}"}`}
-	spec.EnvVars = map[string]string{"REGION": "{{.nuon.install.name}}"}
+	spec.Terraform.VarFiles = []string{"replicas = 2\n", `{"replicas": 3, "unheard_of": "{{.nuon.inputs.inputs.api_token}}"}`}
+	spec.Terraform.EnvVars = map[string]string{"REGION": "{{.nuon.install.name}}"}
 
 	first := r.mustPlan(spec, false)
 	shown := report(t, first)
@@ -134,7 +134,7 @@ func TestLifeOfAComponent(t *testing.T) {
 		t.Fatalf("the outputs as they stand differ from those of the apply: %+v", got)
 	}
 
-	spec.Vars["greeting"] = "howdy"
+	spec.Terraform.Vars["greeting"] = "howdy"
 	third := r.mustPlan(spec, false)
 	if shown := report(t, third); !third.Applyable || shown.Totals.Update != 1 || third.Destructive {
 		t.Fatalf("%+v", shown.Totals)
@@ -165,11 +165,11 @@ func TestAppliedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
-	spec.Vars = map[string]string{"greeting": "hello"}
+	spec.Terraform.Vars = map[string]string{"greeting": "hello"}
 	planned := r.mustPlan(spec, false)
 	r.mustApply(applySpec(spec, planned, false))
 	result, err := r.apply(t.Context(), applySpec(spec, planned, false))
-	if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "plan again") {
+	if !isStale(err, "plan again") {
 		t.Fatal(result, err)
 	}
 }
@@ -177,10 +177,10 @@ func TestAppliedOnce(t *testing.T) {
 func TestStale(t *testing.T) {
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
-	spec.Vars = map[string]string{"greeting": "hello"}
+	spec.Terraform.Vars = map[string]string{"greeting": "hello"}
 	r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
 	before := len(r.states)
-	spec.Vars["greeting"] = "howdy"
+	spec.Terraform.Vars["greeting"] = "howdy"
 	planned := r.mustPlan(spec, false)
 
 	tests := map[string]struct {
@@ -190,7 +190,7 @@ func TestStale(t *testing.T) {
 		"report":         {func(s *api.ApplySpec) { s.ReportDigest = "sha256:tampered" }, "the stored plan says something else"},
 		"state serial":   {func(s *api.ApplySpec) { s.Basis.StateSerial++ }, "made from something else"},
 		"desired":        {func(s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, "made from something else"},
-		"other artifact": {func(s *api.ApplySpec) { s.Module.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) }, "the component's artifact is"},
+		"other artifact": {func(s *api.ApplySpec) { s.Deploy.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) }, "the component's artifact is"},
 		"destroy":        {func(s *api.ApplySpec) { s.Destroy = true }, "differ in whether they destroy"},
 	}
 	for name, test := range tests {
@@ -198,7 +198,7 @@ func TestStale(t *testing.T) {
 			asked := applySpec(spec, planned, false)
 			test.change(&asked)
 			result, err := r.apply(t.Context(), asked)
-			if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, test.want) {
+			if !isStale(err, test.want) {
 				t.Fatalf("%+v, %v\nwant %s", result, err, test.want)
 			}
 		})
@@ -206,17 +206,17 @@ func TestStale(t *testing.T) {
 	t.Run("another account", func(t *testing.T) {
 		t.Setenv("AWS_PROFILE", "production")
 		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
-		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "another AWS_PROFILE in its environment") {
+		if !isStale(err, "another AWS_PROFILE in its environment") {
 			t.Fatal(result, err)
 		}
 	})
 	t.Run("state moved", func(t *testing.T) {
 		spec := spec
-		spec.Vars = map[string]string{"greeting": "in between"}
+		spec.Terraform.Vars = map[string]string{"greeting": "in between"}
 		r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
 		before = len(r.states)
 		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
-		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "the state moved from serial") {
+		if !isStale(err, "the state moved from serial") {
 			t.Fatal(result, err)
 		}
 	})
@@ -225,7 +225,7 @@ func TestStale(t *testing.T) {
 		r.states = nil
 		defer func() { r.states = kept }()
 		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
-		if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "another one") {
+		if !isStale(err, "another one") {
 			t.Fatal(result, err)
 		}
 	})
@@ -245,25 +245,25 @@ func TestFailures(t *testing.T) {
 	defer elsewhere.Close()
 	tests := map[string]struct {
 		module string
-		change func(*api.ModuleSpec)
+		change func(*api.DeploySpec)
 		want   []string
 		apply  bool
 	}{
 		"variable missing": {module: "variable \"a\" {}\n", want: []string{"terraform plan: m/main.tf:1: No value for required variable"}},
 		"condition": {module: "variable \"a\" {\n  validation {\n    condition     = var.a == \"x\"\n    error_message = \"It must be x.\"\n  }\n}\n",
-			change: func(s *api.ModuleSpec) { s.Vars = map[string]string{"a": "y"} }, want: []string{"terraform plan: vars/000.tfvars.json:2: Invalid value", "It must be x."}},
-		"template names nothing": {module: "", change: func(s *api.ModuleSpec) { s.Vars = map[string]string{"a": "{{.nuon.inputs.inputs.b}}"} }, want: []string{"vars.a", "inputs.b"}},
-		"sealed to another":      {module: "", change: func(s *api.ModuleSpec) { s.Values.Sealed = []api.SealedValue{newRig(t).sealed("inputs.inputs.x", "y")} }, want: []string{".nuon.inputs.inputs.x", "key-"}},
-		"variable as variable":   {module: "", change: func(s *api.ModuleSpec) { s.EnvVars = map[string]string{"TF_VAR_x": "1"} }, want: []string{"env_vars.TF_VAR_x", "move it there"}},
-		"runner's own variable":  {module: "", change: func(s *api.ModuleSpec) { s.EnvVars = map[string]string{"TF_HTTP_ADDRESS": "x"} }, want: []string{"env_vars.TF_HTTP_ADDRESS", "remove it"}},
-		"broken variable file":   {module: "", change: func(s *api.ModuleSpec) { s.VarFiles = []string{"a = ["} }, want: []string{"terraform plan: vars/001.tfvars:"}},
-		"path as component":      {module: "", change: func(s *api.ModuleSpec) { s.InstallComponent = "../x" }, want: []string{"is not an id"}},
-		"path as repository":     {module: "variable \"a\" {\n  default = 1\n}\noutput \"a\" {\n  value = var.a\n}\n", change: func(s *api.ModuleSpec) { s.Repository = "../x" }, want: []string{"is not the name of a repository"}},
+			change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "y"} }, want: []string{"terraform plan: vars/000.tfvars.json:2: Invalid value", "It must be x."}},
+		"template names nothing": {module: "", change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "{{.nuon.inputs.inputs.b}}"} }, want: []string{"vars.a", "inputs.b"}},
+		"sealed to another":      {module: "", change: func(s *api.DeploySpec) { s.Values.Sealed = []api.SealedValue{newRig(t).sealed("inputs.inputs.x", "y")} }, want: []string{".nuon.inputs.inputs.x", "key-"}},
+		"variable as variable":   {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_VAR_x": "1"} }, want: []string{"env_vars.TF_VAR_x", "move it there"}},
+		"runner's own variable":  {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_HTTP_ADDRESS": "x"} }, want: []string{"env_vars.TF_HTTP_ADDRESS", "remove it"}},
+		"broken variable file":   {module: "", change: func(s *api.DeploySpec) { s.Terraform.VarFiles = []string{"a = ["} }, want: []string{"terraform plan: vars/001.tfvars:"}},
+		"path as component":      {module: "", change: func(s *api.DeploySpec) { s.InstallComponent = "../x" }, want: []string{"is not an id"}},
+		"path as repository":     {module: "variable \"a\" {\n  default = 1\n}\noutput \"a\" {\n  value = var.a\n}\n", change: func(s *api.DeploySpec) { s.Repository = "../x" }, want: []string{"is not the name of a repository"}},
 		"local-exec":             {module: local("echo planned-to-fail; exit 3"), want: []string{"terraform apply: m/main.tf:2: terraform_data.x: ", "exit status 3"}, apply: true},
-		"other backend": {module: "", change: func(s *api.ModuleSpec) {
+		"other backend": {module: "", change: func(s *api.DeploySpec) {
 			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf", "terraform {\n  backend \"local\" {}\n}\n")
 		}, want: []string{`keeps its state in a "local" backend`}},
-		"same backend elsewhere": {module: "", change: func(s *api.ModuleSpec) {
+		"same backend elsewhere": {module: "", change: func(s *api.DeploySpec) {
 			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf", "terraform {\n  backend \"http\" {\n    address = \""+elsewhere.URL+"\"\n  }\n}\n")
 		}, want: []string{"the module sets address of the backend"}},
 	}
@@ -301,7 +301,7 @@ func TestLockHeldByAnother(t *testing.T) {
 	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2", Info: json.RawMessage(`{"ID":"theirs","Operation":"OperationTypeApply"}`)}
 	env := r.env(api.JobSpecKindPlan)
 	env.Timing.UnlockTry = time.Second
-	env.Spec.Plan = api.PlanSpec{Module: spec}
+	env.Spec.Plan = api.PlanSpec{Deploy: spec}
 	_, err := r.run(t.Context(), Plan{}, env)
 	if err == nil || !strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func TestDeafToolIsKilled(t *testing.T) {
 	fakeTerraform(t, "trap '' INT\nsh -c 'trap \"\" INT; echo $$ >"+grandchild+"; while :; do sleep 1; done' &\nwhile :; do sleep 1; done", "")
 	env := r.env(api.JobSpecKindPlan)
 	env.Timing.ToolGrace = 300 * time.Millisecond
-	env.Spec.Plan = api.PlanSpec{Module: spec}
+	env.Spec.Plan = api.PlanSpec{Deploy: spec}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
@@ -471,8 +471,8 @@ func fakeTerraform(t *testing.T, plan, apply string) {
 func TestBundleBringsBackWhatThePlanWrote(t *testing.T) {
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n", "m/run.sh", "old"))
-	spec.EnvVars = map[string]string{"REGION": "{{.nuon.inputs.inputs.region}}"}
-	spec.VarFiles = []string{"a = 1\n"}
+	spec.Terraform.EnvVars = map[string]string{"REGION": "{{.nuon.inputs.inputs.region}}"}
+	spec.Terraform.VarFiles = []string{"a = 1\n"}
 	spec.Values.Plain = json.RawMessage(`{"inputs":{"inputs":{"region":"north"}}}`)
 	seen := filepath.Join(t.TempDir(), "seen")
 	fakeTerraform(t, `
@@ -503,7 +503,7 @@ func TestPlanOfAnotherPlaceIsStale(t *testing.T) {
 	planned := r.mustPlan(spec, false)
 	r.root = t.TempDir()
 	result, err := r.apply(t.Context(), applySpec(spec, planned, false))
-	if err != nil || result.Status != api.JobResultStatusStale || !strings.Contains(result.Error, "this runner works in") {
+	if !isStale(err, "this runner works in") {
 		t.Fatal(result, err)
 	}
 }

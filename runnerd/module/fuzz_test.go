@@ -32,7 +32,11 @@ func FuzzBundle(f *testing.F) {
 	f.Add([]byte("{}"))
 	f.Add(bytes.Replace(whole, []byte("tree/m/x"), []byte("tree/../"), 1))
 	f.Fuzz(func(t *testing.T, plain []byte) {
-		made, err := readBundle(plain)
+		files, err := artifact.Untar(plain, artifact.Limits{})
+		if err != nil {
+			return
+		}
+		made, err := readBundle(files)
 		if err != nil {
 			return
 		}

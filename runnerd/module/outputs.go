@@ -6,8 +6,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // outputsOf gives the outputs of a state as they may leave, in the order of their names.

@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // Plan is the handler of plan jobs.
@@ -27,19 +27,19 @@ func (Plan) Run(ctx context.Context, env *job.Env) (result api.JobResult, err er
 		return planRestore(ctx, env)
 	}
 	// First what needs nobody: a template that cannot be rendered.
-	opened, err := values.Open(spec.Module.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	given, err := renderVariables(spec.Module, opened)
+	given, err := renderVariables(spec.Deploy, opened)
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	packed, err := pull(ctx, env.VendorRegistry, spec.Module.Artifact)
+	packed, err := env.Vendor.Pull(ctx, spec.Deploy.Artifact)
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	session, err := open(ctx, env, spec.Module)
+	session, err := open(ctx, env, spec.Deploy)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -98,7 +98,7 @@ func (s *session) plan(ctx context.Context, spec api.PlanSpec, varFiles []string
 	read := s.endpoint.Last() // the one that Terraform read under its lock
 	made.basis = api.Basis{
 		DesiredDigest: spec.DesiredDigest,
-		Artifact:      spec.Module.Artifact.Digest,
+		Artifact:      spec.Deploy.Artifact.Digest,
 		StateSerial:   read.Serial,
 		StateLineage:  read.Lineage,
 	}
@@ -116,14 +116,14 @@ func (p *planned) result(ctx context.Context, given *variables, known *values.Se
 	}
 	made := api.PlanResult{
 		Applyable:    p.report.Applyable,
-		Bundle:       api.ArtifactRef{Repository: p.spec.Module.Repository},
+		Bundle:       api.ArtifactRef{Repository: p.spec.Deploy.Repository},
 		Report:       encoded,
 		ReportDigest: p.report.Digest(),
 		Destructive:  p.report.Destructive(),
 		Basis:        p.basis,
 	}
 	if !made.Applyable {
-		made.Outputs, err = outputsOf(p.endpoint.Last(), p.env.Key, p.spec.Module.Component, known)
+		made.Outputs, err = outputsOf(p.endpoint.Last(), p.env.Key, p.spec.Deploy.Component, known)
 		return made, err
 	}
 	made.Bundle, err = p.keep(ctx, given, known)
@@ -136,7 +136,7 @@ func (p *planned) keep(ctx context.Context, given *variables, known *values.Secr
 	if err != nil {
 		return api.ArtifactRef{}, fmt.Errorf("read the plan file: %w", err)
 	}
-	sealed, err := bundle{
+	sealed, err := savedPlan{
 		note: note{
 			Format:       bundleFormat,
 			Workplace:    p.place.root,
@@ -153,5 +153,5 @@ func (p *planned) keep(ctx context.Context, given *variables, known *values.Secr
 	if err != nil {
 		return api.ArtifactRef{}, err
 	}
-	return push(ctx, p.env.InstallRegistry, p.spec.Module.Repository, sealed)
+	return p.env.Install.Push(ctx, p.spec.Deploy.Repository, sealed)
 }

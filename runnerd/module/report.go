@@ -7,7 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	tfplan "github.com/nuon-toolkit/nuon/diff/terraform"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // report describes the plan file of the workplace, masked with known. The same plan under the same secrets gives the same digest.

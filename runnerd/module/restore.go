@@ -12,15 +12,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // restoring is the plan, or the apply, of making a version of the state the newest. Terraform is not asked, and nothing that
 // exists is touched: what follows from it is planned afterwards.
 type restoring struct {
 	env    *job.Env
-	module api.ModuleSpec
+	module api.DeploySpec
 	asked  api.Restore
 	now    state.Version // the newest; the zero Version when there is none
 	closed string        // the key that the newest is sealed to, when that is not this runner's; it is not known then what is in it
@@ -29,7 +29,7 @@ type restoring struct {
 }
 
 // openRestore reads both versions.
-func openRestore(ctx context.Context, env *job.Env, module api.ModuleSpec, asked api.Restore) (*restoring, error) {
+func openRestore(ctx context.Context, env *job.Env, module api.DeploySpec, asked api.Restore) (*restoring, error) {
 	if env.Key.IsZero() {
 		return nil, errors.New("this runner has no install key, so no state can be opened; start it with a key file")
 	}
@@ -93,7 +93,7 @@ func (r *restoring) report() (*diff.Report, error) {
 // planRestore says what the state would gain and lose. There is no bundle: all that the apply needs is in the basis.
 func planRestore(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Plan
-	r, err := openRestore(ctx, env, spec.Module, spec.Restore)
+	r, err := openRestore(ctx, env, spec.Deploy, spec.Restore)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -106,15 +106,15 @@ func planRestore(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, fmt.Errorf("write the report: %w", err)
 	}
 	made := api.PlanResult{
-		Applyable: report.Applyable, Bundle: api.ArtifactRef{Repository: spec.Module.Repository},
+		Applyable: report.Applyable, Bundle: api.ArtifactRef{Repository: spec.Deploy.Repository},
 		Report: encoded, ReportDigest: report.Digest(), Destructive: report.Destructive(),
 		Basis: api.Basis{
-			DesiredDigest: spec.DesiredDigest, Artifact: spec.Module.Artifact.Digest,
+			DesiredDigest: spec.DesiredDigest, Artifact: spec.Deploy.Artifact.Digest,
 			StateSerial: r.now.Serial, StateLineage: r.now.Lineage,
 		},
 	}
 	if !made.Applyable {
-		if made.Outputs, err = outputsOf(r.now, env.Key, spec.Module.Component, r.known); err != nil {
+		if made.Outputs, err = outputsOf(r.now, env.Key, spec.Deploy.Component, r.known); err != nil {
 			return api.JobResult{}, err
 		}
 	}
@@ -134,7 +134,7 @@ func applyRestore(ctx context.Context, env *job.Env) (result api.JobResult, err 
 			env.Log.Warn("free the state lock: %v", freeing)
 		}
 	}()
-	r, err := openRestore(ctx, env, spec.Module, spec.Restore)
+	r, err := openRestore(ctx, env, spec.Deploy, spec.Restore)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -146,7 +146,7 @@ func applyRestore(ctx context.Context, env *job.Env) (result api.JobResult, err 
 		return api.JobResult{}, err
 	}
 	if digest := report.Digest(); digest != spec.ReportDigest {
-		return api.JobResult{}, stale("the difference of the two versions is another one (%s) than what was approved (%s)", digest, spec.ReportDigest)
+		return api.JobResult{}, job.Stale("the difference of the two versions is another one (%s) than what was approved (%s)", digest, spec.ReportDigest)
 	}
 	lineage := r.now.Lineage
 	if lineage == "" {
@@ -157,7 +157,7 @@ func applyRestore(ctx context.Context, env *job.Env) (result api.JobResult, err 
 		return api.JobResult{}, err
 	}
 	// Read before it is written: outputs that cannot be read must not end a job that has done its work.
-	outputs, err := outputsOf(made, env.Key, spec.Module.Component, r.known)
+	outputs, err := outputsOf(made, env.Key, spec.Deploy.Component, r.known)
 	if err != nil {
 		return api.JobResult{}, err
 	}

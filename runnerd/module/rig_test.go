@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -337,18 +338,18 @@ func (r *rig) sealed(path, value string) api.SealedValue {
 	return api.SealedValue{Path: strings.Split(path, "."), Sealed: closed}
 }
 
-func (r *rig) spec(built api.ArtifactRef) api.ModuleSpec {
-	return api.ModuleSpec{
+func (r *rig) spec(built api.ArtifactRef) api.DeploySpec {
+	return api.DeploySpec{
 		Install: "acme", InstallID: "ins_1", Component: "web", InstallComponent: "ic_web", ComponentKind: "terraform_module",
-		Artifact: built, TerraformVersion: terraformVersion, Repository: "install/plans",
+		Artifact: built, Terraform: api.TerraformSpec{Version: terraformVersion}, Repository: "install/plans",
 		Values: api.Values{Plain: json.RawMessage(`{}`)},
 	}
 }
 
-func (r *rig) plan(spec api.ModuleSpec, destroy bool) (api.PlanResult, error) {
+func (r *rig) plan(spec api.DeploySpec, destroy bool) (api.PlanResult, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindPlan)
-	env.Spec.Plan = api.PlanSpec{Module: spec, DesiredDigest: "sha256:desired", Destroy: destroy}
+	env.Spec.Plan = api.PlanSpec{Deploy: spec, DesiredDigest: "sha256:desired", Destroy: destroy}
 	result, err := r.run(context.Background(), Plan{}, env)
 	if err == nil && result.Status != job.Succeeded {
 		r.t.Fatalf("plan without an error is %s", result.Status)
@@ -356,7 +357,7 @@ func (r *rig) plan(spec api.ModuleSpec, destroy bool) (api.PlanResult, error) {
 	return result.Plan, err
 }
 
-func (r *rig) mustPlan(spec api.ModuleSpec, destroy bool) api.PlanResult {
+func (r *rig) mustPlan(spec api.DeploySpec, destroy bool) api.PlanResult {
 	r.t.Helper()
 	planned, err := r.plan(spec, destroy)
 	if err != nil {
@@ -365,9 +366,9 @@ func (r *rig) mustPlan(spec api.ModuleSpec, destroy bool) api.PlanResult {
 	return planned
 }
 
-func applySpec(spec api.ModuleSpec, planned api.PlanResult, destroy bool) api.ApplySpec {
+func applySpec(spec api.DeploySpec, planned api.PlanResult, destroy bool) api.ApplySpec {
 	return api.ApplySpec{
-		Module: spec, Plan: "pln_1", Destroy: destroy, Bundle: planned.Bundle, Basis: planned.Basis,
+		Deploy: spec, Plan: "pln_1", Destroy: destroy, Bundle: planned.Bundle, Basis: planned.Basis,
 		ReportDigest: planned.ReportDigest, ContentDigest: "sha256:content",
 	}
 }
@@ -443,4 +444,10 @@ func (r *rig) mustBeFree() {
 	if _, err := os.Stat(filepath.Join(r.root, "work", "ic_web")); !os.IsNotExist(err) {
 		r.t.Errorf("the workplace is still there: %v", err)
 	}
+}
+
+// isStale says whether an apply was refused because the world had moved, in these words.
+func isStale(err error, words string) bool {
+	var moved *job.StaleError
+	return errors.As(err, &moved) && strings.Contains(err.Error(), words)
 }

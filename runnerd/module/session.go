@@ -16,14 +16,14 @@ import (
 // other.
 type session struct {
 	env       *job.Env
-	spec      api.ModuleSpec
+	spec      api.DeploySpec
 	place     *workplace
 	endpoint  *state.Endpoint
 	terraform *terraform
 }
 
 // open takes the workplace and starts the endpoint. close must be called.
-func open(ctx context.Context, env *job.Env, spec api.ModuleSpec) (*session, error) {
+func open(ctx context.Context, env *job.Env, spec api.DeploySpec) (*session, error) {
 	place, err := enter(ctx, env, spec.InstallComponent)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *session) prepare(ctx context.Context, packed artifact.Artifact, overlay
 	}
 	own := maps.Clone(s.endpoint.Environ())
 	maps.Copy(own, environ) // checkEnviron let nothing through that stands there already
-	if s.terraform, err = openTerraform(ctx, s.env, s.spec.TerraformVersion, s.place.moduleDir(), own); err != nil {
+	if s.terraform, err = openTerraform(ctx, s.env, s.spec.Terraform.Version, s.place.moduleDir(), own); err != nil {
 		return err
 	}
 	s.terraform.place = placing{root: s.place.root, module: s.place.module}

@@ -19,9 +19,9 @@ import (
 // secrets is removed. root is the runner's directory and keyFile that of the install key. The sentences are for the job's log. An
 // error is one of the disk, and Settle can be called again; there is nothing left to do when the job ended by itself.
 func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
-	component := spec.Plan.Module.InstallComponent
+	component := spec.Plan.Deploy.InstallComponent
 	if spec.Kind == api.JobSpecKindApply {
-		component = spec.Apply.Module.InstallComponent
+		component = spec.Apply.Deploy.InstallComponent
 	}
 	place, err := workplaceOf(root, component)
 	if err != nil {

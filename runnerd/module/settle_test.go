@@ -16,8 +16,8 @@ import (
 func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
 	t.Helper()
 	env := r.env(api.JobSpecKindApply)
-	env.Spec.Apply.Module = r.spec(api.ArtifactRef{})
-	place, err := enter(t.Context(), env, env.Spec.Apply.Module.InstallComponent)
+	env.Spec.Apply.Deploy = r.spec(api.ArtifactRef{})
+	place, err := enter(t.Context(), env, env.Spec.Apply.Deploy.InstallComponent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 type trouble struct {
 	*rig
 	directory string
-	spec      api.ModuleSpec
+	spec      api.DeploySpec
 }
 
 // newTrouble builds a component whose second object has those attributes, in the language of Terraform.

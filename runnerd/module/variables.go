@@ -13,7 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/runnerd/module/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 // variables is what a module gets, rendered. It holds secrets.
@@ -26,8 +26,8 @@ type variables struct {
 
 // renderVariables renders vars, var_files and env_vars. The vars become one JSON file of strings: Terraform converts them to
 // numbers and booleans where the module asks for those. Later files win, so the var_files come after it.
-func renderVariables(spec api.ModuleSpec, opened *values.Values) (*variables, error) {
-	vars, err := opened.RenderAll("vars", spec.Vars)
+func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, error) {
+	vars, err := opened.RenderAll("vars", spec.Terraform.Vars)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func renderVariables(spec api.ModuleSpec, opened *values.Values) (*variables, er
 		return nil, fmt.Errorf("write the variables: %w", err)
 	}
 	made := &variables{files: []artifact.File{{Path: "000.tfvars.json", Content: append(encoded, '\n')}}}
-	for i, text := range spec.VarFiles {
+	for i, text := range spec.Terraform.VarFiles {
 		name := fmt.Sprintf("var_file[%d]", i)
 		rendered, err := opened.Render(name, text)
 		if err != nil {
@@ -44,7 +44,7 @@ func renderVariables(spec api.ModuleSpec, opened *values.Values) (*variables, er
 		}
 		made.files = append(made.files, artifact.File{Path: fmt.Sprintf("%03d%s", i+1, varFileExtension(rendered)), Content: []byte(rendered)})
 	}
-	if made.environ, err = opened.RenderAll("env_vars", spec.EnvVars); err != nil {
+	if made.environ, err = opened.RenderAll("env_vars", spec.Terraform.EnvVars); err != nil {
 		return nil, err
 	}
 	return made, checkEnviron(made.environ)

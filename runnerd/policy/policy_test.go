@@ -149,7 +149,7 @@ func TestABrokenFileMeansOff(t *testing.T) {
 func TestASpecIsWhatWasOffered(t *testing.T) {
 	rule := parsed(t, `components = ["sandbox"]`).At(time.Now())
 	plan := func(component string) api.JobSpec {
-		return api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Module: api.ModuleSpec{ComponentKind: component}}}
+		return api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{Deploy: api.DeploySpec{ComponentKind: component}}}
 	}
 	if err := rule.CheckSpec("plan", plan("sandbox")); err != nil {
 		t.Error(err)

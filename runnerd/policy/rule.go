@@ -91,9 +91,9 @@ func componentKind(spec api.JobSpec) string {
 	case api.JobSpecKindBuild:
 		return spec.Build.ComponentKind
 	case api.JobSpecKindPlan:
-		return spec.Plan.Module.ComponentKind
+		return spec.Plan.Deploy.ComponentKind
 	case api.JobSpecKindApply:
-		return spec.Apply.Module.ComponentKind
+		return spec.Apply.Deploy.ComponentKind
 	}
 	return ""
 }

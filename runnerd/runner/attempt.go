@@ -93,7 +93,7 @@ func (a *attempt) noteInstall(spec api.JobSpec) {
 
 // installOf gives the id of the install that a job works on; empty for a build.
 func installOf(spec api.JobSpec) string {
-	return cmp.Or(spec.Plan.Module.InstallID, spec.Apply.Module.InstallID, spec.Action.InstallID)
+	return cmp.Or(spec.Plan.Deploy.InstallID, spec.Apply.Deploy.InstallID, spec.Action.InstallID)
 }
 
 // name gives <job>/<number>.

@@ -109,7 +109,7 @@ func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
 	}{
 		"another kind": {"jobs = [\"plan\"]\n", "plan", func(*api.JobSpec) {}, "offered as plan and its spec is of kind action"},
 		"another component": {"components = [\"sandbox\"]\n", "plan", func(spec *api.JobSpec) {
-			spec.Kind, spec.Plan.Module.ComponentKind = "plan", "terraform_module"
+			spec.Kind, spec.Plan.Deploy.ComponentKind = "plan", "terraform_module"
 		}, "does not allow components of kind terraform_module"},
 	} {
 		t.Run(name, func(t *testing.T) {

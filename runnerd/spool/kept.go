@@ -14,9 +14,9 @@ import (
 // has none.
 func (a Attempt) KeepState(state api.State) error {
 	spec, found, err := a.Spec()
-	component := spec.Plan.Module.InstallComponent
+	component := spec.Plan.Deploy.InstallComponent
 	if spec.Kind == api.JobSpecKindApply {
-		component = spec.Apply.Module.InstallComponent
+		component = spec.Apply.Deploy.InstallComponent
 	}
 	if err != nil || !found || component == "" {
 		return err

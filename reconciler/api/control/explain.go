@@ -186,7 +186,7 @@ func plannedChain(ctx context.Context, tx *store.Tx, p store.Plan, why string) (
 	if ic.DesiredDigest == p.DesiredDigest {
 		why = ic.DesiredReason
 	}
-	build, err := tx.BuildOfArtifact(ctx, tx.Org, ic.ComponentID, target.Module.Artifact.Digest)
+	build, err := tx.BuildOfArtifact(ctx, tx.Org, ic.ComponentID, target.Deploy.Artifact.Digest)
 	if err != nil && !isNotFound(err) {
 		return nil, err
 	}

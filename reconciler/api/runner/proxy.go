@@ -139,7 +139,7 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 
 // names says whether a spec names what is wanted: an artifact of the vendor's, or what one is made of.
 func (p *proxy) names(ctx context.Context, spec api.JobSpec, want wanted) (bool, error) {
-	for _, ref := range []api.ArtifactRef{spec.Build.Source, spec.Plan.Module.Artifact, spec.Apply.Module.Artifact} {
+	for _, ref := range []api.ArtifactRef{spec.Build.Source, spec.Plan.Deploy.Artifact, spec.Apply.Deploy.Artifact} {
 		if ref.Repository == "" || ref.Repository != want.repository {
 			continue
 		}

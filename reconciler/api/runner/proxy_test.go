@@ -74,7 +74,7 @@ func (s served) pull(t *testing.T, ref api.ArtifactRef, credential artifact.Cred
 // plan starts a plan job whose module is an artifact.
 func (s served) plan(t *testing.T, r dispatchtest.Runner, ref api.ArtifactRef) (api.AttemptRef, string) {
 	t.Helper()
-	s.Enqueue(t, r, dispatch.NewJob{Kind: "plan", Spec: api.JobSpec{Plan: api.PlanSpec{Module: api.ModuleSpec{Artifact: ref}}}})
+	s.Enqueue(t, r, dispatch.NewJob{Kind: "plan", Spec: api.JobSpec{Plan: api.PlanSpec{Deploy: api.DeploySpec{Artifact: ref}}}})
 	return s.Start(t, r)
 }
 

@@ -135,7 +135,7 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 	s.ok(t, "POST", attemptPath(ref, "accept"), r.Key, nil, &accepted)
 	var spec api.JobSpec
 	s.ok(t, "GET", attemptPath(ref, "spec"), accepted.Token, nil, &spec)
-	if spec.Job != jobID || spec.Apply.Module.InstallComponent == "" {
+	if spec.Job != jobID || spec.Apply.Deploy.InstallComponent == "" {
 		t.Errorf("spec %+v", spec)
 	}
 	var beat api.HeartbeatAnswer

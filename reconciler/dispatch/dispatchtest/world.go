@@ -133,15 +133,15 @@ func (w *World) RunnerIn(t testing.TB, org, kind string) Runner {
 // Job queues a job of a kind for a runner and gives its id. Modules of plans and applies work on the given install component.
 func (w *World) Job(t testing.TB, runner Runner, kind, component string) string {
 	t.Helper()
-	module := api.ModuleSpec{InstallComponent: component}
+	module := api.DeploySpec{InstallComponent: component}
 	spec := api.JobSpec{}
 	switch kind {
 	case "build":
 		spec.Build = api.BuildSpec{Build: "bld_1", Component: "web"}
 	case "plan":
-		spec.Plan = api.PlanSpec{Module: module}
+		spec.Plan = api.PlanSpec{Deploy: module}
 	case "apply":
-		spec.Apply = api.ApplySpec{Module: module}
+		spec.Apply = api.ApplySpec{Deploy: module}
 	case "action":
 		spec.Action = api.ActionSpec{Action: "migrate"}
 	}

@@ -1,0 +1,52 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// Registry is where artifacts lie, with the credential that this job has for it. The repositories that a spec names lie below
+// Reference. A nil Registry is one that the runner was not given; its methods say so.
+type Registry struct {
+	Reference  artifact.Reference
+	Credential artifact.Credential
+}
+
+// Pull fetches an artifact and verifies its digest.
+func (r *Registry) Pull(ctx context.Context, from api.ArtifactRef) (artifact.Artifact, error) {
+	opened, err := r.Open(from.Repository)
+	if err != nil {
+		return artifact.Artifact{}, err
+	}
+	return opened.Pull(ctx, from.Digest)
+}
+
+// Push stores an artifact in a repository. What is there already is not sent again.
+func (r *Registry) Push(ctx context.Context, name string, pushed artifact.Artifact) (api.ArtifactRef, error) {
+	opened, err := r.Open(name)
+	if err != nil {
+		return api.ArtifactRef{}, err
+	}
+	digest, err := opened.Push(ctx, pushed)
+	if err != nil {
+		return api.ArtifactRef{}, err
+	}
+	return api.ArtifactRef{Repository: name, Digest: digest}, nil
+}
+
+// Open gives one of its repositories. The name comes from a spec, and is checked.
+func (r *Registry) Open(name string) (*artifact.Repository, error) {
+	if r == nil {
+		return nil, errors.New("this runner has no registry; start it with NUON_REGISTRY=host/path, and NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them")
+	}
+	if name == "" || path.Clean("/"+name) != "/"+name || strings.ContainsAny(name, "@:") {
+		return nil, fmt.Errorf("%q is not the name of a repository; this is a fault of the control plane, report it", name)
+	}
+	return artifact.Open(r.Reference.Below(name), r.Credential)
+}
