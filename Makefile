@@ -42,9 +42,18 @@ man: build ## Write the manual pages to bin/man (MANPATH=bin/man: man nuon)
 demo: build ## Run the whole story on this machine: two installs, a push, approve, reject, kill -9, teardown (KEEP=1 leaves it running)
 	@$(RUN) ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
 
+.PHONY: demo-shop
+demo-shop: build ## Build the one-process Kubernetes (minutes the first time), then run the demo with it
+	@$(RUN) ./examples/kubernetes/up -build >/dev/null
+	@$(MAKE) --no-print-directory demo
+
+.PHONY: cluster
+cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C (DIR=… keeps its state)
+	@$(RUN) ./examples/kubernetes/up $(if $(DIR),-dir $(DIR))
+
 .PHONY: test
 test: build ## Run every test, with the race detector and in shuffled order
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -shuffle=on -timeout 20m ./...
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -p 4 -shuffle=on -timeout 20m ./...
 
 .PHONY: soak
 soak: build ## Break everything for a while during real deploys, and count what is lost (SOAK='-for 1h -seed 7 -v')
@@ -52,7 +61,7 @@ soak: build ## Break everything for a while during real deploys, and count what 
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/dispatch
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/dispatch
 	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run '^$$' -bench . -benchtime 10x -timeout 20m .
 
 .PHONY: lint
@@ -76,6 +85,7 @@ verify: generate lint ## Check that generated code and go.mod are up to date, an
 	$(GO) mod tidy -diff
 	cd examples/provider && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd diff/bench && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd examples/cluster && CGO_ENABLED=0 $(GO) vet ./... && $(GO) mod tidy -diff
 	git diff --exit-code
 
 .PHONY: pictures

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+)
+
+// kubelet has a worker for each pod of the node.
+type kubelet struct {
+	client  kubernetes.Interface
+	factory informers.SharedInformerFactory
+	pods    corelisters.PodLister
+	events  record.EventRecorder
+	report  record.EventBroadcaster
+	logs    logs
+	homes   string // the directory that the homes of pods are made in
+
+	mu      sync.Mutex
+	workers map[types.UID]*worker
+	working sync.WaitGroup
+}
+
+func newKubelet(client kubernetes.Interface, d *directory) *kubelet {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", nodeName).String()
+	}))
+	report := record.NewBroadcaster()
+	return &kubelet{
+		client: client, factory: factory, pods: factory.Core().V1().Pods().Lister(), report: report,
+		events: report.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: nodeName}),
+		logs:   logs{d.path(logsName)}, homes: d.path(homesName), workers: map[types.UID]*worker{},
+	}
+}
+
+// run lets the workers work until ctx ends, and waits until their processes are gone.
+func (k *kubelet) run(ctx context.Context) error {
+	k.report.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: k.client.CoreV1().Events("")})
+	defer k.report.Shutdown()
+	see := func(o any) {
+		if gone, is := o.(cache.DeletedFinalStateUnknown); is {
+			o = gone.Obj
+		}
+		if pod, is := o.(*corev1.Pod); is {
+			k.see(ctx, pod)
+		}
+	}
+	_, err := k.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: see, UpdateFunc: func(_, now any) { see(now) }, DeleteFunc: see,
+	})
+	if err != nil {
+		return err
+	}
+	k.factory.Start(ctx.Done())
+	<-ctx.Done()
+	k.factory.Shutdown()
+	k.working.Wait()
+	return nil
+}
+
+// see wakes the worker of a pod that was made, changed or removed, and gives one to a pod that is new.
+func (k *kubelet) see(ctx context.Context, pod *corev1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w := k.workers[pod.UID]
+	if w == nil {
+		w = newWorker(k, pod)
+		k.workers[pod.UID] = w
+		k.working.Go(func() {
+			w.run(ctx)
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			delete(k.workers, w.uid)
+		})
+	}
+	w.rouse()
+}
+
+// pod is the pod as it is now, or nil when it is gone, or another one has its name.
+func (k *kubelet) pod(namespace, name string, uid types.UID) *corev1.Pod {
+	pod, err := k.pods.Pods(namespace).Get(name)
+	if err != nil || pod.UID != uid {
+		return nil
+	}
+	return pod
+}
+
+// backoff doubles from a second to longestPause.
+func backoff(restarts int32) time.Duration {
+	return min(pause<<min(restarts, 10), longestPause)
+}

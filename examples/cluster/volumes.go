@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	standardClass = "standard"
+	provisioner   = "nuon.test/pretended"
+	// provisionedBy lets the volume controller leave the removal of a volume to us.
+	provisionedBy = "pv.kubernetes.io/provisioned-by"
+)
+
+// makeClass makes the default storage class. It says that claims wait for their first pod, as most clusters' does, so that the scheduler
+// waits for the volume without a warning; it is there before that.
+func makeClass(ctx context.Context, client kubernetes.Interface) error {
+	_, err := client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
+		ObjectMeta:  metav1.ObjectMeta{Name: standardClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
+		Provisioner: provisioner, ReclaimPolicy: new(corev1.PersistentVolumeReclaimDelete), AllowVolumeExpansion: new(true),
+		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
+	}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make the storage class: %w", err)
+	}
+	return nil
+}
+
+// volumes makes a volume for each claim whose class there is, and removes it when the claim is gone. The volume controller binds the
+// two: it is the real one. Whoever made the class, this is its provisioner.
+type volumes struct{ client kubernetes.Interface }
+
+func (v *volumes) run(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactory(v.client, 0)
+	_, err := factory.Core().V1().PersistentVolumeClaims().Informer().AddEventHandler(onChange(func(c *corev1.PersistentVolumeClaim) {
+		report(ctx, "volume for the claim "+c.Namespace+"/"+c.Name, v.provide(ctx, c))
+	}))
+	if err != nil {
+		return err
+	}
+	_, err = factory.Core().V1().PersistentVolumes().Informer().AddEventHandler(onChange(func(p *corev1.PersistentVolume) {
+		report(ctx, "volume "+p.Name, v.release(ctx, p))
+	}))
+	if err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	<-ctx.Done()
+	factory.Shutdown()
+	return nil
+}
+
+// provide makes the volume of a claim that waits for one.
+func (v *volumes) provide(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	class := c.Spec.StorageClassName
+	if c.Spec.VolumeName != "" || c.DeletionTimestamp != nil || class == nil || *class == "" {
+		return nil
+	}
+	if _, err := v.client.StorageV1().StorageClasses().Get(ctx, *class, metav1.GetOptions{}); err != nil {
+		return ignoreMissing(err) // the claim waits, as anywhere
+	}
+	_, err := v.client.CoreV1().PersistentVolumes().Create(ctx, volumeFor(c, *class), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func volumeFor(c *corev1.PersistentVolumeClaim, class string) *corev1.PersistentVolume {
+	size, asked := c.Spec.Resources.Requests[corev1.ResourceStorage]
+	if !asked {
+		size = resource.MustParse("1Gi")
+	}
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(c.UID), Annotations: map[string]string{provisionedBy: provisioner}},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: corev1.ResourceList{corev1.ResourceStorage: size}, AccessModes: c.Spec.AccessModes, VolumeMode: c.Spec.VolumeMode,
+			StorageClassName: class, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
+			ClaimRef: &corev1.ObjectReference{
+				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID,
+			},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				HostPath: &corev1.HostPathVolumeSource{Path: "/nonexistent/" + string(c.UID)}, // nobody mounts it
+			},
+		},
+	}
+}
+
+// release removes a volume of ours whose claim is gone.
+func (v *volumes) release(ctx context.Context, p *corev1.PersistentVolume) error {
+	if p.Status.Phase != corev1.VolumeReleased || p.Annotations[provisionedBy] != provisioner || p.DeletionTimestamp != nil ||
+		p.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+		return nil
+	}
+	return ignoreMissing(v.client.CoreV1().PersistentVolumes().Delete(ctx, p.Name, metav1.DeleteOptions{}))
+}
+
+// onChange calls do with every object that is there, is made or is changed.
+func onChange[T any](do func(T)) cache.ResourceEventHandler {
+	see := func(o any) {
+		if object, is := o.(T); is {
+			do(object)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, now any) { see(now) }}
+}
+
+func ignoreMissing(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// report tells of what did not go, unless everything ends.
+func report(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(os.Stderr, "cluster: %s: %v\n", what, err)
+	}
+}

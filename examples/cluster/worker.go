@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// soon is when something that did not go is tried again.
+const soon = 100 * time.Millisecond
+
+// container is what a worker knows of one: pretended, process or lost.
+type container interface {
+	look(now time.Time) view
+}
+
+// worker takes one pod through its life. It alone writes its status. It waits for changes of the pod, for the ends of its processes, and
+// for the time at which a pretended container changes.
+type worker struct {
+	kubelet         *kubelet
+	namespace, name string
+	uid             types.UID
+	wake            chan struct{} // holds one
+
+	begun      time.Time
+	taken      bool // it ran already when this kubelet came
+	containers map[string]container
+	told       map[string]warning // the last warning about each container
+	removed    bool               // the API server was told that nothing of it is left
+}
+
+func newWorker(k *kubelet, pod *corev1.Pod) *worker {
+	return &worker{
+		kubelet: k, namespace: pod.Namespace, name: pod.Name, uid: pod.UID, wake: make(chan struct{}, 1),
+		containers: map[string]container{}, told: map[string]warning{},
+	}
+}
+
+// rouse makes the worker look again.
+func (w *worker) rouse() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run works until the pod is gone or ctx ends, and leaves no process behind.
+func (w *worker) run(ctx context.Context) {
+	defer w.killAll()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		case <-timer.C:
+		}
+		pod := w.kubelet.pod(w.namespace, w.name, w.uid)
+		if pod == nil {
+			w.killAll()
+			w.kubelet.logs.remove(w.uid)
+			return
+		}
+		next := w.step(ctx, pod)
+		timer.Stop()
+		if next > 0 {
+			timer.Reset(next)
+		}
+	}
+}
+
+// step does what the pod needs now, and says when to look again without being woken: zero for never.
+func (w *worker) step(ctx context.Context, pod *corev1.Pod) time.Duration {
+	now := time.Now()
+	if w.begun.IsZero() {
+		w.begin(pod, now)
+	}
+	over := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	if pod.DeletionTimestamp != nil {
+		return w.end(ctx, pod, over, now)
+	}
+	if over {
+		return 0
+	}
+	init, main := w.look(ctx, pod, now)
+	w.warn(pod, append(append([]view(nil), init...), main...))
+	if !w.save(ctx, pod, podStatus(pod, init, main, w.begun, now)) {
+		return soon
+	}
+	return earliest(append(init, main...))
+}
+
+// begin takes over a pod that ran before this kubelet did: pretended containers go on, real ones are lost.
+func (w *worker) begin(pod *corev1.Pod, now time.Time) {
+	w.begun = now
+	if pod.Status.StartTime != nil {
+		w.begun, w.taken = pod.Status.StartTime.Time, true
+	}
+}
+
+// look looks at every container, and starts those whose turn it is.
+func (w *worker) look(ctx context.Context, pod *corev1.Pod, now time.Time) (init, main []view) {
+	may := true
+	for i := range pod.Spec.InitContainers {
+		c, v := &pod.Spec.InitContainers[i], view{state: waiting("PodInitializing", "")}
+		if may {
+			v = w.container(ctx, pod, c, endingOf(pod, c, true), now).look(now)
+			may = passed(c, v)
+		}
+		init = append(init, v)
+	}
+	for i := range pod.Spec.Containers {
+		c, v := &pod.Spec.Containers[i], view{state: waiting("PodInitializing", "")}
+		if may {
+			v = w.container(ctx, pod, c, endingOf(pod, c, false), now).look(now)
+		}
+		main = append(main, v)
+	}
+	return init, main
+}
+
+// endingOf is how a container ends when it is pretended, and whether it runs again after an end, pretended or not.
+func endingOf(pod *corev1.Pod, c *corev1.Container, init bool) ending {
+	again := pod.Spec.RestartPolicy != corev1.RestartPolicyNever
+	switch {
+	case init && isSidecar(c):
+		return ending{again: true}
+	case init:
+		return ending{ends: true, again: again}
+	case pod.Spec.RestartPolicy == corev1.RestartPolicyAlways:
+		return ending{again: true}
+	}
+	return ending{ends: true, after: time.Second, again: again}
+}
+
+// container is the one of that name, which is started when there is none.
+func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Container, e ending, now time.Time) container {
+	if there := w.containers[c.Name]; there != nil {
+		return there
+	}
+	var made container
+	switch {
+	case !runsForReal(pod, c):
+		begun := now
+		if w.taken {
+			begun = w.begun
+		}
+		made = &pretended{image: c.Image, ending: e, begun: begun}
+	case w.taken:
+		made = lostContainer(pod, c, now)
+	default:
+		made = startProcess(ctx, w, pod, c, e)
+	}
+	w.containers[c.Name] = made
+	return made
+}
+
+// runsForReal is true for what of a Job can be run here.
+func runsForReal(pod *corev1.Pod, c *corev1.Container) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "Job" && owner.APIVersion == batchv1.SchemeGroupVersion.String() &&
+		len(c.Command) > 0 && troubleOf(c.Image) == trouble{}
+}
+
+// lost is a container whose process went with an earlier kubelet.
+type lost view
+
+func (l lost) look(time.Time) view { return view(l) }
+
+// lostContainer ended well or badly when the earlier kubelet saw it end, else it is taken for killed.
+func lostContainer(pod *corev1.Pod, c *corev1.Container, now time.Time) container {
+	for _, s := range append(append([]corev1.ContainerStatus(nil), pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...) {
+		if s.Name == c.Name && s.State.Terminated != nil {
+			return lost{state: s.State, last: s.LastTerminationState, restarts: s.RestartCount}
+		}
+	}
+	killed := terminated(now, now, 137)
+	killed.Terminated.Reason, killed.Terminated.Message = "ContainerStatusUnknown", "the cluster was stopped while it ran"
+	return lost{state: killed}
+}
+
+// end lets the processes of a pod that is deleted end, kills them when their time is over, and then tells the API server that the pod
+// is gone. Over is true when it had ended before.
+func (w *worker) end(ctx context.Context, pod *corev1.Pod, over bool, now time.Time) time.Duration {
+	if left := pod.DeletionTimestamp.Sub(now); w.alive() && left > 0 {
+		w.terminate()
+		return left
+	}
+	w.killAll()
+	if w.removed {
+		return 0
+	}
+	if !over && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+		init, main := w.ended(pod.Spec.InitContainers, now), w.ended(pod.Spec.Containers, now)
+		if !w.save(ctx, pod, podStatus(pod, init, main, w.begun, now)) {
+			return soon
+		}
+	}
+	err := w.kubelet.client.CoreV1().Pods(w.namespace).Delete(ctx, w.name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(w.uid)),
+	})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return soon
+	}
+	w.removed = true
+	return 0
+}
+
+// ended shows containers of a pod that is gone: those that had not ended were killed.
+func (w *worker) ended(specs []corev1.Container, now time.Time) []view {
+	var all []view
+	for i := range specs {
+		v := view{state: terminated(now, now, 137)}
+		if c := w.containers[specs[i].Name]; c != nil {
+			if shown := c.look(now); shown.ended() {
+				v = shown
+			}
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// warn makes events of the warnings that are new.
+func (w *worker) warn(pod *corev1.Pod, views []view) {
+	specs := append(append([]corev1.Container(nil), pod.Spec.InitContainers...), pod.Spec.Containers...)
+	for i, v := range views {
+		id := fmt.Sprintf("%s/%d", specs[i].Name, v.restarts)
+		if v.warning.reason != "" && w.told[id] != v.warning {
+			w.told[id] = v.warning
+			w.kubelet.events.Event(pod, corev1.EventTypeWarning, v.warning.reason, v.warning.message)
+		}
+	}
+}
+
+// save writes a status that is new, and gives false when it has to be made anew.
+func (w *worker) save(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) bool {
+	if equality.Semantic.DeepEqual(roundTimes(pod.Status), roundTimes(status)) {
+		return true
+	}
+	changed := pod.DeepCopy()
+	changed.Status = status
+	_, err := w.kubelet.client.CoreV1().Pods(w.namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	switch {
+	case err == nil, apierrors.IsNotFound(err), ctx.Err() != nil:
+		return true
+	case !apierrors.IsConflict(err):
+		fmt.Fprintf(os.Stderr, "cluster: status of the pod %s/%s: %v\n", w.namespace, w.name, err)
+	}
+	return false
+}
+
+// roundTimes makes the times as coarse as the API server keeps them, so that what was written equals what is read.
+func roundTimes(status corev1.PodStatus) *corev1.PodStatus {
+	s := status.DeepCopy()
+	for _, all := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range all {
+			for _, state := range []*corev1.ContainerState{&all[i].State, &all[i].LastTerminationState} {
+				if r := state.Running; r != nil {
+					r.StartedAt = r.StartedAt.Rfc3339Copy()
+				}
+				if t := state.Terminated; t != nil {
+					t.StartedAt, t.FinishedAt = t.StartedAt.Rfc3339Copy(), t.FinishedAt.Rfc3339Copy()
+				}
+			}
+		}
+	}
+	for i := range s.Conditions {
+		s.Conditions[i].LastTransitionTime = s.Conditions[i].LastTransitionTime.Rfc3339Copy()
+	}
+	return s
+}
+
+func earliest(views []view) time.Duration {
+	first := time.Duration(0)
+	for _, v := range views {
+		if v.next > 0 && (first == 0 || v.next < first) {
+			first = v.next
+		}
+	}
+	return first
+}
+
+// processes are the containers that run for real.
+func (w *worker) processes() []*process {
+	var all []*process
+	for _, c := range w.containers {
+		if p, is := c.(*process); is {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (w *worker) alive() bool {
+	for _, p := range w.processes() {
+		select {
+		case <-p.done:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// terminate asks the processes to end; their ends wake the worker.
+func (w *worker) terminate() {
+	for _, p := range w.processes() {
+		p.terminate()
+	}
+}
+
+// killAll ends the processes and waits for them.
+func (w *worker) killAll() {
+	for _, p := range w.processes() {
+		p.kill()
+	}
+	for _, p := range w.processes() {
+		<-p.done
+	}
+}

@@ -1,0 +1,70 @@
+// Command with runs another command beside a private Kubernetes that all of that command's tests share: the kubeconfig of its admin is in
+// NUON_TEST_KUBECONFIG, and its program in NUON_CLUSTER. It builds the program if need be, which takes minutes the first time on a
+// machine. With the first variable set already it only runs the command. It never looks at KUBECONFIG, and takes it from the command.
+//
+//	go run ./examples/kubernetes/with -- go test ./...
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/nuon-toolkit/nuon/examples/kubernetes"
+)
+
+const envKubeconfig, envProgram = "NUON_TEST_KUBECONFIG", "NUON_CLUSTER"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code, err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "with:", err)
+	}
+	os.Exit(code)
+}
+
+// run gives the exit code of the command, or an error of its own with another code than zero.
+func run(ctx context.Context, args []string) (code int, err error) {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return 2, errors.New("name the command to run, after --")
+	}
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBECONFIG=") })
+	if os.Getenv(envKubeconfig) == "" {
+		dir, err := os.MkdirTemp("", "nuon-kubernetes-")
+		if err != nil {
+			return 1, fmt.Errorf("make a place for the cluster: %w", err)
+		}
+		defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
+		cluster, program, err := kubernetes.Up(ctx, dir, 0, os.Stderr)
+		if err != nil {
+			return 1, err
+		}
+		defer func() {
+			if stopped := cluster.Stop(); stopped != nil {
+				code, err = max(code, 1), errors.Join(err, stopped)
+			}
+		}()
+		env = append(env, envKubeconfig+"="+cluster.Kubeconfig, envProgram+"="+program)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var exited *exec.ExitError
+	if err := cmd.Run(); errors.As(err, &exited) {
+		return max(exited.ExitCode(), 1), nil
+	} else if err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
