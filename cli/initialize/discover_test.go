@@ -261,12 +261,12 @@ func TestInAPipe(t *testing.T) {
 	}
 }
 
-// TestPeople: what is printed for people names files and what has no effect yet, and a dry run shows what is in them.
+// TestPeople: what is printed for people names files and what they are from, and a dry run shows what is in them.
 func TestPeople(t *testing.T) {
 	repository(t, several())
 	for args, says := range map[string]string{
 		"--dry-run --from deploy/chart": "\n--- components/web.toml\n# helm\ntype       = \"helm_chart\"\n",
-		"--from deploy/chart":           "Components of the types helm_chart and kubernetes_manifest are accepted, but have no effect yet: nothing deploys them so far.\n\nWhat comes next:\n",
+		"--from deploy/chart":           "\n\nThe component web is the chart in deploy/chart.\n",
 	} {
 		var out strings.Builder
 		c := New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out, Err: &strings.Builder{}, Output: "table"}})
@@ -299,7 +299,8 @@ func TestBounds(t *testing.T) {
 	}
 	large := map[string]string{}
 	for i := range 40 {
-		large[fmt.Sprintf("%02d/values.yaml", i)] = strings.Repeat("#", maxFile)
+		// What is no YAML from its first byte on is read all the same, and not parsed for seconds.
+		large[fmt.Sprintf("%02d/values.yaml", i)] = "\x01" + strings.Repeat("#", maxFile-1)
 	}
 	repository(t, large)
 	if _, _, err := initialize(t, "--from", "."); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "more than 32 MiB of YAML") {

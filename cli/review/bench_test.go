@@ -155,16 +155,16 @@ func TestAFrameCostsWhatIsSeen(t *testing.T) {
 			}
 		})
 	}
-	short, long := work(600), work(60_000)
+	short, long := work(120), work(12_000)
 	if long > short*1.1 {
 		t.Errorf("%.0f allocations with a long diff, %.0f with a short one", long, short)
 	}
-	a := approvalOf("apr_1", "hello", "acme", "web", manyLines(60_000))
+	a := approvalOf("apr_1", "hello", "acme", "web", manyLines(12_000))
 	r, err := ReportOf(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1, func() { terminal.NewPage(r, terminal.PageOptions{}) }); n > 60_000 {
+	if n := testing.AllocsPerRun(1, func() { terminal.NewPage(r, terminal.PageOptions{}) }); n > 12_000 {
 		t.Errorf("opening a page makes %.0f allocations", n)
 	}
 }

@@ -432,7 +432,7 @@ func (f *Fleet) clear() error {
 func Until(ctx context.Context, limit time.Duration, what string, look func() (bool, error)) error {
 	late := time.NewTimer(limit)
 	defer late.Stop()
-	again := time.NewTicker(50 * time.Millisecond)
+	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	for {
 		done, err := look()

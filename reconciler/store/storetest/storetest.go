@@ -36,13 +36,46 @@ func New(t testing.TB) (*store.Store, store.Org) {
 // DSN names an empty, migrated database of the test's own, as its owner.
 func DSN(t testing.TB) string {
 	t.Helper()
+	return clone(t, template)
+}
+
+// Frozen is a database that stays as it is for as long as the process, for tests that all go on from the same rows.
+type Frozen struct{ name string }
+
+// Freeze keeps what is in a test's own database, to which nothing may be connected any more. Close what is before.
+func Freeze(t testing.TB, dsn string) Frozen {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	frozen := Frozen{name: strings.ReplaceAll(id.New("frozen"), "-", "_")}
+	if err := exec(t.Context(), server, fmt.Sprintf("create database %s template %s", frozen.name, config.Database)); err != nil {
+		t.Fatal(err)
+	}
+	return frozen
+}
+
+// DSN names a database of the test's own with everything that was frozen, as its owner.
+func (f Frozen) DSN(t testing.TB) string {
+	t.Helper()
+	return clone(t, f.name)
+}
+
+// clone names a database of the test's own that is as another is; it is dropped when the test ends.
+func clone(t testing.TB, like string) string {
+	t.Helper()
 	server, err := cluster()
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := strings.ReplaceAll(id.New("test"), "-", "_")
 	ctx := context.WithoutCancel(t.Context())
-	if err := exec(ctx, server, fmt.Sprintf("create database %s template %s", name, template)); err != nil {
+	if err := exec(ctx, server, fmt.Sprintf("create database %s template %s", name, like)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -15,7 +15,11 @@ import (
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest/scratch"
 )
+
+// settings are for a server that nobody needs after the run: nothing waits for a disk, and its log stays small, for it may be in memory.
+var settings = map[string]string{"fsync": "off", "full_page_writes": "off", "max_connections": "300", "max_wal_size": "256MB"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -38,19 +42,11 @@ func run(ctx context.Context, args []string) (code int, err error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, os.Environ()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if os.Getenv("NUON_TEST_DATABASE_URL") == "" {
-		dir, err := os.MkdirTemp("", "nuon-pg-")
-		if err != nil {
-			return 1, err
+		cluster, dir, startErr := start(ctx)
+		if startErr != nil {
+			return 1, startErr
 		}
-		defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
-		cluster, err := pgcluster.Start(ctx, pgcluster.Options{
-			Dir: dir, Settings: map[string]string{"fsync": "off", "max_connections": "300"},
-			Search: pgcluster.Search{Fetch: &pgcluster.Fetch{Progress: func(text string) { fmt.Fprintln(os.Stderr, text) }}},
-		})
-		if err != nil {
-			return 1, err
-		}
-		defer func() { err = errors.Join(err, cluster.Stop()) }()
+		defer func() { err = errors.Join(err, cluster.Stop(), os.RemoveAll(dir)) }()
 		cmd.Env = append(cmd.Env, "NUON_TEST_DATABASE_URL="+cluster.DSN("postgres"), "NUON_POSTGRES_BIN="+cluster.Binaries().Dir)
 	}
 	var exited *exec.ExitError
@@ -60,4 +56,19 @@ func run(ctx context.Context, args []string) (code int, err error) {
 		return 1, err
 	}
 	return 0, nil
+}
+
+// start brings up the server in a directory of its own, which is the caller's to remove.
+func start(ctx context.Context) (cluster *pgcluster.Cluster, dir string, err error) {
+	if dir, err = scratch.Dir("nuon-pg-"); err != nil {
+		return nil, "", err
+	}
+	cluster, err = pgcluster.Start(ctx, pgcluster.Options{
+		Dir: dir, Settings: settings,
+		Search: pgcluster.Search{Fetch: &pgcluster.Fetch{Progress: func(text string) { fmt.Fprintln(os.Stderr, text) }}},
+	})
+	if err != nil {
+		return nil, "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return cluster, dir, nil
 }
