@@ -13,7 +13,7 @@ import (
 // NewJob is a job to be queued.
 type NewJob struct {
 	Runner    string      // id of the one runner that may take it, registered or not
-	Kind      string      // build, plan, apply or action
+	Kind      string      // build, sync, plan, apply, action or health
 	OwnerKind string      // "build" or "step"
 	OwnerID   string      // what the owner knows it by
 	PlanID    string      // of an apply: a plan has one apply job, for ever

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +29,8 @@ const (
 // mostLosses is after how many silent attempts a job is not tried any more: whatever ends its runner would end the next, too.
 const mostLosses = 5
 
-// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent before this one. Builds and
-// plans change nothing at a customer's, so another attempt is safe; an apply or an action is never run again because of silence
+// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent before this one. Builds, plans and
+// looks at health change nothing at a customer's, and a sync adds nothing but what a digest names, so another attempt is safe; an apply or an action is never run again because of silence
 // (design, section 6: expired means lost contact, not dead).
 func expiryOf(h held, losses int) expiry {
 	status := AttemptStatus(h.attempt.Status)
@@ -50,8 +51,10 @@ func expiryOf(h held, losses int) expiry {
 	return expiryRequeue
 }
 
-// repeatable are the kinds of job that change nothing where they run.
-func repeatable(kind string) bool { return kind == "build" || kind == "plan" }
+// repeatable says of a kind of job that doing it twice is as good as once.
+func repeatable(kind string) bool {
+	return slices.Contains([]string{"build", "sync", "plan", "health"}, kind)
+}
 
 // Expire looks at one attempt whose time may have run out, or at a job that was cancelled before it began. what is "job/number",
 // as queue.Expire has it. What is gone or not over yet is no error.

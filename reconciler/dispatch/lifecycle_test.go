@@ -371,7 +371,7 @@ func TestAnOwnerCanRefuseAnAccept(t *testing.T) {
 }
 
 func TestSilenceOfWhatCanRunTwiceMakesAnotherAttempt(t *testing.T) {
-	for _, kind := range []string{"build", "plan"} {
+	for _, kind := range []string{"build", "sync", "plan"} {
 		t.Run(kind, func(t *testing.T) {
 			w := dispatchtest.New(t)
 			runner := w.Runner(t, dispatch.RunnerInstall)

@@ -10,7 +10,7 @@ import (
 )
 
 // jobKinds are all that a runner can allow.
-var jobKinds = []string{"build", "plan", "apply", "action"}
+var jobKinds = []string{"build", "sync", "plan", "apply", "action", "health"}
 
 // mostKinds bounds the component kinds that a runner's file may name, and mostPolicyText its sentences, in runes.
 const (

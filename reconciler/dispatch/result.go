@@ -100,7 +100,7 @@ func validResult(job store.Job, result api.JobResult) error {
 	if _, known := endOf[result.Status]; !known {
 		return invalid("a result's status is succeeded, failed, cancelled, stale or lost, not %q", shown(string(result.Status)))
 	}
-	for section, value := range map[string]any{"build": result.Build, "plan": result.Plan, "apply": result.Apply, "action": result.Action} {
+	for section, value := range map[string]any{"build": result.Build, "plan": result.Plan, "apply": result.Apply, "action": result.Action, "health": result.Health} {
 		if section != kind && !reflect.ValueOf(value).IsZero() {
 			return invalid("the result of a job of kind %s has no section %s", kind, section)
 		}

@@ -125,14 +125,14 @@ func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
 }
 
 // applySpec is the apply of exactly one plan: its bundle, its basis, and the digests that its approval binds to.
-func applySpec(plan store.FindPlanRow) (api.ApplySpec, error) {
+func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 	target, err := decodeTarget(plan.Target)
 	if err != nil {
-		return api.ApplySpec{}, unreadable(err)
+		return api.JobSpec{}, unreadable(err)
 	}
 	basis, err := decodeBasis(plan.Basis)
 	if err != nil {
-		return api.ApplySpec{}, unreadable(err)
+		return api.JobSpec{}, unreadable(err)
 	}
 	spec := api.ApplySpec{
 		Deploy: target.Deploy, Plan: plan.ID, Destroy: plan.Destroy, Basis: basis, Restore: target.Restore,
@@ -141,7 +141,7 @@ func applySpec(plan store.FindPlanRow) (api.ApplySpec, error) {
 	if plan.BundleDigest != "" {
 		spec.Bundle = api.ArtifactRef{Repository: target.Deploy.Repository, Digest: plan.BundleDigest}
 	}
-	return spec, nil
+	return api.JobSpec{Kind: api.JobSpecKindApply, TimeoutSeconds: target.Timeout, Apply: spec}, nil
 }
 
 // unreadable is a plan that was kept and cannot be read any more: asking again would not help.

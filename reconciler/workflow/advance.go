@@ -53,6 +53,12 @@ func (in group) next() []Command {
 	switch {
 	case in.ended():
 		return nil
+	case in.sync != nil && in.sync.Status == StepPending:
+		return in.start(in.sync)
+	case in.sync != nil && in.sync.Status == StepRunning:
+		return in.syncing()
+	case in.sync != nil && in.sync.Status != StepSucceeded:
+		return in.close("the sync ended as " + string(in.sync.Status))
 	case in.plan.Status == StepPending:
 		return in.beforePlan()
 	case in.plan.Status == StepRunning:
@@ -72,9 +78,9 @@ func (in group) next() []Command {
 	return in.close("the approval ended as " + string(in.approve.Status))
 }
 
-// beforePlan begins a group once what it needs has ended well and what it is to plan is known.
-func (in group) beforePlan() []Command {
-	for _, id := range in.plan.Needs {
+// start begins a group, with its sync or plan, once what it needs has ended well and what it is to plan is known.
+func (in group) start(first *Step) []Command {
+	for _, id := range first.Needs {
 		need := in.g.step(id)
 		switch {
 		case need == nil || !need.Status.Ended():
@@ -94,14 +100,64 @@ func (in group) beforePlan() []Command {
 	case w.Waits != "" && w.Stuck:
 		return in.skip("waits for what will not come by itself: " + w.Waits)
 	case w.Waits != "":
-		return in.note(in.plan, "waits: "+w.Waits)
+		return in.note(first, "waits: "+w.Waits)
 	case w.Refused != "":
 		return in.skip(w.Refused)
 	}
 	if ill, _ := in.before(); ill != nil {
 		return in.stopped(ill) // it ran for a plan that was withdrawn meanwhile
 	}
-	return []Command{Begin{in.plan.ID, in.want.Reason}}
+	return []Command{Begin{first.ID, in.want.Reason}}
+}
+
+// syncing waits for the job that copies the artifact, and decides what its end means.
+func (in group) syncing() []Command {
+	job := in.sync.Job
+	if job == nil {
+		return in.tryAgain("its job is gone", true)
+	}
+	moved := in.moved(job.Desired)
+	switch {
+	case job.Status == JobOpen && moved == "":
+		return nil
+	case job.Status == JobOpen:
+		return in.stop(in.sync, moved)
+	case moved != "":
+		return in.withdraw(moved)
+	case job.Status == JobSucceeded:
+		return []Command{Set{in.sync.ID, StepSucceeded, synced}}
+	case job.Status == JobCancelled:
+		return in.refuse(RefusalCancelled, "its sync was cancelled")
+	case job.Status == JobLost, job.Status == JobStale:
+		return in.tryAgain("the job that copied its artifact was lost", true)
+	}
+	return in.tryAgain(sentence(job.Error, "the sync failed"), false)
+}
+
+// synced is what a sync is good for.
+const synced = "its artifact is in the install's registry"
+
+// beforePlan begins the plan, of just what was synced.
+func (in group) beforePlan() []Command {
+	if in.sync == nil {
+		return in.start(in.plan)
+	}
+	synced := in.synced()
+	if synced == "" {
+		return in.withdraw("nothing says for what its artifact was copied")
+	}
+	if moved := in.moved(synced); moved != "" {
+		return in.withdraw(moved)
+	}
+	return in.start(in.plan)
+}
+
+// synced is the desired digest for which the group's artifact was copied; empty when nothing says so.
+func (in group) synced() string {
+	if in.sync == nil || in.sync.Status != StepSucceeded || in.sync.Job == nil {
+		return ""
+	}
+	return in.sync.Job.Desired
 }
 
 // planning waits for the plan job, and decides what its end means.

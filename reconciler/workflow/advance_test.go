@@ -11,8 +11,9 @@ import (
 // planned is a workflow over one component, up to the status that the table below begins with.
 func planned(kind Kind, rule Rule, plan Plan, want Want) *Graph {
 	steps, _ := Compose(kind, []Part{{Component: "web", Reason: "r"}}, Around{}, counter())
-	steps[0].Status, steps[0].Tries, steps[0].Job = StepRunning, 1, &Job{Status: JobSucceeded, Desired: plan.Desired}
-	steps[0].Plan = &plan
+	steps[0].Status, steps[0].Tries, steps[0].Job = StepSucceeded, 1, &Job{Status: JobSucceeded, Desired: plan.Desired}
+	steps[1].Status, steps[1].Tries, steps[1].Job = StepRunning, 1, &Job{Status: JobSucceeded, Desired: plan.Desired}
+	steps[1].Plan = &plan
 	return &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps, Wants: map[string]Want{"web": want}}
 }
 
@@ -44,30 +45,31 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 		says []string
 	}{
 		{"a prompt install asks", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"}, want, []string{
-			"Set{1 succeeded the plan is ready}", "Ask{2 this install asks before every change}"}},
+			"Set{2 succeeded the plan is ready}", "Ask{3 this install asks before every change}"}},
 		{"approve-all lets a plain change through", KindDeploy, Rule{ApproveAll: true}, Plan{Status: PlanReady, Desired: "d1"}, want, []string{
-			"Set{1 succeeded the plan is ready}", "Allow{2 let through by the install's rule (approve-all)}",
-			"Begin{3 let through by the install's rule (approve-all)}"}},
+			"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all)}",
+			"Begin{4 let through by the install's rule (approve-all)}"}},
 		{"approve-all does not let a replace through", KindDeploy, Rule{ApproveAll: true}, Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
-			"Set{1 succeeded the plan is ready}", "Ask{2 the plan deletes or replaces something, and this install does not allow that unasked}"}},
+			"Set{2 succeeded the plan is ready}", "Ask{3 the plan deletes or replaces something, and this install does not allow that unasked}"}},
 		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true}, Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
-			"Set{1 succeeded the plan is ready}", "Allow{2 let through by the install's rule (approve-all, allow_destroy)}",
-			"Begin{3 let through by the install's rule (approve-all, allow_destroy)}"}},
+			"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all, allow_destroy)}",
+			"Begin{4 let through by the install's rule (approve-all, allow_destroy)}"}},
 		{"a component that left the app is always asked about", KindTeardown, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, Want{Digest: "d1", Absent: true}, []string{
-				"Set{1 succeeded the plan is ready}", "Ask{2 to destroy a component always needs a person}"}},
+				"Set{2 succeeded the plan is ready}", "Ask{3 to destroy a component always needs a person}"}},
 		{"no changes, no question", KindDeploy, Rule{}, Plan{Status: PlanEmpty, Desired: "d1"}, current, []string{
-			"Set{1 succeeded no changes: what is wanted is what is there}", "Set{2 skipped no changes: what is wanted is what is there}",
-			"Set{3 skipped no changes: what is wanted is what is there}", "Finish{succeeded 1 without changes}"}},
-		{"a newer desired withdraws the plan and plans again", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d0"}, want, []string{
-			"EndPlan{1 superseded superseded by a newer desired: input greeting changed}",
+			"Set{2 succeeded no changes: what is wanted is what is there}", "Set{3 skipped no changes: what is wanted is what is there}",
+			"Set{4 skipped no changes: what is wanted is what is there}", "Finish{succeeded 1 without changes}"}},
+		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d0"}, want, []string{
+			"EndPlan{2 superseded superseded by a newer desired: input greeting changed}",
 			"Again{web true superseded by a newer desired: input greeting changed}", "Begin{1 input greeting changed}"}},
 		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"}, Want{Waits: "the build of web failed", Stuck: true}, []string{
-			"EndPlan{1 superseded it waits for what will not come by itself: the build of web failed}",
+			"EndPlan{2 superseded it waits for what will not come by itself: the build of web failed}",
 			"Again{web true it waits for what will not come by itself: the build of web failed}",
 			"Set{1 skipped waits for what will not come by itself: the build of web failed}",
 			"Set{2 skipped waits for what will not come by itself: the build of web failed}",
 			"Set{3 skipped waits for what will not come by itself: the build of web failed}",
+			"Set{4 skipped waits for what will not come by itself: the build of web failed}",
 			"Finish{superseded web skipped: waits for what will not come by itself: the build of web failed}"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,23 +84,23 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	want := Want{Digest: "d1", Reason: "first"}
 	g := planned(KindDeploy, Rule{}, Plan{ID: "p1", Status: PlanReady, Desired: "d1"}, want)
 	run(g)
-	g.Steps[0].Plan.Status, g.Steps[0].Plan.By = PlanApproved, "alice"
-	if diff := cmp.Diff([]string{"Set{2 succeeded approved by alice}", "Begin{3 approved by alice}"}, run(g)); diff != "" {
+	g.Steps[1].Plan.Status, g.Steps[1].Plan.By = PlanApproved, "alice"
+	if diff := cmp.Diff([]string{"Set{3 succeeded approved by alice}", "Begin{4 approved by alice}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}
-	g.Steps[0].Plan.Status, g.Steps[2].Job.Status = PlanConsumed, JobLost
+	g.Steps[1].Plan.Status, g.Steps[3].Job.Status = PlanConsumed, JobLost
 	if diff := cmp.Diff([]string{
-		"EndPlan{1 failed its apply was lost; what is there is planned anew}",
-		"Again{web false its apply was lost; what is there is planned anew (try 2 of at most 5)}", "Begin{1 first}"}, run(g)); diff != "" {
+		"EndPlan{2 failed its apply was lost; what is there is planned anew}",
+		"Again{web false its apply was lost; what is there is planned anew (try 2 of at most 5)}", "Begin{2 first}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}
-	g.Steps[0].Job.Status, g.Steps[0].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, Desired: "d1"}
-	if diff := cmp.Diff([]string{"Set{1 succeeded the plan is ready}", "Ask{2 this install asks before every change}"}, run(g)); diff != "" {
+	g.Steps[1].Job.Status, g.Steps[1].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, Desired: "d1"}
+	if diff := cmp.Diff([]string{"Set{2 succeeded the plan is ready}", "Ask{3 this install asks before every change}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}
-	g.Steps[0].Plan.Status, g.Steps[0].Plan.By, g.Steps[0].Plan.Because = PlanRejected, "bob", "too risky"
+	g.Steps[1].Plan.Status, g.Steps[1].Plan.By, g.Steps[1].Plan.Because = PlanRejected, "bob", "too risky"
 	if diff := cmp.Diff([]string{
-		"Refuse{web d1 rejected bob too risky}", "Set{2 failed rejected by bob: too risky}", "Set{3 skipped rejected by bob: too risky}",
+		"Refuse{web d1 rejected bob too risky}", "Set{3 failed rejected by bob: too risky}", "Set{4 skipped rejected by bob: too risky}",
 		"Finish{failed web: rejected by bob: too risky}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}

@@ -32,7 +32,8 @@ type EndPlan struct {
 	Reason string
 }
 
-// Again sets a component's group back to its beginning, to be planned anew. Fresh: for a newer desired, so its tries count anew.
+// Again sets a component's group back, to be planned anew. Fresh: for what is wanted by now, so that all of it is begun anew and its
+// tries count anew. Otherwise an artifact that was copied already is not looked at again.
 type Again struct {
 	Component string
 	Fresh     bool
@@ -135,7 +136,7 @@ func (g *Graph) set(id string, to StepStatus, reason string) {
 func (g *Graph) begin(s *Step, reason string) {
 	s.Status, s.Reason = StepRunning, reason
 	s.Job = &Job{Status: JobOpen}
-	if s.Kind == StepPlan {
+	if s.Kind == StepSync || s.Kind == StepPlan {
 		s.Tries++
 		s.Job.Desired = g.want(s.Component).Digest
 	}
@@ -143,19 +144,30 @@ func (g *Graph) begin(s *Step, reason string) {
 
 func (g *Graph) again(c Again) {
 	in := g.group(c.Component)
-	in.apply.Begun = in.apply.Begun || in.plan.Plan != nil && in.plan.Plan.Status == PlanFailed
-	for _, s := range []*Step{in.plan, in.approve, in.apply} {
-		s.Status, s.Reason, s.Job, s.Plan = StepPending, c.Reason, nil, nil
+	if in.apply != nil {
+		in.apply.Begun = in.apply.Begun || in.plan.Plan != nil && in.plan.Plan.Status == PlanFailed
 	}
-	if c.Fresh {
-		in.plan.Tries = 0
+	for _, s := range in.setBack(c) {
+		s.Status, s.Reason, s.Job, s.Plan = StepPending, c.Reason, nil, nil
+		if c.Fresh {
+			s.Tries = 0
+		}
 	}
 }
 
+// setBack are the steps that Again sets back.
+func (in group) setBack(c Again) []*Step {
+	if !c.Fresh && in.sync != nil && in.sync.Status == StepSucceeded {
+		return in.steps()[1:]
+	}
+	return in.steps()
+}
+
+// group is the group of a component; the zero one if the graph has none.
 func (g *Graph) group(component string) group {
 	i := slices.IndexFunc(g.Steps, func(s *Step) bool { return s.Kind == StepPlan && s.Component == component })
-	if i < 0 || i+2 >= len(g.Steps) {
+	if i < 0 {
 		return group{}
 	}
-	return group{plan: g.Steps[i], approve: g.Steps[i+1], apply: g.Steps[i+2], want: g.want(component), g: g}
+	return g.groupAt(i)
 }

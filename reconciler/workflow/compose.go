@@ -29,7 +29,8 @@ type Around struct {
 	BeforeAll, ThenAll []Act // the same of the components without the sandbox
 }
 
-// Compose lays out the steps of a workflow over components: for each, plan, approve, apply, and its actions. A component comes
+// Compose lays out the steps of a workflow over components: for each, sync, plan, approve, apply, and its actions; of a restore no
+// sync, for that needs no artifact. A component comes
 // after what it needs, in a destroy before it; independent ones have no edges between them and run in parallel. The order of the
 // steps is stable: by dependency, then by name. newID names the steps. A cycle is an error that names its members.
 func Compose(kind Kind, parts []Part, around Around, newID func() string) ([]*Step, error) {
@@ -37,7 +38,7 @@ func Compose(kind Kind, parts []Part, around Around, newID func() string) ([]*St
 	if err != nil {
 		return nil, err
 	}
-	c := composing{destroy: kind.destroys(), parts: map[string]Part{}, groups: map[string]*composed{}, newID: newID}
+	c := composing{destroy: kind.destroys(), synced: kind != KindRestore, parts: map[string]Part{}, groups: map[string]*composed{}, newID: newID}
 	for _, p := range parts {
 		c.parts[p.Component] = p
 	}
@@ -63,9 +64,11 @@ func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error)
 	var steps []*Step
 	for _, name := range order {
 		i := slices.IndexFunc(parts, func(p Part) bool { return p.Component == name })
-		steps = append(steps, &Step{
-			ID: newID(), Kind: StepPlan, Component: name, Destroy: kind.destroys(), Status: StepPending, Reason: parts[i].Reason,
-		})
+		step := func(kindOf StepKind, reason string, needs ...string) *Step {
+			return &Step{ID: newID(), Kind: kindOf, Component: name, Destroy: kind.destroys(), Needs: needs, Status: StepPending, Reason: reason}
+		}
+		sync := step(StepSync, parts[i].Reason)
+		steps = append(steps, sync, step(StepPlan, afterSync, sync.ID))
 	}
 	return steps, nil
 }
@@ -145,6 +148,7 @@ func sorted(needs map[string][]string) ([]string, error) {
 // composing is a workflow that is being laid out.
 type composing struct {
 	destroy bool
+	synced  bool // each plan has a sync before it
 	parts   map[string]Part
 	groups  map[string]*composed
 	newID   func() string
@@ -152,11 +156,30 @@ type composing struct {
 
 // composed is one component's steps.
 type composed struct {
-	plan, approve, apply *Step
-	before, then         []*Step
+	sync, plan, approve, apply *Step // sync is nil where nothing is copied
+	before, then               []*Step
 }
 
-// group makes a component's three steps, after those of what it needs.
+// first is the step with which the component begins.
+func (c *composed) first() *Step {
+	if c.sync != nil {
+		return c.sync
+	}
+	return c.plan
+}
+
+// main are the component's steps without its actions.
+func (c *composed) main() []*Step {
+	if c.sync != nil {
+		return []*Step{c.sync, c.plan, c.approve, c.apply}
+	}
+	return []*Step{c.plan, c.approve, c.apply}
+}
+
+// afterSync is why a plan waits at first.
+const afterSync = "comes after its artifact was copied"
+
+// group makes a component's own steps, after those of what it needs.
 func (c *composing) group(p Part, needs []string) {
 	step := func(kind StepKind, reason string, after ...string) *Step {
 		return &Step{ID: c.newID(), Kind: kind, Component: p.Component, Destroy: c.destroy, Needs: after, Status: StepPending, Reason: reason}
@@ -169,9 +192,15 @@ func (c *composing) group(p Part, needs []string) {
 	if len(needs) > 0 {
 		reason = "comes after " + strings.Join(needs, ", ")
 	}
-	plan := step(StepPlan, reason, after...)
-	approve := step(StepApprove, "comes after its plan", plan.ID)
-	c.groups[p.Component] = &composed{plan: plan, approve: approve, apply: step(StepApply, "comes after its approval", approve.ID)}
+	made := &composed{}
+	if c.synced {
+		made.sync = step(StepSync, reason, after...)
+		reason, after = afterSync, []string{made.sync.ID}
+	}
+	made.plan = step(StepPlan, reason, after...)
+	made.approve = step(StepApprove, "comes after its plan", made.plan.ID)
+	made.apply = step(StepApply, "comes after its approval", made.approve.ID)
+	c.groups[p.Component] = made
 }
 
 // own makes a component's own actions: between its approval and its apply, and after that.
@@ -234,22 +263,22 @@ func (c *composing) wide(order []string, around Around) wide {
 	return w
 }
 
-// hold lets a component's plan wait for actions. What comes before a component must have ended well (pre-…); what came after
+// hold lets a component's first step wait for actions. What comes before a component must have ended well (pre-…); what came after
 // another one must only have ended, and holds up just what would take its ground away: the sandbox under it, what it needed, or,
 // after the sandbox was made, what is built on that.
 func (c *composing) hold(name string, needs []string, w wide) {
-	plan := c.groups[name].plan
-	plan.Needs = append(plan.Needs, idsOf(w.first)...)
+	first := c.groups[name].first()
+	first.Needs = append(first.Needs, idsOf(w.first)...)
 	if c.parts[name].Base {
 		if c.destroy {
-			plan.Needs = append(plan.Needs, idsOf(w.thenAll)...)
+			first.Needs = append(first.Needs, idsOf(w.thenAll)...)
 		}
 	} else {
-		plan.Needs = append(plan.Needs, idsOf(w.beforeAll)...)
+		first.Needs = append(first.Needs, idsOf(w.beforeAll)...)
 	}
 	for _, other := range needs {
 		if c.destroy || c.parts[other].Base {
-			plan.Needs = append(plan.Needs, idsOf(c.groups[other].then)...)
+			first.Needs = append(first.Needs, idsOf(c.groups[other].then)...)
 		}
 	}
 }
@@ -266,7 +295,7 @@ func (c *composing) all(order []string, w wide) []*Step {
 		if base && c.destroy {
 			steps, ended = append(steps, w.thenAll...), true
 		}
-		steps = append(append(append(steps, g.plan, g.approve, g.apply), g.before...), g.then...)
+		steps = append(append(append(steps, g.main()...), g.before...), g.then...)
 	}
 	if !ended {
 		steps = append(steps, w.thenAll...)

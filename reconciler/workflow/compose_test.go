@@ -47,25 +47,28 @@ func TestCompose(t *testing.T) {
 		want  []string
 	}{
 		{"provision: sandbox first, independent ones side by side, actions last", KindProvision, hello, []string{
-			"1 plan sandbox", "2 approve sandbox <- 1", "3 apply sandbox <- 2",
-			"4 plan metrics <- 3", "5 approve metrics <- 4", "6 apply metrics <- 5",
-			"7 plan network <- 3", "8 approve network <- 7", "9 apply network <- 8",
-			"10 plan web <- 9,3", "11 approve web <- 10", "12 apply web <- 11",
-			"13 action migrate after web <- 12", "14 action smoke after web <- 12,6,13",
+			"1 sync sandbox", "2 plan sandbox <- 1", "3 approve sandbox <- 2", "4 apply sandbox <- 3",
+			"5 sync metrics <- 4", "6 plan metrics <- 5", "7 approve metrics <- 6", "8 apply metrics <- 7",
+			"9 sync network <- 4", "10 plan network <- 9", "11 approve network <- 10", "12 apply network <- 11",
+			"13 sync web <- 12,4", "14 plan web <- 13", "15 approve web <- 14", "16 apply web <- 15",
+			"17 action migrate after web <- 16", "18 action smoke after web <- 16,8,17",
 		}},
 		{"deploy: edges only among what is in it", KindDeploy, []Part{hello[0], hello[3]}, []string{
-			"1 plan metrics", "2 approve metrics <- 1", "3 apply metrics <- 2",
-			"4 plan web", "5 approve web <- 4", "6 apply web <- 5",
-			"7 action migrate after web <- 6", "8 action smoke after web <- 6,3,7",
+			"1 sync metrics", "2 plan metrics <- 1", "3 approve metrics <- 2", "4 apply metrics <- 3",
+			"5 sync web", "6 plan web <- 5", "7 approve web <- 6", "8 apply web <- 7",
+			"9 action migrate after web <- 8", "10 action smoke after web <- 8,4,9",
 		}},
 		{"deprovision: the other way round", KindDeprovision, []Part{{Component: "web", After: []string{"sandbox", "network", "database"}}, hello[1], hello[2], hello[3]}, []string{
-			"1 plan metrics (destroy)", "2 approve metrics (destroy) <- 1", "3 apply metrics (destroy) <- 2",
-			"4 plan web (destroy)", "5 approve web (destroy) <- 4", "6 apply web (destroy) <- 5",
-			"7 plan network (destroy) <- 6", "8 approve network (destroy) <- 7", "9 apply network (destroy) <- 8",
-			"10 plan sandbox (destroy) <- 3,9,6", "11 approve sandbox (destroy) <- 10", "12 apply sandbox (destroy) <- 11",
+			"1 sync metrics (destroy)", "2 plan metrics (destroy) <- 1", "3 approve metrics (destroy) <- 2", "4 apply metrics (destroy) <- 3",
+			"5 sync web (destroy)", "6 plan web (destroy) <- 5", "7 approve web (destroy) <- 6", "8 apply web (destroy) <- 7",
+			"9 sync network (destroy) <- 8", "10 plan network (destroy) <- 9", "11 approve network (destroy) <- 10", "12 apply network (destroy) <- 11",
+			"13 sync sandbox (destroy) <- 4,12,8", "14 plan sandbox (destroy) <- 13", "15 approve sandbox (destroy) <- 14", "16 apply sandbox (destroy) <- 15",
 		}},
 		{"teardown: one", KindTeardown, []Part{{Component: "old", After: []string{"sandbox"}}}, []string{
-			"1 plan old (destroy)", "2 approve old (destroy) <- 1", "3 apply old (destroy) <- 2",
+			"1 sync old (destroy)", "2 plan old (destroy) <- 1", "3 approve old (destroy) <- 2", "4 apply old (destroy) <- 3",
+		}},
+		{"restore: it needs no artifact", KindRestore, []Part{{Component: "web"}}, []string{
+			"1 plan web", "2 approve web <- 1", "3 apply web <- 2",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,26 +97,26 @@ func TestComposeActions(t *testing.T) {
 		want []string
 	}{
 		{KindProvision, []string{
-			"action pre-all", "plan sandbox <- pre-all", "approve sandbox <- plan sandbox", "apply sandbox <- approve sandbox, pre-base",
+			"action pre-all", "sync sandbox <- pre-all", "plan sandbox <- sync sandbox", "approve sandbox <- plan sandbox", "apply sandbox <- approve sandbox, pre-base",
 			"action pre-base <- approve sandbox", "action post-base <- apply sandbox",
 			"action pre-inner <- pre-all, apply sandbox",
-			"plan network <- apply sandbox, pre-all, pre-inner, post-base", "approve network <- plan network",
+			"sync network <- apply sandbox, pre-all, pre-inner, post-base", "plan network <- sync network", "approve network <- plan network",
 			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network", "action pre-net2 <- approve network, pre-net",
 			"action post-net <- apply network",
-			"plan web <- apply network, apply sandbox, pre-all, pre-inner, post-base", "approve web <- plan web", "apply web <- approve web, pre-web",
+			"sync web <- apply network, apply sandbox, pre-all, pre-inner, post-base", "plan web <- sync web", "approve web <- plan web", "apply web <- approve web, pre-web",
 			"action pre-web <- approve web", "action post-web <- apply web, apply network",
 			"action post-inner <- apply network, post-net, apply web, post-web",
 			"action post-all <- apply sandbox, post-base, apply network, post-net, apply web, post-web, post-inner",
 		}},
 		{KindDeprovision, []string{
 			"action pre-all", "action pre-inner <- pre-all",
-			"plan web <- pre-all, pre-inner", "approve web <- plan web", "apply web <- approve web, pre-web",
+			"sync web <- pre-all, pre-inner", "plan web <- sync web", "approve web <- plan web", "apply web <- approve web, pre-web",
 			"action pre-web <- approve web", "action post-web <- apply web",
-			"plan network <- apply web, pre-all, pre-inner, post-web", "approve network <- plan network",
+			"sync network <- apply web, pre-all, pre-inner, post-web", "plan network <- sync network", "approve network <- plan network",
 			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network", "action pre-net2 <- approve network, pre-net",
 			"action post-net <- apply network",
 			"action post-inner <- apply web, post-web, apply network, post-net",
-			"plan sandbox <- apply network, apply web, pre-all, post-inner, post-net, post-web", "approve sandbox <- plan sandbox",
+			"sync sandbox <- apply network, apply web, pre-all, post-inner, post-net, post-web", "plan sandbox <- sync sandbox", "approve sandbox <- plan sandbox",
 			"apply sandbox <- approve sandbox, pre-base", "action pre-base <- approve sandbox", "action post-base <- apply sandbox",
 			"action post-all <- apply web, post-web, apply network, post-net, apply sandbox, post-base, post-inner",
 		}},

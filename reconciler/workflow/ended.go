@@ -84,6 +84,10 @@ func (e jobEnd) plan(ctx context.Context) error {
 	if target.Stale != "" {
 		return e.noPlan(ctx, target)
 	}
+	target.Leaves = e.result.Plan.Inventory
+	if err := e.keepHealth(ctx, *e.step.InstallComponentID, e.result.Plan.Health); err != nil {
+		return err
+	}
 	if err := e.keepPlan(ctx, target, report); err != nil {
 		return err
 	}
@@ -170,6 +174,9 @@ func (e jobEnd) apply(ctx context.Context) error {
 	}
 	target, err := decodeTarget(plan.Target)
 	if err != nil {
+		return err
+	}
+	if err := e.keepHealth(ctx, plan.InstallComponentID, e.result.Apply.Health); err != nil {
 		return err
 	}
 	switch aftermathOf(observed{consumed: true, job: jobStatus(e.job.Status, string(e.result.Status))}).there {

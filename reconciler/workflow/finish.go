@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ func (g *Graph) finish() Finish {
 			same++
 		case in.failure() != nil:
 			failed = append(failed, name+": "+in.failure().Reason)
-		case in.plan.Status == StepCancelled || in.approve.Status == StepCancelled || in.apply.Status == StepCancelled:
+		case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
 			cancelled = append(cancelled, name)
 		default:
 			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, in.because()))
@@ -106,7 +107,7 @@ func (in group) because() string {
 
 // failure is the step at which the group failed.
 func (in group) failure() *Step {
-	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+	for _, s := range in.steps() {
 		if s.Status == StepFailed {
 			return s
 		}

@@ -1,5 +1,7 @@
 package workflow
 
+import "slices"
+
 // Graph is one workflow as Advance sees it: what was asked, how far each step is, what jobs found, and what is wanted now. It is
 // plain data; ids are opaque.
 type Graph struct {
@@ -8,7 +10,7 @@ type Graph struct {
 	Status    Status
 	Cancelled *Cancellation // nil until a person ends the workflow
 	Rule      Rule
-	Steps     []*Step         // in the order in which they were composed: plan, approve, apply of a component stand together
+	Steps     []*Step         // in the order in which they were composed: sync, plan, approve, apply of a component stand together
 	Wants     map[string]Want // by component
 }
 
@@ -32,7 +34,7 @@ type Step struct {
 	Needs     []string // ids of steps that must have ended before this one begins
 	Status    StepStatus
 	Reason    string
-	Tries     int   // of a plan step: how often its component's group was begun for what is wanted now
+	Tries     int   // of a sync or plan step: how often it was begun for what is wanted now
 	Job       *Job  // the step's newest job, if it had one
 	Plan      *Plan // of a plan step: the plan that its newest job made
 	Passed    bool  // a person skipped it
@@ -56,7 +58,7 @@ const (
 type Job struct {
 	ID         string
 	Status     JobStatus
-	Desired    string // of a plan job: the desired digest that it plans
+	Desired    string // of a sync or plan job: the desired digest that it is for
 	Cancelling bool   // it has been told to end
 	Error      string // one sentence, for people
 }
@@ -83,20 +85,44 @@ type Want struct {
 	Retries int    // how often a failure is tried again by itself
 }
 
-// group is the plan, approve and apply steps of one component, and what is wanted of it.
+// group is the steps of one component and what is wanted of it. A restore has no sync, for it needs no artifact; a workflow that
+// only plans has neither approve nor apply.
 type group struct {
-	plan, approve, apply *Step
-	want                 Want
-	g                    *Graph
+	sync, plan, approve, apply *Step
+	want                       Want
+	g                          *Graph
 }
 
-// groups gives the groups in the order of their plan steps. A component's three steps stand together.
+// groups gives the groups that lead to an apply, in the order of their plan steps. A component's steps stand together.
 func (g *Graph) groups() []group {
-	all := make([]group, 0, len(g.Steps)/3)
-	for i := 0; i+2 < len(g.Steps); i++ {
-		plan, approve, apply := g.Steps[i], g.Steps[i+1], g.Steps[i+2]
-		if plan.Kind == StepPlan && approve.Kind == StepApprove && apply.Kind == StepApply {
-			all = append(all, group{plan: plan, approve: approve, apply: apply, want: g.want(plan.Component), g: g})
+	all := make([]group, 0, len(g.Steps)/4)
+	for i, s := range g.Steps {
+		if in := g.groupAt(i); s.Kind == StepPlan && in.apply != nil {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// groupAt is the group whose plan step is the i-th.
+func (g *Graph) groupAt(i int) group {
+	in := group{plan: g.Steps[i], want: g.want(g.Steps[i].Component), g: g}
+	beside := func(i int, kind StepKind) *Step {
+		if i < 0 || i >= len(g.Steps) || g.Steps[i].Kind != kind || g.Steps[i].Component != in.plan.Component {
+			return nil
+		}
+		return g.Steps[i]
+	}
+	in.sync, in.approve, in.apply = beside(i-1, StepSync), beside(i+1, StepApprove), beside(i+2, StepApply)
+	return in
+}
+
+// steps are those that the group has, in their order.
+func (in group) steps() []*Step {
+	var all []*Step
+	for _, s := range []*Step{in.sync, in.plan, in.approve, in.apply} {
+		if s != nil {
+			all = append(all, s)
 		}
 	}
 	return all
@@ -142,7 +168,7 @@ func (s *Step) open() bool { return s.Job != nil && s.Job.Status == JobOpen }
 
 // ended says whether the whole group has ended.
 func (in group) ended() bool {
-	return in.plan.Status.Ended() && in.approve.Status.Ended() && in.apply.Status.Ended()
+	return !slices.ContainsFunc(in.steps(), func(s *Step) bool { return !s.Status.Ended() })
 }
 
 // moved says why what the group works on is no longer what is wanted, or nothing.

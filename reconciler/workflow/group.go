@@ -22,17 +22,21 @@ func (in group) stop(s *Step, why string) []Command {
 
 // settle ends a group that has nothing to apply, well.
 func (in group) settle(why string) []Command {
-	return []Command{
+	todo := []Command{
 		Set{in.plan.ID, StepSucceeded, why},
 		Set{in.approve.ID, StepSkipped, why},
 		Set{in.apply.ID, StepSkipped, why},
 	}
+	if in.sync != nil && !in.sync.Status.Ended() {
+		return append([]Command{Set{in.sync.ID, StepSkipped, why}}, todo...)
+	}
+	return todo
 }
 
 // skip ends a group that has not begun.
 func (in group) skip(why string) []Command {
 	var todo []Command
-	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+	for _, s := range in.steps() {
 		if !s.Status.Ended() {
 			todo = append(todo, Set{s.ID, StepSkipped, why})
 		}
@@ -68,13 +72,22 @@ func (in group) tryAgain(why string, shaken bool) []Command {
 	if in.moved(in.desired()) != "" {
 		return []Command{Again{Component: in.plan.Component, Fresh: true, Reason: why}}
 	}
-	if in.plan.Tries < most {
-		return []Command{Again{Component: in.plan.Component, Reason: fmt.Sprintf("%s (try %d of at most %d)", why, in.plan.Tries+1, most)}}
+	tries := in.tries()
+	if tries < most {
+		return []Command{Again{Component: in.plan.Component, Reason: fmt.Sprintf("%s (try %d of at most %d)", why, tries+1, most)}}
 	}
 	if most > 1 {
-		why = fmt.Sprintf("%s (after %d tries)", why, in.plan.Tries)
+		why = fmt.Sprintf("%s (after %d tries)", why, tries)
 	}
 	return in.fail(RefusalStalled, "", why)
+}
+
+// tries is how often the group was begun for what is wanted now, from the step to which it goes back.
+func (in group) tries() int {
+	if in.sync != nil && in.sync.Status != StepSucceeded {
+		return in.sync.Tries
+	}
+	return in.plan.Tries
 }
 
 // cannot ends what a step that cannot be begun is part of, and remembers it: only a person, or something newer, begins it again.
@@ -87,6 +100,9 @@ func (g *Graph) cannot(s *Step, by Unavailable) []Command {
 		return []Command{Set{s.ID, StepFailed, why}}
 	}
 	in := g.group(s.Component)
+	if g.PlanOnly {
+		return in.unseen(StepFailed, why)
+	}
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
 		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
@@ -104,10 +120,14 @@ func (in group) fail(kind RefusalKind, actor, why string) []Command {
 	if kind == RefusalCancelled {
 		to = StepCancelled
 	}
-	if in.plan.Status != StepSucceeded {
-		return append(todo, Set{in.plan.ID, to, why}, Set{in.approve.ID, StepSkipped, why}, Set{in.apply.ID, StepSkipped, why})
+	for _, s := range in.steps() {
+		if s.Status == StepSucceeded {
+			continue
+		}
+		todo = append(todo, Set{s.ID, to, why})
+		to = StepSkipped
 	}
-	return append(todo, Set{in.apply.ID, to, why})
+	return todo
 }
 
 // no remembers against what the group works towards that nobody is to be asked about it again; a no that was said before stays.
@@ -126,6 +146,8 @@ func (in group) desired() string {
 		return in.plan.Plan.Desired
 	case in.plan.Job != nil:
 		return in.plan.Job.Desired
+	case in.sync != nil && in.sync.Job != nil:
+		return in.sync.Job.Desired
 	}
 	return in.want.Digest
 }
@@ -143,7 +165,7 @@ func (in group) cancel(by Cancellation) []Command {
 		return nil
 	}
 	why, words := sentence(by.Reason, noReason), by.words()
-	for _, s := range []*Step{in.plan, in.apply} {
+	for _, s := range in.steps() {
 		if s.Status == StepRunning && s.open() {
 			return in.stop(s, words)
 		}
@@ -172,7 +194,7 @@ func (in group) cancel(by Cancellation) []Command {
 	if in.moved(in.desired()) == "" && !in.want.Current {
 		todo = append(todo, in.no(RefusalCancelled, by.Actor, why)...)
 	}
-	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+	for _, s := range in.steps() {
 		if !s.Status.Ended() {
 			todo = append(todo, Set{s.ID, StepCancelled, words})
 		}

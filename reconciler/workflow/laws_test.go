@@ -16,6 +16,7 @@ type law string
 const (
 	lawOneApply  law = "there are never two applies of one component at once"
 	lawOwnPlan   law = "nothing is applied but its own plan, approved by a person or let through by the install's rule"
+	lawSynced    law = "nothing is planned before the artifact that it is planned with was copied"
 	lawOnce      law = "a plan is never applied twice"
 	lawEnds      law = "every history ends"
 	lawNo        law = "a no is not asked about again"
@@ -103,6 +104,9 @@ func (w *world) checkBegin(s *Step) {
 	}
 	if s.Kind != StepAction && w.g.Kind != KindRestore && w.part(s.Component).disputed {
 		w.broken(lawContested, "%s of %s began", s.Kind, s.Component)
+	}
+	if s.Kind == StepPlan && w.g.Kind != KindRestore && !w.copied[s.Component+" for "+w.wants()[s.Component].Digest] {
+		w.broken(lawSynced, "%s is planned for %s", s.Component, w.wants()[s.Component].Digest)
 	}
 	if s.Kind != StepApply {
 		return
@@ -352,7 +356,7 @@ func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 		w := newWorld(t)
 		bad := map[string]string{}
 		for _, p := range w.parts {
-			bad[p.name] = rapid.SampledFrom([]string{"", "", "plan fails", "apply fails", "action fails", "is rejected"}).Draw(t, "fate of "+p.name)
+			bad[p.name] = rapid.SampledFrom([]string{"", "", "sync fails", "plan fails", "apply fails", "action fails", "is rejected"}).Draw(t, "fate of "+p.name)
 		}
 		for round := 0; w.g.Status == Running && round < 500; round++ {
 			for _, s := range w.open() {
@@ -395,6 +399,8 @@ func (w *world) checkFates(bad map[string]string) {
 		empty := in.plan.Plan != nil && in.plan.Plan.Status == PlanEmpty
 		first, _ := in.before()
 		switch bad[p.name] {
+		case "sync fails":
+			asked = in.sync != nil
 		case "is rejected":
 			asked = asked && !empty
 		case "apply fails":

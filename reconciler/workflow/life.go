@@ -23,6 +23,7 @@ type StepKind string
 
 // The kinds of step, as the database's constraint has them.
 const (
+	StepSync    StepKind = "sync" // the artifact's copy into the install's own registry
 	StepPlan    StepKind = "plan"
 	StepApprove StepKind = "approve"
 	StepApply   StepKind = "apply"

@@ -34,11 +34,18 @@ func acted(t *testing.T) *Graph {
 
 // planned ends the plan of a component, and a person approves it.
 func (g *Graph) planned(component string) []string {
-	in := g.group(component)
+	in := g.synced(component)
 	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "plan of " + component, Status: PlanReady, Desired: in.want.Digest}
 	run(g)
 	in.plan.Plan.Status, in.plan.Plan.By = PlanApproved, "alice"
 	return run(g)
+}
+
+// synced ends the sync of a component.
+func (g *Graph) synced(component string) group {
+	g.group(component).sync.Job.Status = JobSucceeded
+	run(g)
+	return g.group(component)
 }
 
 func (g *Graph) applied(component string) []string {
@@ -71,9 +78,9 @@ func same(t *testing.T, got []string, want ...string) {
 
 func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
 	g := acted(t)
-	same(t, g.planned("web"), "Set{5 succeeded approved by alice}", "Set{6 pending comes after action drain}", "Begin{10 runs before web is deployed}")
-	same(t, g.ended("drain", JobSucceeded), "Set{10 succeeded the action ran}", "Begin{6 approved by alice}")
-	same(t, g.applied("web"), "EndPlan{4 applied web is deployed}", "Set{6 succeeded web is deployed}", "Begin{7 r}", "Begin{11 runs after web was deployed}")
+	same(t, g.planned("web"), "Set{7 succeeded approved by alice}", "Set{8 pending comes after action drain}", "Begin{13 runs before web is deployed}")
+	same(t, g.ended("drain", JobSucceeded), "Set{13 succeeded the action ran}", "Begin{8 approved by alice}")
+	same(t, g.applied("web"), "EndPlan{6 applied web is deployed}", "Set{8 succeeded web is deployed}", "Begin{9 r}", "Begin{14 runs after web was deployed}")
 }
 
 func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
@@ -81,7 +88,7 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	g.planned("web")
 	why := "action drain (pre-deploy-component) did not succeed: exit 3"
 	said := g.ended("drain", JobFailed)
-	same(t, said[:4], "Set{10 failed exit 3}", "EndPlan{4 superseded "+why+"}", "Refuse{web w1 stalled  "+why+"}", "Set{6 skipped "+why+"}")
+	same(t, said[:4], "Set{13 failed exit 3}", "EndPlan{6 superseded "+why+"}", "Refuse{web w1 stalled  "+why+"}", "Set{8 skipped "+why+"}")
 	same(t, said[len(said)-1:], "Finish{failed 1 deployed; action drain: exit 3; web skipped; site skipped}")
 	for _, name := range []string{"smoke", "tell"} {
 		if s := g.action(name); s.Status != StepSkipped {
@@ -95,9 +102,9 @@ func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testi
 	g.planned("web")
 	g.ended("drain", JobSucceeded)
 	g.applied("web")
-	same(t, g.ended("smoke", JobFailed), "Set{11 failed exit 3}", "Set{12 skipped action smoke, which comes first, did not succeed: exit 3}")
+	same(t, g.ended("smoke", JobFailed), "Set{14 failed exit 3}", "Set{15 skipped action smoke, which comes first, did not succeed: exit 3}")
 	g.planned("site")
-	same(t, g.applied("site"), "EndPlan{7 applied site is deployed}", "Set{9 succeeded site is deployed}", "Finish{failed 3 deployed; 1 action run; action smoke: exit 3}")
+	same(t, g.applied("site"), "EndPlan{10 applied site is deployed}", "Set{12 succeeded site is deployed}", "Finish{failed 3 deployed; 1 action run; action smoke: exit 3}")
 }
 
 // A failure that a person looked at: nothing is left to run but what waits for the retry.
@@ -192,9 +199,9 @@ func TestASkipGoesOnWithoutAStep(t *testing.T) {
 		return run(g)
 	}
 	do(g.action("drain"))
-	same(t, g.planned("web"), "Set{5 succeeded approved by alice}", "Begin{6 approved by alice}")
+	same(t, g.planned("web"), "Set{7 succeeded approved by alice}", "Begin{8 approved by alice}")
 	g.applied("web")
-	in := g.group("site")
+	in := g.synced("site")
 	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, Desired: "s1"}
 	run(g)
 	if said := do(in.approve); g.Wants["site"].Refused == "" || in.plan.Plan.Status != PlanSuperseded || in.apply.Status != StepSkipped {
@@ -232,14 +239,23 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 		if g.Steps, err = ComposePlans(kind, parts, counter()); err != nil {
 			t.Fatal(err)
 		}
+		moved, copied := map[string]bool{}, map[string]string{}
 		for round := 0; g.Status == Running; round++ {
-			if round > 20 {
+			if round > 40 {
 				t.Fatal("it does not end")
 			}
 			for _, c := range Advance(g) {
 				switch c := c.(type) {
-				case Ask, Allow, Again, Refuse:
+				case Ask, Allow, Refuse:
 					t.Fatalf("%T%+v", c, c)
+				case Again:
+					if !moved[c.Component] {
+						t.Fatalf("%T%+v", c, c)
+					}
+				case Begin:
+					if s := g.step(c.Step); s.Kind == StepPlan && copied[s.Component] != g.Wants[s.Component].Digest {
+						t.Fatalf("%s is planned for %s, and what was copied is for %s", s.Component, g.Wants[s.Component].Digest, copied[s.Component])
+					}
 				case EndPlan:
 					if c.To != PlanSuperseded {
 						t.Fatalf("%T%+v", c, c)
@@ -250,10 +266,17 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "cancel") == 0 {
 				g.Cancelled = &Cancellation{Actor: "bob"}
 			}
+			if name := rapid.SampledFrom(parts).Draw(t, "moves").Component; rapid.IntRange(0, 4).Draw(t, "move") == 0 && len(moved) < 2 {
+				want := g.Wants[name]
+				want.Digest, moved[name] = want.Digest+"+", true
+				g.Wants[name] = want
+			}
 			for _, s := range g.Steps {
 				if s.open() {
 					s.Job.Status = rapid.SampledFrom(outcomes).Draw(t, "outcome")
-					if s.Job.Status == JobSucceeded {
+					if s.Job.Status == JobSucceeded && s.Kind == StepSync {
+						copied[s.Component] = s.Job.Desired
+					} else if s.Job.Status == JobSucceeded {
 						s.Plan = &Plan{ID: s.ID, Status: rapid.SampledFrom([]PlanStatus{PlanReady, PlanEmpty}).Draw(t, "plan")}
 					}
 				}

@@ -2,14 +2,16 @@ package workflow
 
 import "fmt"
 
-// This file is the core of a workflow that only plans. Each of its steps stands alone, nothing is asked or applied, nothing is
+// This file is the core of a workflow that only plans. Each component stands alone: its sync, then its plan. Nothing is asked or applied, nothing is
 // remembered against what is wanted, and nothing waits: what cannot be planned now is said.
 
 // look takes such a workflow on.
 func (g *Graph) look() []Command {
 	var todo []Command
-	for _, s := range g.Steps {
-		todo = append(todo, g.lookAt(s)...)
+	for i, s := range g.Steps {
+		if s.Kind == StepPlan {
+			todo = append(todo, g.groupAt(i).look()...)
+		}
 	}
 	if len(todo) == 0 && g.allEnded() {
 		return []Command{g.looked()}
@@ -17,42 +19,85 @@ func (g *Graph) look() []Command {
 	return todo
 }
 
-func (g *Graph) lookAt(s *Step) []Command {
-	want := g.want(s.Component)
+func (in group) look() []Command {
+	want, name := in.want, in.plan.Component
 	switch {
-	case s.Status.Ended():
+	case in.ended():
 		return nil
-	case s.Status == StepRunning:
-		return g.lookEnded(s)
-	case g.Cancelled != nil:
-		return []Command{Set{s.ID, StepCancelled, g.Cancelled.words()}}
-	case want.Absent != s.Destroy:
-		return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s is not to be %s", s.Component, verb(s.Destroy))}}
+	case in.sync.Status == StepRunning:
+		return in.lookSynced()
+	case in.plan.Status == StepRunning:
+		return in.lookEnded()
+	case in.g.Cancelled != nil:
+		return in.unseen(StepCancelled, in.g.Cancelled.words())
+	case want.Absent != in.plan.Destroy:
+		return in.unseen(StepSkipped, fmt.Sprintf("%s is not to be %s", name, verb(in.plan.Destroy)))
 	case want.Current:
-		return []Command{Set{s.ID, StepSucceeded, "nothing to do: " + s.Component + " is as it is wanted"}}
+		return in.unseen(StepSucceeded, "nothing to do: "+name+" is as it is wanted")
 	case want.Waits != "":
-		return []Command{Set{s.ID, StepSkipped, "cannot be planned yet: " + want.Waits}}
+		return in.unseen(StepSkipped, "cannot be planned yet: "+want.Waits)
+	case in.sync.Status == StepPending:
+		return []Command{Begin{in.sync.ID, sentence(want.Reason, in.sync.Reason)}}
+	case in.synced() != want.Digest:
+		return []Command{Again{Component: name, Fresh: true, Reason: "superseded by a newer desired: " + want.Reason}}
 	}
-	return []Command{Begin{s.ID, sentence(want.Reason, s.Reason)}}
+	return []Command{Begin{in.plan.ID, sentence(want.Reason, in.plan.Reason)}}
+}
+
+// unseen ends what is left of a component that is not planned. Without a plan there is nothing to copy for.
+func (in group) unseen(to StepStatus, why string) []Command {
+	todo := []Command{Set{in.plan.ID, to, why}}
+	if !in.sync.Status.Ended() {
+		return append([]Command{Set{in.sync.ID, StepSkipped, why}}, todo...)
+	}
+	return todo
+}
+
+// lookSynced waits for the artifact.
+func (in group) lookSynced() []Command {
+	if stop, open := in.lookOpen(in.sync); open {
+		return stop
+	}
+	if in.sync.Job != nil && in.sync.Job.Status == JobSucceeded {
+		return []Command{Set{in.sync.ID, StepSucceeded, synced}}
+	}
+	to, why := in.sync.ending("the job that copied its artifact was lost", "its sync was cancelled", "the sync failed")
+	return []Command{Set{in.sync.ID, to, why}, Set{in.plan.ID, StepSkipped, why}}
 }
 
 // lookEnded waits for the plan, and says what it found. It is made once: who wants another asks again.
-func (g *Graph) lookEnded(s *Step) []Command {
+func (in group) lookEnded() []Command {
+	s := in.plan
+	stop, open := in.lookOpen(s)
 	switch {
-	case s.open() && g.Cancelled != nil && !s.Job.Cancelling:
-		return []Command{Stop{s.ID, g.Cancelled.words()}}
-	case s.open():
-		return nil
+	case open:
+		return stop
 	case s.Plan != nil && s.Plan.Status == PlanReady:
 		return []Command{EndPlan{s.ID, PlanSuperseded, plannedOnly}, Set{s.ID, StepSucceeded, plannedOnly}}
 	case s.Plan != nil:
-		return []Command{Set{s.ID, StepSucceeded, "planned only: " + g.unchanged()}}
-	case s.Job == nil || s.Job.Status == JobLost:
-		return []Command{Set{s.ID, StepFailed, "the job that planned it was lost"}}
-	case s.Job.Status == JobCancelled:
-		return []Command{Set{s.ID, StepCancelled, sentence(s.Job.Error, "its plan was cancelled")}}
+		return []Command{Set{s.ID, StepSucceeded, "planned only: " + in.g.unchanged()}}
 	}
-	return []Command{Set{s.ID, StepFailed, sentence(s.Job.Error, "the plan failed")}}
+	to, why := s.ending("the job that planned it was lost", "its plan was cancelled", "the plan failed")
+	return []Command{Set{s.ID, to, why}}
+}
+
+// lookOpen says that the job of a step runs, and lets it be stopped when a person has ended the workflow.
+func (in group) lookOpen(s *Step) (stop []Command, open bool) {
+	if s.open() && in.g.Cancelled != nil {
+		return in.stop(s, in.g.Cancelled.words()), true
+	}
+	return nil, s.open()
+}
+
+// ending is how a step ends whose job did, and not well.
+func (s *Step) ending(lost, cancelled, failed string) (StepStatus, string) {
+	switch {
+	case s.Job == nil || s.Job.Status == JobLost:
+		return StepFailed, lost
+	case s.Job.Status == JobCancelled:
+		return StepCancelled, sentence(s.Job.Error, cancelled)
+	}
+	return StepFailed, sentence(s.Job.Error, failed)
 }
 
 // plannedOnly is why the plan of such a workflow is never applied.
@@ -62,7 +107,13 @@ const plannedOnly = "planned only: it is shown, and never applied"
 func (g *Graph) looked() Finish {
 	var changed, same int
 	var failed, skipped, cancelled []string
-	for _, s := range g.Steps {
+	for i, s := range g.Steps {
+		if s.Kind != StepPlan {
+			continue
+		}
+		if sync := g.groupAt(i).sync; sync.Status == StepFailed || sync.Status == StepCancelled {
+			s = sync
+		}
 		switch s.Status {
 		case StepSucceeded:
 			if s.Plan != nil && s.Plan.Status == PlanSuperseded {

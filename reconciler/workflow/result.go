@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -121,8 +122,13 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 		return nil, errors.New("its bundle lies in another repository")
 	case !sha256Digest.MatchString(r.ReportDigest):
 		return nil, errors.New("its report has no digest")
+	case len(r.Basis.Cluster) > mostObjectBytes || len(r.Basis.Observed) > mostObjectBytes:
+		return nil, errors.New("its basis is malformed")
 	case len(r.Report) > mostReportBytes:
 		return nil, fmt.Errorf("its report is larger than %d bytes", mostReportBytes)
+	}
+	if err := checkInventory(r.Inventory); err != nil {
+		return nil, err
 	}
 	var report diff.Report
 	if err := json.Unmarshal(r.Report, &report); err != nil {
@@ -138,6 +144,44 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 		return nil, errors.New("its report destroys something, and the runner says that it does not")
 	}
 	return &report, nil
+}
+
+// Bounds of what a runner says of Kubernetes objects.
+const (
+	mostObjects     = 10_000
+	mostObjectBytes = 1000 // of one name, and of one reason
+	mostSick        = 20
+)
+
+// checkInventory takes the names of objects that could be such.
+func checkInventory(given []api.ObjectRef) error {
+	if len(given) > mostObjects {
+		return fmt.Errorf("there are %d objects, and at most %d are kept; divide the component into smaller ones", len(given), mostObjects)
+	}
+	for _, o := range given {
+		if o.Kind == "" || o.Name == "" || len(o.Group)+len(o.Version)+len(o.Kind)+len(o.Namespace)+len(o.Name) > mostObjectBytes {
+			return fmt.Errorf("%.60q is no name of an object", o.Name)
+		}
+	}
+	return nil
+}
+
+// CheckHealth takes what a runner says of how things are, or says why that cannot be kept. Its text is cut and cleaned of control
+// sequences.
+func CheckHealth(given api.Health) (api.Health, error) {
+	if !given.Status.Valid() || given.At.IsZero() || len(given.Objects) > mostSick {
+		return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
+	}
+	var refs []api.ObjectRef
+	for i := range given.Objects {
+		o := &given.Objects[i]
+		if !o.Status.Valid() {
+			return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
+		}
+		o.Reason = diff.Neutral(strings.ToValidUTF8(o.Reason[:min(len(o.Reason), mostObjectBytes)], ""))
+		refs = append(refs, o.Object)
+	}
+	return given, checkInventory(refs)
 }
 
 // contentDigest is what an approval binds to: the bundle that will be applied, the report that was shown, and what both were made

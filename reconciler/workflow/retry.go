@@ -16,7 +16,7 @@ func notRetryable(remedy, title string, args ...any) error {
 	return conflict(CodeNotRetryable, remedy, title, args...)
 }
 
-// Retry begins again what failed at a step of a running workflow: of a component all of it, from its plan, with the actions
+// Retry begins again what failed at a step of a running workflow: of a component all of it, from its sync, with the actions
 // before it that did not end well; of any other action just that. What was skipped because of it is begun again as well, but not
 // what a person skipped, and never an action that ran. It is no yes to what somebody said no to before. Errors: *Conflict.
 func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
@@ -62,11 +62,7 @@ func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
 	case s.Kind == StepAction && (!s.before() || in.plan == nil):
 		return g.failedAction(s, again)
 	case g.PlanOnly:
-		if s.Status != StepFailed && s.Status != StepCancelled {
-			return notRetryable("Ask for another with `nuon deploy --plan-only`.", "the plan of %s has not failed", s.Component)
-		}
-		again[s] = true
-		return nil
+		return in.failedToLook(again)
 	case in.plan == nil:
 		return notRetryable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be retried")
 	case !in.ended():
@@ -76,19 +72,32 @@ func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
 	}
 	ill, _ := in.before()
 	failed := ill != nil
-	for _, step := range []*Step{in.plan, in.approve, in.apply} {
+	for _, step := range in.steps() {
 		failed = failed || step.Status == StepFailed || step.Status == StepCancelled || step.Passed
 	}
 	if !failed {
 		return notRetryable("Retry what it came after.", "%s did not fail, it was skipped: %s", s.Component, in.apply.Reason)
 	}
-	for _, step := range []*Step{in.plan, in.approve, in.apply} {
+	for _, step := range in.steps() {
 		again[step] = true
 	}
 	for _, id := range in.apply.Needs {
 		if need := g.step(id); need != nil && need.before() && need.ill() {
 			again[need] = true
 		}
+	}
+	return nil
+}
+
+// failedToLook gives what failed of a component that was only to be planned, and what comes after that.
+func (in group) failedToLook(again map[*Step]bool) error {
+	for _, s := range in.steps() {
+		if len(again) > 0 || s.Status == StepFailed || s.Status == StepCancelled {
+			again[s] = true
+		}
+	}
+	if len(again) == 0 {
+		return notRetryable("Ask for another with `nuon deploy --plan-only`.", "the plan of %s has not failed", in.plan.Component)
 	}
 	return nil
 }
@@ -117,8 +126,10 @@ func (g *Graph) because(again map[*Step]bool) {
 			}
 		}
 		for _, in := range g.groups() {
-			if again[in.plan] || again[in.approve] || again[in.apply] {
-				again[in.plan], again[in.approve], again[in.apply] = true, true, true
+			if slices.ContainsFunc(in.steps(), func(s *Step) bool { return again[s] }) {
+				for _, s := range in.steps() {
+					again[s] = true
+				}
 			}
 		}
 	}
@@ -141,21 +152,23 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 		return nil, notSkippable("There is nothing to skip.", "the step has ended: %s", s.Status)
 	case s.Status == StepRunning:
 		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is at work", sentence(s.Action, s.Component))
-	case s.Kind == StepAction, g.PlanOnly:
+	case s.Kind == StepAction:
 		return []Command{Pass{s.ID, words}}, nil
 	case in.plan == nil:
 		return nil, notSkippable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be skipped")
-	case in.plan.Status == StepRunning || in.apply.Status == StepRunning || in.actsBefore():
+	case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepRunning }) || in.actsBefore():
 		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on", s.Component)
-	case in.desired() == "":
+	case in.desired() == "" && !g.PlanOnly:
 		return nil, notSkippable("Wait until it has a plan, then skip it or reject the plan.", "what is wanted of %s is not known yet: %s", s.Component, in.want.Waits)
 	}
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
 		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, words})
 	}
-	todo = append(todo, in.no(RefusalCancelled, actor, fmt.Sprintf("skipped: %s", sentence(reason, noReason)))...)
-	for _, step := range []*Step{in.plan, in.approve, in.apply} {
+	if !g.PlanOnly {
+		todo = append(todo, in.no(RefusalCancelled, actor, fmt.Sprintf("skipped: %s", sentence(reason, noReason)))...)
+	}
+	for _, step := range in.steps() {
 		if !step.Status.Ended() {
 			todo = append(todo, Pass{step.ID, words})
 		}
@@ -165,7 +178,7 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 
 // actsBefore says that an action which precedes the group's apply is at work.
 func (in group) actsBefore() bool {
-	return slices.ContainsFunc(in.apply.Needs, func(id string) bool {
+	return in.apply != nil && slices.ContainsFunc(in.apply.Needs, func(id string) bool {
 		need := in.g.step(id)
 		return need != nil && need.before() && need.Status == StepRunning
 	})

@@ -68,8 +68,8 @@ const statesHead = "# Life cycles\n\n" +
 	"draws them anew. What follows when an apply has ended is the table of `reconciler/workflow/recover_test.go`.\n" +
 	"Every move carries a reason as a sentence, which is stored and is what `nuon explain` prints.\n"
 
-const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again what failed at a step of a running workflow: of a component all three steps,\n" +
-	"from the plan, with the actions before its apply that did not end well; of any other action just that. What was skipped because of it\n" +
+const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again what failed at a step of a running workflow: of a component all steps,\n" +
+	"from the sync, with the actions before its apply that did not end well; of any other action just that. What was skipped because of it\n" +
 	"is begun again with it. What was refused about the component is forgotten, of what is begun with it only what this workflow refused:\n" +
 	"a retry is no yes to what somebody said no to before. Only then do ended steps move once more; an apply or an action that succeeded\n" +
 	"never does. What another workflow is at work on by now is not begun beside it. Once the workflow has ended, a retry starts a new one.\n\n" +
@@ -92,15 +92,19 @@ const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again wh
 	"components that may be switched off. The sandbox is destroyed only when the actions after the components have ended, and the components\n" +
 	"are planned only when those after the sandbox have; how they ended does not matter there.\n" +
 	"\n### Plan only\n\n" +
-	"A workflow that only plans has nothing but plan steps, and none waits for another: what cannot be planned yet is skipped and says why. Its\n" +
+	"A workflow that only plans has nothing but syncs and plans, and no component waits for another: what cannot be planned yet is skipped and\n" +
+	"says why, what moves after its sync is synced anew. Its\n" +
 	"plans go from `ready` to `superseded` at once, nothing is remembered against what is wanted, and a plan without changes proves nothing.\n"
 
 func TestTheDocsShowTheTables(t *testing.T) {
 	jobs, attempts := dispatch.Lives()
 	want := statesHead +
 		"\n## Workflow\n\nIt runs until all of its steps have ended.\n\n" + diagram(Running, statusMoves) +
-		"\n## Step\n\nA component's plan, approve and apply steps are a group. What was stale, lost, failed or superseded goes back to pending as a\n" +
-		"group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" + diagram(StepPending, stepMoves) + statesSteps +
+		"\n## Step\n\nA component's sync, plan, approve and apply steps are a group. What was stale, lost, failed or superseded goes back to pending as a\n" +
+		"group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" +
+		"The sync copies the artifact from the vendor's registry to the install's, from where alone it is planned and applied; what is there is not\n" +
+		"sent again, so before a destroy or a redeploy it costs nothing. It is good for what was wanted when it began: when that moves, it is done\n" +
+		"anew, and a plan that failed or went stale for the same begins behind it. A restore needs no artifact and has none.\n\n" + diagram(StepPending, stepMoves) + statesSteps +
 		"\n## Plan\n\nA plan that is not applyable is born `empty` and stays so. `consumed` is the accept of its apply: it happens once.\n\n" + diagram(PlanReady, planMoves) +
 		"\n## Approval\n\nIt binds to the content digest of one plan. It is withdrawn when that plan no longer leads to what is wanted.\n\n" + diagram(ApprovalWaiting, approvalMoves) +
 		"\n## Job\n\nIt ends once, and its owner is told in the same transaction. A stale apply ends as `failed` with the word in its result. `lost`\n" +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -16,11 +17,17 @@ type Target struct {
 	Digest  string         `json:"digest"`  // the desired digest
 	Version string         `json:"version"` // id of the app version
 	Deploy  api.DeploySpec `json:"deploy"`  // with the values that its templates read
+	// From is where its artifact lies in the vendor's registry; Deploy.Artifact is the install's copy of it.
+	From api.ArtifactRef `json:"from,omitzero"`
 	// Config is what World wants back as the applied config: what a later desired is compared with, and what a destroy is made
 	// of. It is opaque here.
 	Config json.RawMessage `json:"config"`
 
 	Restore api.Restore `json:"restore,omitzero"` // of a restore: the version that becomes the newest
+	Timeout int         `json:"timeout"`          // of its plan and of its apply, in seconds; 0 for what is usual
+
+	Found  []api.ObjectRef `json:"found,omitempty"`  // of a manifest: the objects that were there before, or may have been
+	Leaves []api.ObjectRef `json:"leaves,omitempty"` // and those that its apply leaves, as the plan says
 
 	Problem string   `json:"problem,omitempty"` // why the runner's answer could not be used
 	Stale   string   `json:"stale,omitempty"`   // why what was planned was moved under it before its plan was there
@@ -35,10 +42,12 @@ type Applied struct {
 	Version  *string         `json:"version"`
 	Config   json.RawMessage `json:"config"`
 	Values   json.RawMessage `json:"values"`
+
+	Inventory json.RawMessage `json:"inventory,omitempty"` // of a manifest: api.ObjectRefs
 }
 
 func appliedOf(c store.InstallComponent) Applied {
-	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Version: c.AppliedVersionID, Config: c.AppliedConfig, Values: c.AppliedValues}
+	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Version: c.AppliedVersionID, Config: c.AppliedConfig, Values: c.AppliedValues, Inventory: c.AppliedInventory}
 }
 
 // landed is the target as what is applied; with known false, as what was being applied when contact with it was lost.
@@ -48,13 +57,32 @@ func (t Target) landed(known bool) (Applied, error) {
 		return Applied{}, fmt.Errorf("encode applied values: %w", err)
 	}
 	a := Applied{Artifact: t.Deploy.Artifact.Digest, Config: t.Config, Values: values}
+	objects := t.Leaves
 	if known {
 		a.Digest = t.Digest
+	} else {
+		objects = bothOf(t.Found, t.Leaves)
+	}
+	if len(objects) > 0 {
+		if a.Inventory, err = encode(objects); err != nil {
+			return Applied{}, err
+		}
 	}
 	if t.Version != "" {
 		a.Version = &t.Version
 	}
 	return a, nil
+}
+
+// bothOf is every object of two lists once.
+func bothOf(a, b []api.ObjectRef) []api.ObjectRef {
+	all := slices.Clone(a)
+	for _, object := range b {
+		if !slices.Contains(all, object) {
+			all = append(all, object)
+		}
+	}
+	return all
 }
 
 func decodeTarget(raw json.RawMessage) (Target, error) {
@@ -72,7 +100,7 @@ func (t Target) restores() bool { return t.Restore.Version > 0 }
 func setApplied(ctx context.Context, tx *store.Tx, installComponent string, a Applied) error {
 	return one(tx.SetApplied(ctx, store.SetAppliedParams{
 		OrgID: tx.Org, ID: installComponent, Digest: a.Digest, Artifact: a.Artifact, VersionID: a.Version,
-		Config: orNull(a.Config), ValuesRead: orNull(a.Values),
+		Config: orNull(a.Config), ValuesRead: orNull(a.Values), Inventory: orNull(a.Inventory),
 	}))
 }
 

@@ -19,6 +19,7 @@ type world struct {
 	yes      map[string]string // who approved each plan
 	runs     map[string]int    // how often each action ran since a person last asked for it, by step
 	applying map[string]string // the plan that is being applied, by component
+	copied   map[string]bool   // what the install's registry was given the artifact for, by component and desired digest
 	own      map[string]bool   // what this workflow refused, by desired digest
 	history  []any             // commands, and texts about what others did
 }
@@ -50,7 +51,7 @@ type standing struct {
 
 // newWorld draws an app of up to five components, the first of them upstream of all, and a workflow over them.
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}}
+	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{}}
 	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t, "kind")
 	n := rapid.IntRange(1, 5).Draw(t, "components")
 	if kind == KindRestore {
@@ -282,6 +283,13 @@ func (w *world) accept(s *Step) bool {
 func (w *world) end(s *Step, status JobStatus) {
 	w.log("job of %s %s ended as %s", s.Kind, s.Component, status)
 	switch s.Kind {
+	case StepSync:
+		if status == JobStale {
+			status = JobFailed
+		}
+		if status == JobSucceeded {
+			w.copied[s.Component+" for "+s.Job.Desired] = true
+		}
 	case StepPlan:
 		if status == JobStale {
 			status = JobFailed

@@ -129,12 +129,11 @@ func (f *flow) endPlan(ctx context.Context, c EndPlan) error {
 }
 
 func (f *flow) again(ctx context.Context, c Again) error {
-	in := f.graph.group(c.Component)
-	tries := in.plan.Tries
-	if c.Fresh {
-		tries = 0
-	}
-	for _, s := range []*Step{in.plan, in.approve, in.apply} {
+	for _, s := range f.graph.group(c.Component).setBack(c) {
+		tries := s.Tries
+		if c.Fresh {
+			tries = 0
+		}
 		err := f.tx.ResetStep(ctx, store.ResetStepParams{OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(tries)}) //nolint:gosec // a handful
 		if err != nil {
 			return err
@@ -192,6 +191,8 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 	var target []byte
 	var err error
 	switch s.Kind {
+	case StepSync:
+		target, err = f.syncJob(ctx, s, &job)
 	case StepPlan:
 		target, err = f.planJob(ctx, s, &job)
 	case StepApply:
@@ -230,22 +231,31 @@ func (f *flow) cannot(ctx context.Context, s *Step, by Unavailable) error {
 }
 
 func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
-	row := f.rows[s.ID]
-	if row.InstallComponentID == nil {
-		return nil, fmt.Errorf("step %s names no install component", s.ID)
-	}
-	target, err := f.target(ctx, *row.InstallComponentID, s.Destroy)
+	target, err := f.wanted(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if want := f.graph.want(s.Component).Digest; target.Digest != want {
-		return nil, fmt.Errorf("what would be planned is %s, what is wanted is %s", target.Digest, want)
-	}
 	job.ComponentKind = target.Deploy.ComponentKind
-	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Plan: api.PlanSpec{
-		Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore,
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), TimeoutSeconds: target.Timeout, Plan: api.PlanSpec{
+		Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore, Inventory: target.Found,
 	}}
 	return encode(target)
+}
+
+// wanted is what is wanted now of the component of a sync or plan step.
+func (f *flow) wanted(ctx context.Context, s *Step) (Target, error) {
+	row := f.rows[s.ID]
+	if row.InstallComponentID == nil {
+		return Target{}, fmt.Errorf("step %s names no install component", s.ID)
+	}
+	target, err := f.target(ctx, *row.InstallComponentID, s.Destroy)
+	if err != nil {
+		return Target{}, err
+	}
+	if want := f.graph.want(s.Component).Digest; target.Digest != want {
+		return Target{}, fmt.Errorf("what would be planned is %s, what is wanted is %s", target.Digest, want)
+	}
+	return target, nil
 }
 
 // target is what a plan of this workflow is to lead to.
@@ -267,8 +277,7 @@ func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) erro
 	if err != nil {
 		return err
 	}
-	job.PlanID, job.ComponentKind = row.ID, spec.Deploy.ComponentKind
-	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Apply: spec}
+	job.PlanID, job.ComponentKind, job.Spec = row.ID, spec.Apply.Deploy.ComponentKind, spec
 	return nil
 }
 

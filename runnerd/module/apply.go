@@ -43,7 +43,7 @@ func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) 
 	if err := sameTarget(opened.note.Target, ambient.Target(os.Environ())); err != nil {
 		return api.JobResult{}, err
 	}
-	packed, err := env.Vendor.Pull(ctx, spec.Deploy.Artifact)
+	packed, err := env.Install.Pull(ctx, spec.Deploy.Artifact)
 	if err != nil {
 		return api.JobResult{}, err
 	}

@@ -35,7 +35,7 @@ func (Plan) Run(ctx context.Context, env *job.Env) (result api.JobResult, err er
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	packed, err := env.Vendor.Pull(ctx, spec.Deploy.Artifact)
+	packed, err := env.Install.Pull(ctx, spec.Deploy.Artifact)
 	if err != nil {
 		return api.JobResult{}, err
 	}

@@ -90,7 +90,6 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(r.registry.Close)
 
 	mux := http.NewServeMux()
-	mux.Handle("/v2/", bearer(registry))
 	at := "/runner/v1/jobs/{job}/attempts/{attempt}/state"
 	mux.Handle("GET "+at, bearer(http.HandlerFunc(r.getState)))
 	mux.Handle("POST "+at, bearer(http.HandlerFunc(r.putState)))
@@ -206,12 +205,8 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 		Dir:  dir, Root: r.root, Log: log, Redact: secrets, Key: r.key, API: remote,
 		Install: registry, Timing: at,
 	}
-	env.Vendor = registry
-	if kind != api.JobSpecKindBuild {
-		env.Vendor = &job.Registry{
-			Reference:  artifact.Reference{Host: strings.TrimPrefix(r.api.URL, "http://"), PlainHTTP: true},
-			Credential: artifact.Bearer(token),
-		}
+	if kind == api.JobSpecKindBuild {
+		env.Vendor, env.Install = registry, nil
 	}
 	return env
 }
@@ -263,7 +258,7 @@ func beProcess(given []byte) int {
 	registry := &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}
 	_, err = Apply{}.Run(context.Background(), &job.Env{
 		Spec: told.Spec, Dir: told.Dir, Root: told.Root, Log: job.NewLog(io.Discard, secrets), Redact: secrets, Key: key, API: remote,
-		Vendor: registry, Install: registry, Timing: at,
+		Install: registry, Timing: at,
 	})
 	if err != nil {
 		return 1

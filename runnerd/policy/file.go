@@ -21,7 +21,8 @@ type File struct {
 	Enabled bool `toml:"enabled"`
 	// Jobs are the kinds of job that it takes; nil for all, empty for none.
 	Jobs []Job `toml:"jobs"`
-	// Components are the kinds of component that it works on; nil for all. An action is of none, and not bound by this.
+	// Components are the kinds of component that it works on; nil for all. An action and a look at health are of none, and not bound
+	// by this.
 	Components []Component `toml:"components"`
 	// Debug lets debug commands through.
 	Debug bool `toml:"debug"`

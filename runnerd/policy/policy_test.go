@@ -61,7 +61,7 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		"\n[limits]\nram = \"1GiB\"":               "runner.toml:3:1: there is no limits.ram in a runner file",
 		"enabled = 1":                              "runner.toml:1:11: ",
 		"enabled = tru":                            "runner.toml:1:11: ",
-		`jobs = ["plan", "deploy"]`:                `runner.toml:1:17: "deploy" is no kind of job; there are build, plan, apply, action`,
+		`jobs = ["plan", "deploy"]`:                `runner.toml:1:17: "deploy" is no kind of job; there are build, sync, plan, apply, action, health`,
 		`components = ["helm"]`:                    `runner.toml:1:15: "helm" is no kind of component`,
 		"[window]\nzone = \"Europe/Paris2\"":       `runner.toml:2:8: "Europe/Paris2" is no time zone`,
 		"[window]\nzone = \"Local\"":               `"Local" is no time zone`,
@@ -121,6 +121,9 @@ func TestCheck(t *testing.T) {
 		"inside":                  {office, inside, "apply", "sandbox", ""},
 		"outside":                 {office, outside, "apply", "sandbox", "applies and actions wait until Fri 28 Nov 08:00"},
 		"outside, an action":      {office, outside, "action", "", "outside its window"},
+		"outside, a sync":         {office, outside, "sync", "sandbox", ""},
+		"a sync of a component":   {`components = ["sandbox"]`, inside, "sync", "terraform_module", "components of kind terraform_module"},
+		"health has no component": {`components = ["sandbox"]`, inside, "health", "", ""},
 		"outside, a plan":         {office, outside, "plan", "sandbox", ""},
 		"outside, but forbidden":  {`jobs = ["apply"]` + "\n" + office, outside, "plan", "sandbox", "does not allow jobs of kind plan"},
 		"outside, still forbids":  {`components = ["sandbox"]` + "\n" + office, outside, "plan", "terraform_module", "does not allow components"},
@@ -156,6 +159,10 @@ func TestASpecIsWhatWasOffered(t *testing.T) {
 	}
 	if err := rule.CheckSpec("plan", plan("terraform_module")); err == nil {
 		t.Error("a component that is not allowed goes through")
+	}
+	sync := api.JobSpec{Kind: api.JobSpecKindSync, Sync: api.SyncSpec{ComponentKind: "terraform_module"}}
+	if err := rule.CheckSpec("sync", sync); err == nil {
+		t.Error("a sync of a component that is not allowed goes through")
 	}
 	if err := rule.CheckSpec("action", plan("sandbox")); err == nil || !strings.Contains(err.Error(), "offered as action") {
 		t.Errorf("another kind goes through: %v", err)

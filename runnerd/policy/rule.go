@@ -56,7 +56,7 @@ func (r Rule) off(reason string) Rule {
 	return r
 }
 
-// Check says whether a job of a kind on a component of a kind (empty for an action, which is on none) is allowed; the error says
+// Check says whether a job of a kind on a component of a kind (empty for an action or a look at health, which are on none) is allowed; the error says
 // in words what forbids it.
 func (r Rule) Check(kind, component string) error {
 	if r.Off {
@@ -68,7 +68,7 @@ func (r Rule) Check(kind, component string) error {
 		}
 		return fmt.Errorf("the runner's own file does not allow jobs of kind %s; its owner decides that, with jobs in the runner file", kind)
 	}
-	if r.Components != nil && kind != string(api.JobSpecKindAction) && !slices.Contains(*r.Components, component) {
+	if r.Components != nil && !slices.Contains(unbound, kind) && !slices.Contains(*r.Components, component) {
 		if component == "" {
 			component = "unknown"
 		}
@@ -90,6 +90,8 @@ func componentKind(spec api.JobSpec) string {
 	switch spec.Kind {
 	case api.JobSpecKindBuild:
 		return spec.Build.ComponentKind
+	case api.JobSpecKindSync:
+		return spec.Sync.ComponentKind
 	case api.JobSpecKindPlan:
 		return spec.Plan.Deploy.ComponentKind
 	case api.JobSpecKindApply:

@@ -16,9 +16,15 @@ import (
 type Job struct{ name string }
 
 var (
-	jobs = []string{string(api.JobSpecKindBuild), string(api.JobSpecKindPlan), string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
-	// changing are the kinds of job that change something, and are bound to the window.
+	jobs = []string{
+		string(api.JobSpecKindBuild), string(api.JobSpecKindSync), string(api.JobSpecKindPlan), string(api.JobSpecKindApply),
+		string(api.JobSpecKindAction), string(api.JobSpecKindHealth),
+	}
+	// changing are the kinds of job that change something, and are bound to the window. A sync is none of them: it adds a copy to the
+	// install's registry, and nothing uses that before an apply.
 	changing = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
+	// unbound are the kinds of job that are of no kind of component.
+	unbound = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth)}
 )
 
 // UnmarshalText takes the kinds that there are.

@@ -295,7 +295,7 @@ func TestReplacedRunnerOnlyDelivers(t *testing.T) {
 	}
 	named, _ := v.add(t, "acme/web", "the module")
 	r := s.Runner(t, dispatch.RunnerInstall)
-	_, plain := s.plan(t, r, named)
+	_, plain := s.sync(t, r, named)
 	path := "/v2/" + named.Repository + "/manifests/" + named.Digest
 	s.ok(t, "GET", path, plain, nil, nil)
 	s.replace(t, r)

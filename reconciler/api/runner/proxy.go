@@ -30,17 +30,35 @@ const (
 	Layers    BlobKind = "blobs"
 )
 
-// ErrNoBlob is what Blobs gives for what the registry does not have.
-var ErrNoBlob = errors.New("the vendor's registry does not have it")
+// ErrNoBlob is what Blobs gives for what the registry does not have, and errNoRange for a beginning that lies behind its end.
+var (
+	ErrNoBlob  = errors.New("the vendor's registry does not have it")
+	errNoRange = errors.New("it has fewer bytes")
+)
 
-// Blobs reads the vendor's registry. repository is below the registry's prefix, as a job's spec names it.
-type Blobs interface {
-	// Open gives the bytes of a digest; size is -1 when it is not known. The caller closes the body.
-	Open(ctx context.Context, repository, digest string, kind BlobKind) (body io.ReadCloser, size int64, mediaType string, err error)
+// Wanted names bytes of the vendor's registry.
+type Wanted struct {
+	Repository string // below the registry's prefix, as a job's spec names it
+	Digest     string
+	Kind       BlobKind
 }
 
-// proxy is /v2/: what an attempt's spec names in the vendor's registry, to be read with the attempt's token. So no credential of
-// the vendor's ever lives in a customer's account (design, section 4).
+// Content is bytes of the vendor's registry, as far as they were asked for.
+type Content struct {
+	Body      io.ReadCloser
+	From      int64 // the byte with which Body begins
+	Size      int64 // of all of it, in bytes; -1 when that is not known
+	MediaType string
+}
+
+// Blobs reads the vendor's registry.
+type Blobs interface {
+	// Open gives the bytes of a digest, from one on if the registry can do that, otherwise all. The caller closes the body.
+	Open(ctx context.Context, want Wanted, from int64) (Content, error)
+}
+
+// proxy is /v2/: the artifact that the spec of a sync names in the vendor's registry, to be read with the attempt's token. So no
+// credential of the vendor's ever lives in a customer's account (design, section 4), and nothing but a sync asks for anything of it.
 type proxy struct {
 	door   *door
 	vendor Blobs
@@ -90,19 +108,13 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, ErrNoBlob)
 		return
 	}
-	if err := p.serve(ctx, w, r, caller, wanted{repository: path[1], kind: BlobKind(path[2]), digest: path[3]}); err != nil {
+	if err := p.serve(ctx, w, r, caller, Wanted{Repository: path[1], Kind: BlobKind(path[2]), Digest: path[3]}); err != nil {
 		p.fail(w, r, err)
 	}
 }
 
-// wanted is what one request asks for.
-type wanted struct {
-	repository, digest string
-	kind               BlobKind
-}
-
 // serve streams what is wanted, if the caller's spec names it. An error comes before the first byte.
-func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, caller dispatch.Caller, want wanted) error {
+func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, caller dispatch.Caller, want Wanted) error {
 	ref, err := attemptOf(caller)
 	if err != nil {
 		return err
@@ -118,46 +130,66 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if !named {
 		return ErrNoBlob
 	}
-	body, size, mediaType, err := p.vendor.Open(ctx, want.repository, want.digest, want.kind)
+	content, err := p.vendor.Open(ctx, want, begin(r, want))
 	if err != nil {
 		return err
 	}
-	defer body.Close() //nolint:errcheck // it was only read
-	header := w.Header()
-	header.Set("Content-Type", mediaType)
-	header.Set("Docker-Content-Digest", want.digest)
-	contentLength(header, size)
-	w.WriteHeader(http.StatusOK)
+	defer content.Body.Close() //nolint:errcheck // it was only read
+	head(w, want, content)
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	if _, err := io.Copy(w, body); err != nil && ctx.Err() == nil {
-		p.log.WarnContext(ctx, "stopped handing out an artifact in the middle", "job", caller.Job, "digest", want.digest, "error", err)
+	if _, err := io.Copy(w, content.Body); err != nil && ctx.Err() == nil {
+		p.log.WarnContext(ctx, "stopped handing out an artifact in the middle", "job", caller.Job, "digest", want.Digest, "error", err)
 	}
 	return nil
 }
 
-// names says whether a spec names what is wanted: an artifact of the vendor's, or what one is made of.
-func (p *proxy) names(ctx context.Context, spec api.JobSpec, want wanted) (bool, error) {
-	for _, ref := range []api.ArtifactRef{spec.Build.Source, spec.Plan.Deploy.Artifact, spec.Apply.Deploy.Artifact} {
-		if ref.Repository == "" || ref.Repository != want.repository {
-			continue
-		}
-		if ref.Digest == want.digest {
-			return true, nil
-		}
-		if want.kind != Layers {
-			continue
-		}
-		parts, err := p.partsOf(ctx, ref)
-		if err != nil {
-			return false, err
-		}
-		if slices.Contains(parts, want.digest) {
-			return true, nil
-		}
+// begin is the byte with which a request wants to begin. Of the ranges of HTTP only the one is understood that goes on with what
+// was interrupted; to any other request all is given, as HTTP allows.
+func begin(r *http.Request, want Wanted) int64 {
+	if r.Method != http.MethodGet || want.Kind != Layers {
+		return 0
 	}
-	return false, nil
+	number, isOpen := strings.CutSuffix(strings.TrimPrefix(r.Header.Get("Range"), "bytes="), "-")
+	from, err := strconv.ParseInt(number, 10, 64)
+	if !isOpen || err != nil || from < 0 {
+		return 0
+	}
+	return from
+}
+
+// head says what follows.
+func head(w http.ResponseWriter, want Wanted, content Content) {
+	header := w.Header()
+	header.Set("Content-Type", content.MediaType)
+	header.Set("Docker-Content-Digest", want.Digest)
+	if want.Kind == Layers {
+		header.Set("Accept-Ranges", "bytes")
+	}
+	if content.From == 0 {
+		contentLength(header, content.Size)
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	contentLength(header, content.Size-content.From)
+	header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", content.From, content.Size-1, content.Size))
+	w.WriteHeader(http.StatusPartialContent)
+}
+
+// names says whether a spec names what is wanted: the artifact that is to be copied, or what it is made of.
+func (p *proxy) names(ctx context.Context, spec api.JobSpec, want Wanted) (bool, error) {
+	ref := spec.Sync.From
+	switch {
+	case ref.Repository == "" || ref.Repository != want.Repository:
+		return false, nil
+	case ref.Digest == want.Digest:
+		return true, nil
+	case want.Kind != Layers:
+		return false, nil
+	}
+	parts, err := p.partsOf(ctx, ref)
+	return slices.Contains(parts, want.Digest), err
 }
 
 const (
@@ -175,12 +207,12 @@ func (p *proxy) partsOf(ctx context.Context, ref api.ArtifactRef) ([]string, err
 	if known {
 		return parts, nil
 	}
-	body, _, _, err := p.vendor.Open(ctx, ref.Repository, ref.Digest, Manifests)
+	content, err := p.vendor.Open(ctx, Wanted{Repository: ref.Repository, Digest: ref.Digest, Kind: Manifests}, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer body.Close() //nolint:errcheck // it was only read
-	raw, err := io.ReadAll(io.LimitReader(body, largestManifest+1))
+	defer content.Body.Close() //nolint:errcheck // it was only read
+	raw, err := io.ReadAll(io.LimitReader(content.Body, largestManifest+1))
 	if err != nil {
 		return nil, fmt.Errorf("read manifest %s: %w", ref.Digest, err)
 	}
@@ -231,6 +263,8 @@ func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, dispatch.ErrUnknownToken), errors.Is(err, errNoToken):
 		challenge(w, err)
 		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "send the attempt's token")
+	case errors.Is(err, errNoRange):
+		refuse(w, http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", errNoRange.Error())
 	case errors.Is(err, ErrNoBlob), errors.Is(err, dispatch.ErrNotFound), errors.Is(err, dispatch.ErrNotRunning):
 		code := "BLOB_UNKNOWN"
 		if strings.Contains(r.URL.Path, "/"+string(Manifests)+"/") {

@@ -29,9 +29,9 @@ type vendor struct {
 	asked      atomic.Int64
 }
 
-func (v *vendor) Open(ctx context.Context, repository, digest string, kind runner.BlobKind) (io.ReadCloser, int64, string, error) {
+func (v *vendor) Open(ctx context.Context, want runner.Wanted, from int64) (runner.Content, error) {
 	v.asked.Add(1)
-	return v.VendorRegistry.Open(ctx, repository, digest, kind)
+	return v.VendorRegistry.Open(ctx, want, from)
 }
 
 func newVendor(t *testing.T) *vendor {
@@ -71,11 +71,98 @@ func (s served) pull(t *testing.T, ref api.ArtifactRef, credential artifact.Cred
 	return opened.Pull(t.Context(), ref.Digest)
 }
 
-// plan starts a plan job whose module is an artifact.
-func (s served) plan(t *testing.T, r dispatchtest.Runner, ref api.ArtifactRef) (api.AttemptRef, string) {
+// callWith is a GET with more headers.
+func (s served) callWith(t *testing.T, path, token string, header http.Header) answer {
 	t.Helper()
-	s.Enqueue(t, r, dispatch.NewJob{Kind: "plan", Spec: api.JobSpec{Plan: api.PlanSpec{Deploy: api.DeploySpec{Artifact: ref}}}})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+	must(t, err)
+	request.Header = header.Clone()
+	request.Header.Set("Authorization", "Bearer "+token)
+	return do(t, request)
+}
+
+// sync starts a job that copies an artifact.
+func (s served) sync(t *testing.T, r dispatchtest.Runner, ref api.ArtifactRef) (api.AttemptRef, string) {
+	t.Helper()
+	s.Enqueue(t, r, dispatch.NewJob{Kind: "sync", Spec: api.JobSpec{Sync: api.SyncSpec{From: ref}}})
 	return s.Start(t, r)
+}
+
+// What is planned and applied comes from the install's own registry, whatever its spec says.
+func TestOnlyASyncReadsTheVendorsRegistry(t *testing.T) {
+	v := newVendor(t)
+	s := serve(t, v)
+	named, made := v.add(t, "acme/web", "the module")
+	deploy := api.DeploySpec{Artifact: named}
+	for kind, spec := range map[string]api.JobSpec{
+		"plan": {Plan: api.PlanSpec{Deploy: deploy}}, "apply": {Apply: api.ApplySpec{Deploy: deploy, Bundle: named}},
+		"build":  {Build: api.BuildSpec{Source: named, Repository: named.Repository}},
+		"action": {Action: api.ActionSpec{Action: "migrate"}},
+	} {
+		r := s.Runner(t, map[bool]string{true: dispatch.RunnerBuild, false: dispatch.RunnerInstall}[kind == "build"])
+		s.Enqueue(t, r, dispatch.NewJob{Kind: kind, Spec: spec})
+		_, token := s.Start(t, r)
+		for _, path := range []string{"manifests/" + named.Digest, "blobs/" + artifact.Digest(made.Layer)} {
+			if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != 404 {
+				t.Errorf("%s: %s: %d %s", kind, path, a.status, a.body)
+			}
+		}
+	}
+}
+
+// What was interrupted goes on where it stopped, and only the rest comes.
+func TestALayerFromItsMiddleOn(t *testing.T) {
+	v := newVendor(t)
+	s := serve(t, v)
+	named, made := v.add(t, "acme/web", "the module, in two halves")
+	_, token := s.sync(t, s.Runner(t, dispatch.RunnerInstall), named)
+	layer, half := "/v2/acme/web/blobs/"+artifact.Digest(made.Layer), len(made.Layer)/2
+	for said, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"":                               {200, string(made.Layer)},
+		fmt.Sprintf("bytes=%d-", half):   {206, string(made.Layer[half:])},
+		"bytes=0-":                       {200, string(made.Layer)},
+		fmt.Sprintf("bytes=%d-", 1<<20):  {416, ""},
+		"bytes=-5":                       {200, string(made.Layer)},
+		"bytes=1-3,5-6":                  {200, string(made.Layer)},
+		"bytes=-1-":                      {200, string(made.Layer)},
+		"bytes=99999999999999999999999-": {200, string(made.Layer)},
+		"lines=3-":                       {200, string(made.Layer)},
+	} {
+		a := s.callWith(t, layer, token, http.Header{"Range": {said}})
+		if a.status != want.status || want.body != "" && string(a.body) != want.body {
+			t.Errorf("%q: %d %q", said, a.status, a.body)
+		}
+		if a.status == 206 && a.header.Get("Content-Range") != fmt.Sprintf("bytes %d-%d/%d", half, len(made.Layer)-1, len(made.Layer)) {
+			t.Errorf("%q: %v", said, a.header)
+		}
+		if a.status == 200 && a.header.Get("Accept-Ranges") != "bytes" {
+			t.Errorf("%q: %v", said, a.header)
+		}
+	}
+	whole := s.callWith(t, "/v2/acme/web/manifests/"+named.Digest, token, http.Header{"Range": {"bytes=5-"}})
+	if whole.status != 200 || artifact.Digest(whole.body) != named.Digest {
+		t.Errorf("a manifest comes in pieces: %d %q", whole.status, whole.body)
+	}
+}
+
+// A registry that gives another part than it was asked for is not believed.
+func TestAPartThatWasNotAskedFor(t *testing.T) {
+	for said, good := range map[string]bool{
+		"bytes 4-9/10": true, "bytes 0-9/10": false, "bytes 5-9/10": false, "bytes 4-9/*": false, "": false, "bytes 4-9/3": false, "bytes 40-9/10": false,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", said)
+			w.WriteHeader(http.StatusPartialContent)
+		}))
+		content, err := runner.VendorRegistry{Base: server.URL}.Open(t.Context(), runner.Wanted{Repository: "r", Digest: "d", Kind: runner.Layers}, 4)
+		if (err == nil) != good || good && (content.From != 4 || content.Size != 10) {
+			t.Errorf("%q: %+v %v", said, content, err)
+		}
+		server.Close()
+	}
 }
 
 func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
@@ -85,7 +172,7 @@ func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
 	hidden, secret := v.add(t, "acme/web", "another module")
 	elsewhere, _ := v.add(t, "acme/db", "the module of db")
 	r := s.Runner(t, dispatch.RunnerInstall)
-	ref, token := s.plan(t, r, named)
+	ref, token := s.sync(t, r, named)
 	for name, credential := range map[string]artifact.Credential{"bearer": artifact.Bearer(token), "basic": artifact.Basic("anybody", token)} {
 		got, err := s.pull(t, named, credential)
 		if err != nil || string(got.Layer) != string(made.Layer) {
@@ -131,7 +218,7 @@ func TestThePingOpensToAttemptTokensOnly(t *testing.T) {
 	s := serve(t, v)
 	named, _ := v.add(t, "acme/web", "the module")
 	r := s.Runner(t, dispatch.RunnerInstall)
-	_, token := s.plan(t, r, named)
+	_, token := s.sync(t, r, named)
 	if a := s.call(t, "GET", "/v2/", token, nil); a.status != 200 || a.header.Get("Docker-Distribution-API-Version") != "registry/2.0" {
 		t.Errorf("ping: %d %s", a.status, a.body)
 	}
@@ -145,7 +232,7 @@ func TestThePingOpensToAttemptTokensOnly(t *testing.T) {
 	}
 	// Another org's attempt that names the same repository in its own spec reaches it; one whose spec does not, does not.
 	other := s.RunnerIn(t, s.AddOrg(t).ID, dispatch.RunnerInstall)
-	_, elsewhere := s.plan(t, other, api.ArtifactRef{Repository: "other/web", Digest: named.Digest})
+	_, elsewhere := s.sync(t, other, api.ArtifactRef{Repository: "other/web", Digest: named.Digest})
 	if a := s.call(t, "GET", "/v2/acme/web/manifests/"+named.Digest, elsewhere, nil); a.status != 404 {
 		t.Errorf("another org: %d %s", a.status, a.body)
 	}
@@ -155,7 +242,7 @@ func TestAManifestIsReadOnce(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
 	named, made := v.add(t, "acme/web", "the module")
-	_, token := s.plan(t, s.Runner(t, dispatch.RunnerInstall), named)
+	_, token := s.sync(t, s.Runner(t, dispatch.RunnerInstall), named)
 	for range 5 {
 		s.ok(t, "GET", "/v2/acme/web/blobs/"+artifact.Digest(made.Layer), token, nil, nil)
 	}
@@ -167,8 +254,9 @@ func TestAManifestIsReadOnce(t *testing.T) {
 // lying is a registry that gives other bytes than were asked for, or none.
 type lying struct{ err error }
 
-func (l lying) Open(context.Context, string, string, runner.BlobKind) (io.ReadCloser, int64, string, error) {
-	return io.NopCloser(strings.NewReader(`{"config":{"digest":"sha256:` + strings.Repeat("a", 64) + `"}}`)), -1, "x", l.err
+func (l lying) Open(context.Context, runner.Wanted, int64) (runner.Content, error) {
+	body := io.NopCloser(strings.NewReader(`{"config":{"digest":"sha256:` + strings.Repeat("a", 64) + `"}}`))
+	return runner.Content{Body: body, Size: -1, MediaType: "x"}, l.err
 }
 
 func TestARegistryThatFailsOrLies(t *testing.T) {
@@ -183,7 +271,7 @@ func TestARegistryThatFailsOrLies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, lying{test.err})
-			_, token := s.plan(t, s.Runner(t, dispatch.RunnerInstall), named)
+			_, token := s.sync(t, s.Runner(t, dispatch.RunnerInstall), named)
 			a := s.call(t, "GET", "/v2/acme/web/blobs/sha256:"+strings.Repeat("a", 64), token, nil)
 			if a.status != test.status || strings.Contains(string(a.body), "hunter2") {
 				t.Errorf("%d %s", a.status, a.body)
@@ -197,15 +285,17 @@ func TestTheVendorsRegistryAnswersInWords(t *testing.T) {
 	named, _ := v.add(t, "acme/web", "the module")
 	wrong := v.VendorRegistry
 	wrong.Credential = func(context.Context) (string, string, error) { return "nuon", "wrong", nil }
-	if _, _, _, err := wrong.Open(t.Context(), named.Repository, named.Digest, runner.Manifests); err == nil || errors.Is(err, runner.ErrNoBlob) || !strings.Contains(err.Error(), "401") {
+	want := runner.Wanted{Repository: named.Repository, Digest: named.Digest, Kind: runner.Manifests}
+	if _, err := wrong.Open(t.Context(), want, 0); err == nil || errors.Is(err, runner.ErrNoBlob) || !strings.Contains(err.Error(), "401") {
 		t.Errorf("a wrong credential: %v", err)
 	}
-	if _, _, _, err := v.Open(t.Context(), named.Repository, "sha256:"+strings.Repeat("a", 64), runner.Layers); !errors.Is(err, runner.ErrNoBlob) {
+	gone := runner.Wanted{Repository: named.Repository, Digest: "sha256:" + strings.Repeat("a", 64), Kind: runner.Layers}
+	if _, err := v.Open(t.Context(), gone, 0); !errors.Is(err, runner.ErrNoBlob) {
 		t.Errorf("what is not there: %v", err)
 	}
 	broken := errors.New("no key")
 	wrong.Credential = func(context.Context) (string, string, error) { return "", "", broken }
-	if _, _, _, err := wrong.Open(t.Context(), named.Repository, named.Digest, runner.Manifests); !errors.Is(err, broken) {
+	if _, err := wrong.Open(t.Context(), want, 0); !errors.Is(err, broken) {
 		t.Errorf("no credential: %v", err)
 	}
 }

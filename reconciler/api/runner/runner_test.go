@@ -279,7 +279,7 @@ func TestARunnerThatAsksTooMuch(t *testing.T) {
 	s := serveBounded(t, v, quota.Options{Rate: 1, Burst: 3, Now: func() time.Time { return now }})
 	named, _ := v.add(t, "acme/web", "the module")
 	busy, calm := s.Runner(t, dispatch.RunnerInstall), s.Runner(t, dispatch.RunnerInstall)
-	_, attempt := s.plan(t, busy, named)
+	_, attempt := s.sync(t, busy, named)
 	path := "/v2/" + named.Repository + "/manifests/" + named.Digest
 	s.ok(t, "GET", path, attempt, nil, nil)
 	s.ok(t, "POST", "/runner/v1/heartbeat", busy.Key, api.Heartbeat{}, nil)

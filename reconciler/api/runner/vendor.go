@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 )
@@ -25,25 +24,11 @@ var _ Blobs = VendorRegistry{}
 // manifestTypes are the manifests that are asked for.
 const manifestTypes = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.v2+json"
 
-// Open asks for the bytes of a digest. ErrNoBlob when the registry does not have them.
-func (v VendorRegistry) Open(ctx context.Context, repository, digest string, kind BlobKind) (io.ReadCloser, int64, string, error) {
-	path := strings.Trim(v.Prefix+"/"+repository, "/")
-	address := strings.TrimRight(v.Base, "/") + "/v2/" + path + "/" + string(kind) + "/" + digest
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+// Open asks for the bytes of a digest, from one on. ErrNoBlob when the registry does not have them.
+func (v VendorRegistry) Open(ctx context.Context, want Wanted, from int64) (Content, error) {
+	request, err := v.request(ctx, want, from)
 	if err != nil {
-		return nil, 0, "", fmt.Errorf("read %s of the vendor's registry: %w", digest, err)
-	}
-	// The bytes as they are: a transport that unpacks them on the way would change their digest.
-	request.Header.Set("Accept-Encoding", "identity")
-	if kind == Manifests {
-		request.Header.Set("Accept", manifestTypes)
-	}
-	if v.Credential != nil {
-		username, password, err := v.Credential(ctx)
-		if err != nil {
-			return nil, 0, "", fmt.Errorf("credential of the vendor's registry: %w", err)
-		}
-		request.SetBasicAuth(username, password)
+		return Content{}, err
 	}
 	client := v.Client
 	if client == nil {
@@ -51,20 +36,61 @@ func (v VendorRegistry) Open(ctx context.Context, repository, digest string, kin
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, 0, "", fmt.Errorf("read %s of the vendor's registry: %w", digest, err)
+		return Content{}, fmt.Errorf("read %s of the vendor's registry: %w", want.Digest, err)
+	}
+	content, err := contentOf(answer, from)
+	if err != nil {
+		_ = answer.Body.Close() // nothing of it is read
+		return Content{}, fmt.Errorf("read %s: %w", request.URL.Path, err)
+	}
+	return content, nil
+}
+
+func (v VendorRegistry) request(ctx context.Context, want Wanted, from int64) (*http.Request, error) {
+	path := strings.Trim(v.Prefix+"/"+want.Repository, "/")
+	address := strings.TrimRight(v.Base, "/") + "/v2/" + path + "/" + string(want.Kind) + "/" + want.Digest
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of the vendor's registry: %w", want.Digest, err)
+	}
+	// The bytes as they are: a transport that unpacks them on the way would change their digest.
+	request.Header.Set("Accept-Encoding", "identity")
+	if want.Kind == Manifests {
+		request.Header.Set("Accept", manifestTypes)
+	}
+	if from > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+	}
+	if v.Credential != nil {
+		username, password, err := v.Credential(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("credential of the vendor's registry: %w", err)
+		}
+		request.SetBasicAuth(username, password)
+	}
+	return request, nil
+}
+
+// contentOf is what an answer gives of what was asked for from a byte on.
+func contentOf(answer *http.Response, from int64) (Content, error) {
+	content := Content{Body: answer.Body, Size: answer.ContentLength, MediaType: answer.Header.Get("Content-Type")}
+	if content.MediaType == "" {
+		content.MediaType = "application/octet-stream"
 	}
 	switch answer.StatusCode {
 	case http.StatusOK:
-		mediaType := answer.Header.Get("Content-Type")
-		if mediaType == "" {
-			mediaType = "application/octet-stream"
+		return content, nil
+	case http.StatusPartialContent:
+		said := answer.Header.Get("Content-Range")
+		if n, err := fmt.Sscanf(said, fmt.Sprintf("bytes %d-%%d/%%d", from), new(int64), &content.Size); n != 2 || err != nil || content.Size <= from {
+			return Content{}, fmt.Errorf("the vendor's registry was asked for what comes after byte %d, and gives %.60q", from, said)
 		}
-		return answer.Body, answer.ContentLength, mediaType, nil
+		content.From = from
+		return content, nil
+	case http.StatusRequestedRangeNotSatisfiable:
+		return Content{}, errNoRange
 	case http.StatusNotFound:
-		err = ErrNoBlob
-	default:
-		err = fmt.Errorf("the vendor's registry answered %s", answer.Status)
+		return Content{}, ErrNoBlob
 	}
-	_ = answer.Body.Close() // nothing of it is read
-	return nil, 0, "", fmt.Errorf("read %s/%s@%s: %w", path, kind, digest, err)
+	return Content{}, fmt.Errorf("the vendor's registry answered %s", answer.Status)
 }

@@ -138,6 +138,8 @@ func (w *World) Job(t testing.TB, runner Runner, kind, component string) string 
 	switch kind {
 	case "build":
 		spec.Build = api.BuildSpec{Build: "bld_1", Component: "web"}
+	case "sync":
+		spec.Sync = api.SyncSpec{InstallComponent: component}
 	case "plan":
 		spec.Plan = api.PlanSpec{Deploy: module}
 	case "apply":

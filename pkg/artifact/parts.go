@@ -1,0 +1,203 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	godigest "github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// This file takes an artifact from one registry to another piece by piece, so that its layer need not be in memory, and need not
+// come in one go.
+
+// Parts is an artifact without the bytes of its layer.
+type Parts struct {
+	// Digest is the artifact's name: that of Manifest.
+	Digest string
+	// Manifest is the manifest byte by byte.
+	Manifest []byte
+	// Layer names the one layer.
+	Layer Blob
+}
+
+// Blob names bytes that a registry keeps.
+type Blob struct {
+	Digest string
+	Size   int64 // bytes
+}
+
+func (b Blob) descriptor() ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: "application/octet-stream", Digest: godigest.Digest(b.Digest), Size: b.Size}
+}
+
+// Parts reads the manifest of an artifact of that digest, checked against it. What is not an artifact of nuon, or has a layer above
+// the limit, is refused. Errors are *Error.
+func (r *Repository) Parts(ctx context.Context, digest string) (Parts, error) {
+	if err := CheckDigest(digest); err != nil {
+		return Parts{}, fmt.Errorf("look up in %s: %w", r.reference, err)
+	}
+	_, reader, err := r.remote.Manifests().FetchReference(ctx, digest)
+	if err != nil {
+		return Parts{}, r.explain("pull", digest, err)
+	}
+	manifest, err := readChecked(reader, digest, maxManifestBytes)
+	if err != nil {
+		return Parts{}, r.explain("pull", digest, fmt.Errorf("manifest: %w", err))
+	}
+	parts, err := partsOf(manifest, digest)
+	if err == nil && parts.Layer.Size > r.limit() {
+		err = fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", ErrTooLarge, parts.Layer.Size, r.limit())
+	}
+	if err != nil {
+		return Parts{}, r.explain("pull", digest, err)
+	}
+	return parts, nil
+}
+
+func partsOf(manifest []byte, digest string) (Parts, error) {
+	_, layer, err := parseManifest(manifest)
+	if err != nil {
+		return Parts{}, err
+	}
+	var with struct {
+		Config ocispec.Descriptor `json:"config"`
+	}
+	if err := json.Unmarshal(manifest, &with); err != nil {
+		return Parts{}, fmt.Errorf("%w: the manifest is not JSON: %w", ErrDamaged, err)
+	}
+	if with.Config.Digest != ocispec.DescriptorEmptyJSON.Digest {
+		return Parts{}, fmt.Errorf("%w: the manifest has a config, and an artifact of nuon has none", ErrDamaged)
+	}
+	return Parts{Digest: digest, Manifest: manifest, Layer: Blob{Digest: layer.Digest.String(), Size: layer.Size}}, nil
+}
+
+// HasBlob tells whether the repository has the bytes. Errors are *Error.
+func (r *Repository) HasBlob(ctx context.Context, blob Blob) (bool, error) {
+	there, err := r.remote.Blobs().Exists(ctx, blob.descriptor())
+	if err != nil {
+		return false, r.explain("look up", blob.Digest, err)
+	}
+	return there, nil
+}
+
+// Fetch gives the bytes of a blob from offset on, or from its beginning when the registry cannot begin in the middle: at says where
+// they begin. They are not checked: whoever has put all of them together compares the digest. The caller closes body. Errors are
+// *Error, also those of body.
+func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body io.ReadCloser, at int64, err error) {
+	answer, err := r.get(ctx, blob, offset)
+	if err == nil && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable && offset > 0 {
+		_ = answer.Body.Close()
+		answer, err = r.get(ctx, blob, 0)
+	}
+	if err != nil {
+		return nil, 0, r.explain("pull", blob.Digest, err)
+	}
+	if at, err = begins(answer, offset); err == nil && answer.ContentLength >= 0 && at+answer.ContentLength != blob.Size {
+		err = fmt.Errorf("%w: it has %d bytes there, and should have %d", ErrDamaged, at+answer.ContentLength, blob.Size)
+	}
+	if err != nil {
+		_ = answer.Body.Close()
+		return nil, 0, r.explain("pull", blob.Digest, err)
+	}
+	return &fetched{ReadCloser: answer.Body, of: r, digest: blob.Digest}, at, nil
+}
+
+// get asks for a blob, from offset on.
+func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Response, error) {
+	scheme := "https"
+	if r.reference.PlainHTTP {
+		scheme = "http"
+	}
+	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull)
+	address := fmt.Sprintf("%s://%s/v2/%s/blobs/%s", scheme, r.remote.Reference.Host(), r.remote.Reference.Repository, blob.Digest)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	// The bytes as they are: unpacked on the way, a part of them would begin elsewhere.
+	request.Header.Set("Accept-Encoding", "identity")
+	if offset > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	return r.remote.Client.Do(request)
+}
+
+// begins gives the byte with which an answer begins.
+func begins(answer *http.Response, offset int64) (int64, error) {
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return 0, nil
+	case http.StatusPartialContent:
+		said := answer.Header.Get("Content-Range")
+		if !strings.HasPrefix(said, fmt.Sprintf("bytes %d-", offset)) {
+			return 0, fmt.Errorf("the registry was asked for what comes after byte %d, and gives %.60q", offset, said)
+		}
+		return offset, nil
+	}
+	return 0, refusalOf(answer)
+}
+
+// refusalOf reads an answer that is no yes, as the client of the registry has them.
+func refusalOf(answer *http.Response) error {
+	refusal := &errcode.ErrorResponse{Method: answer.Request.Method, URL: answer.Request.URL, StatusCode: answer.StatusCode}
+	var said struct {
+		Errors errcode.Errors `json:"errors"`
+	}
+	if raw, err := io.ReadAll(io.LimitReader(answer.Body, maxManifestBytes)); err == nil && json.Unmarshal(raw, &said) == nil {
+		refusal.Errors = said.Errors
+	}
+	return refusal
+}
+
+// fetched is a body whose errors say which registry they are of.
+type fetched struct {
+	io.ReadCloser
+	of     *Repository
+	digest string
+}
+
+// Read reads on.
+func (f *fetched) Read(into []byte) (int, error) {
+	n, err := f.ReadCloser.Read(into)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = f.of.explain("pull", f.digest, err)
+	}
+	return n, err
+}
+
+// PutBlob stores the bytes of a blob, which the registry checks against its digest. Errors are *Error.
+func (r *Repository) PutBlob(ctx context.Context, blob Blob, content io.Reader) error {
+	if err := r.remote.Blobs().Push(ctx, blob.descriptor(), content); err != nil {
+		return r.explain("push", blob.Digest, err)
+	}
+	return nil
+}
+
+// PutManifest stores the manifest of an artifact whose layer is there already. What is there is not sent again. Errors are *Error.
+func (r *Repository) PutManifest(ctx context.Context, parts Parts) error {
+	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(parts.Digest), Size: int64(len(parts.Manifest))}
+	empty := ocispec.DescriptorEmptyJSON
+	if err := r.pushBlob(ctx, bareDescriptor(empty), empty.Data); err != nil {
+		return r.explain("push", parts.Digest, err)
+	}
+	there, err := r.remote.Manifests().Exists(ctx, described)
+	if err != nil {
+		return r.explain("look up", parts.Digest, err)
+	}
+	if there {
+		return nil
+	}
+	if err := r.remote.Manifests().Push(ctx, described, bytes.NewReader(parts.Manifest)); err != nil {
+		return r.explain("push", parts.Digest, err)
+	}
+	return nil
+}

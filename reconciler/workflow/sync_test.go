@@ -1,0 +1,109 @@
+package workflow
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// begun is a deploy of web of which the first step has begun.
+func begun(t *testing.T, planOnly bool, want Want) *Graph {
+	t.Helper()
+	parts := []Part{{Component: "web", Reason: "r"}}
+	steps, err := Compose(KindDeploy, parts, Around{}, counter())
+	if planOnly {
+		steps, err = ComposePlans(KindDeploy, parts, counter())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Graph{Kind: KindDeploy, PlanOnly: planOnly, Status: Running, Steps: steps, Wants: map[string]Want{"web": want}}
+	same(t, run(g), "Begin{1 r}")
+	return g
+}
+
+func TestASyncThatFailsIsTriedAsOftenAsAPlan(t *testing.T) {
+	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
+	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
+	same(t, run(g), "Again{web false no room (try 2 of at most 2)}", "Begin{1 r}")
+	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
+	why := "no room (after 2 tries)"
+	same(t, run(g), "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
+		"Finish{failed web: "+why+"}")
+}
+
+func TestAPlanThatFailedBeginsBehindItsSync(t *testing.T) {
+	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
+	g.Steps[0].Job.Status = JobSucceeded
+	same(t, run(g), "Set{1 succeeded "+synced+"}", "Begin{2 r}")
+	g.Steps[1].Job.Status, g.Steps[1].Job.Error = JobFailed, "no quota"
+	same(t, run(g), "Again{web false no quota (try 2 of at most 2)}", "Begin{2 r}")
+}
+
+func TestWhatMovesIsSyncedAnew(t *testing.T) {
+	g := begun(t, false, Want{Digest: "d1", Reason: "r"})
+	g.Wants["web"] = Want{Digest: "d2", Reason: "build 2"}
+	same(t, run(g), "Stop{1 superseded by a newer desired: build 2}")
+	g.Steps[0].Job.Status = JobSucceeded // it was nearly there
+	same(t, run(g), "Again{web true superseded by a newer desired: build 2}", "Begin{1 build 2}")
+	g.Steps[0].Job.Status = JobSucceeded
+	g.Wants["web"] = Want{Waits: "its build is running"}
+	same(t, run(g), "Set{1 succeeded "+synced+"}", "Set{2 pending waits: its build is running}")
+	g.Wants["web"] = Want{Digest: "d3", Reason: "build 3"}
+	same(t, run(g), "Again{web true superseded by a newer desired: build 3}", "Begin{1 build 3}")
+}
+
+func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
+	g := begun(t, false, Want{Digest: "d1", Reason: "r"})
+	g.Wants["web"] = Want{Digest: "d0", Reason: "back again", Current: true}
+	run(g)
+	g.Steps[0].Job.Status = JobCancelled
+	why := "nothing to do: web is as it is wanted"
+	same(t, run(g), "Again{web true superseded by a newer desired: back again}",
+		"Set{1 skipped "+why+"}", "Set{2 succeeded "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}", "Finish{succeeded 1 without changes}")
+}
+
+func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
+	g := begun(t, true, Want{Digest: "d1", Reason: "r"})
+	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepPlan, Component: "busy", Status: StepRunning, Reason: "r", Job: &Job{Status: JobOpen}})
+	g.Steps = append(g.Steps[:2], &Step{ID: "still", Kind: StepSync, Component: "busy", Status: StepSucceeded, Reason: "r"}, g.Steps[2])
+	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
+	same(t, run(g), "Set{1 failed no room}", "Set{2 skipped no room}")
+	var no *Conflict
+	if _, err := Retry(g, g.Steps[3], "bob"); !errors.As(err, &no) || no.Title != "the plan of busy has not failed" {
+		t.Errorf("got %v", err)
+	}
+	todo, err := Retry(g, g.Steps[1], "bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range todo {
+		g.Apply(c)
+	}
+	same(t, run(g), "Begin{1 r}")
+	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
+	g.Steps[3].Job.Status, g.Steps[3].Plan = JobSucceeded, &Plan{ID: "p", Status: PlanEmpty}
+	if said := run(g); said[len(said)-1] != "Finish{failed planned only: 1 without changes; web: no room}" {
+		t.Errorf("it ends with %v", said)
+	}
+}
+
+// What World cannot give fails a component of such a workflow, and nothing is remembered.
+func TestAPlanOnlyWorkflowOfWhatCannotBeHad(t *testing.T) {
+	g := begun(t, true, Want{Digest: "d1", Reason: "r"})
+	for _, c := range g.cannot(g.Steps[0], Unavailable{Reason: "its values cannot be had"}) {
+		if _, refused := c.(Refuse); refused {
+			t.Errorf("%+v", c)
+		}
+		g.Apply(c)
+	}
+	if said := run(g); len(said) != 1 || !strings.HasPrefix(said[0], "Finish{failed") {
+		t.Errorf("it ends with %v", said)
+	}
+}
+
+func TestWhereCopiesLie(t *testing.T) {
+	if got := ArtifactRepository("org_1", "ins_1", "cmp_1"); got != "org_1/installs/ins_1/artifacts/cmp_1" {
+		t.Errorf("got %s", got)
+	}
+}

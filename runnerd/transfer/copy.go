@@ -1,0 +1,133 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/tool"
+)
+
+// copying is one copy under way.
+type copying struct {
+	from, to *artifact.Repository
+	dir      string
+	log      *job.Log
+	pace     pace
+}
+
+// artifact copies what is missing of an artifact: its layer, then its manifest.
+func (c *copying) artifact(ctx context.Context, digest string) error {
+	parts, there, err := c.parts(ctx, digest)
+	if err != nil {
+		return err
+	}
+	sent, err := c.layer(ctx, parts.Layer)
+	if err != nil {
+		return err
+	}
+	if there && !sent {
+		c.log.Info("%s is in %s already", digest, c.to.Reference())
+		return nil
+	}
+	if err := c.patiently(ctx, func() error { return c.to.PutManifest(ctx, parts) }); err != nil {
+		return err
+	}
+	c.log.Info("copied %s (%s) to %s", digest, bytesOf(parts.Layer.Size), c.to.Reference())
+	return nil
+}
+
+// parts reads the manifest, at the install's side if it is there: then nothing has to come from far.
+func (c *copying) parts(ctx context.Context, digest string) (parts artifact.Parts, there bool, err error) {
+	err = c.patiently(ctx, func() (err error) {
+		parts, err = c.to.Parts(ctx, digest)
+		return err
+	})
+	if err == nil || reasonOf(err) != artifact.NotFound {
+		return parts, err == nil, err
+	}
+	err = c.patiently(ctx, func() (err error) {
+		parts, err = c.from.Parts(ctx, digest)
+		return err
+	})
+	return parts, false, err
+}
+
+// layer copies a layer unless it is there; sent says that it did. Two jobs that want the same one take turns, and the second finds
+// what the first left.
+func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return false, fmt.Errorf("make the directory for copies: %w", err)
+	}
+	path := filepath.Join(c.dir, strings.ReplaceAll(blob.Digest, ":", "-"))
+	release, err := tool.Lock(ctx, path+".lock")
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	var there bool
+	err = c.patiently(ctx, func() (err error) {
+		there, err = c.to.HasBlob(ctx, blob)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	if !there {
+		if err := c.carry(ctx, blob, path); err != nil {
+			return false, err
+		}
+	}
+	// Under the lock, and the lock last: whoever waits for it looks whether its file is still the one with that name.
+	_ = os.Remove(path)
+	_ = os.Remove(path + ".lock")
+	return !there, nil
+}
+
+// carry brings a layer to this machine and from there to the install's registry.
+func (c *copying) carry(ctx context.Context, blob artifact.Blob, path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep a copy under way: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	arriving := &arrival{copying: c, blob: blob, file: file}
+	if err := arriving.all(ctx); err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			_ = os.Remove(path) // others need the room, too
+			return fmt.Errorf("there is no room for %s on the runner's disk, in %s: %w; make room there, then retry this step", bytesOf(blob.Size), c.dir, err)
+		}
+		return err
+	}
+	if blob.Size >= large {
+		c.log.Info("sending %s to %s", bytesOf(blob.Size), c.to.Reference())
+	}
+	return c.patiently(ctx, func() error { return c.push(ctx, blob, path) })
+}
+
+// push sends a whole layer. The file is opened for each try: a request closes what it sends.
+func (c *copying) push(ctx context.Context, blob artifact.Blob, path string) error {
+	content, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read a copy under way: %w", err)
+	}
+	defer func() { _ = content.Close() }()
+	return c.to.PutBlob(ctx, blob, content)
+}
+
+// bytesOf is a number of bytes as people say it.
+func bytesOf(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}

@@ -1,0 +1,226 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/distribution/distribution/v3/configuration"
+	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
+	"github.com/sirupsen/logrus"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/timing"
+)
+
+// The registry logs by a package that has one log for the whole process.
+func TestMain(m *testing.M) {
+	logrus.SetOutput(io.Discard)
+	os.Exit(m.Run())
+}
+
+// rig is the vendor's side, which gives trouble, a real registry of an install's, and a runner between them.
+type rig struct {
+	t    testing.TB
+	root string
+	log  logged
+
+	vendor *httptest.Server
+	packed artifact.Artifact
+	parts  artifact.Parts
+
+	layers atomic.Int64 // requests for the layer
+	bytes  atomic.Int64 // of the layer that were sent
+	// answer, if it is set, answers a request for the layer; false: as if it were not set.
+	answer func(w http.ResponseWriter, r *http.Request) bool
+
+	install *httptest.Server
+	stored  atomic.Int64 // bytes of bodies that were sent to the install's registry
+	// refuse, if it is set, answers in place of the install's registry when it says true.
+	refuse func(w http.ResponseWriter, r *http.Request) bool
+}
+
+// logged is a log that may be read while it is written.
+type logged struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logged) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.String()
+}
+
+const (
+	vendorRepository  = "dev/builds/web"
+	installRepository = "dev/installs/acme/artifacts/web"
+)
+
+// newRig has an artifact whose layer has that many bytes.
+func newRig(t testing.TB, size int) *rig {
+	t.Helper()
+	r := &rig{t: t, root: t.TempDir()}
+	layer := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{7}).Read(layer) // never fails
+	r.packed = artifact.Wrap(artifact.MediaChart, layer, map[string]string{artifact.AnnotationKind: "helm_chart"})
+	manifest, err := r.packed.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.parts = artifact.Parts{Digest: r.packed.Digest(), Manifest: manifest, Layer: artifact.Blob{Digest: artifact.Digest(layer), Size: int64(size)}}
+	r.vendor = httptest.NewServer(http.HandlerFunc(r.hand))
+	t.Cleanup(r.vendor.Close)
+	r.install = httptest.NewServer(r.registry())
+	t.Cleanup(r.install.Close)
+	return r
+}
+
+// hand is the vendor's side, as the runner API shows it.
+func (r *rig) hand(w http.ResponseWriter, request *http.Request) {
+	_, token, _ := strings.Cut(request.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case token != "attempt-token":
+		w.WriteHeader(http.StatusUnauthorized)
+	case request.URL.Path == "/v2/"+vendorRepository+"/manifests/"+r.parts.Digest:
+		w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+		w.Header().Set("Content-Length", fmt.Sprint(len(r.parts.Manifest)))
+		_, _ = w.Write(r.parts.Manifest)
+	case request.URL.Path == "/v2/"+vendorRepository+"/blobs/"+r.parts.Layer.Digest:
+		r.layers.Add(1)
+		counted := counting{w, &r.bytes}
+		if r.answer == nil || !r.answer(counted, request) {
+			http.ServeContent(counted, request, "", time.Time{}, bytes.NewReader(r.packed.Layer))
+		}
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// counting counts what is written of a body.
+type counting struct {
+	http.ResponseWriter
+	bytes *atomic.Int64
+}
+
+func (c counting) Write(part []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(part)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// cut sends that many bytes of what was asked for, and breaks the connection.
+func (r *rig) cut(w http.ResponseWriter, request *http.Request, after int) {
+	var from int
+	if said := request.Header.Get("Range"); said != "" {
+		if _, err := fmt.Sscanf(said, "bytes=%d-", &from); err != nil {
+			r.t.Error(err)
+		}
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(r.packed.Layer)-1, len(r.packed.Layer)))
+	}
+	w.Header().Set("Content-Length", fmt.Sprint(len(r.packed.Layer)-from))
+	if from > 0 {
+		w.WriteHeader(http.StatusPartialContent)
+	}
+	_, _ = w.Write(r.packed.Layer[from:min(from+after, len(r.packed.Layer))])
+	if counted, is := w.(counting); is {
+		_ = http.NewResponseController(counted.ResponseWriter).Flush()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// registry is the install's.
+func (r *rig) registry() http.Handler {
+	config := &configuration.Configuration{Storage: configuration.Storage{
+		"filesystem": configuration.Parameters{"rootdirectory": r.t.TempDir()}, "maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
+		"delete": configuration.Parameters{"enabled": true},
+	}}
+	config.HTTP.Secret = "for tests"
+	config.Log.AccessLog.Disabled = true
+	config.Log.Level = "panic"
+	registry := handlers.NewApp(context.Background(), config)
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.stored.Add(max(request.ContentLength, 0))
+		if r.refuse == nil || !r.refuse(w, request) {
+			registry.ServeHTTP(w, request)
+		}
+	})
+}
+
+// env is what the job process gives the handler.
+func (r *rig) env() *job.Env {
+	host := func(s *httptest.Server) artifact.Reference {
+		return artifact.Reference{Host: strings.TrimPrefix(s.URL, "http://"), PlainHTTP: true}
+	}
+	secrets := &redact.Set{}
+	return &job.Env{
+		Spec: api.JobSpec{Kind: api.JobSpecKindSync, Sync: api.SyncSpec{
+			Component: "web", From: api.ArtifactRef{Repository: vendorRepository, Digest: r.parts.Digest}, To: installRepository,
+		}},
+		Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Timing: timing.From(5 * time.Millisecond),
+		Vendor:  &job.Registry{Reference: host(r.vendor), Credential: artifact.Bearer("attempt-token")},
+		Install: &job.Registry{Reference: host(r.install)},
+	}
+}
+
+// sync runs the handler once.
+func (r *rig) sync() error {
+	_, err := Sync{}.Run(r.t.Context(), r.env())
+	return err
+}
+
+// copied fails unless the install's registry has all of the artifact, and nothing is left of the copy.
+func (r *rig) copied() {
+	r.t.Helper()
+	env := r.env()
+	got, err := env.Install.Pull(r.t.Context(), api.ArtifactRef{Repository: installRepository, Digest: r.parts.Digest})
+	if err != nil || !bytes.Equal(got.Layer, r.packed.Layer) {
+		r.t.Fatalf("%d bytes, %v\n%s", len(got.Layer), err, &r.log)
+	}
+	r.nothingLeft()
+}
+
+func (r *rig) nothingLeft() {
+	r.t.Helper()
+	if left, err := filepath.Glob(filepath.Join(Dir(r.root), "*")); err != nil || len(left) > 0 {
+		r.t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// file is where the layer is kept under way.
+func (r *rig) file() string {
+	return filepath.Join(Dir(r.root), strings.ReplaceAll(r.parts.Layer.Digest, ":", "-"))
+}
+
+// away gives the address of nobody.
+func away(t *testing.T) artifact.Reference {
+	t.Helper()
+	listening, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listening.Close() }()
+	return artifact.Reference{Host: listening.Addr().String(), PlainHTTP: true}
+}

@@ -1,0 +1,64 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/tool"
+)
+
+// Sync is the handler of sync jobs.
+type Sync struct{}
+
+// keepFor is how long what an interrupted copy left is kept for one that goes on with it.
+const keepFor = 7 * 24 * time.Hour
+
+// Run copies. When it succeeds, the install's registry has the artifact with all that it is made of.
+func (Sync) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	spec := env.Spec.Sync
+	from, err := env.Vendor.Open(spec.From.Repository)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	to, err := env.Install.Open(spec.To)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	c := &copying{from: from, to: to, dir: Dir(env.Root), log: env.Log, pace: paceOf(env.Timing)}
+	if _, err := tool.ClearLocks(c.dir, time.Now().Add(-keepFor)); err != nil {
+		env.Log.Warn("cannot clear what old copies left: %v", err)
+	}
+	if err := c.artifact(ctx, spec.From.Digest); err != nil {
+		return api.JobResult{}, c.words(err, spec)
+	}
+	return api.JobResult{Status: job.Succeeded}, nil
+}
+
+// Dir is where a runner keeps the bytes of copies that are under way.
+func Dir(root string) string { return filepath.Join(root, "transfer") }
+
+// words says of an error of the vendor's side what is missing there, and what to do. Errors of the install's side name its registry.
+func (c *copying) words(err error, spec api.SyncSpec) error {
+	var refused *artifact.Error
+	if !errors.As(err, &refused) || refused.Repository != c.from.Reference() {
+		return err
+	}
+	build := fmt.Sprintf("the build %s of %s", spec.From.Digest, spec.Component)
+	switch refused.Reason {
+	case artifact.NotFound:
+		return fmt.Errorf("the vendor's registry does not have %s any more: build %s anew by a change of its source, then retry this step", build, spec.Component)
+	case artifact.Damaged:
+		return fmt.Errorf("%s is damaged in the vendor's registry, and nothing of it was used: %w", build, refused.Err)
+	case artifact.Unauthorized, artifact.Forbidden:
+		return fmt.Errorf("the control plane does not hand out %s to this runner (%s): retry this step; if that does not help, report it", build, refused.Reason)
+	case artifact.Unreachable, artifact.Refused:
+		return fmt.Errorf("%s could not be fetched from the control plane: %w; look whether the runner reaches it (runnerd status) and whether its registry is well, then retry this step", build, refused.Err)
+	}
+	return err
+}
