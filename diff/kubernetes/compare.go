@@ -46,6 +46,11 @@ type outcome struct {
 // values are an object on all sides; null where it is not there.
 type values struct {
 	before, after, live, again raw.Value
+	// answer is what the server makes of after, answerAgain another answer, and rendered is after where the answer stands in its place.
+	answer, answerAgain, rendered raw.Value
+	// madeUp are the paths at which two answers differ, and scaler is who scales what is wanted with another number of replicas.
+	madeUp []tree.Path
+	scaler string
 	// partial: equal blocks are left out of before and after.
 	partial bool
 }
@@ -74,7 +79,7 @@ func (c *comparer) compare(j *job) ([]outcome, error) {
 
 func (c *comparer) compareHalves(j *job, v *values) []outcome {
 	var out []outcome
-	for _, h := range halves(j, v) {
+	for _, h := range c.halves(j, v) {
 		out = append(out, c.compareValues(&h.job, &h.values))
 	}
 	if len(out) == 0 {
@@ -98,15 +103,19 @@ func (c *comparer) read(j *job, whole bool) (v values, err error) {
 	case j.before == nil || j.after == nil:
 		read(j.before, &v.before)
 		read(j.after, &v.after)
-	case !whole && j.live == nil && j.again == nil && mayElide(j.id):
+	case !whole && j.live == nil && j.again == nil && j.answer == nil && mayElide(j.id):
 		v.before, v.after, v.partial, err = manifest.Pair(j.before, j.after)
 	default:
 		v.before, v.after, err = manifest.Whole(j.before, j.after)
 	}
 	read(j.live, &v.live)
 	read(j.again, &v.again)
+	read(j.answer, &v.answer)
+	read(j.answerAgain, &v.answerAgain)
 	if secretKind(j.id) {
-		v.before, v.after, v.live, v.again = stored(v.before), stored(v.after), stored(v.live), stored(v.again)
+		for _, side := range []*raw.Value{&v.before, &v.after, &v.live, &v.again, &v.answer, &v.answerAgain} {
+			*side = stored(*side)
+		}
 	}
 	return v, err
 }
@@ -121,6 +130,7 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 		Address: address(j.id, c.masker.Text), Namespace: c.masker.Text(j.id.Namespace),
 		ResourceKind: c.masker.Text(j.id.ResourceKind()), Name: c.masker.Text(j.id.Name),
 	}}
+	c.settle(j, v, typ)
 	found := c.decide(j, v, typ, &out)
 	if a := out.change.Action; j.why != "" && (a == diff.Create || a == diff.Destroy || a == diff.Forget) {
 		out.change.Why = j.why
@@ -151,7 +161,7 @@ func (c *comparer) decide(j *job, v *values, typ *schema.Type, out *outcome) []d
 	case j.after != nil && j.after.GenerateName || j.after == nil && j.before.GenerateName:
 		return c.generated(j, v, typ, out)
 	// What a hook makes is no part of the release: it is often gone when it has done its work.
-	case c.options.ThreeWay && hookOf(v.object()) == "":
+	case c.options.ThreeWay && c.hookOf(v.object()) == "":
 		return c.decideThreeWay(j, v, typ, out)
 	case j.after == nil:
 		return c.goes(v, typ, out)
@@ -215,7 +225,7 @@ func (c *comparer) whyNew(j *job) string {
 
 func (c *comparer) goes(v *values, typ *schema.Type, out *outcome) []difference {
 	out.change.Action = diff.Destroy
-	if v.kept() || hookOf(v.before) != "" {
+	if !c.options.Plain && (v.kept() || hookOf(v.before) != "") {
 		out.change.Action = diff.Forget
 	}
 	return []difference{{typ: typ, before: v.before, hasBefore: true}}
@@ -252,12 +262,22 @@ func (c *comparer) decideThreeWay(j *job, v *values, typ *schema.Type, out *outc
 	}
 	out.change.Action = diff.Update
 	if c.adopts(j) {
-		out.change.Why = "it was not part of the release and is taken over as it runs"
+		out.change.Why = c.whyAdopted()
+	}
+	if !v.rendered.IsNull() {
+		return c.answered(j, v, typ)
 	}
 	t := &threeWay{typ: typ, last: v.before, wanted: v.after, counted: map[string]int{}}
 	found := t.changes(sameVersion(c.walk(j, typ, v.live, v.after), v))
 	out.counted = t.counted
-	o := ownersOf(v.live, v.after)
+	if c.asked() {
+		out.counted = map[string]int{}
+	}
+	if why, ok := c.recreated(j); ok {
+		out.change.Action, out.change.Order, out.change.Why = diff.Replace, diff.DestroyFirst, why
+		return found
+	}
+	o := c.owners(v.live, v.after)
 	real := 0
 	for i := range found {
 		d := &found[i]
@@ -270,7 +290,9 @@ func (c *comparer) decideThreeWay(j *job, v *values, typ *schema.Type, out *outc
 		return found
 	}
 	for _, d := range found {
-		out.counted[d.fold]++
+		if !c.asked() {
+			out.counted[d.fold]++
+		}
 	}
 	return nil
 }
@@ -297,7 +319,7 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 		return
 	}
 	shower := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.Knows}
-	o := ownersOf(v.live, v.before)
+	o := c.owners(v.live, v.before)
 	for _, d := range drifted(c.walk(j, typ, v.before, v.live)) {
 		if len(d.path) == 1 && d.path[0].Key == "apiVersion" {
 			continue
@@ -315,7 +337,7 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 
 // place says in which list of the report the change stands.
 func (c *comparer) place(out *outcome, v *values) {
-	events := hookOf(v.object())
+	events := c.hookOf(v.object())
 	out.change.Hook = events
 	switch {
 	case events == "" && out.change.Action == diff.Forget:
@@ -334,7 +356,11 @@ func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []diff
 		return
 	}
 	var paths []tree.Path
-	for _, d := range c.walk(j, typ, v.again, v.after) {
+	rendered := v.after
+	if !v.rendered.IsNull() {
+		rendered = v.rendered
+	}
+	for _, d := range c.walk(j, typ, v.again, rendered) {
 		paths = append(paths, d.path)
 	}
 	for i := range found {
@@ -390,8 +416,10 @@ func (c *comparer) learnNames(j *job, typ *schema.Type, v *values, out *outcome)
 func (c *comparer) judge(j *job, v *values, out *outcome) {
 	change := &out.change
 	change.Risk = change.Action.Risk()
+	c.mark(j, v, change)
 	out.regenerated = onlyRegenerated(change)
 	out.unjudged = *change
+	out.unjudged.Findings = slices.Clone(change.Findings)
 	touched := make([]risk.Touched, len(out.differences))
 	for i, d := range out.differences {
 		touched[i] = risk.Touched{

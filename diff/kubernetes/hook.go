@@ -77,6 +77,14 @@ func hookOf(object raw.Value) string {
 	return strings.Join(eventsIn(text), ",")
 }
 
+// hookOf is so of the sides of this comparison.
+func (c *comparison) hookOf(object raw.Value) string {
+	if c.options.Plain {
+		return ""
+	}
+	return hookOf(object)
+}
+
 // isTest says that the events are those of tests alone.
 func isTest(events string) bool {
 	for _, e := range strings.Split(events, ",") {
@@ -110,14 +118,18 @@ type half struct {
 
 // halves splits an object that becomes a hook, or is one no more, or is left out on one side: one name, of which one object goes and
 // another one comes. It is as it was where Helm takes both sides for the same.
-func halves(j *job, v *values) []half {
+func (c *comparer) halves(j *job, v *values) []half {
+	if c.options.Plain {
+		return []half{{*j, *v}}
+	}
 	before, after := roleOf(v.before), roleOf(v.after)
 	if before != skipped && after != skipped && (before == absent || after == absent || before == after) {
 		return []half{{*j, *v}}
 	}
 	var out []half
 	if goes := (half{*j, *v}); before == hook && after != released || before == released {
-		goes.job.after, goes.job.again, goes.values.after, goes.values.again = nil, nil, raw.Value{}, raw.Value{}
+		goes.job.after, goes.job.again, goes.job.answer = nil, nil, nil
+		goes.values.after, goes.values.again, goes.values.answer = raw.Value{}, raw.Value{}, raw.Value{}
 		goes.job.why = whyGoes(after, v.after)
 		out = append(out, goes)
 	}

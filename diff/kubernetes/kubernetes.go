@@ -29,6 +29,25 @@ type Options struct {
 	ThreeWay bool
 	// Again is the wanted side rendered a second time: what differs from after is made anew at each rendering.
 	Again []manifest.Source
+	// Answers are what the API server said to dry runs of the very requests that an apply will make, one per object, as it gave them: with
+	// what it fills in and what admission changes. An object of after that has one is compared by it; one that has none, as it is rendered.
+	// What the server owns, fills in or chooses is then left out without being counted, on all sides, so that the report is the same
+	// whenever it is made, as long as what matters is. Used only if ThreeWay is set; not nil says that answers were asked for.
+	Answers []manifest.Source
+	// AnswersAgain are second answers to the same requests, to all or to some of them: where two differ the server makes values up.
+	AnswersAgain []manifest.Source
+	// Manager is the field manager of the one who applies; empty takes the one that owns most of what is wanted.
+	Manager string
+	// Plain says that the sides are no release of Helm: its annotations (hooks, resource policy) mean nothing.
+	Plain bool
+	// Findings are what the caller knows of objects, beside the rules: Unchecked, TakesOver and others make them. They stand at the change of
+	// their object and count in the digest; those of an object that does not change become notes.
+	Findings map[manifest.ID][]diff.Finding
+	// Recreated are objects of after that the server does not change in place, and that are to be deleted and made anew: why, to complete
+	// "replace, because …". They have no answers.
+	Recreated map[manifest.ID]string
+	// Notes are sentences about the whole. They count in the digest.
+	Notes []string
 	// Namespace is that of the release: objects without one live there.
 	Namespace string
 	// Secrets says that a text holds a secret that is known from elsewhere, for example diff.NewSecrets(…).Contains. Several goroutines call it.

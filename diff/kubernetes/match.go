@@ -10,6 +10,8 @@ import (
 type job struct {
 	id                         manifest.ID
 	before, after, live, again *manifest.Object
+	// answer is what the server makes of after, and answerAgain what it makes of it another time.
+	answer, answerAgain *manifest.Object
 	// from is the object that goes for a new one of another name.
 	from manifest.ID
 	// why is a reason for what happens to it, where the match knows one.
@@ -62,7 +64,7 @@ func (m *matcher) key(id manifest.ID) manifest.ID {
 }
 
 // match lists all objects, those of after in their order, then what only before has. What only the cluster has is counted.
-func (m *matcher) match(before, after, live, again *manifest.Set) (jobs []job, onlyLive int) {
+func (m *matcher) match(c *comparison) (jobs []job, onlyLive int) {
 	place := map[manifest.ID]int{}
 	add := func(set *manifest.Set, put func(*job, *manifest.Object)) {
 		if set == nil {
@@ -79,19 +81,25 @@ func (m *matcher) match(before, after, live, again *manifest.Set) (jobs []job, o
 			put(&jobs[i], o)
 		}
 	}
-	add(after, func(j *job, o *manifest.Object) { j.after = o })
-	add(before, func(j *job, o *manifest.Object) { j.before = o })
+	add(c.after, func(j *job, o *manifest.Object) { j.after = o })
+	add(c.before, func(j *job, o *manifest.Object) { j.before = o })
 	mine := len(jobs)
-	add(live, func(j *job, o *manifest.Object) { j.live = o })
+	add(c.live, func(j *job, o *manifest.Object) { j.live = o })
 	onlyLive = len(jobs) - mine
 	jobs = jobs[:mine]
-	if again != nil {
-		for _, o := range again.Objects {
+	beside := func(set *manifest.Set, put func(*job, *manifest.Object)) {
+		if set == nil {
+			return
+		}
+		for _, o := range set.Objects {
 			if i, ok := place[m.key(o.ID)]; ok && i < mine {
-				jobs[i].again = o
+				put(&jobs[i], o)
 			}
 		}
 	}
+	beside(c.again, func(j *job, o *manifest.Object) { j.again = o })
+	beside(c.answers, func(j *job, o *manifest.Object) { j.answer = o })
+	beside(c.answersAgain, func(j *job, o *manifest.Object) { j.answerAgain = o })
 	return jobs, onlyLive
 }
 

@@ -117,7 +117,8 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 		change.Fields[i] = f
 	}
 	for i := range change.Findings {
-		change.Findings[i].Path = c.shown(change.Findings[i].Path)
+		f := &change.Findings[i]
+		f.Path, f.Words = c.shown(f.Path), c.shown(f.Words)
 	}
 }
 

@@ -20,20 +20,27 @@ import (
 type comparison struct {
 	options                    Options
 	before, after, live, again *manifest.Set
+	answers, answersAgain      *manifest.Set
 	schemas                    *schema.Set
 	masker                     *diff.Masker
+	// matcher tells which names are of one object, and marks are what the caller says of objects, by its keys.
+	matcher *matcher
+	marks   map[manifest.ID]*mark
 	// names are those of all objects, a line for each: what is part of one is no secret, or none any more.
 	names string
 }
 
 // read finds the objects of all sides.
 func read(before, after []manifest.Source, o Options) (*comparison, error) {
-	c := &comparison{options: o}
+	c := &comparison{options: o, matcher: &matcher{namespace: o.Namespace, known: schema.Builtin()}}
 	sides := []struct {
 		wanted  bool
 		sources []manifest.Source
 		into    **manifest.Set
-	}{{true, before, &c.before}, {true, after, &c.after}, {o.ThreeWay, o.Live, &c.live}, {len(o.Again) > 0, o.Again, &c.again}}
+	}{
+		{true, before, &c.before}, {true, after, &c.after}, {o.ThreeWay, o.Live, &c.live}, {len(o.Again) > 0, o.Again, &c.again},
+		{o.ThreeWay && len(o.Answers) > 0, o.Answers, &c.answers}, {o.ThreeWay && len(o.AnswersAgain) > 0, o.AnswersAgain, &c.answersAgain},
+	}
 	err := each(len(sides), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {
 		if s := sides[i]; s.wanted {
 			*s.into, err = manifest.Read(s.sources, manifest.Options{MaxBytes: o.MaxBytes})
@@ -48,8 +55,8 @@ func read(before, after []manifest.Source, o Options) (*comparison, error) {
 
 func (c *comparison) report() (*diff.Report, error) {
 	r := &diff.Report{Kind: diff.KindKubernetes}
-	m := &matcher{namespace: c.options.Namespace, known: schema.Builtin()}
-	all, onlyLive := m.match(c.before, c.after, c.live, c.again)
+	all, onlyLive := c.matcher.match(c)
+	c.readMarks()
 	jobs := make([]job, 0, len(all))
 	for i := range all {
 		if !all[i].unchanged(c.options.ThreeWay) {
@@ -57,7 +64,7 @@ func (c *comparison) report() (*diff.Report, error) {
 		}
 	}
 	unchanged := len(all) - len(jobs)
-	notes := c.readNotes()
+	notes := append(c.ownNotes(), c.readNotes()...)
 	r.AddFold(foldOthers, diff.FoldObjects, onlyLive)
 	if len(jobs) > 0 {
 		jobs, err := c.pairRenamed(jobs)
@@ -81,6 +88,7 @@ func (c *comparison) report() (*diff.Report, error) {
 		more, same := c.present(r, outcomes)
 		notes, unchanged = append(notes, more...), unchanged+same
 	}
+	notes = append(notes, c.unplaced()...)
 	r.AddFold(diff.FoldUnchanged, diff.FoldObjects, unchanged)
 	r.Notes = bounded(notes)
 	r.Sort()
@@ -180,11 +188,11 @@ func (c *comparison) pairRenamed(jobs []job) ([]job, error) {
 		if len(olds) == 0 {
 			continue
 		}
-		a, err := candidates(jobs, olds)
+		a, err := candidates(jobs, olds, c.options.Plain)
 		if err != nil {
 			return nil, err
 		}
-		b, err := candidates(jobs, news)
+		b, err := candidates(jobs, news, c.options.Plain)
 		if err != nil {
 			return nil, err
 		}
@@ -202,18 +210,22 @@ func (c *comparison) pairRenamed(jobs []job) ([]job, error) {
 	return kept, nil
 }
 
-func candidates(jobs []job, places []int) ([]candidate, error) {
+func candidates(jobs []job, places []int, plain bool) ([]candidate, error) {
 	out := make([]candidate, len(places))
 	err := each(len(places), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {
 		o := jobs[places[i]].after
 		if o == nil {
 			o = jobs[places[i]].before
 		}
-		if out[i], err = candidateOf(places[i], o); err != nil || jobs[places[i]].after != nil || jobs[places[i]].live == nil {
+		out[i], err = candidateOf(places[i], o)
+		if plain {
+			out[i].role, out[i].kept = released, false
+		}
+		if err != nil || jobs[places[i]].after != nil || jobs[places[i]].live == nil {
 			return err
 		}
 		live, err := jobs[places[i]].live.Value()
-		out[i].kept = kept(live)
+		out[i].kept = kept(live) && !plain
 		return err
 	})
 	return out, err
@@ -223,7 +235,7 @@ func candidates(jobs []job, places []int) ([]candidate, error) {
 func (c *comparison) learn() error {
 	var objects []*manifest.Object
 	var public strings.Builder
-	for _, side := range []*manifest.Set{c.before, c.after, c.live, c.again} {
+	for _, side := range []*manifest.Set{c.before, c.after, c.live, c.again, c.answers} {
 		if side == nil {
 			continue
 		}
