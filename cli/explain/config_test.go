@@ -37,7 +37,6 @@ func TestConfigKey(t *testing.T) {
   was       source
   template  rendered for each install; it can read {{.nuon.…}}, which docs/config.md lists
   file      a reference to the file that holds the text may stand here: ./ ../ https:// git:: or file://, from the directory of this file, else from components/
-  effect    none yet, like all of a file of this kind
   in        components/*.toml
 
     [[values_file]]

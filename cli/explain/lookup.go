@@ -69,7 +69,7 @@ func lookUp(query string) answer {
 
 // free says whether the keys below such a key are the vendor's own, so that they are explained with it.
 func free(t format.ValueType) bool {
-	return t == format.Map || t == format.Merged || t == format.Flags || t == format.Free
+	return t == format.Map || t == format.Merged || t == format.Flags || t == format.Typed || t == format.Free
 }
 
 // plain takes from a path what says which element of an array is meant: steps[0].name is steps.name. What is quoted is one word.

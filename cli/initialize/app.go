@@ -21,7 +21,6 @@ type app struct {
 	inputs     []input  // that have no default
 	extra      []file   // what components refer to
 	notes      []string
-	idle       bool // some of the components have no effect yet
 }
 
 // component is a file below components/.

@@ -111,7 +111,6 @@ directory = %s # of the chart %s
 		fmt.Fprintf(&b, "# %s = %s\n", appconfig.Quote(v.key), v.value)
 	}
 	a.components = append(a.components, component{name: name, text: b.String()})
-	a.idle = true
 	a.notes = append(a.notes, fmt.Sprintf("The component %s is the chart in %s.", name, dir))
 }
 

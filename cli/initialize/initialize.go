@@ -89,7 +89,7 @@ func run(ctx context.Context, c *console.Console, o options, dir string, from bo
 	if err != nil {
 		return err
 	}
-	made := Made{Name: a.name, Directory: at.dir, Next: a.next(dir), Notes: a.allNotes(), Files: []string{}}
+	made := Made{Name: a.name, Directory: at.dir, Next: a.next(dir), Notes: append([]string{}, a.notes...), Files: []string{}}
 	for _, f := range files {
 		made.Files = append(made.Files, f.path)
 	}
@@ -125,15 +125,6 @@ func isPlain(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' 
 // simplified makes a name of any, with a separator for each run of characters that not every name may have.
 func simplified(name, separator string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !isPlain(r) }), separator)
-}
-
-// allNotes are what a person should know of what was written.
-func (a *app) allNotes() []string {
-	notes := append([]string{}, a.notes...)
-	if a.idle {
-		notes = append(notes, "Components of the types helm_chart and kubernetes_manifest are accepted, but have no effect yet: nothing deploys them so far.")
-	}
-	return notes
 }
 
 // show says what was written and what comes next.

@@ -103,7 +103,9 @@ repo      = "." # the repository that this file is in, at the same commit
 directory = "."
 `, appconfig.Quote(name), appconfig.Quote(a.namespace(k.namespace)), appconfig.Quote("./"+strings.TrimPrefix(dir, ".")))
 	a.components = append(a.components, component{name: name, text: text})
-	a.idle = true
+	if dir == "." {
+		dir = "the repository's root"
+	}
 	a.notes = append(a.notes, fmt.Sprintf("The component %s is what kustomize makes of %s.", name, dir))
 }
 
@@ -184,7 +186,6 @@ func (m manifests) addTo(a *app, dir string) {
 			appconfig.Quote(name), appconfig.Quote(a.namespace(cmp.Or(one.namespace, namespace))), appconfig.Quote(reference))
 		a.components = append(a.components, component{name: name, text: text})
 	}
-	a.idle = true
 	words := "The component " + names[0] + " is the manifest in " + dir + "."
 	if len(names) > 1 {
 		words = fmt.Sprintf("The components %s are the manifests in %s.", strings.Join(names, ", "), dir)

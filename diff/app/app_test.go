@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/markdown"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
 // one is a config of one component.
@@ -59,8 +60,8 @@ func TestPaths(t *testing.T) {
 			[]string{"connected_repo.branch", "connected_repo.directory", "connected_repo.repo", "public_repo.branch", "public_repo.directory", "public_repo.repo"},
 		},
 		"keys that need quotes": {
-			appconfig.Component{Kind: "helm_chart", Helm: &appconfig.Helm{Values: map[string]string{"image.tag": "1", "plain": "1", "a\x1bb": "1"}}},
-			appconfig.Component{Kind: "helm_chart", Helm: &appconfig.Helm{Values: map[string]string{"image.tag": "2", "plain": "2", "a\x1bb": "2"}}},
+			appconfig.Component{Kind: "helm_chart", Helm: &appconfig.Helm{Values: format.Scalars{"image.tag": "1", "plain": "1", "a\x1bb": "1", "same": 1.5}}},
+			appconfig.Component{Kind: "helm_chart", Helm: &appconfig.Helm{Values: format.Scalars{"image.tag": "2", "plain": int64(1), "a\x1bb": "2", "same": 1.5}}},
 			[]string{`values."a\x1bb"`, `values."image.tag"`, "values.plain"},
 		},
 		"a pulumi config": {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"path"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
@@ -64,6 +65,7 @@ func recipeOf(c *appconfig.Component) string {
 		Chart, Image, Docker       any
 		Arguments                  map[string]string
 		Kustomize                  any
+		Text                       string
 	}{Engine: engine(c)}
 	if c.Source != nil {
 		if made.Directory = c.Source.Directory; made.Directory == "" {
@@ -80,7 +82,15 @@ func recipeOf(c *appconfig.Component) string {
 	case c.Docker != nil:
 		made.Docker, made.Arguments = c.Docker, c.EnvVars
 	case c.Manifest != nil:
-		made.Kustomize = c.Manifest.Kustomize
+		made.Text = c.Manifest.Text
+		if k := c.Manifest.Kustomize; k != nil {
+			paths := []string{}
+			for _, patch := range k.Patches {
+				paths = append(paths, path.Join(made.Directory, patch))
+			}
+			made.Directory = path.Join(made.Directory, k.Path)
+			made.Kustomize = []any{paths, k.EnableHelm, k.LoadRestrictor}
+		}
 	case c.Pulumi != nil:
 		made.Version = c.Pulumi.Version + " " + c.Pulumi.Runtime
 	}

@@ -38,7 +38,7 @@ var (
 // notYet are the kinds of parts that nothing comes of yet, as appconfig warns, in the words of the note about them.
 var notYet = map[string]string{
 	kindSecret: "secrets", kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks", kindBreakGlass: "break-glass roles",
-	kindOperationRole: "operation roles", kindContext: "Kubernetes contexts", kindInstaller: "the installer page", kindBranch: "branches",
+	kindOperationRole: "operation roles", kindInstaller: "the installer page", kindBranch: "branches",
 	kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/app"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
 // texts are few, so that two configs often agree, and some are documents.
@@ -19,6 +20,9 @@ var texts = []string{
 	"a", "b", "c", "{{.nuon.inputs.inputs.a}}", "{{.nuon.components.b.outputs.x}}", "x: 1\ny: 2\n", "x: 1\ny: 3 # z\n", `{"a":[1,2]}`, `{"a":[2,1]}`, "#!/bin/sh\ntrue\n",
 	"#!/bin/sh\nfalse\n", `{"Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`, "é\x1b", "password=planted1",
 }
+
+// scalars are values of a chart, of which each is another one to it.
+var scalars = []any{"3", int64(3), 3.0, "true", true, false, "{{.nuon.install.id}}", "planted1"}
 
 // drawn fills a value of any type of the model with random content.
 func drawn(t *rapid.T, v reflect.Value) {
@@ -54,7 +58,11 @@ func drawn(t *rapid.T, v reflect.Value) {
 			v.Set(reflect.MakeMap(v.Type()))
 			for range n {
 				value := reflect.New(v.Type().Elem()).Elem()
-				drawn(t, value)
+				if v.Type() == reflect.TypeFor[format.Scalars]() {
+					value.Set(reflect.ValueOf(rapid.SampledFrom(scalars).Draw(t, "scalar")))
+				} else {
+					drawn(t, value)
+				}
 				v.SetMapIndex(reflect.ValueOf(rapid.SampledFrom([]string{"a", "b", "image.tag", "aws:region", "db_password"}).Draw(t, "key")), value)
 			}
 		}

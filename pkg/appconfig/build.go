@@ -39,8 +39,12 @@ func (c *config) app() *App {
 	slices.SortStableFunc(a.Permissions, func(x, y format.StandingRole) int {
 		return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.Name, y.Name))
 	})
+	driver := ""
+	if c.runner != nil {
+		driver = c.runner.value.HelmDriver
+	}
 	for _, one := range c.components {
-		a.Components = append(a.Components, one.component())
+		a.Components = append(a.Components, one.component(driver))
 	}
 	byName(a.Components, func(c Component) string { return c.Name })
 	return a

@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// component makes the part of an App of a file of components/.
-func (c *component) component() Component {
+// component makes the part of an App of a file of components/. driver is where Helm keeps its records unless the file says so.
+func (c *component) component(driver string) Component {
 	format.Sort(c.keys, c.kind())
 	made := commonOf(c.common())
 	made.Source = sourceOf(c.repositories())
@@ -18,7 +18,7 @@ func (c *component) component() Component {
 		made.EnvVars = c.module.EnvVars
 		made.Terraform = &Terraform{Version: c.module.TerraformVersion, Vars: c.module.Vars, VarFiles: varFiles(c.module.VarFiles)}
 	case c.chart != nil:
-		made.Helm = c.helm()
+		made.Helm = c.helm(driver)
 	case c.image != nil:
 		made.Image = &Image{Public: c.image.Public, AWSECR: c.image.AWSECR, GCPGAR: c.image.GCPGAR}
 	case c.build != nil:
@@ -91,10 +91,27 @@ func varFiles(files []format.VarFile) []string {
 	return texts
 }
 
-func (c *component) helm() *Helm {
+// storageDriver is the one that a text stands for: records are always kept in the cluster that the release is in, in the namespace of the
+// release, where Helm itself looks for them. Nothing of them is in the control plane, which is what nuon once meant.
+func storageDriver(name string) string {
+	if name == driverNuon {
+		return driverConfigMap
+	}
+	return name
+}
+
+const (
+	driverConfigMap = "configmap"
+	driverNuon      = "nuon"
+)
+
+func (c *component) helm(driver string) *Helm {
 	h := &Helm{
-		ChartName: c.chart.ChartName, Repository: c.chart.HelmRepo, Namespace: c.chart.Namespace, StorageDriver: c.chart.StorageDriver,
+		ChartName: c.chart.ChartName, Repository: c.chart.HelmRepo, Namespace: c.chart.Namespace, StorageDriver: storageDriver(c.chart.StorageDriver),
 		Values: c.chart.Values, TakeOwnership: c.chart.TakeOwnership,
+	}
+	if written, _ := c.table.Get("storage_driver").Text(); written == "" && driver != "" {
+		h.StorageDriver = storageDriver(driver)
 	}
 	for i, file := range c.chart.ValuesFiles {
 		text := file.Contents

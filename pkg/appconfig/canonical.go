@@ -39,6 +39,8 @@ func (a *App) Digest() string { return digest(a.Canonical()) }
 // and how often to retry, how long to wait, who approves, what it is labelled, or whether it may be switched off, changes nothing that
 // is deployed.
 //
+// The values of a chart count with their types: 3 and "3" are two things to a chart.
+//
 // What Terraform deploys is encoded as it always was, so that a new release makes no install look as if its config had changed.
 func (c *Component) ConfigDigest() string {
 	if c.Terraform != nil {

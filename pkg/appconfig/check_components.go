@@ -17,6 +17,7 @@ func (c *checker) checkComponents() {
 		c.checkRetries(one.table, one.MaxAutoRetries)
 		c.checkOwnRoles(one.table, one.OperationRoles, "a component", componentOperations)
 		c.checkContext(one.table, one.KubernetesContext)
+		c.tellContext(one)
 		switch {
 		case one.module != nil:
 			c.checkVersion(one.table, "terraform_version", one.module.TerraformVersion)

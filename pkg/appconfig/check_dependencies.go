@@ -60,6 +60,17 @@ func (c *checker) insteadOf(name string) string {
 	return c.near(name, keysOf(c.names.components))
 }
 
+// tellContext notes that a component goes to a cluster that nothing makes yet.
+func (c *checker) tellContext(one *component) {
+	context := c.names.contexts[one.KubernetesContext]
+	if context == nil || !one.deployable() {
+		return
+	}
+	if made := c.names.components[context.value.Component]; made != nil && !made.deployable() {
+		c.noteIdle(one.table.Place("kubernetes_context"), "component "+made.Name)
+	}
+}
+
 // findEdges notes what each component needs, once with the first reason: what it lists, the cluster that it goes to, and what its texts
 // read.
 func (c *checker) findEdges() {

@@ -1,8 +1,8 @@
 package appconfig
 
 // checkEchoes looks for components that read what an action gives which runs because they were deployed, themselves or by way of
-// what needs them. Each run may give something else, so such a component would be deployed again and again. Of kinds that nothing
-// deploys yet that is not true yet, and there are apps that do it.
+// what needs them. Each run may give something else, and then such a component is deployed again, which runs the action again. Real apps
+// do it with actions that give the same each time, so it is a warning.
 func (c *checker) checkEchoes() {
 	type pair struct{ component, action string }
 	told := map[pair]bool{}
@@ -21,8 +21,8 @@ func (c *checker) checkEchoes() {
 			}
 			told[this] = true
 			if with, echoes := c.echo(action, t.name); echoes {
-				c.errorf(ruleEcho, t.place(use.Line, use.Column, use.Width), "read an output of a component instead, or let the action run by hand",
-					"%s reads outputs of action %s, which runs whenever %s is deployed: it would be deployed again and again", t.name, action, with)
+				c.warnf(ruleEcho, t.place(use.Line, use.Column, use.Width), "read an output of a component instead, or see to it that the action gives the same each time",
+					"%s reads outputs of action %s, which runs whenever %s is deployed: it is deployed again whenever what the action gives differs", t.name, action, with)
 			}
 		}
 	}

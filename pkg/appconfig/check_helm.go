@@ -1,6 +1,7 @@
 package appconfig
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -12,12 +13,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// releaseName is an RFC 1035 label: section 12, rule 14, with the length that is there.
+// releaseName is an RFC 1035 label: section 12, rule 14, of the length that Helm takes.
 var releaseName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
 const (
 	minReleaseName = 5
-	maxReleaseName = 62
+	maxReleaseName = 53 // Helm takes no longer one
 )
 
 // checkChart looks at a Helm chart: section 10.2.
@@ -25,7 +26,12 @@ func (c *checker) checkChart(one *component) {
 	chart, t := one.chart, one.table
 	c.checkReleaseName(t, chart.ChartName)
 	c.checkChartSource(one)
+	c.checkDriver(t, "storage_driver", chart.StorageDriver)
 	for key, n := range t.Get("values").Table().Each {
+		if text, ok := n.Value.(string); ok && (text == "true" || text == "false") {
+			c.warnf(ruleValuesFlag, n.At, "write "+text+" without quotes", `%s is the text %q, and in a condition of a chart every text counts as true`,
+				syntax.Join("values", key), text)
+		}
 		if problem := valuesKeyProblem(key); problem != "" {
 			c.errorf(ruleValuesKey, n.Key, `write it as for helm --set, such as "image.tag" or "hosts[0]"`, "the key %s %s", diagnostic.Quote(key), problem)
 		}
@@ -41,6 +47,13 @@ func (c *checker) checkChart(one *component) {
 	}
 	for _, f := range fragments("", t, one.keys, one.kind(), one.texts, isValuesFile) {
 		c.checkValuesYAML(&f)
+	}
+}
+
+// checkDriver tells of a place for Helm's records that there is not.
+func (c *checker) checkDriver(t *syntax.Table, key, driver string) {
+	if driver == driverNuon {
+		c.warnf(ruleGoneValue, t.Place(key), "write "+diagnostic.Quote(driverConfigMap), "%s nuon means configmap here: Helm's records stay in the cluster", key)
 	}
 }
 
@@ -90,6 +103,9 @@ func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmReposito
 		c.errorf(ruleWrongValue, at, "remove it: access is set up for the org, not in the config", "repo_url contains a user or a password")
 	case !slices.Contains([]string{"https", "http", "oci"}, address.Scheme) || address.Host == "":
 		c.errorf(ruleWrongValue, at, form, "repo_url is no address of a chart repository")
+	case repo.Chart != "" && repo.Version == "":
+		c.warnf(ruleChartVersion, t.KeyPlace("helm_repo"), `write version = "VERSION" into [helm_repo]`,
+			"chart %s has no version: the newest there is when it is first built is taken, and kept", diagnostic.Quote(repo.Chart))
 	}
 }
 
@@ -102,7 +118,7 @@ func (c *checker) checkReleases() {
 			continue
 		}
 		namespace := one.chart.Namespace
-		this := release{one.KubernetesContext, sameRole(namespace), one.chart.ChartName}
+		this := release{cmp.Or(one.KubernetesContext, SandboxName), sameRole(namespace), one.chart.ChartName}
 		if other := first[this]; other != nil && other.Name != one.Name {
 			at := other.table.Place("chart_name")
 			c.errorf(ruleReleaseTwice, one.table.Place("chart_name"), "choose another chart_name or namespace",

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
@@ -37,8 +38,24 @@ func (c *checker) checkManifest(one *component) {
 	} else {
 		c.checkSource(t, "", one.manifest.Repositories)
 	}
-	if k := one.manifest.Kustomize; k != nil && outside(k.Path) {
-		c.errorf(ruleRepository, t.Place("kustomize.path"), "write a path below the directory of the repository", "path %s is outside of the repository", diagnostic.Quote(k.Path))
+	if k := one.manifest.Kustomize; k != nil {
+		c.checkKustomize(t, k)
+	}
+}
+
+// checkKustomize looks at what a kustomization is made with: its paths are below the directory of the repository.
+func (c *checker) checkKustomize(t *syntax.Table, k *format.Kustomize) {
+	const remedy = "write a path below the directory of the repository"
+	if outside(k.Path) {
+		c.errorf(ruleRepository, t.Place("kustomize.path"), remedy, "path %s is outside of the repository", diagnostic.Quote(k.Path))
+	}
+	for _, patch := range k.Patches {
+		if outside(patch) {
+			c.errorf(ruleRepository, t.Place("kustomize.patches"), remedy, "patch %s is outside of the repository", diagnostic.Quote(patch))
+		}
+	}
+	if k.EnableHelm {
+		c.warnf(ruleGoneValue, t.Place("kustomize.enable_helm"), "make the chart a component of type helm_chart", "kustomize inflates no charts here")
 	}
 }
 

@@ -43,6 +43,11 @@ func (c *checker) checkNames() {
 	checkEach(c, "input group", titleName, c.groups, func(g *format.InputGroup) string { return g.Name })
 	checkEach(c, "secret", componentName, c.secrets, func(s *format.Secret) string { return s.Name })
 	checkEach(c, "Kubernetes context", actionName, c.contexts, func(k *format.KubernetesContext) string { return k.Name })
+	for _, one := range c.contexts {
+		if one.value.Name == SandboxName {
+			c.errorf(ruleReservedName, one.table.Place("name"), "choose another name", "no Kubernetes context may be called %q: that is the sandbox's cluster", SandboxName)
+		}
+	}
 	checkEach(c, "runbook", titleName, c.runbooks, func(r *format.Runbook) string { return r.Name })
 	checkEach(c, "install", installName, c.installs, func(i *format.Install) string { return i.Name })
 	checkEach(c, "branch", titleName, c.branches, func(b *format.Branch) string { return b.Name })

@@ -40,7 +40,7 @@ var outputRoots = map[string][]string{
 	format.KindContainerImage:     {"image"},
 	format.KindDockerBuild:        {"image"},
 	format.KindHelmChart:          {"manifest", "resources", "ingresses", "services", "deployments"},
-	format.KindKubernetesManifest: {"diff"},
+	format.KindKubernetesManifest: {"manifest", "resources", "ingresses", "services", "deployments"},
 }
 
 // rootsWithoutValues have no value in an install yet, because what makes them has no effect yet.

@@ -11,6 +11,7 @@ import (
 func (c *checker) checkRunner() {
 	if c.runner != nil {
 		c.checkVariableNames(c.runner.table, "env_vars")
+		c.checkDriver(c.runner.table, "helm_driver", c.runner.value.HelmDriver)
 	}
 }
 

@@ -52,16 +52,16 @@ func TestRightConfigs(t *testing.T) {
 		"roles by their names":                                   vars(`a = "{{index .nuon.install_stack.outputs.custom_role_arns \"x\"}}{{.nuon.install_stack.outputs.install_inputs.domain}}"`),
 		"status and older names":                                 vars(`a = "{{.nuon.id}}{{.nuon.components.populated}}{{.nuon.components.api.status}}{{.nuon.actions.workflows.smoke_test.status}}{{.nuon.app.variables.x}}"`),
 		"Helm's own templates":                                   vars(`a = "{{ .Values.x }}"`),
-		"a chart of a registry":                                  {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"oci://ghcr.io/acme/charts\"\nchart = \"x\"\n"},
-		"values with templates":                                  {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\n[[values_file]]\ncontents = \"a: [{{.nuon.install.id}}\"\n"},
-		"values that say nothing":                                {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\n[[values_file]]\ncontents = \"# nothing\"\n"},
-		"a release elsewhere":                                    {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"ledger-api\"\nnamespace = \"other\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\n"},
+		"a chart of a registry":                                  {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"oci://ghcr.io/acme/charts\"\nchart = \"x\"\nversion = \"1.4.0\"\n"},
+		"values with templates":                                  {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n[[values_file]]\ncontents = \"a: [{{.nuon.install.id}}\"\n"},
+		"values that say nothing":                                {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n[[values_file]]\ncontents = \"# nothing\"\n"},
+		"a release elsewhere":                                    {"components/extra.toml": "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"ledger-api\"\nnamespace = \"other\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"1.4.0\"\n"},
 		"a command in a runbook":                                 {"runbooks/a.toml": "name = \"a\"\n[[steps]]\nname = \"s\"\ntype = \"action\"\ncommand = \"kubectl get pods\"\n"},
 		"no boundary":                                            {"permissions/provision.toml": "type = \"provision\"\nname = \"a\"\ndescription = \"d\"\npermissions_boundary = \"{}\"\n[[policies]]\nname = \"x\"\ncontents = '{\"Version\":\"2012-10-17\",\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"{{.nuon.install.id}}\"}]}'\n"},
 		"a policy of charts on manifests":                        {"policies.toml": "[[policy]]\ntype = \"helm_chart\"\nengine = \"opa\"\ncomponents = [\"api\", \"quota\"]\ncontents = \"package nuon\\n\\ndeny contains msg if { msg := input.review.kind.kind }\\n\"\n"},
 		"an echo of what nothing deploys yet": {
-			"components/quota.toml": "type = \"kubernetes_manifest\"\nname = \"quota\"\nnamespace = \"n\"\nmanifest = \"{{.nuon.actions.workflows.extra.outputs.x}}\"\n",
-			"actions/extra.toml":    extraAction + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"quota\"\n",
+			"components/extra.toml": "type = \"pulumi\"\nname = \"extra\"\nruntime = \"go\"\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = \".\"\nbranch = \"main\"\n[config]\na = \"{{.nuon.actions.workflows.extra.outputs.x}}\"\n",
+			"actions/extra.toml":    extraAction + "[[triggers]]\ntype = \"post-deploy-component\"\ncomponent_name = \"extra\"\n",
 		},
 		"a break-glass role that is watched": {
 			"break_glass.toml":   "[[role]]\nname = \"fix\"\ndescription = \"d\"\n[[role.policies]]\nmanaged_policy_name = \"x\"\n",
@@ -227,7 +227,7 @@ func TestYAMLMistakes(t *testing.T) {
 		"- a\n":                           "1:1: error: values_file[0].contents: Helm values are a table",
 		strings.Repeat("[", 20000) + "\n": "1:1: error: values_file[0].contents is not YAML: exceeded max depth",
 	} {
-		chart := "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\n[[values_file]]\ncontents = \"./v.yaml\"\n"
+		chart := "type = \"helm_chart\"\nname = \"extra\"\nchart_name = \"extra-chart\"\n[helm_repo]\nrepo_url = \"https://charts.example.com\"\nchart = \"x\"\nversion = \"~1.4\"\n[[values_file]]\ncontents = \"./v.yaml\"\n"
 		dir := ledger(t, files{"components/extra.toml": chart, "components/v.yaml": text})
 		_, found := Load(dir, Options{})
 		checkTold(t, dir, found)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
@@ -183,6 +184,8 @@ func (c *checker) checkOutput(one *component, ref render.Path) *finding {
 		found := c.lacking(ref[3], roots, "component %q is a %s and has no output %q", one.Name, one.Type, ref[3])
 		image := roots[0] == "image" && slices.Contains(imageFields, ref[3])
 		switch {
+		case one.Type == format.KindKubernetesManifest && ref[3] == "diff": // another system that reads this format gives it
+			found.warns, found.hint = true, "what a deploy changes is told with its plan; read resources instead"
 		case image:
 			found.hint = "write .nuon.components." + ref[1] + ".outputs.image." + ref[3]
 		case found.hint == "":

@@ -10,10 +10,13 @@ import (
 )
 
 // SandboxName is the name, and KindSandbox the kind, of the sandbox when it is treated as a component. No component may be called so.
+// The other kinds are those that nuon deploys so far.
 const (
-	SandboxName         = "sandbox"
-	KindSandbox         = "sandbox"
-	KindTerraformModule = format.KindTerraformModule
+	SandboxName            = "sandbox"
+	KindSandbox            = "sandbox"
+	KindTerraformModule    = format.KindTerraformModule
+	KindHelmChart          = format.KindHelmChart
+	KindKubernetesManifest = format.KindKubernetesManifest
 )
 
 // Component is one part of an app that is built and deployed: the sandbox or a file of components/. Exactly one of Terraform to Pulumi
@@ -53,13 +56,13 @@ type Terraform struct {
 	VarFiles []string          `json:"var_file,omitempty"` // contents of tfvars files; later ones win, all win over Vars
 }
 
-// Helm is what a helm_chart is released with. Namespace, StorageDriver, Values and ValuesFiles are templates.
+// Helm is what a helm_chart is released with. Namespace, StorageDriver, the strings of Values and ValuesFiles are templates.
 type Helm struct {
 	ChartName     string                 `json:"chart_name"`          // name of the release
 	Repository    *format.HelmRepository `json:"helm_repo,omitempty"` // nil if the chart is in the component's Source
 	Namespace     string                 `json:"namespace"`
-	StorageDriver string                 `json:"storage_driver"`
-	Values        map[string]string      `json:"values,omitempty"`      // by paths as helm --set has them
+	StorageDriver string                 `json:"storage_driver"`        // configmap or secret, once it is rendered
+	Values        format.Scalars         `json:"values,omitempty"`      // by paths as helm --set has them; the strings are templates
 	ValuesFiles   []string               `json:"values_file,omitempty"` // YAML texts; later ones win, Values wins over all of them
 	TakeOwnership bool                   `json:"take_ownership,omitempty"`
 }
@@ -93,11 +96,17 @@ type Pulumi struct {
 
 // Deployable says whether nuon deploys components of its kind so far. All others are read, checked and kept.
 func (c *Component) Deployable() bool {
-	return c.Terraform != nil && deploys(c.Kind)
+	return deploys(c.Kind) && c.Pulumi == nil
 }
 
-// deploys says whether nuon deploys components of a kind so far.
-func deploys(kind string) bool { return kind == KindSandbox || kind == KindTerraformModule }
+// deploys says whether nuon deploys components of a kind so far; a sandbox only if Terraform makes it.
+func deploys(kind string) bool {
+	switch kind {
+	case KindSandbox, KindTerraformModule, KindHelmChart, KindKubernetesManifest:
+		return true
+	}
+	return false
+}
 
 // On says whether the component is there on an install with these toggles.
 func (c *Component) On(toggles map[string]bool) bool {
@@ -147,7 +156,11 @@ func (c *Component) Templates() map[string]string {
 	if h := c.Helm; h != nil {
 		texts.add("namespace", h.Namespace)
 		texts.add("storage_driver", h.StorageDriver)
-		texts.addMap("values", h.Values)
+		for key, value := range h.Values {
+			if text, ok := value.(string); ok {
+				texts[syntax.Join("values", key)] = text
+			}
+		}
 		texts.addFiles("values_file", h.ValuesFiles)
 	}
 	if m := c.Manifest; m != nil {

@@ -20,7 +20,7 @@ func kinds() files {
 		"components/cluster.toml":  moduleFile("cluster", ""),
 		"components/image.toml":    "type='container_image'\nname='image'\nvar_name='picture'\n[public]\nimage_url='ghcr.io/acme/x'\ntag='1'\n",
 		"components/chart.toml": "type='helm_chart'\nname='chart'\nchart_name='hello'\nkubernetes_context='edge'\n" + repoBlock +
-			"[values]\n\"image.tag\"='{{.nuon.components.picture.outputs.image.tag}}'\n",
+			"[values]\n\"image.tag\"='{{.nuon.components.picture.outputs.image.tag}}'\nreplicas=3\nratio=2.0\non=true\n",
 		"components/quota.toml":  "type='kubernetes_manifest'\nname='quota'\nnamespace='x'\ndependencies=['chart']\nmanifest=\"apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: x}\\n\"\n",
 		"components/web.toml":    moduleFile("web", "dependencies=['quota']") + "[vars]\nx='{{.nuon.components.cluster.outputs.id}}'\ny='{{.nuon.components.chart.status}}'\n",
 		"components/docker.toml": "type='docker_build'\nname='docker'\ndockerfile='Dockerfile'\n" + repoBlock + "[env_vars]\nA='1'\n",
@@ -44,10 +44,10 @@ func TestEdgesAndOrderOfAllKinds(t *testing.T) {
 		t.Error(diff)
 	}
 	deployed := app.Deployed()
-	if diff := cmp.Diff([][]string{{"cluster"}, {"web"}}, deployed.Order()); diff != "" || deployed.Sandbox == nil || len(app.Components) != 7 {
+	if diff := cmp.Diff([][]string{{"cluster"}, {"chart"}, {"quota"}, {"web"}}, deployed.Order()); diff != "" || deployed.Sandbox == nil || len(app.Components) != 7 {
 		t.Errorf("%d components\n%s", len(app.Components), diff)
 	}
-	if diff := cmp.Diff([]string{"cluster"}, deployed.DependsOn("web")); diff != "" {
+	if diff := cmp.Diff([]string{"cluster", "quota"}, deployed.DependsOn("web")); diff != "" {
 		t.Error(diff)
 	}
 	roundTrip(t, app)
@@ -83,6 +83,11 @@ func TestConfigDigestOfKinds(t *testing.T) {
 		changes   bool
 	}{
 		"values":           {"chart", func(c *Component) { c.Helm.Values["n"] = "1" }, true},
+		"a number as text": {"chart", func(c *Component) { c.Helm.Values["replicas"] = "3" }, true},
+		"a point":          {"chart", func(c *Component) { c.Helm.Values["ratio"] = int64(2) }, true},
+		"a flag as text":   {"chart", func(c *Component) { c.Helm.Values["on"] = "true" }, true},
+		"take ownership":   {"chart", func(c *Component) { c.Helm.TakeOwnership = true }, true},
+		"storage driver":   {"chart", func(c *Component) { c.Helm.StorageDriver = "secret" }, true},
 		"values file":      {"chart", func(c *Component) { c.Helm.ValuesFiles = []string{"a: 1"} }, true},
 		"namespace":        {"chart", func(c *Component) { c.Helm.Namespace = "other" }, true},
 		"context":          {"chart", func(c *Component) { c.KubernetesContext = "" }, true},
@@ -112,6 +117,21 @@ func TestConfigDigestOfKinds(t *testing.T) {
 				t.Error("the digest of the app does not change")
 			}
 		})
+	}
+}
+
+// TestWhereHelmKeepsItsRecords: as the component says, else as the runner does; never in the control plane.
+func TestWhereHelmKeepsItsRecords(t *testing.T) {
+	for _, c := range []struct{ chart, runner, want string }{
+		{"", "", "configmap"}, {"", "secret", "secret"}, {"", "nuon", "configmap"}, {"secret", "configmap", "secret"}, {"configmap", "secret", "configmap"},
+		{"nuon", "secret", "configmap"}, {"{{.nuon.inputs.inputs.size}}", "secret", "{{.nuon.inputs.inputs.size}}"},
+	} {
+		chart := "type='helm_chart'\nname='chart'\nchart_name='hello'\nstorage_driver='" + c.chart + "'\n" + repoBlock
+		runner := "runner_type='aws'\nhelm_driver='" + c.runner + "'\n"
+		app := mustLoad(t, small().and(files{"components/chart.toml": chart, "runner.toml": runner, "inputs.toml": inputsFile}))
+		if got := app.Components[0].Helm.StorageDriver; got != c.want {
+			t.Errorf("%+v: got %q", c, got)
+		}
 	}
 }
 

@@ -48,6 +48,8 @@ const (
 	ruleReleaseName     = "release-name"
 	ruleReleaseTwice    = "release-twice"
 	ruleValuesKey       = "values-key"
+	ruleValuesFlag      = "values-flag"
+	ruleChartVersion    = "chart-version"
 	ruleYAML            = "yaml"
 	ruleManifest        = "manifest"
 	ruleUnknownRole     = "unknown-role"
@@ -111,7 +113,7 @@ var rules = []Rule{
 	// Dependencies.
 	{Name: ruleSelfDependency, Summary: "Nothing depends on itself."},
 	{Name: ruleCycle, Summary: "Components do not depend on each other in a circle, listed or by what their templates read."},
-	{Name: ruleEcho, Summary: "A component does not read what an action gives that runs because the component is deployed."},
+	{Name: ruleEcho, Summary: "A component does not read what an action gives that runs because the component is deployed.", Warns: true},
 	{Name: ruleToggle, Summary: "What can be switched off is said to be, and what is on needs nothing that is off."},
 	// Templates.
 	{Name: ruleTemplateSyntax, Summary: "A template parses and calls allowed functions only."},
@@ -139,9 +141,11 @@ var rules = []Rule{
 	// Actions.
 	{Name: ruleTrigger, Summary: "A trigger is of a type that there is, with the keys of that type."},
 	// Helm and Kubernetes.
-	{Name: ruleReleaseName, Summary: "The name of a Helm release is an RFC 1035 label of 5 to 62 characters."},
+	{Name: ruleReleaseName, Summary: "The name of a Helm release is an RFC 1035 label of 5 to 53 characters."},
 	{Name: ruleReleaseTwice, Summary: "No two components are one Helm release in one namespace."},
 	{Name: ruleValuesKey, Summary: "A key of values is written as for helm --set."},
+	{Name: ruleValuesFlag, Summary: "True and false among values are written without quotes.", Warns: true},
+	{Name: ruleChartVersion, Summary: "A chart from a chart repository is named with its version.", Warns: true},
 	{Name: ruleManifest, Summary: "Each document of a manifest has an apiVersion and a kind."},
 	// Policies.
 	{Name: rulePolicyEngine, Summary: "A policy is written in the language of its engine, and the engine fits what is checked."},

@@ -60,8 +60,6 @@ func noEffect(section string) string {
 		return "break-glass roles"
 	case "operation_roles":
 		return "operation roles"
-	case "kubernetes_contexts":
-		return "Kubernetes contexts"
 	case "installer":
 		return "the installer page"
 	case "branch", "branches":

@@ -58,7 +58,7 @@ func fullWording() wording {
 				{"type": "terraform_module", "name": "web", "terraform_version": "1.11.4", "connected_repo": repo("modules/web"), "dependencies": []any{"net", "image"}, "max_auto_retries": 2,
 					"vars": map[string]any{"cidr": "{{.nuon.components.net.outputs.cidr}}", "n": "3"}, "env_vars": map[string]any{"TF_LOG": "warn"},
 					"operation_roles": []any{map[string]any{"operation": "deploy", "role": "{{.nuon.install.id}}-maintenance"}, map[string]any{"operation": "teardown", "role": "{{.nuon.install.id}}-maintenance"}}},
-				{"type": "helm_chart", "name": "chart", "chart_name": "ledger-web", "public_repo": repo("chart"), "values": map[string]any{"image.tag": "{{.nuon.components.image.outputs.image.tag}}", "n": "1"},
+				{"type": "helm_chart", "name": "chart", "chart_name": "ledger-web", "public_repo": repo("chart"), "values": map[string]any{"image.tag": "{{.nuon.components.image.outputs.image.tag}}", "replicas": 3, "port": "8080", "ratio": 0.5, "flag": "false", "on": true},
 					"values_file": []any{map[string]any{"contents": "a: 1\n"}, map[string]any{"contents": "a: 2\n"}}},
 				{"type": "container_image", "name": "image", "public": map[string]any{"image_url": "ghcr.io/acme/web", "tag": "1"}},
 				{"type": "kubernetes_manifest", "name": "quota", "namespace": "x", "manifest": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"},
@@ -83,6 +83,9 @@ var sets = []string{"dependencies", "components", "namespaces", "operation_roles
 
 // references are the keys whose text may be a file.
 var references = []string{"readme", "contents", "inline_contents", "manifest", "permissions_boundary"}
+
+// typed are the keys whose values keep their types.
+var typed = []string{"replicas", "port", "ratio", "flag", "on"}
 
 // writer writes an app in one of its many spellings.
 type writer struct {
@@ -256,8 +259,9 @@ func (w *writer) key(key string) string {
 
 func (w *writer) scalar(key string, value any) string {
 	text, ok := value.(string)
+	exact := slices.Contains(typed, key)
 	if !ok {
-		if rapid.IntRange(0, 3).Draw(w.t, "as text") == 0 {
+		if !exact && rapid.IntRange(0, 3).Draw(w.t, "as text") == 0 {
 			return fmt.Sprintf("%q", fmt.Sprint(value))
 		}
 		return fmt.Sprint(value)
@@ -275,7 +279,7 @@ func (w *writer) scalar(key string, value any) string {
 		return "\"\"\"\n" + text + "\"\"\""
 	case form == 3 && !strings.Contains(text, "'''") && !strings.HasSuffix(text, "'"):
 		return "'''" + strings.TrimPrefix("\n"+text, "") + "'''"
-	case form == 4 && number:
+	case form == 4 && number && !exact:
 		return text
 	}
 	return Quote(text)

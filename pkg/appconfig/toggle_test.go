@@ -40,11 +40,12 @@ func TestInstallSettings(t *testing.T) {
 	app := mustLoad(t, small().and(files{
 		"components/a.toml":  moduleFile("a", "toggleable = true\n"),
 		"components/h.toml":  "type = 'helm_chart'\nname = 'h'\nchart_name = 'hello'\ntoggleable = true\n[public_repo]\nrepo = 'acme/infra'\ndirectory = 'x'\nbranch = 'main'\n",
-		"installs/east.toml": "name = 'east'\nazure_account = {}\n[labels]\ntier = 'gold'\nrank = 1\n[component_toggles]\na = true\nh = true\n",
+		"components/i.toml":  "type = 'container_image'\nname = 'i'\ntoggleable = true\n[public]\nimage_url = 'ghcr.io/acme/x'\ntag = '1'\n",
+		"installs/east.toml": "name = 'east'\nazure_account = {}\n[labels]\ntier = 'gold'\nrank = 1\n[component_toggles]\na = true\nh = true\ni = true\n",
 		"installs/west.toml": "name = 'west'\n[gcp_account]\nproject_id = 'p'\n",
 	}))
 	want := []Install{
-		{Name: "east", ApprovalOption: "prompt", Labels: map[string]string{"tier": "gold", "rank": "1"}, Toggles: map[string]bool{"a": true},
+		{Name: "east", ApprovalOption: "prompt", Labels: map[string]string{"tier": "gold", "rank": "1"}, Toggles: map[string]bool{"a": true, "h": true},
 			Account: map[string]map[string]string{"azure_account": {}}},
 		{Name: "west", ApprovalOption: "prompt", Account: map[string]map[string]string{"gcp_account": {"project_id": "p"}}},
 	}

@@ -48,6 +48,9 @@ func TestRecipeDigestIsFixed(t *testing.T) {
 		"terraform": func(r *Recipe) { r.TerraformVersion = "1.11.3" },
 		"directory": func(r *Recipe) { r.Directory = "n" },
 		"tree":      func(r *Recipe) { r.Sources = []Source{{Directory: "m", Tree: strings.Repeat("b", 40)}} },
+		"chart":     func(r *Recipe) { r.Chart = &Chart{Repository: "https://x", Name: "y"} },
+		"kustomize": func(r *Recipe) { r.Kustomize = &Kustomize{LoadRestrictor: "none"} },
+		"manifest":  func(r *Recipe) { r.Manifest = digestOfText("a: b") },
 		"more":      func(r *Recipe) { r.Sources = append(r.Sources, Source{Directory: "n", Tree: "c"}) },
 	} {
 		changed := recipe

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
@@ -75,14 +76,19 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 	found := &finding{componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"}}
 	found.current = was.current
 	switch {
+	case config.Source == nil:
+		found.inline = true
+		found.inspect()
 	case config.Source.Own():
 		found.tree = d.tree
 		found.inspect()
-	case was.current != nil && was.config.Source != nil && *was.config.Source == *config.Source:
-		if err := json.Unmarshal(was.current.Recipe, &found.recipe); err != nil {
+	case was.current != nil && sameCode(&was.config, &config):
+		var before Recipe
+		if err := json.Unmarshal(was.current.Recipe, &before); err != nil {
 			return Draft{}, fmt.Errorf("read its input: %w", err)
 		}
-		found.recipe.Kind, found.recipe.TerraformVersion = config.Kind, config.Terraform.Version
+		found.recipe = Shape(&config)
+		found.recipe.Sources = before.Sources
 		found.digest = found.recipe.Digest()
 	default:
 		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced", config.Source.Directory, config.Source.Repo, config.Source.Branch)
@@ -96,6 +102,16 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 		found.known, err = lookUp(ctx, tx, found.row.ID, found.digest)
 	}
 	return found.draft(), err
+}
+
+// sameCode says that two configs of a component name the same code, so that what is known of the one holds for the other.
+func sameCode(was, is *appconfig.Component) bool {
+	before, after := Shape(was), Shape(is)
+	if before.Kustomize != nil && after.Kustomize != nil {
+		before.Kustomize.EnableHelm = after.Kustomize.EnableHelm // which says nothing of what is read
+	}
+	return was.Source != nil && *was.Source == *is.Source && was.Kind == is.Kind && before.Directory == after.Directory &&
+		reflect.DeepEqual(before.Kustomize, after.Kustomize)
 }
 
 // draft says what follows from an input that was found.
@@ -126,5 +142,5 @@ func draftReason(f *finding) string {
 	if moved := movedDirectories(before, f.recipe); len(moved) > 0 {
 		return fmt.Sprintf("the code in %s would be another", catalog.Some(moved))
 	}
-	return terraformReason(before, f.recipe, f.config.Name, "this config")
+	return optionReason(before, f.recipe, f.config.Name, "this config")
 }

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
@@ -26,8 +29,16 @@ const (
 // OwnerKind is what build jobs are owned by in dispatch.
 const OwnerKind = "build"
 
-// jobTimeout bounds a build job, in seconds.
-const jobTimeout = 30 * 60
+// sandboxTimeout bounds the build of a sandbox, whose config has no word for it.
+const sandboxTimeout = 30 * time.Minute
+
+// timeoutOf is how long a build of a component may take.
+func timeoutOf(config appconfig.Component) time.Duration {
+	if span, err := time.ParseDuration(config.BuildTimeout); err == nil && span > 0 {
+		return span
+	}
+	return sandboxTimeout
+}
 
 // maxError bounds what is kept of a runner's words, in bytes.
 const maxError = 16 << 10
@@ -35,7 +46,7 @@ const maxError = 16 << 10
 var _ dispatch.Owner = (*Builder)(nil)
 
 // start queues the job of a build with the org's build runner; false when there is none yet.
-func start(ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe) (bool, error) {
+func start(ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe, timeout time.Duration) (bool, error) {
 	runner, err := tx.BuildRunner(ctx, tx.Org, dispatch.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -45,12 +56,7 @@ func start(ctx context.Context, tx *store.Tx, build store.Build, component store
 	}
 	job, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
 		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason, Trace: build.Trace, ComponentKind: recipe.Kind,
-		Spec: api.JobSpec{Kind: api.JobSpecKindBuild, TimeoutSeconds: jobTimeout, Build: api.BuildSpec{
-			Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
-			Source:    api.ArtifactRef{Repository: sourceRepository(tx.Org, component.ID), Digest: build.SourceDigest},
-			Directory: recipe.Directory, Tree: recipe.SourceDigest(), TerraformVersion: recipe.TerraformVersion,
-			Repository: ArtifactRepository(tx.Org, component.ID),
-		}},
+		Spec: api.JobSpec{Kind: api.JobSpecKindBuild, TimeoutSeconds: int(math.Ceil(timeout.Seconds())), Build: specOf(tx.Org, build, component, recipe)},
 	})
 	if err != nil {
 		return false, err
@@ -60,6 +66,27 @@ func start(ctx context.Context, tx *store.Tx, build store.Build, component store
 		err = fmt.Errorf("build %s has a job already", build.ID)
 	}
 	return true, err
+}
+
+// specOf says to a build runner what to build.
+func specOf(org string, build store.Build, component store.Component, recipe Recipe) api.BuildSpec {
+	spec := api.BuildSpec{
+		Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
+		Directory: recipe.Directory, Tree: recipe.SourceDigest(), TerraformVersion: recipe.TerraformVersion,
+		Repository: ArtifactRepository(org, component.ID),
+	}
+	if build.SourceDigest != "" {
+		spec.Source = api.ArtifactRef{Repository: sourceRepository(org, component.ID), Digest: build.SourceDigest}
+	}
+	if c := recipe.Chart; c != nil {
+		spec.Chart = api.ChartSource{Repository: c.Repository, Chart: c.Name, Version: c.Version}
+	}
+	if k := recipe.Kustomize; k != nil {
+		spec.Kustomize = api.KustomizeSpec{
+			Path: recipe.Directory, Patches: append([]string{}, k.Patches...), EnableHelm: k.EnableHelm, LoadRestrictor: k.LoadRestrictor,
+		}
+	}
+	return spec
 }
 
 // JobAccepted notes that a runner has begun a build.
@@ -188,6 +215,14 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, store.
 	if err != nil {
 		return "", component, err
 	}
-	_, err = start(ctx, tx, again, component, recipe)
+	app, err := readApp(ctx, tx, component.AppID)
+	if err != nil {
+		return "", component, err
+	}
+	timeout := sandboxTimeout
+	if config, there := app.config.Component(component.Name); there {
+		timeout = timeoutOf(*config)
+	}
+	_, err = start(ctx, tx, again, component, recipe, timeout)
 	return again.ID, component, err
 }

@@ -97,12 +97,10 @@ type keeping struct {
 
 // component writes what was found of one component.
 func (k *keeping) component(ctx context.Context, found *finding) error {
-	if found.revision == nil {
-		return k.problem(ctx, found)
-	}
-	revision := found.revision.ID
-	if _, there := k.concluded[revision]; !there {
-		k.concluded[revision] = nil
+	if found.revision != nil {
+		if _, there := k.concluded[found.revision.ID]; !there {
+			k.concluded[found.revision.ID] = nil
+		}
 	}
 	if found.problem != "" {
 		return k.problem(ctx, found)
@@ -115,7 +113,7 @@ func (k *keeping) component(ctx context.Context, found *finding) error {
 		return err
 	}
 	switch verdict := decide(current.InputID, found.known); {
-	case verdict == makeBuild && found.source == "":
+	case verdict == makeBuild && !found.packed:
 		return nil // its build was there a moment ago; it is looked at again
 	case verdict == makeBuild:
 		return k.newBuild(ctx, found)
@@ -155,8 +153,13 @@ func (k *keeping) setInput(ctx context.Context, found *finding, current store.Co
 // newBuild makes a build of an input, and the input if need be.
 func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 	reason := inputReason(found, k.app)
-	ctx, span := telemetry.Begin(telemetry.Extract(ctx, found.revision.Trace), "build",
-		slog.String("org", k.tx.Org), slog.String("component", found.row.ID), slog.String("revision", found.revision.ID))
+	var revision *string
+	commit, trace := "", ""
+	if found.revision != nil {
+		revision, commit, trace = &found.revision.ID, found.revision.Commit, found.revision.Trace
+	}
+	ctx, span := telemetry.Begin(telemetry.Extract(ctx, trace), "build",
+		slog.String("org", k.tx.Org), slog.String("component", found.row.ID), slog.String("revision", revisionID(found.revision)))
 	defer func() { span.End(err) }()
 	if found.known.input == nil {
 		encoded, err := json.Marshal(found.recipe)
@@ -165,7 +168,7 @@ func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 		}
 		input, err := k.tx.AddComponentInput(ctx, store.AddComponentInputParams{
 			OrgID: k.tx.Org, ID: id.New("inp"), ComponentID: found.row.ID, Digest: found.digest,
-			Recipe: encoded, RevisionID: &found.revision.ID, Reason: reason,
+			Recipe: encoded, RevisionID: revision, Reason: reason,
 		})
 		if err != nil {
 			return err
@@ -178,13 +181,13 @@ func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 	}
 	build, err := k.tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: k.tx.Org, ID: id.New("bld"), ComponentID: found.row.ID, InputID: found.known.input.ID,
-		Repository: found.url, Commit: found.revision.Commit, SourceDigest: found.source, Reason: reason,
+		Repository: found.url, Commit: commit, SourceDigest: found.source, Reason: reason,
 		Trace: telemetry.Inject(ctx),
 	})
 	if err != nil {
 		return err
 	}
-	started, err := start(ctx, k.tx, build, found.row, found.recipe)
+	started, err := start(ctx, k.tx, build, found.row, found.recipe, timeoutOf(found.config))
 	if err != nil {
 		return err
 	}
@@ -198,12 +201,15 @@ func (k *keeping) startWaiting(ctx context.Context, found *finding) error {
 	if build.Status != statusQueued || build.JobID != nil {
 		return nil
 	}
-	_, err := start(ctx, k.tx, *build, found.row, found.recipe)
+	_, err := start(ctx, k.tx, *build, found.row, found.recipe, timeoutOf(found.config))
 	return err
 }
 
-// say adds a sentence to what came of a component's revision.
+// say adds a sentence to what came of a component's revision, if there is one.
 func (k *keeping) say(found *finding, sentence string) {
+	if found.revision == nil {
+		return
+	}
 	k.concluded[found.revision.ID] = append(k.concluded[found.revision.ID], sentence)
 }
 

@@ -27,7 +27,8 @@ type appState struct {
 type componentState struct {
 	row      store.Component
 	config   appconfig.Component
-	own      bool // its code is in the app's own repository, at the app's own commit
+	own      bool // its code is in the app's own repository, at the app's own commit, or in the config
+	inline   bool // it is built from the config alone: a text, or a chart of a chart repository; the revision is nil in an uploaded app
 	revision *store.Revision
 	trouble  string // why there is no revision, when its repository could not be read
 	url      string
@@ -90,7 +91,8 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 	if !there {
 		return component, fmt.Errorf("it is not in app version %d", app.version.Number)
 	}
-	component.config, component.own = *config, config.Source.Own()
+	component.config, component.inline = *config, config.Source == nil
+	component.own = component.inline || config.Source.Own()
 	if row.InputID != nil {
 		current, err := tx.ComponentInputByID(ctx, tx.Org, *row.InputID)
 		if err != nil {

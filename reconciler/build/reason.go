@@ -10,23 +10,30 @@ import (
 
 // inputReason says why a component has another input than before.
 func inputReason(found *finding, app appState) string {
-	name, commit := found.row.Name, catalog.Commit(*found.revision)
+	name, version := found.row.Name, fmt.Sprintf("app version %d", app.version.Number)
+	commit := version
+	if found.revision != nil {
+		commit = catalog.Commit(*found.revision)
+	}
 	if found.current == nil {
-		return fmt.Sprintf("the first input of component %s, at %s", name, commit)
+		reason := fmt.Sprintf("the first input of component %s, at %s", name, commit)
+		if found.recipe.Chart != nil {
+			reason += ": " + found.recipe.Chart.String()
+		}
+		return reason
 	}
 	var before Recipe
 	if err := json.Unmarshal(found.current.Recipe, &before); err != nil {
 		return fmt.Sprintf("the input of component %s changed at %s", name, commit)
 	}
 	now := found.recipe
-	version := fmt.Sprintf("app version %d", app.version.Number)
 	if shape := shapeReason(before, now, name, version); shape != "" {
 		return shape
 	}
 	if moved := movedDirectories(before, now); len(moved) > 0 {
 		return codeReason(name, commit, moved, *found.revision)
 	}
-	return terraformReason(before, now, name, version)
+	return optionReason(before, now, name, version)
 }
 
 // shapeReason says what is different besides the code and the Terraform version, because of whom; nothing when nothing is.
@@ -36,10 +43,37 @@ func shapeReason(before, now Recipe, name, whom string) string {
 		return fmt.Sprintf("this release of the control plane makes the inputs of components in another way, so component %s is built once more", name)
 	case before.Kind != now.Kind:
 		return fmt.Sprintf("%s makes component %s a %s instead of a %s", whom, name, now.Kind, before.Kind)
+	case now.Chart != nil && (before.Chart == nil || *before.Chart != *now.Chart):
+		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Chart) + insteadOf(before)
+	case now.Manifest != "" && before.Manifest != "" && before.Manifest != now.Manifest:
+		return fmt.Sprintf("%s changes the manifest of component %s", whom, name)
+	case now.Manifest != "" && before.Manifest == "":
+		return fmt.Sprintf("%s builds component %s from a manifest in the config", whom, name) + insteadOf(before)
+	case now.Chart == nil && before.Chart != nil, now.Manifest == "" && before.Manifest != "":
+		return fmt.Sprintf("%s builds component %s from %s", whom, name, now.Directory) + insteadOf(before)
 	case before.Directory != now.Directory:
 		return fmt.Sprintf("%s builds component %s from %s instead of %s", whom, name, now.Directory, before.Directory)
 	}
 	return ""
+}
+
+// insteadOf says what a component was built from, if that was no code of a repository that is named anyway.
+func insteadOf(before Recipe) string {
+	switch {
+	case before.Chart != nil:
+		return " instead of " + before.Chart.String()
+	case before.Manifest != "":
+		return " instead of a manifest in the config"
+	}
+	return " instead of " + before.Directory
+}
+
+// optionReason says what is different besides the shape and the code.
+func optionReason(before, now Recipe, name, whom string) string {
+	if now.Kustomize != nil {
+		return fmt.Sprintf("%s says other things to kustomize for component %s", whom, name)
+	}
+	return terraformReason(before, now, name, whom)
 }
 
 func terraformReason(before, now Recipe, name, whom string) string {

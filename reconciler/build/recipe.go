@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 )
 
 // recipeFormat names the rules by which inputs are made. A change of what goes into an artifact changes it, and builds everything
@@ -12,12 +13,42 @@ const recipeFormat = "nuon.input.v1"
 
 // Recipe is everything that a build of a component is made from: its kind, what its config says about building, and its code by
 // identity. Where the code was found (repository, branch, commit) is no part of it.
+//
+// The code is Sources, a chart in a chart repository, or the text of a manifest: exactly one of them.
 type Recipe struct {
-	Format           string   `json:"format"`
-	Kind             string   `json:"kind"`
-	TerraformVersion string   `json:"terraform_version"`
-	Directory        string   `json:"directory"` // of the root module
-	Sources          []Source `json:"sources"`   // all that the module consists of, sorted by directory
+	Format           string     `json:"format"`
+	Kind             string     `json:"kind"`
+	TerraformVersion string     `json:"terraform_version"` // of a Terraform module; empty for other kinds
+	Directory        string     `json:"directory"`         // of the root module, chart or kustomization in the repository
+	Sources          []Source   `json:"sources"`           // all that the component is built from, sorted by directory
+	Chart            *Chart     `json:"chart,omitempty"`
+	Kustomize        *Kustomize `json:"kustomize,omitempty"`
+	Manifest         string     `json:"manifest,omitempty"` // digest of a text that is built as it is
+}
+
+// Chart is a chart in a chart repository, as the config names it.
+type Chart struct {
+	Repository string `json:"repository"`
+	Name       string `json:"chart"`
+	Version    string `json:"version,omitempty"` // the newest there is when it is built, if empty
+}
+
+// newest says that the config leaves the version to the day of the build.
+func (c *Chart) newest() bool { return c != nil && c.Version == "" }
+
+// String names the chart in a sentence.
+func (c *Chart) String() string {
+	if c.newest() {
+		return fmt.Sprintf("the newest version of chart %s of %s", c.Name, c.Repository)
+	}
+	return fmt.Sprintf("chart %s %s of %s", c.Name, c.Version, c.Repository)
+}
+
+// Kustomize is what kustomize is told, with paths in the repository.
+type Kustomize struct {
+	Patches        []string `json:"patches,omitempty"`
+	EnableHelm     bool     `json:"enable_helm,omitempty"`
+	LoadRestrictor string   `json:"load_restrictor"`
 }
 
 // Source is one directory of a component's code.
@@ -30,7 +61,15 @@ type Source struct {
 func (r Recipe) Digest() string { return digestOf(r) }
 
 // SourceDigest names the code alone.
-func (r Recipe) SourceDigest() string { return digestOf(r.Sources) }
+func (r Recipe) SourceDigest() string {
+	switch {
+	case r.Chart != nil:
+		return digestOf(r.Chart)
+	case r.Manifest != "":
+		return r.Manifest
+	}
+	return digestOf(r.Sources)
+}
 
 // directories are those of the sources.
 func (r Recipe) directories() []string {
@@ -54,6 +93,10 @@ func (r Recipe) tree(directory string) (string, bool) {
 func digestOf(value any) string {
 	// Strings in structs and slices always marshal.
 	encoded, _ := json.Marshal(value)
-	sum := sha256.Sum256(encoded)
+	return digestOfText(string(encoded))
+}
+
+func digestOfText(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }

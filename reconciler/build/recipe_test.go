@@ -9,6 +9,7 @@ import (
 func FuzzRecipe(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"format":"nuon.input.v1","kind":"sandbox","terraform_version":"1.11.4","directory":"a","sources":[{"directory":"a","tree":"1"}]}`,
+		`{"kind":"helm_chart","chart":{"repository":"https://x","chart":"y"},"kustomize":{"patches":["a"],"load_restrictor":"none"},"manifest":"sha256:0"}`,
 		`{"sources":null,"extra":1}`, `{"sources":[{"directory":"\u0000","tree":""}]}`,
 	} {
 		f.Add([]byte(seed))

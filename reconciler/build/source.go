@@ -3,10 +3,11 @@ package build
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
-	"github.com/nuon-toolkit/nuon/reconciler/observe"
 )
 
 // SourceStore keeps packed sources where build runners can pull them.
@@ -35,16 +36,46 @@ func (r Registry) Push(ctx context.Context, repository string, source artifact.A
 // sourceLimits bound one packed source.
 var sourceLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalBytes: 128 << 20}
 
-// pack makes the source artifact of a recipe: its directories at their places in the repository, without what a local run of
-// Terraform left behind. It carries what it was made from, never the commit or the time.
-func pack(tree *observe.Tree, recipe Recipe) (artifact.Artifact, error) {
-	files, err := artifact.ReadFS(tree, artifact.ReadOptions{Limits: sourceLimits, Skip: tfmodule.Outside(recipe.directories())})
-	if err != nil {
-		return artifact.Artifact{}, fmt.Errorf("pack the source: %w", err)
+// manifestFile is the one file of a packed source that is a text of the config.
+const manifestFile = "manifest.yaml"
+
+// pack makes the source artifact of what was found: its directories at their places in the repository, without what a local run of
+// Terraform left behind, or its text. It carries what it was made from, never the commit or the time.
+func (f *finding) pack() (artifact.Artifact, error) {
+	recipe := f.recipe
+	files := []artifact.File{{Path: manifestFile}}
+	if recipe.Manifest != "" {
+		files[0].Content = []byte(f.config.Manifest.Text)
+	} else {
+		skip := outside(recipe.directories())
+		if f.config.Terraform != nil {
+			skip = tfmodule.Outside(recipe.directories())
+		}
+		var err error
+		if files, err = artifact.ReadFS(f.tree, artifact.ReadOptions{Limits: sourceLimits, Skip: skip}); err != nil {
+			return artifact.Artifact{}, fmt.Errorf("pack the source: %w", err)
+		}
 	}
 	return artifact.Pack(artifact.MediaSource, files, map[string]string{
 		artifact.AnnotationTree:   recipe.SourceDigest(),
 		artifact.AnnotationKind:   recipe.Kind,
 		artifact.AnnotationFormat: recipe.Format,
 	}, sourceLimits)
+}
+
+// outside gives a filter that is true for what is in none of some directories, nor on the way to one.
+func outside(dirs []string) func(name string, entry fs.DirEntry) bool {
+	return func(name string, entry fs.DirEntry) bool {
+		for _, dir := range dirs {
+			if below(name, dir) || entry.IsDir() && below(dir, name) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// below says whether a clean path is a directory or lies in it.
+func below(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -19,12 +18,13 @@ type finding struct {
 	problem string // why it cannot be built, in words; the component then stays as it was
 	passing bool   // the problem is not the component's own, and goes away by itself
 
-	tree   *observe.Tree
-	known  known  // what there is of this input already
-	source string // digest of the packed source, when it was packed
+	tree   *observe.Tree // nil for what is built from the config itself
+	known  known         // what there is of this input already
+	packed bool          // a build would find all that it needs
+	source string        // digest of the packed source; empty for a chart from a chart repository
 }
 
-// survey reads the code of every component whose code is there to be read. One whose repository could not be read at all is found
+// survey reads the code of every component whose code is there to be read, or is in the config itself. One whose repository could not be read at all is found
 // with the reason as its problem. Components that wait for the first look at their repository, or whose own config is broken at
 // this revision, are left out. Its error is joined of what kept a tree from being read.
 func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*finding, error) {
@@ -38,10 +38,15 @@ func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*find
 		case component.revision == nil && component.trouble != "":
 			findings = append(findings, &finding{componentState: component, problem: component.trouble, passing: true})
 			continue
-		case component.revision == nil, component.own && app.broken:
+		case component.revision == nil && !component.inline, component.own && app.broken:
 			continue
 		}
 		found := &finding{componentState: component}
+		if component.inline {
+			found.inspect()
+			findings = append(findings, found)
+			continue
+		}
 		tree, err := b.tree(ctx, org, component.revision.ID, trees)
 		if err == nil {
 			found.tree = tree
@@ -69,44 +74,13 @@ func (b *Builder) tree(ctx context.Context, org, revisionID string, trees map[st
 	return tree, err
 }
 
-// inspect works the recipe out, or the problem.
-func (f *finding) inspect() {
-	directory := f.config.Source.Directory
-	if directory == "" {
-		directory = "."
-	}
-	if _, there := f.tree.Hash(directory); !there {
-		f.problem = fmt.Sprintf("there is no directory %s in %s; commit the module there, or correct the directory in the component's config", directory, f.url)
-		return
-	}
-	dirs, remote, err := tfmodule.Closure(f.tree, directory)
-	switch {
-	case err != nil:
-		f.problem = err.Error()
-		return
-	case len(remote) > 0:
-		first := remote[0]
-		f.problem = fmt.Sprintf("%s: module %q is fetched from %q, which a deploy must not do; copy it into the repository and call it by a path such as ../%s",
-			first.Position, first.Module, first.Source, first.Module)
-		return
-	}
-	f.recipe = Recipe{
-		Format: recipeFormat, Kind: f.config.Kind, TerraformVersion: f.config.Terraform.Version, Directory: directory,
-	}
-	for _, dir := range dirs {
-		hash, there := f.tree.Hash(dir)
-		if !there {
-			f.problem = fmt.Sprintf("there is no directory %s in %s; commit it", dir, f.url)
-			return
-		}
-		f.recipe.Sources = append(f.recipe.Sources, Source{Directory: dir, Tree: hash})
-	}
-	f.digest = f.recipe.Digest()
-}
-
 // problemDigest tells one problem from another, so that the same one is not reported with every commit.
 func (f *finding) problemDigest() string {
-	return digestOf([]string{recipeFormat, f.config.Kind, f.config.Source.Directory, f.problem})
+	directory := ""
+	if f.config.Source != nil {
+		directory = f.config.Source.Directory
+	}
+	return digestOf([]string{recipeFormat, f.config.Kind, directory, f.problem})
 }
 
 // known is what there is of an input.
@@ -154,8 +128,12 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) 
 		if found.problem != "" || found.known.build != nil {
 			continue
 		}
-		packed, err := pack(found.tree, found.recipe)
-		if broken := found.tree.Err(); broken != nil {
+		if found.recipe.Chart != nil {
+			found.packed = true // a build fetches it
+			continue
+		}
+		packed, err := found.pack()
+		if broken := found.treeErr(); broken != nil {
 			return errors.Join(troubles, broken)
 		}
 		if err != nil {
@@ -163,6 +141,7 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) 
 			continue
 		}
 		if found.source, err = b.sources.Push(ctx, sourceRepository(org, found.row.ID), packed); err == nil {
+			found.packed = true
 			continue
 		}
 		if errors.Is(err, artifact.ErrTooLarge) {
@@ -173,6 +152,13 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) 
 		troubles = errors.Join(troubles, fmt.Errorf("component %s: %w", found.row.Name, err))
 	}
 	return troubles
+}
+
+func (f *finding) treeErr() error {
+	if f.tree == nil {
+		return nil
+	}
+	return f.tree.Err()
 }
 
 // sourceRepository is where the packed sources of a component are, below the vendor registry's prefix.

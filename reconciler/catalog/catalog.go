@@ -174,6 +174,9 @@ func isDirectory(tree fs.FS, name string) bool {
 func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found appconfig.Diagnostics) {
 	for _, component := range all(config) {
 		source := component.Source
+		if source == nil {
+			continue // it is built from the config alone
+		}
 		if source.Own() {
 			if !connected {
 				found = append(found, broken(ruleSource, fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),

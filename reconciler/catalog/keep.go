@@ -148,12 +148,13 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 	return tx.DropComponents(ctx, tx.Org, at.app.ID, kept)
 }
 
-// watchOf gives the watch of a component's repository: the app's own for ".", else one of its own. A repository that needs the
+// watchOf gives the watch of a component's repository: the app's own for "." and for what is built from the config alone, which is in
+// it, too; nil for that in an app that is uploaded; else one of its own. A repository that needs the
 // org's access is read with the app's credential when it is on the same server, and only then: a token is for the server that it
 // was made by.
 func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, component appconfig.Component) (*string, error) {
 	source := component.Source
-	if source.Own() {
+	if source == nil || source.Own() {
 		return at.app.WatchID, nil
 	}
 	credential := ""

@@ -22,14 +22,15 @@ type Component struct {
 	Dependencies []string `toml:"dependencies" json:"dependencies,omitempty" config:"set" example:"database"`
 	// How often a failed step is tried again by itself.
 	MaxAutoRetries int `toml:"max_auto_retries" json:"max_auto_retries,omitempty" config:"default=0"`
-	// Leave the apply out when the plan changes nothing.
-	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty" config:"idle"`
+	// Leave the apply out when the plan changes nothing. That is so in any case: true and false are the same.
+	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty"`
 	// Approve by rule when all policies pass.
 	AutoApproveOnPoliciesPassing bool `toml:"auto_approve_on_policies_passing" json:"auto_approve_on_policies_passing,omitempty" config:"idle"`
 	// How long a build may take, at most 1h.
-	BuildTimeout string `toml:"build_timeout" json:"build_timeout,omitempty" config:"duration,default=5m,idle"`
-	// How long a deploy may take, at most 1h.
-	DeployTimeout string `toml:"deploy_timeout" json:"deploy_timeout,omitempty" config:"duration,idle" example:"30m"`
+	BuildTimeout string `toml:"build_timeout" json:"build_timeout,omitempty" config:"duration,default=5m"`
+	// How long a deploy may take, at most 1h: its plan, and its apply with the wait until all is ready. If left out, 30m for a chart, 15m for
+	// a manifest, 1h for Terraform and Pulumi.
+	DeployTimeout string `toml:"deploy_timeout" json:"deploy_timeout,omitempty" config:"duration" example:"30m"`
 	// When to look for drift.
 	DriftSchedule string `toml:"drift_schedule" json:"drift_schedule,omitempty" config:"cron,idle" example:"0 3 * * *"`
 	// Roles that operations run with.
@@ -38,8 +39,9 @@ type Component struct {
 	Toggleable bool `toml:"toggleable" json:"toggleable,omitempty"`
 	// Of a toggleable one: it is on unless an install switches it off.
 	DefaultEnabled bool `toml:"default_enabled" json:"default_enabled,omitempty"`
-	// Name of the cluster that it goes to; the sandbox's if left out.
-	KubernetesContext string `toml:"kubernetes_context" json:"kubernetes_context,omitempty" config:"idle" example:"edge"`
+	// Name of the cluster that it goes to, of kubernetes_contexts.toml. It is deployed after the component that makes the cluster. The sandbox's
+	// cluster, which is called sandbox, if left out.
+	KubernetesContext string `toml:"kubernetes_context" json:"kubernetes_context,omitempty" example:"edge"`
 	// Labels, by which people find it.
 	Labels map[string]string `toml:"labels" json:"labels,omitempty" config:"idle" example:"team=ledger"`
 	// A second TOML file whose keys are laid over this one's.
@@ -70,17 +72,20 @@ type TerraformModule struct {
 // connected_repo and helm_repo.
 type HelmChart struct {
 	Component
-	// Name of the Helm release: an RFC 1035 label of 5 to 62 characters.
+	// Name of the Helm release: an RFC 1035 label of 5 to 53 characters.
 	ChartName string `toml:"chart_name" json:"chart_name,omitempty" config:"required" example:"ledger-api"`
 	Repositories
 	// A chart repository, instead of a git repository.
 	HelmRepo *HelmRepository `toml:"helm_repo" json:"helm_repo,omitempty"`
 	// Namespace of the release, which is made if it is missing.
 	Namespace string `toml:"namespace" json:"namespace,omitempty" config:"template,default={{.nuon.install.id}}"`
-	// Where Helm keeps its release records.
+	// Where Helm keeps its release records, in the namespace of the release: nuon is the same as configmap. If left out, it is what
+	// helm_driver of runner.toml says.
 	StorageDriver string `toml:"storage_driver" json:"storage_driver,omitempty" config:"template,one=configmap|secret|nuon,default=configmap"`
-	// Values, with keys as helm --set has them: dotted paths, quoted for literal keys. A value is one scalar, and keeps its type.
-	Values map[string]string `toml:"values" json:"values,omitempty" config:"template" example:"image.tag={{.nuon.components.api_image.outputs.image.tag}}"`
+	// Values, with keys as helm --set has them: dotted paths, quoted for literal keys. A value is one scalar, and keeps its type: true, 3 and
+	// "3" are a bool, a number and a text, and none is split at commas. A text that is nothing but one expression keeps the type of what the
+	// expression reads, so that an input of type number or bool becomes one. Any other text with expressions is a text.
+	Values Scalars `toml:"values" json:"values,omitempty" config:"template" example:"image.tag={{.nuon.components.api_image.outputs.image.tag}}"`
 	// Files of values; later ones win over earlier ones, and values over all of them.
 	ValuesFiles []ValuesFile `toml:"values_file" json:"values_file,omitempty"`
 	// Adopt objects that are already there.
@@ -95,7 +100,7 @@ type HelmRepository struct {
 	RepoURL string `toml:"repo_url" json:"repo_url,omitempty" config:"required" example:"https://charts.example.com"`
 	// Name of the chart in it.
 	Chart string `toml:"chart" json:"chart,omitempty" config:"required" example:"ledger-api"`
-	// Version; the latest if left out.
+	// Version, or a range of them. If left out, the newest there is when it is built; it stays that until the config asks for another one.
 	Version string `toml:"version" json:"version,omitempty" example:"1.4.0"`
 }
 
@@ -186,11 +191,11 @@ type KubernetesManifest struct {
 
 // Kustomize is what kustomize makes the objects from.
 type Kustomize struct {
-	// Path in the repository.
+	// The kustomization's directory, as a path from the directory of the repository block.
 	Path string `toml:"path" json:"path,omitempty" config:"required" example:"deploy/overlays/customer"`
-	// Patches that are laid over it.
+	// Files of patches that are laid over it, as paths from the same directory.
 	Patches []string `toml:"patches" json:"patches,omitempty" example:"patches/replicas.yaml"`
-	// Let it inflate charts.
+	// Let it inflate charts, which is not done here: make a chart a component of type helm_chart.
 	EnableHelm bool `toml:"enable_helm" json:"enable_helm,omitempty"`
 	// What it may read.
 	LoadRestrictor string `toml:"load_restrictor" json:"load_restrictor,omitempty" config:"one=rootOnly|none,default=rootOnly"`

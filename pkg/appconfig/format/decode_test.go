@@ -81,9 +81,9 @@ func TestDecodeSays(t *testing.T) {
 		"max_auto_retries = 1.5":                   `f:5:20: error: "max_auto_retries" must be a whole number, not a number`,
 		"dependencies = 'b'":                       `f:5:16: error: "dependencies" must be a list of strings, not a string (write ["b"])`,
 		"dependencies = ['b', {}]":                 `f:5:22: error: "dependencies[1]" must be a string, not a table`,
-		"values = {a = [1]}":                       `f:5:15: error: "values.a" must be a string, not a list (put structured values into a file, or write them as JSON in a string)`,
-		"values = 'x'":                             `f:5:10: error: "values" must be a table of strings, not a string`,
-		"[[values]]\na = '1'":                      `f:5:3: error: "values" must be a table of strings, not a list (write [values] instead of [[values]])`,
+		"values = {a = [1]}":                       `f:5:15: error: "values.a" must be a string, a number, or true or false, not a list (write a key for each item, beginning with "a[0]", or put it into a values_file)`,
+		"values = 'x'":                             `f:5:10: error: "values" must be a table of strings, numbers, and true or false, not a string`,
+		"[[values]]\na = '1'":                      `f:5:3: error: "values" must be a table of strings, numbers, and true or false, not a list (write [values] instead of [[values]])`,
 		"[values_file]\ncontents='x'":              `f:5:2: error: "values_file" must be an array of tables, not a table (write [[values_file]])`,
 		"values_file = ['x']":                      `f:5:16: error: "values_file[0]" must be a table, not a string`,
 		"[[helm_repo]]":                            `f:5:3: error: "helm_repo" must be a table, not a list (write [helm_repo] instead of [[helm_repo]])`,
@@ -118,7 +118,7 @@ func TestDecodeSays(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	got, table, _ := decoded[HelmChart](t, "helm", "type = 'helm_chart'\nname = 'x'\nchart_name = 'hello'\nnamespace = 'n'\ndependencies = ['a', 'b']\n"+
-		"values = {\"image.tag\" = 1, b = 'x'}\n[[values_file]]\ncontents = './one'\n[[values_file]]\nsource = './two'\n[[values_file]]\npath = 'p'\n")
+		"values = {\"image.tag\" = '1', n = 1, b = 'x'}\n[[values_file]]\ncontents = './one'\n[[values_file]]\nsource = './two'\n[[values_file]]\npath = 'p'\n")
 	of, _ := Find("helm")
 	var templated, files []string
 	for text := range Texts(table, of.Keys(), &got, func(k *Key) bool { return k.Template || k.Name == "dependencies" }) {

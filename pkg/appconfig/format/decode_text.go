@@ -69,6 +69,8 @@ func (w *walk) value(n *syntax.Node, k *Key, v reflect.Value, at *frame) bool {
 		return n.Table() == nil || w.table(n.Table(), k.Keys, v, at)
 	case Map, Merged:
 		return w.mapping(n, k, at)
+	case Typed:
+		return w.scalars(n, k, at)
 	case Strings, Tables:
 		return w.list(n, k, v, at)
 	}
@@ -106,6 +108,16 @@ func (w *walk) mapping(n *syntax.Node, k *Key, at *frame) bool {
 	}
 	for name, item := range n.Table().Each {
 		if text, ok := item.Text(); ok && !w.yield(Text{(&frame{up: at, name: name}).path(), k, item, text, reflect.Value{}}) {
+			return false
+		}
+	}
+	return true
+}
+
+// scalars gives the strings of a table of scalars.
+func (w *walk) scalars(n *syntax.Node, k *Key, at *frame) bool {
+	for name, item := range n.Table().Each {
+		if text, ok := item.Value.(string); ok && !w.yield(Text{(&frame{up: at, name: name}).path(), k, item, text, reflect.Value{}}) {
 			return false
 		}
 	}

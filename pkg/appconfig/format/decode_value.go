@@ -30,7 +30,7 @@ func (d *decoder) value(n *syntax.Node, k *Key, v reflect.Value, at *frame) {
 		}
 	case Strings:
 		d.texts(n, k, v, at)
-	case Map, Flags, Merged:
+	case Map, Flags, Merged, Typed:
 		d.mapping(n, k, v, at)
 	case Table:
 		if t := n.Table(); t != nil {
@@ -142,11 +142,14 @@ func (d *decoder) texts(n *syntax.Node, k *Key, v reflect.Value, at *frame) {
 	}
 }
 
-// mapping decodes a table of strings or bools, or several that are read as one.
+// mapping decodes a table of scalars, strings or bools, or several that are read as one.
 func (d *decoder) mapping(n *syntax.Node, k *Key, v reflect.Value, at *frame) {
 	want := "a table of strings"
-	if k.Type == Flags {
+	switch k.Type {
+	case Flags:
 		want = "a table of true and false"
+	case Typed:
+		want = "a table of strings, numbers, and true or false"
 	}
 	tables := []*syntax.Table{n.Table()}
 	if tables[0] == nil {
@@ -171,17 +174,25 @@ func (d *decoder) mapping(n *syntax.Node, k *Key, v reflect.Value, at *frame) {
 	}
 }
 
-// element decodes one value of a table of strings or bools.
+// element decodes one value of a table of scalars, strings or bools.
 func (d *decoder) element(n *syntax.Node, v reflect.Value, name string, at *frame) {
 	var value any
-	if v.Type().Elem().Kind() == reflect.Bool {
+	switch v.Type().Elem().Kind() {
+	case reflect.Interface:
+		scalar, want := scalarOf(n)
+		if want != "" {
+			d.wrong(n, at, want, structured(n, at))
+			return
+		}
+		value = scalar
+	case reflect.Bool:
 		flag, ok := n.Flag()
 		if !ok {
 			d.wrong(n, at, "true or false", yesOrNo(n))
 			return
 		}
 		value = flag
-	} else {
+	default:
 		text, ok := n.Text()
 		if !ok {
 			d.wrong(n, at, "a string", structured(n, at))
@@ -197,8 +208,17 @@ func (d *decoder) element(n *syntax.Node, v reflect.Value, name string, at *fram
 
 // structured is the hint for what is no scalar where a table has only such.
 func structured(n *syntax.Node, at *frame) string {
-	if t := n.Table(); t.Len() > 0 && at.up.name == "values" { // those of Helm, whose keys are paths
+	t, list := n.Table(), n.Value
+	_, isList := list.([]*syntax.Node)
+	switch helm := at.up.name == "values"; { // the keys of those are paths
+	case t.Len() > 0 && helm:
 		return "write the key " + strconv.Quote(at.name+"."+t.Names()[0])
+	case isList && helm:
+		return "write a key for each item, beginning with " + strconv.Quote(at.name+"[0]") + ", or put it into a values_file"
+	case helm && t == nil: // a number that is none
+		return ""
+	case helm:
+		return "put it into a values_file"
 	}
 	return "put structured values into a file, or write them as JSON in a string"
 }

@@ -42,5 +42,9 @@ type Gone struct{}
 // Any is a value of any shape, which is kept and not looked into.
 type Any any
 
+// Scalars is a table of scalars that keep their types: each is a string, int64, float64 or bool. A date or a time is its text. They are
+// written and read as JSON without loss: a float64 has a point or an exponent, so that 3 and 3.0 are two things.
+type Scalars map[string]any
+
 // Values is a table of strings, or an array of such tables, which is read as one table: later ones add to earlier ones.
 type Values map[string]string

@@ -58,7 +58,7 @@ func find(keys []Key, name string) (Key, bool) {
 // opens says whether the key is written as a header with keys of its own below.
 func (k Key) opens() bool {
 	switch k.Type {
-	case Map, Merged, Flags, Table, Tables:
+	case Map, Merged, Flags, Typed, Table, Tables:
 		return true
 	}
 	return false

@@ -68,7 +68,7 @@ func TestExamplesAreRight(t *testing.T) {
 			switch {
 			case key.Type == format.String && !key.Stray && !key.Gone && key.Example == "" && key.Default == "" && key.Values == nil && key.Known == nil:
 				t.Errorf("%s has no example", at)
-			case (key.Type == format.Map || key.Type == format.Merged || key.Type == format.Flags) && !strings.Contains(key.Example, "="):
+			case (key.Type == format.Map || key.Type == format.Merged || key.Type == format.Flags || key.Type == format.Typed) && !strings.Contains(key.Example, "="):
 				t.Errorf("%s has the example %q", at, key.Example)
 			case key.Example != "" && key.Values != nil && !slices.Contains(key.Values, key.Example), key.Example != "" && key.Known != nil && !slices.Contains(key.Known, key.Example):
 				t.Errorf("the example of %s is none of its values", at)

@@ -17,6 +17,7 @@ const (
 	Strings ValueType = "strings" // an array of strings
 	Map     ValueType = "map"     // a table of strings
 	Flags   ValueType = "flags"   // a table of bools
+	Typed   ValueType = "scalars" // a table of scalars, which keep their types
 	Table   ValueType = "table"   // a table with keys of its own
 	Tables  ValueType = "tables"  // an array of such tables
 	Merged  ValueType = "merged"  // a table of strings, or an array of such tables
@@ -38,6 +39,8 @@ func (t ValueType) Words() string {
 		return "table of texts"
 	case Flags:
 		return "table of true or false"
+	case Typed:
+		return "table of texts, numbers and true or false"
 	case Tables:
 		return "array of tables"
 	case Merged:
@@ -123,6 +126,8 @@ func valueType(t reflect.Type) (ValueType, reflect.Type) {
 		return Free, nil
 	case reflect.TypeFor[Values]():
 		return Merged, nil
+	case reflect.TypeFor[Scalars]():
+		return Typed, nil
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -5,13 +5,13 @@ type Runner struct {
 	// The cloud, and what kind of machine.
 	Type string `toml:"runner_type" json:"runner_type,omitempty" config:"required,one=aws|azure|gcp|aws-eks|aws-ecs|azure-aks|azure-acs|local"`
 	// Environment of the runner.
-	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"LOG_LEVEL=info"`
-	// Where Helm keeps its release records, unless a component says otherwise.
+	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template,idle" example:"LOG_LEVEL=info"`
+	// Where Helm keeps its release records, unless a component's storage_driver says otherwise: nuon is the same as configmap.
 	HelmDriver string `toml:"helm_driver" json:"helm_driver,omitempty" config:"one=configmap|secret|nuon"`
 	// Script that the machine boots with.
-	InitScriptURL string `toml:"init_script_url" json:"init_script_url,omitempty" config:"url" example:"https://templates.example.com/init.sh"`
+	InitScriptURL string `toml:"init_script_url" json:"init_script_url,omitempty" config:"url,idle" example:"https://templates.example.com/init.sh"`
 	// Size of the machine.
-	InstanceType string `toml:"instance_type" json:"instance_type,omitempty" config:"default=t3a.medium"`
+	InstanceType string `toml:"instance_type" json:"instance_type,omitempty" config:"default=t3a.medium,idle"`
 	// A second TOML file whose keys are laid over this one's.
 	Source string `toml:"source" json:"source,omitempty" example:"./shared.toml"`
 

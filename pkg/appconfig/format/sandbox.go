@@ -23,8 +23,8 @@ type Sandbox struct {
 	OperationRoles []OperationRole `toml:"operation_roles" json:"operation_roles,omitempty" config:"sorted=operation,idle"`
 	// When to look for drift.
 	DriftSchedule string `toml:"drift_schedule" json:"drift_schedule,omitempty" config:"cron,idle" example:"0 3 * * *"`
-	// Leave the apply out when the plan changes nothing.
-	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty" config:"idle"`
+	// Leave the apply out when the plan changes nothing. That is so in any case: true and false are the same.
+	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty"`
 	// Approve by rule when all policies pass.
 	AutoApproveOnPoliciesPassing bool `toml:"auto_approve_on_policies_passing" json:"auto_approve_on_policies_passing,omitempty" config:"idle"`
 	// A second TOML file whose keys are laid over this one's.

@@ -36,7 +36,7 @@ func shape(k format.Key) *Schema {
 		return &Schema{AnyOf: []*Schema{{Type: "integer"}, {Type: "string", Pattern: `^[+-]?[0-9]+$`}}}
 	case format.Strings:
 		return &Schema{Type: "array", Items: &Schema{Type: scalar()}, MinItems: least(k)}
-	case format.Map:
+	case format.Map, format.Typed:
 		return stringMap()
 	case format.Flags:
 		return &Schema{Type: "object", AdditionalProperties: shape(format.Key{Type: format.Bool})}

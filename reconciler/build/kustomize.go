@@ -1,0 +1,110 @@
+package build
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// kustomizationFiles are the names that kustomize looks for.
+var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
+// kustomization is what of such a file names other directories. All else that it can name is in or below its own.
+type kustomization struct {
+	Resources      []yaml.Node `yaml:"resources"`
+	Bases          []yaml.Node `yaml:"bases"`
+	Components     []yaml.Node `yaml:"components"`
+	Generators     []yaml.Node `yaml:"generators"`
+	Transformers   []yaml.Node `yaml:"transformers"`
+	Validators     []yaml.Node `yaml:"validators"`
+	Configurations []yaml.Node `yaml:"configurations"`
+	CRDs           []yaml.Node `yaml:"crds"`
+}
+
+func (k *kustomization) names() []yaml.Node {
+	return slices.Concat(k.Resources, k.Bases, k.Components, k.Generators, k.Transformers, k.Validators, k.Configurations, k.CRDs)
+}
+
+// kustomizeDirectories are the directories that a kustomization is built from: its own, those of the kustomizations and files that it
+// names, over any number of steps, and those that links in them lead to. What a build would have to fetch is a problem. Sorted.
+func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
+	if !fs.ValidPath(root) {
+		return nil, problemf("kustomize.path %s is outside of the repository; correct it", root)
+	}
+	dirs, files := []string{root}, []string{}
+	for i := 0; i < len(dirs); i++ {
+		if len(dirs) > maxDirectories {
+			return nil, problemf("the kustomization in %s is made from more than %d others", root, maxDirectories)
+		}
+		further, besides, err := readKustomization(tree, dirs[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range further {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+		files = append(files, besides...)
+	}
+	return withLinked(tree, append(dirs, files...))
+}
+
+// readKustomization gives the directories that one names, and those of files that it names elsewhere, which kustomize then refuses in its
+// own words.
+func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err error) {
+	file, read, err := kustomizationIn(tree, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, node := range read.names() {
+		if node.Kind == yaml.AliasNode {
+			node = *node.Alias
+		}
+		name := node.Value
+		if node.Kind != yaml.ScalarNode || name == "" || strings.Contains(name, "\n") { // written out in place
+			continue
+		}
+		at := path.Join(dir, name)
+		if path.IsAbs(name) || !fs.ValidPath(at) && !strings.Contains(name, "://") {
+			return nil, nil, problemf("%s:%d: %s leads out of the repository; copy it into the repository", file, node.Line, at)
+		}
+		info, err := fs.Stat(tree, at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil, problemf("%s:%d: there is no %q in the repository, and a build fetches nothing for a kustomization; commit it there", file, node.Line, name)
+		case err != nil:
+			return nil, nil, problemf("%s:%d: %v; commit what it leads to", file, node.Line, err)
+		case info.IsDir():
+			dirs = append(dirs, at)
+		case !below(at, dir):
+			besides = append(besides, path.Dir(at))
+		}
+	}
+	return dirs, besides, nil
+}
+
+// kustomizationIn reads the file of a directory, which has exactly one.
+func kustomizationIn(tree fs.FS, dir string) (file string, read kustomization, err error) {
+	for _, name := range kustomizationFiles {
+		name = path.Join(dir, name)
+		var one kustomization
+		there, err := readYAML(tree, name, &one)
+		switch {
+		case err != nil:
+			return "", read, err
+		case there && file != "":
+			return "", read, problemf("both %s and %s are there; keep one of them", file, name)
+		case there:
+			file, read = name, one
+		}
+	}
+	if file == "" {
+		return "", read, problemf("there is no %s in %s; commit it there, or correct the path", kustomizationFiles[0], dir)
+	}
+	return file, read, nil
+}

@@ -1,0 +1,95 @@
+package build
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Bounds of the links of one component: how many files are looked at for them, and how many one leads through.
+const (
+	maxEntries = 100_000
+	maxHops    = 40
+)
+
+// withLinked adds to directories those that symbolic links in them lead to: a link is packed as it is, and leads nowhere unless what it
+// names is packed, too. Links that lead nowhere in the repository add nothing. Sorted.
+func withLinked(tree fs.FS, dirs []string) ([]string, error) {
+	entries := 0
+	for i := 0; i < len(dirs); i++ {
+		links, err := linksIn(tree, dirs[i], &entries)
+		if err != nil {
+			return nil, err
+		}
+		for _, link := range links {
+			dirs = addLinked(tree, dirs, link)
+		}
+		if len(dirs) > maxDirectories {
+			return nil, problemf("symbolic links in %s lead to more than %d directories; put copies in their place", dirs[0], maxDirectories)
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), nil
+}
+
+// linksIn are the symbolic links in a directory; entries counts what was looked at.
+func linksIn(tree fs.FS, dir string, entries *int) ([]string, error) {
+	var links []string
+	err := fs.WalkDir(tree, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if *entries++; *entries > maxEntries {
+			return problemf("%s and what belongs to it hold more than %d files; put the component into a directory of its own", dir, maxEntries)
+		}
+		if entry.Type() == fs.ModeSymlink {
+			links = append(links, name)
+		}
+		return nil
+	})
+	return links, err
+}
+
+// addLinked adds the directories that are needed to follow one link: those of the links on the way, and of what it leads to.
+func addLinked(tree fs.FS, dirs []string, link string) []string {
+	at, rest, hops := ".", strings.Split(link, "/"), 0
+	for len(rest) > 0 {
+		next := path.Join(at, rest[0])
+		rest = rest[1:]
+		info, err := lstat(tree, next)
+		if err != nil {
+			return dirs // it leads nowhere, or out of the repository, which packing tells
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		written, err := fs.ReadLink(tree, next)
+		if hops++; err != nil || path.IsAbs(written) || hops > maxHops {
+			return dirs
+		}
+		dirs = addDirectory(dirs, at)
+		rest = append(strings.Split(written, "/"), rest...)
+	}
+	if info, err := lstat(tree, at); err != nil || !info.IsDir() {
+		at = path.Dir(at)
+	}
+	return addDirectory(dirs, at)
+}
+
+// lstat describes what is at a path, of a link the link; a path that is none is not there.
+func lstat(tree fs.FS, name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, fs.ErrNotExist
+	}
+	return fs.Lstat(tree, name)
+}
+
+// addDirectory adds a directory that lies in none of the others.
+func addDirectory(dirs []string, dir string) []string {
+	if slices.ContainsFunc(dirs, func(other string) bool { return below(dir, other) }) {
+		return dirs
+	}
+	return append(dirs, dir)
+}

@@ -1,0 +1,48 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxYAML bounds a file that is read to find what a component is built from.
+const maxYAML = 1 << 20
+
+// maxDirectories bounds the directories that one component is built from.
+const maxDirectories = 200
+
+// yamlLine is how the parser names a line.
+var yamlLine = regexp.MustCompile(`line ([0-9]+)`)
+
+// readYAML reads one file; false when it is not there. What it says of a broken one quotes nothing of it.
+func readYAML(tree fs.FS, name string, into any) (there bool, err error) {
+	info, err := fs.Stat(tree, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, problemf("%s is no file; commit it as one", name)
+	}
+	if info.Size() > maxYAML {
+		return false, problemf("%s has %d bytes, and %d are the most", name, info.Size(), maxYAML)
+	}
+	data, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return false, err
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		place := name
+		if line := yamlLine.FindStringSubmatch(err.Error()); line != nil {
+			place = fmt.Sprintf("%s:%s", name, line[1])
+		}
+		return true, problemf("%s: this is not the YAML that is wanted here; correct it", place)
+	}
+	return true, nil
+}
