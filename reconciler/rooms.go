@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/health"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/insight"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -42,6 +43,7 @@ type rooms struct {
 	rollout  *rollout.Rollout
 	workflow *workflow.Engine
 	dispatch *dispatch.Dispatch
+	health   *health.Health
 	retain   *retain.Retain
 	preview  *preview.Preview
 }
@@ -60,7 +62,8 @@ func (r *replica) rooms() *rooms {
 	o.retain = retain.New(r.store, r.options.keep)
 	o.rollout = rollout.New(r.store)
 	o.workflow = workflow.New(r.store, o.rollout)
-	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{"build": o.build, "step": o.workflow})
+	o.health = health.New(r.store, o.rollout)
+	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{"build": o.build, "step": o.workflow, health.OwnerKind: o.health})
 	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.Accepted, Ended: r.metrics.Ended})
 	o.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
 		return inputs.HandOver(ctx, tx, r.key, runner)
@@ -81,6 +84,7 @@ func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *h
 	addWorker(w, func(ctx context.Context, q queue.Rollout) error { return o.rollout.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
 	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.dispatch.Expire(ctx, q.Org, q.ID) })
+	addWorker(w, func(ctx context.Context, q queue.Health) error { return o.health.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
 	return s.Workers(replica, w.workers, map[string]int{queue.Local: mostWork, queue.Remote: mostWork})
 }

@@ -57,6 +57,8 @@ func aboutWork(args river.JobArgs) []slog.Attr {
 		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
 	case queue.Advance:
 		return []slog.Attr{slog.String("org", a.Org), slog.String("workflow", a.Workflow)}
+	case queue.Health:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
 	case queue.Retain:
 		return []slog.Attr{slog.String("org", a.Org)}
 	case queue.Expire:
@@ -159,6 +161,8 @@ func workFor(d store.Pending) river.JobArgs {
 		return queue.Expire{Org: d.Org, ID: d.ID}
 	case store.DueApp:
 		return queue.Catalog{Org: d.Org, App: d.ID}
+	case store.DueHealth:
+		return queue.Health{Org: d.Org, Install: d.ID}
 	case store.DueOrg:
 		return queue.Retain{Org: d.Org}
 	}

@@ -50,6 +50,7 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("runnerd {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRun(), newCheck(), newStatus(), newJob())
+	root.AddCommand(newDiff())
 	return root
 }
 
@@ -83,6 +84,8 @@ Variables:
   NUON_REGISTRY_USERNAME, NUON_REGISTRY_PASSWORD
                             what it asks for
   NUON_REGISTRY_PLAIN_HTTP  1 for a registry without TLS
+  NUON_CHARTS_PRIVATE       1 on a build runner that may fetch charts from private
+                            networks, and from this machine
   NUON_TERRAFORM            the terraform or tofu to use; else the version that
                             an app names is found on PATH or fetched
   NUON_TERRAFORM_RELEASES   a mirror of the release site, to fetch it from

@@ -1,5 +1,6 @@
-// Package diff is `nuon diff`: what would change between two or three sets of Kubernetes manifests, by a Terraform plan, or between two
-// configs of an app, read from files, directories, pipes and commits. It needs no control plane, no token and no config, and touches none.
+// Package diff is `nuon diff`: what would change between two or three sets of Kubernetes manifests, two Helm charts, by a Terraform plan, or
+// between two configs of an app, read from files, directories, pipes and commits. It needs no control plane, no token and no config, and
+// touches none. Charts are rendered by runnerd, in a process of its own.
 //
 // It reads, asks the packages under nuon/diff what changes, applies the rules of --ignore, and shows the report: on a terminal through
 // a pager when it is long. It decides what the exit code says; it never decides what a difference means, and never shows a value that
@@ -15,7 +16,7 @@ import (
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "diff", Short: "Show what would change: between Kubernetes manifests, by a Terraform plan, between configs of an app",
+		Use: "diff", Short: "Show what would change: between Kubernetes manifests or Helm charts, by a Terraform plan, between configs of an app",
 		Long: `Shows what would change, without a control plane: counts first, then each object with what really changes in it and how much that
 risks. Secrets are masked wherever they can hide. What says nothing (chart labels, checksums, what the server sets) is folded, and
 counted; --show-all shows it.
@@ -33,6 +34,6 @@ A rule of --ignore names fields by JSON pointers, and objects by globs; what it 
 
 That something comes, goes or is replaced is never hidden.`,
 	}
-	c.AddCommand(newManifests(e), newTerraform(e), newApp(e))
+	c.AddCommand(newManifests(e), newHelm(e), newTerraform(e), newApp(e))
 	return c
 }

@@ -130,7 +130,7 @@ func readSmall(name string) ([]byte, error) {
 
 // made are files of directories that something else makes manifests of, and how.
 var made = []struct{ file, by string }{
-	{"Chart.yaml", "a Helm chart; render it first: <(helm template %s)"},
+	{"Chart.yaml", "a Helm chart; render it first: <(helm template %s), or compare charts with nuon diff helm"},
 	{"kustomization.yaml", "a kustomization; build it first: <(kubectl kustomize %s)"},
 	{"kustomization.yml", "a kustomization; build it first: <(kubectl kustomize %s)"},
 }

@@ -110,9 +110,11 @@ func (e InstallApproval) Valid() bool {
 
 // Defines values for InstallHealth.
 const (
-	InstallHealthAttention InstallHealth = "attention"
-	InstallHealthGood      InstallHealth = "good"
-	InstallHealthUnknown   InstallHealth = "unknown"
+	InstallHealthAttention   InstallHealth = "attention"
+	InstallHealthDegraded    InstallHealth = "degraded"
+	InstallHealthGood        InstallHealth = "good"
+	InstallHealthProgressing InstallHealth = "progressing"
+	InstallHealthUnknown     InstallHealth = "unknown"
 )
 
 // Valid indicates whether the value is a known member of the InstallHealth enum.
@@ -120,7 +122,11 @@ func (e InstallHealth) Valid() bool {
 	switch e {
 	case InstallHealthAttention:
 		return true
+	case InstallHealthDegraded:
+		return true
 	case InstallHealthGood:
+		return true
+	case InstallHealthProgressing:
 		return true
 	case InstallHealthUnknown:
 		return true
@@ -329,9 +335,11 @@ func (e InstallComponentWanted) Valid() bool {
 
 // Defines values for InstallSummaryHealth.
 const (
-	InstallSummaryHealthAttention InstallSummaryHealth = "attention"
-	InstallSummaryHealthGood      InstallSummaryHealth = "good"
-	InstallSummaryHealthUnknown   InstallSummaryHealth = "unknown"
+	InstallSummaryHealthAttention   InstallSummaryHealth = "attention"
+	InstallSummaryHealthDegraded    InstallSummaryHealth = "degraded"
+	InstallSummaryHealthGood        InstallSummaryHealth = "good"
+	InstallSummaryHealthProgressing InstallSummaryHealth = "progressing"
+	InstallSummaryHealthUnknown     InstallSummaryHealth = "unknown"
 )
 
 // Valid indicates whether the value is a known member of the InstallSummaryHealth enum.
@@ -339,7 +347,11 @@ func (e InstallSummaryHealth) Valid() bool {
 	switch e {
 	case InstallSummaryHealthAttention:
 		return true
+	case InstallSummaryHealthDegraded:
+		return true
 	case InstallSummaryHealthGood:
+		return true
+	case InstallSummaryHealthProgressing:
 		return true
 	case InstallSummaryHealthUnknown:
 		return true
@@ -837,6 +849,7 @@ const (
 	StepKindApply   StepKind = "apply"
 	StepKindApprove StepKind = "approve"
 	StepKindPlan    StepKind = "plan"
+	StepKindSync    StepKind = "sync"
 )
 
 // Valid indicates whether the value is a known member of the StepKind enum.
@@ -849,6 +862,8 @@ func (e StepKind) Valid() bool {
 	case StepKindApprove:
 		return true
 	case StepKindPlan:
+		return true
+	case StepKindSync:
 		return true
 	default:
 		return false
@@ -1381,6 +1396,14 @@ type Component struct {
 	Problem   string   `json:"problem,omitempty,omitzero"`
 }
 
+// ComponentHealth defines model for ComponentHealth.
+type ComponentHealth struct {
+	Component string `json:"component"`
+
+	// Health How what was deployed is, as the runner saw it.
+	Health Health `json:"health"`
+}
+
 // ComponentList defines model for ComponentList.
 type ComponentList struct {
 	Items []Component `json:"items"`
@@ -1560,11 +1583,23 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// HealthSpec See how what was deployed of a component is.
-type HealthSpec struct {
+// HealthPart One component to look at. Each kind has a function Health(ctx, env, part) for it, which runnerd/health calls.
+type HealthPart struct {
 	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
 	Deploy    DeploySpec  `json:"deploy"`
 	Inventory []ObjectRef `json:"inventory"`
+}
+
+// HealthResult defines model for HealthResult.
+type HealthResult struct {
+	Parts []PartHealthResult `json:"parts"`
+}
+
+// HealthSpec See how what was deployed on an install is.
+type HealthSpec struct {
+	Install   string       `json:"install"`
+	InstallID string       `json:"install_id"`
+	Parts     []HealthPart `json:"parts"`
 }
 
 // Heartbeat defines model for Heartbeat.
@@ -1635,7 +1670,7 @@ type Install struct {
 	Components []InstallComponent `json:"components"`
 	CreatedAt  time.Time          `json:"created_at"`
 
-	// Health good: all is there and the runner is online; unknown: the runner is not
+	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 	Health       InstallHealth     `json:"health,omitempty,omitzero"`
 	ID           string            `json:"id"`
 	Inputs       []InputValue      `json:"inputs"`
@@ -1663,6 +1698,9 @@ type Install struct {
 	// Toggles components that this install switched on or off
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 
+	// Unwell components whose objects are not all ready, as the runner saw them last
+	Unwell []ComponentHealth `json:"unwell,omitempty,omitzero"`
+
 	// Version number of the app version that is applied throughout
 	Version int           `json:"version,omitempty,omitzero"`
 	Wanted  InstallWanted `json:"wanted"`
@@ -1671,7 +1709,7 @@ type Install struct {
 // InstallApproval defines model for Install.Approval.
 type InstallApproval string
 
-// InstallHealth good: all is there and the runner is online; unknown: the runner is not
+// InstallHealth good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 type InstallHealth string
 
 // InstallOwner who changes it: people, or installs/*.toml of its app
@@ -1718,9 +1756,12 @@ type InstallComponent struct {
 	AppliedAt     time.Time `json:"applied_at,omitempty,omitzero"`
 	AppliedDigest string    `json:"applied_digest,omitempty,omitzero"`
 	DesiredDigest string    `json:"desired_digest,omitempty,omitzero"`
-	ID            string    `json:"id"`
-	Kind          string    `json:"kind"`
-	Name          string    `json:"name"`
+
+	// Health of the Kubernetes objects that were deployed; none for other kinds
+	Health Health `json:"health,omitempty,omitzero"`
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
 
 	// Off why it is absent though the app has it: switched off, or torn down by a person until it is deployed again
 	Off     InstallComponentOff    `json:"off,omitempty,omitzero"`
@@ -1758,7 +1799,7 @@ type InstallSummary struct {
 	// Behind components that are not as they are wanted
 	Behind []string `json:"behind,omitempty,omitzero"`
 
-	// Health good: all is there and the runner is online; unknown: the runner is not
+	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 	Health       InstallSummaryHealth `json:"health,omitempty,omitzero"`
 	ID           string               `json:"id"`
 	Labels       map[string]string    `json:"labels,omitempty,omitzero"`
@@ -1780,11 +1821,14 @@ type InstallSummary struct {
 	RunnerOnline bool                 `json:"runner_online,omitempty,omitzero"`
 	Status       InstallSummaryStatus `json:"status"`
 
+	// Unwell components whose objects are not all ready, as the runner saw them last
+	Unwell []ComponentHealth `json:"unwell,omitempty,omitzero"`
+
 	// Version number of the app version that is applied throughout
 	Version int `json:"version,omitempty,omitzero"`
 }
 
-// InstallSummaryHealth good: all is there and the runner is online; unknown: the runner is not
+// InstallSummaryHealth good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 type InstallSummaryHealth string
 
 // InstallSummaryOwner who changes it: people, or installs/*.toml of its app
@@ -1819,11 +1863,9 @@ type JobResult struct {
 	Build  BuildResult  `json:"build,omitempty,omitzero"`
 
 	// Error one sentence and what to do
-	Error string `json:"error,omitempty,omitzero"`
-
-	// Health How what was deployed is, as the runner saw it.
-	Health Health     `json:"health,omitempty,omitzero"`
-	Plan   PlanResult `json:"plan,omitempty,omitzero"`
+	Error  string       `json:"error,omitempty,omitzero"`
+	Health HealthResult `json:"health,omitempty,omitzero"`
+	Plan   PlanResult   `json:"plan,omitempty,omitzero"`
 
 	// Status lost: the process is provably gone and left no result
 	Status JobResultStatus `json:"status"`
@@ -1839,7 +1881,7 @@ type JobSpec struct {
 	Attempt int        `json:"attempt"`
 	Build   BuildSpec  `json:"build,omitempty,omitzero"`
 
-	// Health See how what was deployed of a component is.
+	// Health See how what was deployed on an install is.
 	Health HealthSpec  `json:"health,omitempty,omitzero"`
 	Job    string      `json:"job"`
 	Kind   JobSpecKind `json:"kind"`
@@ -2112,6 +2154,13 @@ type PartHealth struct {
 	Milliseconds float64 `json:"milliseconds"`
 	Ok           bool    `json:"ok"`
 	Version      string  `json:"version,omitempty,omitzero"`
+}
+
+// PartHealthResult defines model for PartHealthResult.
+type PartHealthResult struct {
+	// Health How what was deployed is, as the runner saw it.
+	Health           Health `json:"health"`
+	InstallComponent string `json:"install_component"`
 }
 
 // Plan defines model for Plan.

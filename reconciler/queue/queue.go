@@ -48,6 +48,12 @@ type Expire struct {
 	ID  string `json:"id"`
 }
 
+// Health has the runner of one install look at how what it deployed is (health).
+type Health struct {
+	Org     string `json:"org"`
+	Install string `json:"install"`
+}
+
 // Retain removes what an org has kept for long enough (retain).
 type Retain struct {
 	Org string `json:"org"`
@@ -60,6 +66,7 @@ func (Build) Kind() string   { return "build" }
 func (Rollout) Kind() string { return "rollout" }
 func (Advance) Kind() string { return "advance" }
 func (Expire) Kind() string  { return "expire" }
+func (Health) Kind() string  { return "health" }
 func (Retain) Kind() string  { return "retain" }
 
 // InsertOpts names the queue.

@@ -30,8 +30,7 @@ func (w *world) sealedTo(component, key string) {
 // TestAnAbandonedComponentStartsFromNothing: its outputs are gone, so what reads them waits; it is planned and asked as if it had never
 // been there, and every version stays listed.
 func TestAnAbandonedComponentStartsFromNothing(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.putState("network", "first", "kept")
 	w.putState("network", "other", "contested")
 	w.sealedTo("network", "key-lost")
@@ -60,8 +59,7 @@ func TestAnAbandonedComponentStartsFromNothing(t *testing.T) {
 
 // TestAnAbandonedComponentThatIsToBeGoneIsGone: there is no plan that could remove what nobody knows of, so the install can end.
 func TestAnAbandonedComponentThatIsToBeGoneIsGone(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.putState("metrics", "first", "kept")
 	w.sealedTo("metrics", "key-lost")
 	w.break_["plan metrics"] = "failed" // the runner cannot open the state
@@ -82,8 +80,7 @@ func TestAnAbandonedComponentThatIsToBeGoneIsGone(t *testing.T) {
 }
 
 func TestWhatCannotBeAbandonedIsRefusedInWords(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.putState("network", "first", "kept")
 	w.sealedTo("network", "key-lost")
 	w.putState("web", "first", "kept")
@@ -112,8 +109,7 @@ func TestWhatCannotBeAbandonedIsRefusedInWords(t *testing.T) {
 
 // TestNothingIsAbandonedUnderAWorkflow that is at work on it.
 func TestNothingIsAbandonedUnderAWorkflow(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.putState("metrics", "first", "kept")
 	w.sealedTo("metrics", "key-lost")
 	w.build("metrics", "succeeded")

@@ -158,8 +158,7 @@ func TestAFailedActionAfterADeployIsRetriedAlone(t *testing.T) {
 
 // What failed in a workflow that still runs may be at work in another one by now: then it is not begun a second time beside that.
 func TestARetryDoesNotTouchWhatAnotherWorkflowIsAtWorkOn(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	w.build("web", "succeeded")
 	w.break_["plan metrics"] = "failed"
@@ -201,8 +200,7 @@ func TestTwoRetriesOfAnActionRunItOnce(t *testing.T) {
 
 // While a workflow runs, a retry and a skip happen in it.
 func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	w.build("network", "succeeded")
 	w.break_["plan network"] = "failed"
@@ -245,8 +243,7 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 }
 
 func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	down := func(wish rollout.Wish) (rollout.Granted, error) {
 		wish.Kind = workflow.KindTeardown
 		return w.wish(wish)
@@ -287,8 +284,7 @@ func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 }
 
 func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.ask("present", "network")
 	w.want(w.workflows(), "[provision succeeded]")
 	granted, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true, Dependents: true})
@@ -313,8 +309,7 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 
 // A workflow that only plans asks nobody, applies nothing, and changes nothing that is wanted, whatever was refused before.
 func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	w.look()
 	w.runJobs()
@@ -352,8 +347,7 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 
 // What a sketch says would be started is what is started, and a sketch writes nothing.
 func TestASketchIsWhatWouldBeStarted(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	for _, wish := range []rollout.Wish{
 		{Kind: workflow.KindDeploy},
@@ -417,8 +411,7 @@ func TestASwitchRunsItsOwnActions(t *testing.T) {
 
 // A teardown of what a workflow is at work on is remembered at once, and begins when that has let go.
 func TestATeardownWaitsForWhatIsAtWork(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	w.look()
 	w.runJobs()
@@ -524,8 +517,7 @@ func TestAnActionBeforeAComponentRunsForTheApprovedPlanOnly(t *testing.T) {
 
 // A component that is as it is wanted may be deployed anew by a person; a no to that is no no to what it is.
 func TestANoToARedeployIsForThatAlone(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	was := w.one("select input_id from components where name = 'metrics'")
 	w.state["metrics"] = "drifted"
 	_, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true})
@@ -561,8 +553,7 @@ func TestAnActionThatLeftTheAppStopsNothing(t *testing.T) {
 // Who retries what failed asks for that, and not for what somebody else said no to and that only comes after it.
 func TestARetryIsNoYesToWhatWasRejected(t *testing.T) {
 	for _, still := range []string{"ended", "running"} {
-		w := newWorld(t)
-		w.provision()
+		w := newProvisionedWorld(t)
 		w.build("web", "succeeded")
 		w.look()
 		w.runJobs()

@@ -89,6 +89,9 @@ func (d *desiring) present(p *place, w *want) {
 		waitForSecrets(p, w)
 	}
 	if w.Waits == "" {
+		d.waitForKinds(p, w)
+	}
+	if w.Waits == "" {
 		d.waitForOwn(p, w)
 	}
 	if w.Waits == "" {
@@ -125,6 +128,20 @@ func waitForSecrets(p *place, w *want) {
 	for _, ref := range p.refs {
 		if problem, remedy, secret := appconfig.SecretValue(ref); secret {
 			w.Waits, w.Stuck, w.own, w.never = problem+"; "+remedy, true, true, true
+			return
+		}
+	}
+}
+
+// waitForKinds says that a template reads what a component gives of a kind that nothing deploys.
+func (d *desiring) waitForKinds(p *place, w *want) {
+	for _, ref := range p.refs {
+		if len(ref) < 2 || ref[0] != "components" || d.places[ref[1]] != nil {
+			continue
+		}
+		if other, there := d.config.Component(ref[1]); there && !other.Deployable() {
+			w.Waits = fmt.Sprintf("it reads %s, and nuon does not deploy components of kind %s yet; write the value itself, or make it an input", ref.String(), other.Kind)
+			w.Stuck, w.own, w.never = true, true, true
 			return
 		}
 	}

@@ -32,15 +32,14 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	w.want(w.one("select outcome from workflows"), "4 deployed; 1 action run")
 	w.want(w.list("select name || '=' || value from outputs where scope = 'action'"), "[answer=42]")
 	w.want(w.list("select distinct kind || ' of ' || component_kind from jobs order by 1"),
-		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module]")
+		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module sync of sandbox sync of terraform_module]")
 	// Looking again finds nothing to do.
 	w.look()
 	w.want(w.workflows(), "[provision succeeded]")
 }
 
 func TestNoSensitiveValueIsReadableInAnyRow(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.input("greeting", "planted-plain-7d10") // what is not sensitive is found, so the search works
 	w.build("web", "succeeded")
 	w.look()
@@ -63,8 +62,7 @@ func TestNoSensitiveValueIsReadableInAnyRow(t *testing.T) {
 }
 
 func TestWhatIsBehindAloneIsDeployedAndSaysWhy(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	w.look()
 	w.want(w.workflows(), "[provision succeeded deploy running]")
@@ -90,8 +88,7 @@ func TestWhatIsBehindAloneIsDeployedAndSaysWhy(t *testing.T) {
 
 // Whoever waits for a push to be everywhere asks before rollout has looked at what it brought, too.
 func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	status, reason := w.status()
 	w.want(status+": "+reason, "behind: web: artifact changed: build 2 of web, because commit 1a2b3c4 changed it")
@@ -107,8 +104,7 @@ func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
 }
 
 func TestAPlanWithoutChangesAsksNobodyAndAppliesNothing(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	// The config moves without a difference that Terraform would see.
 	w.app.Components[2].EnvVars = map[string]string{"A": "b"}
 	w.version()
@@ -116,15 +112,14 @@ func TestAPlanWithoutChangesAsksNobodyAndAppliesNothing(t *testing.T) {
 	w.want(w.runJobs(), "[plan web]")
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 	w.want(w.one("select outcome from workflows where kind = 'deploy'"), "1 without changes")
-	w.want(w.list("select s.status from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy' order by position"), "[succeeded skipped skipped skipped]")
+	w.want(w.list("select s.status from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy' order by position"), "[succeeded succeeded skipped skipped skipped]")
 	status, _ := w.component("web")
 	w.want(status, "current")
 	w.want(len(w.list("select id from jobs where kind = 'apply' and owner_id in (select s.id from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy')")), 0)
 }
 
 func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	w.look()
 	w.runJobs()
@@ -157,8 +152,7 @@ func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
 }
 
 func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	w.look()
 	w.runJobs()
@@ -185,8 +179,7 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 }
 
 func TestAnApprovedPlanIsNotAppliedWhenDesiredHasMoved(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	w.look()
 	w.runJobs()
@@ -265,8 +258,7 @@ func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
 }
 
 func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	w.look()
 	w.runJobs()
@@ -282,8 +274,7 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 }
 
 func TestAStaleApplyIsPlannedAnewAndNothingIsLost(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	before := w.one("select applied_digest from install_components where name = 'metrics'")
 	w.build("metrics", "succeeded")
 	w.look()
@@ -297,8 +288,7 @@ func TestAStaleApplyIsPlannedAnewAndNothingIsLost(t *testing.T) {
 }
 
 func TestDeprovisionGoesTheOtherWayRound(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.ask("absent")
 	w.want(strings.Join(w.runJobs(), "; "), "plan metrics, plan web")
 	w.want(w.asked(), "[metrics web]")
@@ -318,8 +308,7 @@ func TestDeprovisionGoesTheOtherWayRound(t *testing.T) {
 }
 
 func TestARejectedDestroyKeepsWhatItStandsOn(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.ask("absent")
 	w.runJobs()
 	must(t, w.answer("web", workflow.Reject, "not yet"))
@@ -333,8 +322,7 @@ func TestARejectedDestroyKeepsWhatItStandsOn(t *testing.T) {
 }
 
 func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
 	// network goes, and web no longer reads it.
 	w.app.Components = append(w.app.Components[:1:1], w.app.Components[2])
@@ -357,8 +345,7 @@ func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
 }
 
 func TestCancelStopsWhatRunsAndIsRemembered(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	w.build("metrics", "succeeded")
 	w.look()
@@ -413,7 +400,7 @@ func TestReplicasAdvanceOneWorkflowOnce(t *testing.T) {
 	w.want(w.workflows(), "[provision running]")
 	flow := w.one("select id from workflows")
 	both(func() error { return w.engine.Reconcile(t.Context(), w.org, flow) })
-	w.want(w.list("select kind || ' ' || status from jobs"), "[plan queued]")
+	w.want(w.list("select kind || ' ' || status from jobs"), "[sync queued]")
 	w.runJobs()
 	both(func() error { return w.engine.Reconcile(t.Context(), w.org, flow) })
 	w.want(w.asked(), "[sandbox]")
@@ -445,7 +432,7 @@ func TestReplicasAtWorkWhileJobsEnd(t *testing.T) {
 			w.dump()
 			t.Fatal("the workflow does not end")
 		}
-		for name, offer := range w.offers() {
+		for name, offer := range w.leased() {
 			w.runJob(name, offer)
 		}
 	}
@@ -457,7 +444,7 @@ func TestReplicasAtWorkWhileJobsEnd(t *testing.T) {
 		}
 	}
 	w.want(w.workflows(), "[provision succeeded]")
-	w.want(w.list("select kind || ' ' || count(*) from jobs group by kind order by kind"), "[action 1 apply 4 plan 4]")
+	w.want(w.list("select kind || ' ' || count(*) from jobs group by kind order by kind"), "[action 1 apply 4 plan 4 sync 4]")
 }
 
 func TestWhatRunnersSendIsNotTrusted(t *testing.T) {
@@ -495,8 +482,7 @@ func TestWhatRunnersSendIsNotTrusted(t *testing.T) {
 }
 
 func TestActionsRunWhenAsked(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	run := func(name string, env map[string]string) (flow string, err error) {
 		err = w.in(func(ctx context.Context, tx *store.Tx) error {
 			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install}, rollout.Run{Action: name, Env: env, Actor: "alice"})
@@ -522,8 +508,7 @@ func TestActionsRunWhenAsked(t *testing.T) {
 }
 
 func TestWhatWaitsForABuildOrAKeySaysSo(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("network", "running")
 	w.look()
 	_, reason := w.component("network")
@@ -555,8 +540,7 @@ func TestWhatWaitsForABuildOrAKeySaysSo(t *testing.T) {
 
 // A workflow that waits for a person about one component does not keep another from being mended.
 func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	w.build("metrics", "succeeded")
 	w.look()
@@ -576,8 +560,7 @@ func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
 
 // What a rule let through and nobody has begun is asked about once the rule says so; what a person approved stands.
 func TestARuleThatIsTakenBackLetsNothingThrough(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	was := w.state["metrics"]
 	w.exec("update installs set approval = 'approve-all'")
 	w.build("metrics", "succeeded")

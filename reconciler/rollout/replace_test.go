@@ -25,8 +25,7 @@ func (w *world) replaceRunner() []api.AttemptRef {
 }
 
 func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	w.look()
 	w.runJobs()
@@ -59,8 +58,7 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 // TestTheActionAfterADeployIsNotLostWithItsMachine: the next plan finds that all is there and has nothing to do. What follows a
 // deploy has not run yet.
 func TestTheActionAfterADeployIsNotLostWithItsMachine(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
 	w.look()
 	w.runJobs()
@@ -78,8 +76,7 @@ func TestTheActionAfterADeployIsNotLostWithItsMachine(t *testing.T) {
 
 // TestAStaleApplyDoesNotBringBackWhatALateStateTookAway: what was said to be there before the apply is not known any more.
 func TestAStaleApplyDoesNotBringBackWhatALateStateTookAway(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
 	w.look()
 	w.runJobs()

@@ -2,12 +2,10 @@ package rollout
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -98,29 +96,4 @@ func (s *snapshot) restoreSpec(p *place) (workflow.Target, error) {
 		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("nothing of %s is there, and the app has no build of it, so nothing could manage what a state of it tells of", p.row.Name)}
 	}
 	return s.target(p, s.desire()[p.row.Name].facts)
-}
-
-// target is what would be deployed of a component now, with the values that it reads as far as they are there.
-func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
-	values, err := s.values(p.config.Refs())
-	if err != nil {
-		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values of %s cannot be had: %s", p.row.Name, err)}
-	}
-	deploy := api.DeploySpec{
-		Install: s.install.Name, InstallID: s.install.ID,
-		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
-		Artifact: api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
-		Terraform: api.TerraformSpec{
-			Version: p.config.Terraform.Version,
-			Vars:    orEmpty(p.config.Terraform.Vars), EnvVars: orEmpty(p.config.EnvVars), VarFiles: append([]string{}, p.config.Terraform.VarFiles...),
-		},
-		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID),
-	}
-	remembered := kept{Deploy: deploy, After: append([]string{}, p.after...), Facts: made}
-	remembered.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
-	raw, err := json.Marshal(remembered)
-	if err != nil {
-		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
-	}
-	return workflow.Target{Version: s.version.ID, Deploy: deploy, Config: raw}, nil
 }

@@ -71,8 +71,7 @@ const contestedWords = "state version 2 of network is contested: attempt 1 of jo
 	"then put it back (nuon state restore acme network 2 --reason …) or say that it is not needed (nuon state dismiss acme network 2 --reason …)"
 
 func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
 	w.putState("network", "first", "kept")
 	w.putState("network", "other", "contested")
@@ -101,8 +100,7 @@ func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T)
 }
 
 func TestAContestedVersionWithdrawsWhatWaitsAndEndsWhatRuns(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.build("network", "succeeded")
 	w.build("metrics", "succeeded")
 	w.look()
@@ -129,8 +127,7 @@ func TestAContestedVersionWithdrawsWhatWaitsAndEndsWhatRuns(t *testing.T) {
 }
 
 func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
 	w.putState("network", "first", "kept")
 	w.putState("network", "other", "contested")
@@ -159,8 +156,7 @@ func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
 
 // A plan without changes is evidence only of the state that it read.
 func TestAnEmptyPlanThatAStateOvertookProvesNothing(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.app.Components[0].EnvVars = map[string]string{"A": "b"} // no difference that Terraform would see
 	w.version()
 	w.look()
@@ -190,8 +186,7 @@ func TestARestoreThatDoesNotEndWellLeavesNothingUnsaid(t *testing.T) {
 		api.JobResultStatusFailed: {"[provision succeeded restore failed deploy succeeded]", "[]", "known"},
 	} {
 		t.Run(string(how), func(t *testing.T) {
-			w := newWorld(t)
-			w.provision()
+			w := newProvisionedWorld(t)
 			w.putState("network", "first", "kept")
 			w.putState("network", "second", "kept")
 			must(t, w.askRestore("network", 1))
@@ -207,8 +202,7 @@ func TestARestoreThatDoesNotEndWellLeavesNothingUnsaid(t *testing.T) {
 }
 
 func TestARejectedRestoreStaysRejectedAndMayBeAskedForAgain(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.putState("network", "other", "contested")
 	for range 2 {
 		must(t, w.askRestore("network", 1))
@@ -229,8 +223,7 @@ func TestARejectedRestoreStaysRejectedAndMayBeAskedForAgain(t *testing.T) {
 }
 
 func TestWhatCannotBeRestoredIsRefusedInWords(t *testing.T) {
-	w := newWorld(t)
-	w.provision()
+	w := newProvisionedWorld(t)
 	w.putState("network", "first", "kept")
 	w.putState("network", "second", "kept")
 	w.putState("metrics", "gone", "kept")
@@ -263,8 +256,7 @@ func TestWhatCannotBeReadStallsOnce(t *testing.T) {
 			"waiting: waits: output join_token of network is sealed to a key that the runner does not have"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.provision()
+			w := newProvisionedWorld(t)
 			w.exec(c.spoil)
 			w.build("web", "succeeded")
 			w.build("metrics", "succeeded")
@@ -283,8 +275,7 @@ func TestWhatCannotBeReadStallsOnce(t *testing.T) {
 func TestAnApprovedPlanThatCannotBeReadStalls(t *testing.T) {
 	for name, spoilAt := range map[string]string{"before its job is made": "approved", "before its job is accepted": "offered"} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.provision()
+			w := newProvisionedWorld(t)
 			w.build("metrics", "succeeded")
 			w.look()
 			w.runJobs()

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -64,15 +66,24 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 
 // appliedSpec is what a component was last applied with, or was being applied with when contact was lost.
 func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
-	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig}
+	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig, Timeout: timeout(p.kept.Deploy.ComponentKind, "")}
+	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
+	t.From = s.from(p, t.Deploy)
 	if p.row.AppliedVersionID != nil {
 		t.Version = *p.row.AppliedVersionID
+	}
+	var err error
+	if t.Found, err = inventoryOf(p); err != nil {
+		return workflow.Target{}, &workflow.Unavailable{Reason: err.Error()}
 	}
 	t.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
 	if len(p.row.AppliedValues) > 0 {
 		if err := json.Unmarshal(p.row.AppliedValues, &t.Deploy.Values); err != nil {
 			return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values that %s was applied with cannot be read (%s); deploy it anew", p.row.Name, err)}
 		}
+	}
+	if err := s.reach(&t.Deploy); err != nil {
+		return workflow.Target{}, &workflow.Unavailable{Reason: err.Error()}
 	}
 	return t, nil
 }
@@ -105,7 +116,12 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	if path, foreign := s.foreignKey(refs); foreign {
 		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it", label(path.String()))}
 	}
-	values, err := s.values(refs)
+	reads, cluster := refs, api.ClusterSpec{}
+	if action.KubeConfig {
+		cluster = clusterNamed(s.config, action.KubernetesContext)
+		reads = append(slices.Clone(refs), render.Path(cluster.Path))
+	}
+	values, err := s.values(reads)
 	if err != nil {
 		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
 	}
@@ -116,7 +132,7 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	maps.Copy(env, run.Env)
 	spec := api.ActionSpec{
 		Install: install.Name, InstallID: install.ID, Action: run.Action, Trigger: run.Trigger, Component: run.Component,
-		Env: env, KubeConfig: action.KubeConfig, Values: values, Steps: []api.ActionStep{},
+		Env: env, KubeConfig: action.KubeConfig, Cluster: cluster, Values: values, Steps: []api.ActionStep{},
 	}
 	for _, step := range action.Steps {
 		if step.Source != nil {

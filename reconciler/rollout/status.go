@@ -2,10 +2,12 @@ package rollout
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -249,10 +251,32 @@ func (v View) remedy(stalled int) string {
 
 // The healths of an install, as the API has them.
 const (
-	HealthGood      = "good"      // all that is to be there is there
-	HealthAttention = "attention" // something is not, or needs a person
-	HealthUnknown   = "unknown"   // its runner is not online, so nobody can know
+	HealthGood        = "good"        // all that is to be there is there
+	HealthProgressing = "progressing" // something that was deployed is not ready yet
+	HealthDegraded    = "degraded"    // something that was deployed does not work
+	HealthAttention   = "attention"   // something is not there, or needs a person
+	HealthUnknown     = "unknown"     // its runner is not online, so nobody can know
 )
+
+// HealthOf is how the Kubernetes objects of a component were when the runner saw them last; the zero Health when it never did.
+func HealthOf(c store.InstallComponent) api.Health {
+	var seen api.Health
+	if len(c.Health) == 0 || c.AppliedArtifact == "" || json.Unmarshal(c.Health, &seen) != nil {
+		return api.Health{}
+	}
+	return seen
+}
+
+// Unwell are the components whose objects were not all ready when the runner saw them last.
+func (v View) Unwell() []api.ComponentHealth {
+	var all []api.ComponentHealth
+	for _, c := range v.Components {
+		if seen := HealthOf(c); seen.Status != "" && seen.Status != api.HealthStatusReady {
+			all = append(all, api.ComponentHealth{Component: c.Name, Health: seen})
+		}
+	}
+	return all
+}
 
 // Health says whether what is to be there is there, as far as the control plane knows. What is there and merely behind is good.
 func (v View) Health(online bool) string {
@@ -266,7 +290,16 @@ func (v View) Health(online bool) string {
 			return HealthAttention
 		}
 	}
-	return HealthGood
+	worst := HealthGood
+	for _, u := range v.Unwell() {
+		switch u.Health.Status {
+		case api.HealthStatusDegraded:
+			return HealthDegraded
+		case api.HealthStatusProgressing:
+			worst = HealthProgressing
+		}
+	}
+	return worst
 }
 
 // Applied is the number of the app version that is applied throughout, 0 when none is.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -24,9 +26,18 @@ type appPart struct {
 
 // declaration is what a version says of one component. Its templates are read once, however many installs have it.
 type declaration struct {
-	config *appconfig.Component // nil when the component is not part of the version
-	after  []string             // what it needs: the sandbox, and the components that it depends on
-	refs   []render.Path        // what its templates read
+	config  *appconfig.Component // nil when the component is not part of the version
+	after   []string             // what it needs: the sandbox, and the components that it depends on
+	refs    []render.Path        // what its templates read, and what identifies its cluster
+	cluster api.ClusterSpec      // where it goes to; of a Terraform module none
+}
+
+// reads are the paths of all values that a deploy needs: more than what counts.
+func (d declaration) reads() []render.Path {
+	if len(d.cluster.Path) == 0 {
+		return d.refs
+	}
+	return append(slices.Clone(d.refs), render.Path(d.cluster.Path))
 }
 
 // declare gives what a config says of a component that it has.
@@ -35,7 +46,8 @@ func declare(config *appconfig.App, name string) declaration {
 	if !ok {
 		return declaration{}
 	}
-	d := declaration{config: c, refs: c.Refs()}
+	d := declaration{config: c, cluster: clusterOf(config, c)}
+	d.refs = append(c.Refs(), identityRefs(d.cluster)...)
 	if c.Kind != appconfig.KindSandbox {
 		if config.Sandbox != nil {
 			d.after = append(d.after, appconfig.SandboxName)

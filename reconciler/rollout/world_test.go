@@ -51,26 +51,19 @@ type world struct {
 // newWorld has the app hello: a sandbox; network; web, which reads two outputs of network, one of them sensitive, and two inputs;
 // metrics, which stands alone; an action after web.
 func newWorld(t *testing.T) *world {
-	dsn := storetest.DSN(t)
-	s, err := store.Open(t.Context(), dsn)
-	must(t, err)
-	t.Cleanup(s.Close)
-	org, err := s.AddOrg(t.Context(), id.New("org"), "acme-org")
-	must(t, err)
+	t.Helper()
 	w := &world{
-		T: t, dsn: dsn, store: s, org: org.ID, appID: id.New("app"), install: id.New("ins"),
+		T: t, dsn: storetest.DSN(t), appID: id.New("app"), install: id.New("ins"), app: hello(),
 		state: map[string]string{}, plans: map[string]string{}, break_: map[string]api.JobResultStatus{},
 	}
+	var err error
 	w.key, err = seal.NewIdentity()
 	must(t, err)
-	w.seed, err = pgx.Connect(t.Context(), dsn)
+	w.open()
+	org, err := w.store.AddOrg(t.Context(), id.New("org"), "acme-org")
 	must(t, err)
-	t.Cleanup(func() { _ = w.seed.Close(context.WithoutCancel(t.Context())) })
+	w.org = org.ID
 	w.exec("select set_config('nuon.org', $1, false)", w.org)
-	w.rollout = rollout.New(s)
-	w.engine = workflow.New(s, w.rollout)
-	w.dispatch = dispatch.New(s, store.NewBell(), map[string]dispatch.Owner{"step": w.engine})
-	w.app = hello()
 	w.exec("insert into apps (org_id, id, name) values ($1, $2, 'hello')", w.org, w.appID)
 	for _, c := range []string{"sandbox", "network", "web", "metrics"} {
 		w.addComponent(c)
@@ -78,6 +71,22 @@ func newWorld(t *testing.T) *world {
 	w.version()
 	w.addInstall()
 	return w
+}
+
+// open connects to the world's database and makes the services on it.
+func (w *world) open() {
+	w.Helper()
+	var err error
+	w.store, err = store.Open(w.Context(), w.dsn)
+	must(w, err)
+	w.Cleanup(w.store.Close)
+	w.seed, err = pgx.Connect(w.Context(), w.dsn)
+	must(w, err)
+	seed, ctx := w.seed, context.WithoutCancel(w.Context())
+	w.Cleanup(func() { _ = seed.Close(ctx) })
+	w.rollout = rollout.New(w.store)
+	w.engine = workflow.New(w.store, w.rollout)
+	w.dispatch = dispatch.New(w.store, store.NewBell(), map[string]dispatch.Owner{"step": w.engine})
 }
 
 func hello() appconfig.App {
@@ -262,8 +271,8 @@ func (w *world) queue() {
 	}
 }
 
-// offers gives what is offered to the runner now, by "kind component".
-func (w *world) offers() map[string]api.Offer {
+// leased gives what is offered to the runner now, by "kind component".
+func (w *world) leased() map[string]api.Offer {
 	w.Helper()
 	got, err := w.dispatch.Lease(w.Context(), w.caller, api.LeaseRequest{Free: 20, Version: "1", WaitSeconds: -1}, nil)
 	must(w, err)
@@ -271,7 +280,7 @@ func (w *world) offers() map[string]api.Offer {
 	for _, o := range got.Offers {
 		var spec api.JobSpec
 		must(w, json.Unmarshal([]byte(w.one("select spec::text from jobs where id = $1", o.Job)), &spec))
-		all[o.Kind+" "+spec.Plan.Deploy.Component+spec.Apply.Deploy.Component+spec.Action.Action] = o
+		all[o.Kind+" "+spec.Sync.Component+spec.Plan.Deploy.Component+spec.Apply.Deploy.Component+spec.Action.Action] = o
 	}
 	return all
 }
@@ -303,7 +312,9 @@ func (w *world) runJob(name string, o api.Offer) {
 	result := api.JobResult{Status: status, Error: "it was made to fail"}
 	if !broken {
 		result = w.work(spec)
-		w.done = append(w.done, name)
+		if o.Kind != "sync" {
+			w.done = append(w.done, name)
+		}
 	}
 	must(w, w.dispatch.Result(w.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
 }
@@ -323,13 +334,19 @@ func (w *world) accept(o api.Offer) (spec api.JobSpec, ok bool) {
 // work is what Terraform would do: a plan compares the vars, rendered with opened secrets, with the state.
 func (w *world) work(spec api.JobSpec) api.JobResult {
 	switch spec.Kind {
+	case "sync":
+		return w.copy(spec.Sync)
 	case "plan":
 		if spec.Plan.Restore.Version > 0 {
 			return w.planRestore(spec.Plan)
 		}
+		w.checkCopied(spec.Plan.Deploy)
 		return w.plan(spec.Plan)
 	case "apply":
 		component := spec.Apply.Deploy.Component
+		if spec.Apply.Restore.Version == 0 {
+			w.checkCopied(spec.Apply.Deploy)
+		}
 		if restore := spec.Apply.Restore; restore.Version > 0 {
 			w.state[component] = restore.Digest
 			w.exec("update states set status = 'dismissed' where version = $1 and status = 'contested'", restore.Version)

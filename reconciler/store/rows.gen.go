@@ -189,6 +189,8 @@ type InstallComponent struct {
 	AppliedConfig    json.RawMessage
 	AppliedValues    json.RawMessage
 	AppliedAt        *time.Time
+	AppliedInventory json.RawMessage
+	Health           json.RawMessage
 	Abandoned        string
 }
 

@@ -262,6 +262,7 @@ const (
 	DueAttempt = "attempt" // a lease or an offer runs out; ID is job/number
 	DueInstall = "install" // an install is to be looked at again
 	DueApp     = "app"     // an app is to be looked at again
+	DueHealth  = "health"  // how what is deployed on an install is, is to be seen; ID is the install
 	DueOrg     = "org"     // what an org has kept for long enough is to be removed; ID is the org
 )
 

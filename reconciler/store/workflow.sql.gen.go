@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 const addApproval = `-- name: AddApproval :exec
@@ -484,7 +485,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, abandoned from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, health, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -508,6 +509,8 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.AppliedConfig,
 		&i.AppliedValues,
 		&i.AppliedAt,
+		&i.AppliedInventory,
+		&i.Health,
 		&i.Abandoned,
 	)
 	return i, err
@@ -532,7 +535,7 @@ func (q *Queries) JobNow(ctx context.Context, orgID string, iD string) (JobNowRo
 
 const jobsUnderWay = `-- name: JobsUnderWay :many
 select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
-       coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,
+       coalesce(j.spec->'plan'->>'desired_digest', s.target->>'digest', '')::text as desired_digest,
        coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
        exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as begun
 from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
@@ -585,7 +588,7 @@ func (q *Queries) JobsUnderWay(ctx context.Context, orgID string, workflowID str
 
 const linkPlan = `-- name: LinkPlan :exec
 update steps set plan_id = $1::text
-where org_id = $2 and workflow_id = $3 and component = $4 and kind <> 'action'
+where org_id = $2 and workflow_id = $3 and component = $4 and kind in ('plan', 'approve', 'apply')
 `
 
 type LinkPlanParams struct {
@@ -595,7 +598,7 @@ type LinkPlanParams struct {
 	Component  string
 }
 
-// LinkPlan makes a plan the one that a component's three steps are about.
+// LinkPlan makes a plan the one that a component's plan, approve and apply are about.
 func (q *Queries) LinkPlan(ctx context.Context, arg LinkPlanParams) error {
 	_, err := q.db.Exec(ctx, linkPlan,
 		arg.PlanID,
@@ -983,8 +986,9 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 
 const setApplied = `-- name: SetApplied :execrows
 update install_components set applied_digest = $1, applied_artifact = $2, applied_version_id = $3,
-    applied_config = $4, applied_values = $5, applied_at = now(), abandoned = ''
-where org_id = $6 and id = $7
+    applied_config = $4, applied_values = $5, applied_inventory = $6, applied_at = now(), abandoned = '',
+    health = case when $2::text = '' then null else health end
+where org_id = $7 and id = $8
 `
 
 type SetAppliedParams struct {
@@ -993,6 +997,7 @@ type SetAppliedParams struct {
 	VersionID  *string
 	Config     json.RawMessage
 	ValuesRead json.RawMessage
+	Inventory  json.RawMessage
 	OrgID      string
 	ID         string
 }
@@ -1005,6 +1010,7 @@ func (q *Queries) SetApplied(ctx context.Context, arg SetAppliedParams) (int64, 
 		arg.VersionID,
 		arg.Config,
 		arg.ValuesRead,
+		arg.Inventory,
 		arg.OrgID,
 		arg.ID,
 	)
@@ -1012,6 +1018,29 @@ func (q *Queries) SetApplied(ctx context.Context, arg SetAppliedParams) (int64, 
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const setHealth = `-- name: SetHealth :exec
+update install_components set health = $1
+where org_id = $2 and id = $3 and applied_artifact <> '' and coalesce((health ->> 'at')::timestamptz < $4::timestamptz, true)
+`
+
+type SetHealthParams struct {
+	Health json.RawMessage
+	OrgID  string
+	ID     string
+	SeenAt time.Time
+}
+
+// SetHealth says how what is there was when its runner looked; an older look than the one that is kept is none.
+func (q *Queries) SetHealth(ctx context.Context, arg SetHealthParams) error {
+	_, err := q.db.Exec(ctx, setHealth,
+		arg.Health,
+		arg.OrgID,
+		arg.ID,
+		arg.SeenAt,
+	)
+	return err
 }
 
 const setPlanTarget = `-- name: SetPlanTarget :exec

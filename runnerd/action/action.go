@@ -22,6 +22,7 @@ type run struct {
 	spec   api.ActionSpec
 	values *values.Values
 	work   string // the root of all steps
+	made   string // the kubeconfig that was made for this run; empty when there is none
 }
 
 // Run runs the steps one after the other and stops at the first that fails. The error names the step. The time limit of the job
@@ -43,7 +44,7 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		defer stop()
 	}
 	running := &run{env: env, spec: spec, values: opened, work: work}
-	if err := running.openCluster(); err != nil {
+	if err := running.openCluster(limited); err != nil {
 		return api.JobResult{}, err
 	}
 	var all []stepOutputs

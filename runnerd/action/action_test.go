@@ -211,6 +211,21 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 			t.Error(err)
 		}
 	})
+	t.Run("told by outputs", func(t *testing.T) {
+		t.Setenv("KUBECONFIG", "")
+		r := newRig(t)
+		r.env.Spec.Action.KubeConfig = true
+		r.env.Spec.Action.Cluster = api.ClusterSpec{Context: "edge", Path: []string{"components", "edge", "outputs", "cluster"}}
+		r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":{"endpoint":"https://edge.example","token":"planted-edge"}}}}}`)
+		r.env.KubeConfig = file // which is of another cluster
+		got, err := r.run(t.Context(), script("s", `grep -c 'server: https://edge.example' "$KUBECONFIG" >seen; echo "seen=$(cat seen),${KUBE_TOKEN:-},$(stat -c %a "$KUBECONFIG")" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; cat "$KUBECONFIG"`))
+		if err != nil || got["seen"] != `"1,,600"` {
+			t.Error(got, err, r.log)
+		}
+		if strings.Contains(r.log.String(), "planted-edge") || !strings.Contains(r.log.String(), "edge.example") {
+			t.Errorf("the log:\n%s", r.log)
+		}
+	})
 	t.Run("none", func(t *testing.T) {
 		t.Setenv("KUBECONFIG", "")
 		t.Setenv("KUBERNETES_SERVICE_HOST", "")

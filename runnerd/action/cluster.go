@@ -1,6 +1,7 @@
 package action
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,31 +9,46 @@ import (
 	"regexp"
 
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// cluster leaves what leads to the runner's cluster in a step's environment if its action asks for that, and only then. It says
-// whether there is a file by which programs find one.
+// cluster leaves what leads to a cluster in a step's environment if its action asks for that, and only then. It says whether there is a
+// file by which programs find one.
 func (r *run) cluster(environ map[string]string) bool {
-	if !r.spec.KubeConfig {
+	switch {
+	case !r.spec.KubeConfig:
 		ambient.WithoutCluster(environ)
-		return false
-	}
-	if r.env.KubeConfig != "" {
+	case r.made != "":
+		ambient.WithoutCluster(environ) // what is in it besides leads elsewhere
+		environ[ambient.VarKubeConfig] = r.made
+	case r.env.KubeConfig != "" && r.sandbox():
 		environ[ambient.VarKubeConfig] = r.env.KubeConfig
 	}
 	return environ[ambient.VarKubeConfig] != ""
 }
 
-// openCluster learns the credentials of the file that the steps get, so that no log shows them, and tells when the action asks for a
-// cluster that this runner does not have: it may still do without.
-func (r *run) openCluster() error {
-	environ := ambient.ForTool(os.Environ())
-	file := r.cluster(environ)
-	switch {
-	case !r.spec.KubeConfig:
+// sandbox says that the action is about the cluster of the install's sandbox, which is the runner's own where it was given one.
+func (r *run) sandbox() bool {
+	return r.spec.Cluster.Context == "" || r.spec.Cluster.Context == contextSandbox
+}
+
+// contextSandbox is what the control plane calls that cluster.
+const contextSandbox = "sandbox"
+
+// openCluster makes the file by which the steps find their cluster, where its outputs tell of one, and learns the credentials of the
+// runner's own, so that no log shows them. It tells when the action asks for a cluster that this runner does not have: it may still
+// do without.
+func (r *run) openCluster(ctx context.Context) error {
+	if !r.spec.KubeConfig {
 		return nil
-	case !file && environ["KUBERNETES_SERVICE_HOST"] == "":
-		r.env.Log.Warn("action %s has enable_kube_config, and this runner was given no cluster; its owner gives it one with runnerd run --kubeconfig", r.spec.Action)
+	}
+	own := r.sandbox() && (r.env.KubeConfig != "" || os.Getenv(ambient.VarKubeConfig) != "")
+	if !own && cluster.Told(r.values, r.spec.Cluster) {
+		return r.writeKubeConfig(ctx)
+	}
+	environ := ambient.ForTool(os.Environ())
+	if !r.cluster(environ) && environ["KUBERNETES_SERVICE_HOST"] == "" {
+		r.env.Log.Warn("action %s has enable_kube_config, and this runner was given no cluster; let the sandbox have an output cluster, or have the runner's owner start it with runnerd run --kubeconfig", r.spec.Action)
 		return nil
 	}
 	for _, path := range filepath.SplitList(environ[ambient.VarKubeConfig]) {
@@ -44,6 +60,20 @@ func (r *run) openCluster() error {
 			r.env.Redact.Add(found[1])
 		}
 	}
+	return nil
+}
+
+// writeKubeConfig makes the file of what the outputs of the cluster tell. It goes with the action's work directory.
+func (r *run) writeKubeConfig(ctx context.Context) error {
+	reached, err := cluster.Open(r.env, r.spec.Cluster, r.values)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(r.work, "kubeconfig")
+	if err := reached.WriteKubeconfig(ctx, path); err != nil {
+		return err
+	}
+	r.made = path
 	return nil
 }
 

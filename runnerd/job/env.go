@@ -29,9 +29,9 @@ type Env struct {
 	KubeConfig string
 	// API makes the calls that this attempt may make.
 	API *Remote
-	// Vendor is where the vendor's artifacts are: for a build job the vendor's registry itself, for every other the runner API, which hands
-	// out what the job's spec names, by the attempt token. Install is the install's own registry, with its copies of artifacts and its
-	// plan bundles; a build job has none.
+	// Vendor is where the vendor's artifacts are: for a build job the vendor's registry itself, for a sync job the runner API, which hands
+	// out what the job's spec names, by the attempt token; no other job has it. Install is the install's own registry, with its copies of
+	// artifacts and its plan bundles; a build job has none.
 	Vendor, Install *Registry
 	// Timing holds the graces; see Handler.
 	Timing timing.Timing

@@ -39,6 +39,8 @@ const (
 	VarRegistryPassword = "NUON_REGISTRY_PASSWORD"
 	// VarRegistryPlainHTTP, set to 1, leaves out TLS.
 	VarRegistryPlainHTTP = "NUON_REGISTRY_PLAIN_HTTP"
+	// VarChartsPrivate, set to 1, lets builds fetch charts from private networks, and from this machine.
+	VarChartsPrivate = "NUON_CHARTS_PRIVATE"
 )
 
 // environment is what the variables say.
@@ -98,8 +100,12 @@ func (e environment) registries(kind api.JobSpecKind) (vendor, install *Registry
 			own.Credential = artifact.Basic(e.registryUsername, string(e.registryPassword.Reveal()))
 		}
 	}
-	if kind == api.JobSpecKindBuild {
+	switch kind {
+	case api.JobSpecKindBuild:
 		return own, nil, nil
+	case api.JobSpecKindSync:
+	default:
+		return nil, own, nil
 	}
 	base, err := url.Parse(e.url)
 	if err != nil {

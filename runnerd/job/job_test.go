@@ -130,6 +130,12 @@ func TestRegistries(t *testing.T) {
 	})
 	t.Run("plan", func(t *testing.T) {
 		vendor, install, err := env.registries(api.JobSpecKindPlan)
+		if err != nil || install.Reference != own || vendor != nil {
+			t.Fatal(vendor, install, err)
+		}
+	})
+	t.Run("sync", func(t *testing.T) {
+		vendor, install, err := env.registries(api.JobSpecKindSync)
 		if err != nil || install.Reference != own || vendor.Reference != (artifact.Reference{Host: "runner.example:7111"}) {
 			t.Fatal(vendor, install, err)
 		}

@@ -18,7 +18,7 @@ import (
 // are. Everything else stays out:
 // a job is not to depend on, or leak, what the runner happened to be started with.
 var passed = []string{
-	job.VarRegistry, job.VarRegistryUsername, job.VarRegistryPassword, job.VarRegistryPlainHTTP,
+	job.VarRegistry, job.VarRegistryUsername, job.VarRegistryPassword, job.VarRegistryPlainHTTP, job.VarChartsPrivate,
 	tool.EnvExecutable, tool.EnvReleases, tool.EnvConfig,
 }
 

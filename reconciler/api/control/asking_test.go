@@ -32,10 +32,10 @@ func TestDryRun(t *testing.T) {
 	for _, s := range flow.Steps {
 		steps = append(steps, string(s.Kind)+" "+s.ID+" <- "+strings.Join(s.Needs, ","))
 	}
-	if flow.ID != "" || flow.Kind != "deprovision" || strings.Join(steps, "; ") != "plan 1 <- ; approve 2 <- 1; apply 3 <- 2" || flow.Install != w.one.mark+"-inst" {
+	if flow.ID != "" || flow.Kind != "deprovision" || strings.Join(steps, "; ") != "sync 1 <- ; plan 2 <- 1; approve 3 <- 2; apply 4 <- 3" || flow.Install != w.one.mark+"-inst" {
 		t.Errorf("it would start %+v", flow)
 	}
-	if got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindDeprovision, PlanOnly: true}); len(got.JSON201.Workflow.Steps) != 1 || !got.JSON201.Workflow.PlanOnly {
+	if got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindDeprovision, PlanOnly: true}); len(got.JSON201.Workflow.Steps) != 2 || !got.JSON201.Workflow.PlanOnly {
 		t.Errorf("it would only plan %s", got.Body)
 	}
 	if got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}); got.JSON201 == nil || got.JSON201.Workflow.ID != "" || got.JSON201.Outcome == "" && len(got.JSON201.Workflow.Steps) == 0 {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -27,13 +28,8 @@ type parameter struct {
 // operations reads the document; a route that it does not have cannot be served, for the routes are generated from it.
 func operations(t *testing.T) []operation {
 	t.Helper()
-	raw, err := os.ReadFile("../../../pkg/api/openapi.yaml")
+	document, err := openapi()
 	must(t, err)
-	var document struct {
-		Paths      map[string]map[string]any
-		Components struct{ Parameters map[string]any }
-	}
-	must(t, yaml.Unmarshal(raw, &document))
 	var all []operation
 	for path, item := range document.Paths {
 		for method, described := range item {
@@ -59,6 +55,21 @@ func operations(t *testing.T) []operation {
 	}
 	return all
 }
+
+// document is what is read of the API's description.
+type document struct {
+	Paths      map[string]map[string]any
+	Components struct{ Parameters map[string]any }
+}
+
+// openapi is the API's description, read once: under the race detector that takes a while. Nobody writes to it.
+var openapi = sync.OnceValues(func() (read document, err error) {
+	raw, err := os.ReadFile("../../../pkg/api/openapi.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(raw, &read)
+	}
+	return read, err
+})
 
 func readParameter(p map[string]any, shared map[string]any) parameter {
 	if ref, is := p["$ref"].(string); is {

@@ -317,7 +317,7 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	s := all[0]
 	out := api.Install{
 		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Version: s.Version, Latest: s.Latest,
-		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind, Health: api.InstallHealth(s.Health),
+		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind, Health: api.InstallHealth(s.Health), Unwell: s.Unwell,
 		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels, LastWorkflow: s.LastWorkflow,
 		Approval: api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy, Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
 	}
@@ -361,7 +361,7 @@ func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, vi
 		c := api.InstallComponent{
 			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted), Status: api.InstallComponentStatus(status), Reason: reason,
 			Off: api.InstallComponentOff(view.Off[ic.Name]), DesiredDigest: ic.DesiredDigest, AppliedDigest: ic.AppliedDigest,
-			Outputs: append([]api.OutputValue{}, byComponent[ic.Name]...),
+			Outputs: append([]api.OutputValue{}, byComponent[ic.Name]...), Health: rollout.HealthOf(ic),
 		}
 		if ic.AppliedAt != nil {
 			c.AppliedAt = *ic.AppliedAt

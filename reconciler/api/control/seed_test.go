@@ -128,7 +128,7 @@ func (o *tenant) fillInstall() {
 		"install_component_id", o.ids["install_component"], "component", m+"-web", "status", "ready", "reason", m+" changes one thing",
 		"desired_digest", "sha256:"+m+"-want", "basis", `{}`, "basis_digest", m, "bundle_digest", m, "report", `{"note":"`+m+`"}`,
 		"report_digest", m, "content_digest", "sha256:"+m+"-content", "destructive", false,
-		"target", `{"module":{"artifact":{"digest":"sha256:`+m+`-art"}},"version":"`+o.ids["version"]+`"}`)
+		"target", `{"deploy":{"artifact":{"digest":"sha256:`+m+`-art"}},"version":"`+o.ids["version"]+`"}`)
 	o.add("approvals", "id", o.make("approval", "apr"), "plan_id", o.ids["plan"], "step_id", o.ids["step"], "install_id", o.ids["install"],
 		"content_digest", "sha256:"+m+"-content", "status", "waiting", "reason", m+" needs a person")
 	o.add("jobs", "id", o.make("job", "job"), "runner_id", o.ids["runner"], "kind", "plan", "status", "succeeded", "owner_kind", "step",

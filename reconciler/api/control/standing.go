@@ -63,7 +63,7 @@ func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now
 	online := v.Unable == ""
 	s := api.InstallSummary{
 		ID: i.ID, Name: i.Name, App: row.App, Version: int(v.Applied()), Latest: int(v.Latest), Behind: v.Behind,
-		Health: api.InstallSummaryHealth(v.Health(online)), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
+		Health: api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
 	}
 	status, reason := v.Status()
 	s.Status, s.Reason = api.InstallSummaryStatus(status), reason

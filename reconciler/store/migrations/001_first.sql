@@ -11,7 +11,7 @@ create table orgs (
 -- due is the one table that loops over all orgs may read: ids and times, nothing else.
 create table due (
     org_id text not null references orgs on delete cascade,
-    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org')),
+    kind   text not null check (kind in ('watch', 'attempt', 'install', 'app', 'org', 'health')),
     id     text not null,
     at     timestamptz not null,
     primary key (org_id, kind, id)
@@ -184,7 +184,7 @@ create table components (
     id             text not null,
     app_id         text not null,
     name           text not null,
-    kind           text not null check (kind in ('sandbox', 'terraform_module')),
+    kind           text not null check (kind in ('sandbox', 'terraform_module', 'helm_chart', 'kubernetes_manifest')),
     present        boolean not null default true,
     watch_id       text,
     input_id       text,
@@ -354,6 +354,10 @@ create table install_components (
     applied_config     jsonb,
     applied_values     jsonb,
     applied_at         timestamptz,
+    -- Of a manifest: the Kubernetes objects that are there, or may be.
+    applied_inventory  jsonb,
+    -- How what is there is, as its runner saw it last.
+    health             jsonb,
     -- Who gave its state up and why, in words, until it is applied anew: what was made before may still exist.
     abandoned          text not null default '',
     primary key (org_id, id),
@@ -425,7 +429,7 @@ create table steps (
     id                   text not null,
     workflow_id          text not null,
     position             int not null,
-    kind                 text not null check (kind in ('plan', 'approve', 'apply', 'action')),
+    kind                 text not null check (kind in ('sync', 'plan', 'approve', 'apply', 'action')),
     component            text not null default '',
     action               text not null default '',
     trigger              text not null default '',
@@ -523,9 +527,9 @@ create table jobs (
     org_id     text not null,
     id         text not null,
     runner_id  text not null,
-    kind       text not null check (kind in ('build', 'plan', 'apply', 'action')),
+    kind       text not null check (kind in ('build', 'sync', 'plan', 'apply', 'action', 'health')),
     status     text not null check (status in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'lost')),
-    owner_kind text not null check (owner_kind in ('build', 'step')),
+    owner_kind text not null check (owner_kind in ('build', 'step', 'health')),
     owner_id   text not null,
     -- Of what it works on; empty for an action. A runner's file may forbid it.
     component_kind text not null default '',

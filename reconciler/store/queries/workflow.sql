@@ -43,7 +43,7 @@ select distinct component from plans where org_id = @org_id and workflow_id = @w
 
 -- name: JobsUnderWay :many
 select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
-       coalesce(j.spec->'plan'->>'desired_digest', '')::text as desired_digest,
+       coalesce(j.spec->'plan'->>'desired_digest', s.target->>'digest', '')::text as desired_digest,
        coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
        exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as begun
 from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
@@ -84,10 +84,10 @@ update steps set passed = true where org_id = @org_id and id = @id and status = 
 -- name: SetStepTarget :exec
 update steps set target = @target where org_id = @org_id and id = @id;
 
--- LinkPlan makes a plan the one that a component's three steps are about.
+-- LinkPlan makes a plan the one that a component's plan, approve and apply are about.
 -- name: LinkPlan :exec
 update steps set plan_id = @plan_id::text
-where org_id = @org_id and workflow_id = @workflow_id and component = @component and kind <> 'action';
+where org_id = @org_id and workflow_id = @workflow_id and component = @component and kind in ('plan', 'approve', 'apply');
 
 -- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
@@ -163,8 +163,14 @@ select * from install_components where org_id = @org_id and id = @id;
 -- SetApplied says what is there now, or, with an empty digest and an artifact, what was being put there when it became unknown.
 -- name: SetApplied :execrows
 update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_version_id = @version_id,
-    applied_config = @config, applied_values = @values_read, applied_at = now(), abandoned = ''
+    applied_config = @config, applied_values = @values_read, applied_inventory = @inventory, applied_at = now(), abandoned = '',
+    health = case when @artifact::text = '' then null else health end
 where org_id = @org_id and id = @id;
+
+-- SetHealth says how what is there was when its runner looked; an older look than the one that is kept is none.
+-- name: SetHealth :exec
+update install_components set health = @health
+where org_id = @org_id and id = @id and applied_artifact <> '' and coalesce((health ->> 'at')::timestamptz < @seen_at::timestamptz, true);
 
 -- name: DropOutputs :exec
 delete from outputs where org_id = @org_id and install_id = @install_id and scope = @scope and owner = @owner;

@@ -1,0 +1,311 @@
+package diff
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/dev"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	model "github.com/nuon-toolkit/nuon/diff"
+)
+
+// helm are the flags of the verb.
+type helm struct {
+	options
+	charts []string
+
+	values, valuesBefore, valuesAfter []string
+	sets, setsBefore, setsAfter       []string
+	release, namespace                string
+	kubeVersion                       string
+	apiVersions                       []string
+
+	cluster                         bool
+	kubeConfig, kubeContext, driver string
+}
+
+const helmHelp = `Shows what would change between two Helm charts, two versions of one, or one with other values. A chart is a directory, a packed chart
+(.tgz), oci://host/path/chart:version or https://repository/chart:version; without a version, the newest.
+
+Both are rendered as an upgrade of the same release, the second one twice, which finds what is made anew at each rendering. A directory's
+dependencies are resolved as a build does it: as Chart.lock says, or what lies in charts/, or what file:// names beside it. Nothing of it is
+written. --values and --set are for both sides, later ones win; those that end in -before and -after come after them, for one side only.
+
+Without --cluster no cluster is asked: lookup finds nothing, and templates see the version and kinds of a current Kubernetes, or those that
+--kube-version and --api-versions say. With --cluster and one chart, the release as it is deployed there is compared with the chart, and with
+what the cluster has: a chart that nobody has upgraded yet, and what others have changed meanwhile. It only reads there.
+
+Repositories and registries are asked without a credential. The work is done by runnerd, which is beside nuon or on PATH.`
+
+func newHelm(e *env.Env) *cobra.Command {
+	var h helm
+	c := &cobra.Command{
+		Use: "helm BEFORE [AFTER]", Short: "Show what would change between two Helm charts, versions or values", Args: cobra.RangeArgs(1, 2),
+		ValidArgsFunction: files(2),
+		Long:              helmHelp,
+		Example: `  nuon diff helm old/chart new/chart -f values.yaml
+  nuon diff helm oci://ghcr.io/acme/charts/web:1.2.0 oci://ghcr.io/acme/charts/web:1.3.0
+  nuon diff helm https://charts.example.com/web:1.2.0 ./chart --set image.tag=7 --exit-code
+  nuon diff helm ./chart --set-after replicas=3
+  nuon diff helm ./chart --cluster --release web --namespace shop -f <(helm get values web -n shop)`,
+		RunE: func(c *cobra.Command, args []string) error {
+			h.charts, h.given = args, c.Flags().Changed("output")
+			compare := func(onto *console.Console, s *settled) (*model.Report, error) { return h.report(c.Context(), onto, s) }
+			return run(c.Context(), e.Console, h.options, h.files(), compare)
+		},
+	}
+	h.options.flags(c)
+	h.flags(c)
+	return c
+}
+
+// flags adds the flags of this verb.
+func (h *helm) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringArrayVarP(&h.values, "values", "f", nil, "`file` of values, for both sides; may be given several times")
+	f.StringArrayVar(&h.valuesBefore, "values-before", nil, "`file` of values for BEFORE")
+	f.StringArrayVar(&h.valuesAfter, "values-after", nil, "`file` of values for AFTER")
+	f.StringArrayVar(&h.sets, "set", nil, "`KEY=VALUE`, for both sides, as helm --set but for commas, which divide nothing")
+	f.StringArrayVar(&h.setsBefore, "set-before", nil, "`KEY=VALUE` for BEFORE")
+	f.StringArrayVar(&h.setsAfter, "set-after", nil, "`KEY=VALUE` for AFTER")
+	f.StringVar(&h.release, "release", "release", "the release's `name`")
+	f.StringVar(&h.namespace, "namespace", "default", "the release's namespace")
+	f.StringVar(&h.kubeVersion, "kube-version", "", "`version` of Kubernetes that templates see, as 1.33.0")
+	f.StringSliceVar(&h.apiVersions, "api-versions", nil, "`kinds` that templates see besides, as cert-manager.io/v1 or batch/v1/CronJob")
+	f.BoolVar(&h.cluster, "cluster", false, "compare with the release as it is deployed in a cluster")
+	f.StringVar(&h.kubeConfig, "kubeconfig", "", "the `file` that says how to reach the cluster (default as for kubectl)")
+	f.StringVar(&h.kubeContext, "kube-context", "", "the `name` of its context (default the current one)")
+	f.StringVar(&h.driver, "driver", "", "where the release's record is: configmap or secret (default both are looked at)")
+	for _, name := range []string{"values", "values-before", "values-after"} {
+		completeFile(c, name, "yaml", "yml", "json")
+	}
+	completeFile(c, "kubeconfig")
+}
+
+// files are the names of what may be stdin.
+func (h *helm) files() []string {
+	return append(append(append([]string{}, h.values...), h.valuesBefore...), h.valuesAfter...)
+}
+
+// helmRequest is what runnerd is asked, as JSON; the same type is in runnerd.
+type helmRequest struct {
+	Before     helmSide     `json:"before"`
+	After      helmSide     `json:"after"`
+	Cluster    *helmCluster `json:"cluster,omitempty"`
+	Release    string       `json:"release"`
+	Namespace  string       `json:"namespace"`
+	Kubernetes string       `json:"kubernetes,omitempty"`
+	APIs       []string     `json:"apis,omitempty"`
+	Secrets    []string     `json:"secrets,omitempty"`
+	TagKey     []byte       `json:"tag_key,omitempty"`
+	Limit      int          `json:"limit"`
+	Lines      int          `json:"lines"`
+	Context    int          `json:"context"`
+}
+
+type helmSide struct {
+	Chart  string       `json:"chart"`
+	Values []helmValues `json:"values,omitempty"`
+	Sets   []string     `json:"sets,omitempty"`
+}
+
+type helmValues struct {
+	Name    string `json:"name"`
+	Content string `json:"content"`
+}
+
+type helmCluster struct {
+	KubeConfig string `json:"kubeconfig"`
+	Context    string `json:"context,omitempty"`
+	Driver     string `json:"driver,omitempty"`
+}
+
+// check refuses what means nothing.
+func (h *helm) check() error {
+	switch {
+	case h.cluster && len(h.charts) == 2:
+		return exit.Usagef("--cluster compares one chart with what is deployed; name only the chart that is wanted")
+	case h.cluster && (h.kubeVersion != "" || len(h.apiVersions) > 0):
+		return exit.Usagef("--kube-version and --api-versions are for a comparison without a cluster; leave them out with --cluster")
+	case h.cluster && len(h.valuesBefore)+len(h.setsBefore) > 0:
+		return exit.Usagef("with --cluster, BEFORE is what is deployed, which has its values; leave out --values-before and --set-before")
+	case !h.cluster && (h.kubeConfig != "" || h.kubeContext != "" || h.driver != ""):
+		return exit.Usagef("--kubeconfig, --kube-context and --driver are for --cluster; add it")
+	case h.driver != "" && h.driver != "configmap" && h.driver != "secret":
+		return exit.Usagef("--driver %s: use configmap or secret", console.Line(h.driver))
+	case !h.cluster && len(h.charts) == 1 && len(h.valuesBefore)+len(h.setsBefore)+len(h.valuesAfter)+len(h.setsAfter) == 0:
+		return exit.Usagef("a chart is the same as itself; name another one, give values for one side (--values-after, --set-after, --values-before, --set-before), or --cluster")
+	}
+	return nil
+}
+
+// request puts together what runnerd is asked.
+func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	r := &helmRequest{
+		Release: h.release, Namespace: h.namespace, Kubernetes: h.kubeVersion, APIs: h.apiVersions, TagKey: s.tagKey,
+		Before: helmSide{Chart: h.charts[0], Sets: joined(h.sets, h.setsBefore)}, After: helmSide{Chart: h.charts[len(h.charts)-1], Sets: joined(h.sets, h.setsAfter)},
+	}
+	r.Limit, r.Lines, r.Context = s.bounds()
+	from := newReader(c)
+	from.max = maxSmall * 4
+	read := map[string]helmValues{}
+	for _, side := range []struct {
+		into  *[]helmValues
+		names []string
+	}{{&r.Before.Values, joined(h.values, h.valuesBefore)}, {&r.After.Values, joined(h.values, h.valuesAfter)}} {
+		for _, name := range side.names {
+			if _, known := read[name]; !known { // a pipe is there once, for both
+				content, err := from.file(name)
+				if err != nil {
+					return nil, fmt.Errorf("--values: %w", err)
+				}
+				read[name] = helmValues{Name: name, Content: string(content)}
+			}
+			*side.into = append(*side.into, read[name])
+		}
+	}
+	if s.secretFile != "" {
+		content, err := readSmall(s.secretFile)
+		if err != nil {
+			return nil, fmt.Errorf("--secret-file: %w", err)
+		}
+		r.Secrets = strings.FieldsFunc(string(content), func(r rune) bool { return r == '\n' || r == '\r' })
+	}
+	if !h.cluster {
+		return r, nil
+	}
+	at, err := h.kubeConfigFile()
+	r.Cluster = &helmCluster{KubeConfig: at, Context: h.kubeContext, Driver: h.driver}
+	return r, err
+}
+
+func joined(both, one []string) []string { return append(append([]string{}, both...), one...) }
+
+// file reads one file, or stdin.
+func (r *reader) file(name string) ([]byte, error) {
+	if name == stdin {
+		return r.standard()
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	return bounded(name, file, info, r.max)
+}
+
+// kubeConfigFile is the one that kubectl would take.
+func (h *helm) kubeConfigFile() (string, error) {
+	if h.kubeConfig != "" {
+		return h.kubeConfig, nil
+	}
+	if named := os.Getenv("KUBECONFIG"); named != "" {
+		if strings.Contains(named, string(filepath.ListSeparator)) {
+			return "", exit.Usagef("KUBECONFIG names several files; say which one with --kubeconfig")
+		}
+		return named, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", exit.Usagef("there is no home directory to find a kubeconfig in; name the file with --kubeconfig")
+	}
+	return filepath.Join(home, ".kube", "config"), nil
+}
+
+// report asks runnerd.
+func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*model.Report, error) {
+	request, err := h.request(c, s)
+	if err != nil {
+		return nil, err
+	}
+	program, err := dev.FindProgram("runnerd")
+	if err != nil {
+		return nil, err
+	}
+	asked, err := json.Marshal(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask runnerd: %w", err)
+	}
+	answer, err := ask(ctx, program, asked)
+	if err != nil {
+		return nil, err
+	}
+	var r model.Report
+	if err := json.Unmarshal(answer, &r); err != nil {
+		return nil, fmt.Errorf("%s gave no report: %w; install the runnerd of the same version as nuon", program, err)
+	}
+	if err := r.Validate(); err != nil {
+		return nil, fmt.Errorf("%s gave a report that cannot be right: %w; install the runnerd of the same version as nuon", program, err)
+	}
+	return &r, nil
+}
+
+// maxSaid is how much is kept of what runnerd says when it fails.
+const maxSaid = 16 << 10
+
+// ask runs runnerd, which reads the request and prints the report.
+func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
+	child := exec.CommandContext(ctx, program, "diff", "helm")
+	child.Stdin = bytes.NewReader(request)
+	var said bytes.Buffer
+	child.Stderr = &limited{to: &said, left: maxSaid}
+	out, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", program, err)
+	}
+	answer, readErr := io.ReadAll(io.LimitReader(out, maxBytes+1))
+	if len(answer) > maxBytes {
+		_ = child.Process.Kill() // it would wait for somebody to read on
+		readErr = errors.New("its report is larger than " + size(maxBytes) + "; compare less at once")
+	}
+	err = child.Wait()
+	switch words := strings.TrimPrefix(strings.TrimSpace(said.String()), "runnerd: "); {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case readErr != nil:
+		return nil, fmt.Errorf("read what %s prints: %w", program, readErr)
+	case err != nil && words != "":
+		return nil, errors.New(words)
+	case err != nil:
+		return nil, fmt.Errorf("%s ended without a word: %w", program, err)
+	}
+	return answer, nil
+}
+
+// limited drops what is written beyond a bound.
+type limited struct {
+	to   io.Writer
+	left int
+}
+
+// Write takes everything, and keeps what fits.
+func (l *limited) Write(text []byte) (int, error) {
+	kept := text[:min(len(text), l.left)]
+	l.left -= len(kept)
+	if _, err := l.to.Write(kept); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}

@@ -1,0 +1,143 @@
+package diff
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	model "github.com/nuon-toolkit/nuon/diff"
+)
+
+// fakeRunnerd puts a runnerd on PATH that keeps what it is asked in the file asked.json, and does what the script says.
+func fakeRunnerd(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	text := "#!/bin/sh\ntest \"$*\" = 'diff helm' || exit 9\ncat >" + filepath.Join(dir, "asked.json") + "\n" + script + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "runnerd"), []byte(text), 0o755); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	t.Setenv("ASKED", filepath.Join(dir, "asked.json"))
+}
+
+// asked is the request that the fake got.
+func asked(t *testing.T) helmRequest {
+	t.Helper()
+	text, err := os.ReadFile(os.Getenv("ASKED"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r helmRequest
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// saying is the script that prints a report of one new ConfigMap.
+func saying(t *testing.T) string {
+	t.Helper()
+	r := model.Report{Kind: model.KindKubernetes, Applyable: true, Notes: []string{"after: web 1.2.3"}, Changes: []model.Change{
+		{Address: "ConfigMap/a", ResourceKind: "ConfigMap", Name: "a", Action: model.Create, Risk: model.RiskAdditive},
+	}}
+	r.Totals = r.Count()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "cat <<'END'\n" + string(text) + "\nEND"
+}
+
+func TestHelmAsksRunnerd(t *testing.T) {
+	fakeRunnerd(t, saying(t))
+	write(t, map[string]string{"all.yaml": "a: 1\n", "new.yaml": "b: 2\n", "known": "hunter2\r\n\nsecond\n"})
+	out, _, err := nuon(t.Context(), strings.NewReader("c: 3\n"), "", "helm old new -f all.yaml -f - --values-after new.yaml --set x=1 --set-before y=2 --set-after z=a,b "+
+		"--release web --namespace shop --kube-version 1.33.0 --api-versions a/v1,b/v1/C --secret-file known -U 5")
+	if err != nil || !strings.Contains(out, "ConfigMap/a") || !strings.Contains(out, "after: web 1.2.3") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := asked(t)
+	if len(got.TagKey) != 32 {
+		t.Errorf("the key has %d bytes", len(got.TagKey))
+	}
+	got.TagKey = nil
+	all, pipe := helmValues{"all.yaml", "a: 1\n"}, helmValues{"-", "c: 3\n"}
+	want := helmRequest{
+		Before:  helmSide{Chart: "old", Values: []helmValues{all, pipe}, Sets: []string{"x=1", "y=2"}},
+		After:   helmSide{Chart: "new", Values: []helmValues{all, pipe, {"new.yaml", "b: 2\n"}}, Sets: []string{"x=1", "z=a,b"}},
+		Release: "web", Namespace: "shop", Kubernetes: "1.33.0", APIs: []string{"a/v1", "b/v1/C"}, Secrets: []string{"hunter2", "second"}, Context: 5,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHelmOfACluster(t *testing.T) {
+	fakeRunnerd(t, saying(t))
+	for line, want := range map[string]helmCluster{
+		"":                       {KubeConfig: "/from/the/variable"},
+		" --kubeconfig here":     {KubeConfig: "here"},
+		" --kube-context prod":   {KubeConfig: "/from/the/variable", Context: "prod"},
+		" --driver secret -o md": {},
+	} {
+		t.Setenv("KUBECONFIG", "/from/the/variable")
+		_, _, err := nuon(t.Context(), nil, "", "helm chart --cluster"+line)
+		if want.KubeConfig == "" {
+			if exit.CodeOf(err) != exit.Usage {
+				t.Errorf("%s: %v", line, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(line, err)
+		}
+		if diff := cmp.Diff(&want, asked(t).Cluster); diff != "" {
+			t.Error(line, diff)
+		}
+	}
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", "/home/vera")
+	if _, _, err := nuon(t.Context(), nil, "", "helm chart --cluster"); err != nil || asked(t).Cluster.KubeConfig != "/home/vera/.kube/config" {
+		t.Error(err, asked(t).Cluster)
+	}
+}
+
+func TestHelmEndsWith(t *testing.T) {
+	for name, test := range map[string]struct {
+		script, line string
+		code         int
+		words        string
+	}{
+		"a difference":      {saying(t), "helm a b --exit-code", exit.Failed, ""},
+		"an error":          {"echo 'runnerd: a is no chart; name one' >&2; exit 1", "helm a b", exit.Usage, "a is no chart; name one"},
+		"silence":           {"exit 3", "helm a b", exit.Usage, "ended without a word"},
+		"no report":         {"echo nothing", "helm a b", exit.Usage, "same version as nuon"},
+		"a wrong report":    {`echo '{"kind":"kubernetes","totals":{"create":3}}'`, "helm a b", exit.Usage, "cannot be right"},
+		"the same":          {saying(t), "helm a", exit.Usage, "the same as itself"},
+		"two and a cluster": {saying(t), "helm a b --cluster", exit.Usage, "name only the chart that is wanted"},
+		"values of both":    {saying(t), "helm a --cluster --set-before x=1", exit.Usage, "leave out"},
+		"a version":         {saying(t), "helm a --cluster --kube-version 1.30.0", exit.Usage, "without a cluster"},
+		"no cluster":        {saying(t), "helm a b --kubeconfig x", exit.Usage, "are for --cluster"},
+		"a driver":          {saying(t), "helm a --cluster --driver sql", exit.Usage, "configmap or secret"},
+		"no values":         {saying(t), "helm a b -f none.yaml", exit.Usage, "read none.yaml: no such file"},
+		"several":           {saying(t), "helm a --cluster", exit.Usage, "names several files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fakeRunnerd(t, test.script)
+			t.Setenv("KUBECONFIG", "a:b")
+			_, _, err := nuon(t.Context(), nil, "", test.line)
+			if exit.CodeOf(err) != test.code || test.words != "" && !strings.Contains(err.Error(), test.words) {
+				t.Errorf("ended with %d: %v", exit.CodeOf(err), err)
+			}
+		})
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, _, err := nuon(t.Context(), nil, "", "helm a b"); err == nil || !strings.Contains(err.Error(), "runnerd") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,140 @@
+// Package health has runners look, between deploys, at how what they deployed is: a pod that crashes at night shows in nuon status
+// though nobody deploys anything.
+//
+// It reads what is applied of an install's components, and adds a job for its runner, one at a time, and what the runner saw. How
+// things are is never a reason to deploy. The main program calls Reconcile when a look is due; package dispatch tells of its jobs.
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// OwnerKind is what health jobs are owned by in dispatch. Their owner's id is the install's.
+const OwnerKind = "health"
+
+// How often is looked: at what is all ready, at what is not, and while nobody can look.
+const (
+	usually = 15 * time.Minute
+	soon    = time.Minute
+	later   = 2 * time.Minute
+)
+
+// jobTimeout bounds one look, in seconds.
+const jobTimeout = 120
+
+// World knows what is there to look at.
+type World interface {
+	// HealthSpec gives nothing to look at where nothing was deployed into a cluster.
+	HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error)
+}
+
+// Health asks for looks and keeps what was seen. It is safe for concurrent use, by any number of replicas.
+type Health struct {
+	store *store.Store
+	world World
+}
+
+// New makes the service.
+func New(s *store.Store, world World) *Health { return &Health{store: s, world: world} }
+
+// Reconcile has the runner of an install look, unless it is at it or cannot. An install that is gone is no error.
+func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
+	err := h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		install, err := tx.LockInstall(ctx, org, installID)
+		if errors.Is(err, store.ErrNotFound) {
+			return tx.ClearDue(ctx, org, store.DueHealth, installID)
+		}
+		if err != nil {
+			return err
+		}
+		return h.reconcile(ctx, tx, install)
+	})
+	if err != nil {
+		return fmt.Errorf("look at the health of install %s: %w", installID, err)
+	}
+	return nil
+}
+
+func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Install) error {
+	spec, err := h.world.HealthSpec(ctx, tx, install)
+	if err != nil {
+		return err
+	}
+	if len(spec.Parts) == 0 { // what is deployed next makes it due again
+		return tx.ClearDue(ctx, tx.Org, store.DueHealth, install.ID)
+	}
+	able, err := able(ctx, tx, install)
+	if err != nil {
+		return err
+	}
+	busy, err := tx.HealthUnderWay(ctx, tx.Org, install.ID)
+	if err != nil {
+		return err
+	}
+	if busy || !able {
+		return dueIn(ctx, tx, install.ID, later)
+	}
+	_, err = dispatch.Enqueue(ctx, tx, dispatch.NewJob{
+		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID, InstallID: install.ID,
+		Reason: "it is time to see how what is deployed is",
+		Spec:   api.JobSpec{TimeoutSeconds: jobTimeout, Health: spec},
+	})
+	if err != nil {
+		return err
+	}
+	return dueIn(ctx, tx, install.ID, usually)
+}
+
+// able says that the runner of an install takes jobs: a look that waits for it is worth nothing when it comes back.
+func able(ctx context.Context, tx *store.Tx, install store.Install) (bool, error) {
+	runners, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
+	if err != nil || len(runners) == 0 {
+		return false, err
+	}
+	return dispatch.Unable(runners[0], time.Now()) == "", nil
+}
+
+func dueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
+	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueHealth, ID: install, InSeconds: in.Seconds()})
+}
+
+// JobAccepted lets every look begin.
+func (h *Health) JobAccepted(context.Context, *store.Tx, store.Job) error { return nil }
+
+// JobEnded keeps what was seen, and says when to look again. What a runner says of components that are not the install's is left
+// out.
+func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
+	wait := usually
+	if len(result.Health.Parts) == 0 {
+		wait = soon
+	}
+	for _, part := range result.Health.Parts {
+		own, err := tx.PlaceOnInstall(ctx, tx.Org, job.OwnerID, part.InstallComponent)
+		if err != nil {
+			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
+		}
+		if !own {
+			continue
+		}
+		if err := workflow.KeepHealth(ctx, tx, part.InstallComponent, part.Health); err != nil {
+			return fmt.Errorf("keep the health of %s: %w", part.InstallComponent, err)
+		}
+		if part.Health.Status != api.HealthStatusReady {
+			wait = soon
+		}
+	}
+	if err := tx.DropHealthJobs(ctx, tx.Org, job.OwnerID, job.ID); err != nil {
+		return err
+	}
+	return dueIn(ctx, tx, job.OwnerID, wait)
+}
+
+var _ dispatch.Owner = (*Health)(nil)

@@ -1,0 +1,82 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+)
+
+// contextSandbox is the name of the cluster that the sandbox makes.
+const contextSandbox = "sandbox"
+
+// clusterOf says which cluster a component goes to; nothing for kinds that go to none.
+func clusterOf(config *appconfig.App, c *appconfig.Component) api.ClusterSpec {
+	if c.Helm == nil && c.Manifest == nil {
+		return api.ClusterSpec{}
+	}
+	return clusterNamed(config, c.KubernetesContext)
+}
+
+// clusterNamed says where the outputs of a cluster are, by the name of its context; that of the sandbox when there is none.
+func clusterNamed(config *appconfig.App, context string) api.ClusterSpec {
+	for _, known := range config.KubernetesContexts {
+		if known.Name == context {
+			return api.ClusterSpec{Context: context, Path: []string{"components", known.Component, "outputs", "cluster"}}
+		}
+	}
+	return api.ClusterSpec{Context: contextSandbox, Path: []string{"sandbox", "outputs", "cluster"}}
+}
+
+// clusterIdentity are the outputs by which one cluster is told from another. A credential among the others may change with every
+// apply of what makes the cluster, and is no reason to deploy anything.
+var clusterIdentity = []string{"name", "endpoint", "host"}
+
+// identityRefs are the paths of what identifies a cluster.
+func identityRefs(cluster api.ClusterSpec) []render.Path {
+	if len(cluster.Path) == 0 {
+		return nil
+	}
+	var refs []render.Path
+	for _, key := range clusterIdentity {
+		refs = append(refs, append(slices.Clone(render.Path(cluster.Path)), key))
+	}
+	return refs
+}
+
+// reach puts the outputs of the cluster as they are now in place of those that were kept: with the credential of an old apply
+// nothing would be reached.
+func (s *snapshot) reach(spec *api.DeploySpec) error {
+	if len(spec.Cluster.Path) == 0 {
+		return nil
+	}
+	path := render.Path(spec.Cluster.Path)
+	now, err := s.values([]render.Path{path})
+	if err != nil {
+		return err
+	}
+	var kept, current render.Tree
+	if err := json.Unmarshal(spec.Values.Plain, &kept); err != nil {
+		return fmt.Errorf("decode the values of %s: %w", spec.Component, err)
+	}
+	if err := json.Unmarshal(now.Plain, &current); err != nil {
+		return fmt.Errorf("decode the outputs of the cluster of %s: %w", spec.Component, err)
+	}
+	sealed := []api.SealedValue{}
+	for _, value := range spec.Values.Sealed {
+		if !render.Path(value.Path).HasPrefix(path...) && !path.HasPrefix(value.Path...) {
+			sealed = append(sealed, value)
+		}
+	}
+	if found, there := current.Get(path); there {
+		kept.Set(path, found)
+	}
+	if spec.Values.Plain, err = json.Marshal(kept); err != nil {
+		return fmt.Errorf("encode the values of %s: %w", spec.Component, err)
+	}
+	spec.Values.Sealed = append(sealed, now.Sealed...)
+	return nil
+}

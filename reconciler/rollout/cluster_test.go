@@ -1,0 +1,163 @@
+package rollout
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// inCluster is an install whose web is a chart and whose metrics is a manifest that goes to the cluster that network makes.
+func inCluster() *snapshot {
+	s := newSnapshot()
+	s.config.Inputs = append(s.config.Inputs, appconfig.Input{Name: "replicas", Type: "number"})
+	s.config.KubernetesContexts = []format.KubernetesContext{{Name: "edge", Component: "network"}}
+	s.config.Components[0] = appconfig.Component{
+		Name: "metrics", Kind: "kubernetes_manifest", KubernetesContext: "edge", DeployTimeout: "2m",
+		Manifest: &appconfig.Manifest{Text: "a", Namespace: "edge"},
+	}
+	s.config.Components[2] = appconfig.Component{
+		Name: "web", Kind: "helm_chart",
+		Helm: &appconfig.Helm{ChartName: "web-page", Namespace: "{{.nuon.install.id}}", StorageDriver: "configmap", Values: map[string]any{"replicas": int64(3), "tag": "3"}},
+	}
+	for name, p := range s.places {
+		p.declaration = declare(s.config, name)
+		if c, ok := s.config.Component(name); ok {
+			p.component.Kind = c.Kind
+		}
+	}
+	s.outputs[outputOwner{"component", "sandbox"}] = []store.Output{{Scope: "component", Name: "cluster", Value: json.RawMessage(`{"name":"main","endpoint":"https://a","token":"t1"}`)}}
+	return s
+}
+
+func (s *snapshot) cluster(of, value string) {
+	s.outputs[outputOwner{"component", of}] = []store.Output{{Scope: "component", Name: "cluster", Value: json.RawMessage(value)}}
+}
+
+func TestAnotherClusterIsAReasonToDeployAndAnotherTokenIsNone(t *testing.T) {
+	s := inCluster()
+	s.landAll()
+	s.cluster("sandbox", `{"name":"main","endpoint":"https://a","token":"t2"}`)
+	if got := s.stands()["web"]; got != "current" {
+		t.Errorf("with another token it is %s", got)
+	}
+	s.cluster("sandbox", `{"name":"main","endpoint":"https://b","token":"t2"}`)
+	if got := s.stands()["web"]; got != "behind: output cluster.endpoint of the sandbox changed" {
+		t.Errorf("with another address it is %s", got)
+	}
+	s.cluster("network", `{"host":"https://edge","token":"t"}`)
+	if got := s.stands()["metrics"]; got != "behind: output cluster.host of network changed" {
+		t.Errorf("at another cluster of its context it is %s", got)
+	}
+}
+
+func TestSpecsOfChartsAndManifests(t *testing.T) {
+	s := inCluster()
+	s.landAll()
+	web, err := s.target(s.places["web"], facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := api.HelmSpec{
+		Release: "web-page", Namespace: "{{.nuon.install.id}}", StorageDriver: "configmap",
+		Values: map[string]json.RawMessage{"replicas": json.RawMessage("3"), "tag": json.RawMessage(`"3"`)}, ValuesFiles: []string{}, InputTypes: map[string]string{"replicas": "number"},
+	}
+	if d := cmp.Diff(want, web.Deploy.Helm); d != "" {
+		t.Error(d)
+	}
+	var plain map[string]any
+	if err := json.Unmarshal(web.Deploy.Values.Plain, &plain); err != nil {
+		t.Fatal(err)
+	}
+	if found, ok := render.Tree(plain).Get(web.Deploy.Cluster.Path); !ok || found.(map[string]any)["token"] != "t1" || web.Timeout != 30*60 {
+		t.Errorf("cluster %v at %v, timeout %d", found, web.Deploy.Cluster, web.Timeout)
+	}
+	p := s.places["metrics"]
+	p.row.AppliedInventory = json.RawMessage(`[{"group":"","version":"v1","kind":"ConfigMap","namespace":"edge","name":"a"}]`)
+	metrics, err := s.target(p, facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := metrics.Deploy.Cluster; got.Context != "edge" || !cmp.Equal(got.Path, []string{"components", "network", "outputs", "cluster"}) {
+		t.Errorf("it goes to %v", got)
+	}
+	if !metrics.Deploy.Manifest.Templates || metrics.Timeout != 120 || len(metrics.Found) != 1 || metrics.Found[0].Name != "a" {
+		t.Errorf("%+v", metrics)
+	}
+	if !cmp.Equal(p.after, []string{"sandbox", "network"}) {
+		t.Errorf("it comes after %v, and its cluster is made by network", p.after)
+	}
+}
+
+// TestWhatGoesIsReachedWithTheCredentialOfToday: the token of the time of the apply would open nothing.
+func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
+	s := inCluster()
+	s.landAll()
+	p := s.places["web"]
+	landed, err := s.target(p, facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.kept.Deploy = landed.Deploy
+	if p.row.AppliedValues, err = json.Marshal(landed.Deploy.Values); err != nil {
+		t.Fatal(err)
+	}
+	token := func() any {
+		t.Helper()
+		gone, err := s.destroySpec(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(gone.Deploy.Values.Sealed) > 0 {
+			return gone.Deploy.Values.Sealed
+		}
+		var plain map[string]any
+		if err := json.Unmarshal(gone.Deploy.Values.Plain, &plain); err != nil {
+			t.Fatal(err)
+		}
+		found, _ := render.Tree(plain).Get([]string{"sandbox", "outputs", "cluster", "token"})
+		return found
+	}
+	s.cluster("sandbox", `{"name":"main","endpoint":"https://a","token":"t9"}`)
+	if got := token(); got != "t9" {
+		t.Errorf("it is reached with %v", got)
+	}
+	s.outputs[outputOwner{"component", "sandbox"}] = []store.Output{{Scope: "component", Name: "cluster", Sealed: sealedTo(key), Hash: "hmac:1"}}
+	want := []api.SealedValue{{Path: []string{"sandbox", "outputs", "cluster"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}}}
+	if d := cmp.Diff(any(want), token()); d != "" {
+		t.Error(d)
+	}
+	s.outputs = map[outputOwner][]store.Output{} // the sandbox lost its outputs: what was there then is all there is
+	if got := token(); got != "t1" {
+		t.Errorf("it is reached with %v", got)
+	}
+}
+
+func TestAKindThatNothingDeploysIsWaitedForInWords(t *testing.T) {
+	s := newSnapshot()
+	s.landAll()
+	s.config.Components = append(s.config.Components, appconfig.Component{Name: "image", Kind: "container_image"})
+	s.places["web"].refs = append(s.places["web"].refs, render.Path{"components", "image", "outputs", "image", "tag"})
+	want := "stuck: it reads components.image.outputs.image.tag, and nuon does not deploy components of kind container_image yet; write the value itself, or make it an input"
+	if got := s.stands()["web"]; got != want {
+		t.Errorf("it is %s", got)
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	for said, want := range map[[2]string]int{
+		{"helm_chart", ""}: 1800, {"kubernetes_manifest", ""}: 900, {"terraform_module", ""}: 3600,
+		{"helm_chart", "90s"}: 90, {"helm_chart", "3h"}: 3600, {"helm_chart", "-1s"}: 1800,
+	} {
+		if got := timeout(said[0], said[1]); got != want {
+			t.Errorf("%v: %d seconds, want %d", said, got, want)
+		}
+	}
+}

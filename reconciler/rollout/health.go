@@ -1,0 +1,29 @@
+package rollout
+
+import (
+	"context"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// HealthSpec says what there is to look at on an install: what was deployed into a cluster, or may have been (health.World).
+func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error) {
+	s, err := load(ctx, tx, install)
+	if err != nil {
+		return api.HealthSpec{}, err
+	}
+	spec := api.HealthSpec{Install: install.Name, InstallID: install.ID, Parts: []api.HealthPart{}}
+	for _, name := range s.names() {
+		p := s.places[name]
+		if !p.there() || len(p.kept.Deploy.Cluster.Path) == 0 {
+			continue
+		}
+		target, err := s.appliedSpec(p)
+		if err != nil {
+			continue // a deploy of it says what is wrong
+		}
+		spec.Parts = append(spec.Parts, api.HealthPart{Deploy: target.Deploy, Inventory: append([]api.ObjectRef{}, target.Found...)})
+	}
+	return spec, nil
+}

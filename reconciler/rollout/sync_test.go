@@ -1,0 +1,77 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// offers gives what is offered to the runner now, by "kind component", once all artifacts were copied that are asked for: few tests
+// are about that.
+func (w *world) offers() map[string]api.Offer {
+	w.Helper()
+	all := map[string]api.Offer{}
+	for {
+		synced := false
+		for name, o := range w.leased() {
+			if o.Kind != "sync" {
+				all[name] = o
+				continue
+			}
+			synced = true
+			w.runJob(name, o)
+		}
+		if !synced {
+			return all
+		}
+		w.queue()
+	}
+}
+
+// copy copies an artifact from the vendor's registry to the install's.
+func (w *world) copy(spec api.SyncSpec) api.JobResult {
+	w.Helper()
+	if !strings.HasPrefix(spec.From.Repository, w.org+"/builds/") || !strings.HasPrefix(spec.To, w.org+"/installs/"+w.install+"/artifacts/") {
+		w.Fatalf("a sync from %s to %s", spec.From.Repository, spec.To)
+	}
+	return api.JobResult{Status: "succeeded"}
+}
+
+// checkCopied fails unless what is to be deployed is in the install's own registry: nothing else may be asked for it.
+func (w *world) checkCopied(deploy api.DeploySpec) {
+	w.Helper()
+	copies := w.one("select count(*) from jobs where kind = 'sync' and status = 'succeeded' and spec->'sync'->>'to' = $1 and spec->'sync'->'from'->>'digest' = $2",
+		deploy.Artifact.Repository, deploy.Artifact.Digest)
+	if copies == "0" {
+		w.Fatalf("%s is planned or applied with %+v, which nobody copied", deploy.Component, deploy.Artifact)
+	}
+}
+
+func TestASyncThatFailsStallsItsComponent(t *testing.T) {
+	w := newWorld(t)
+	w.look()
+	w.break_["sync sandbox"] = api.JobResultStatusFailed
+	if offers := w.offers(); len(offers) != 0 {
+		t.Errorf("offered %v", offers)
+	}
+	steps := w.list("select kind || ' ' || status || ': ' || reason from steps where component = 'sandbox' order by position")
+	want := []string{"sync failed: it was made to fail", "plan skipped: it was made to fail", "approve skipped: it was made to fail", "apply skipped: it was made to fail"}
+	if strings.Join(steps, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s", strings.Join(steps, "\n"))
+	}
+	if refusals := w.list("select kind || ': ' || reason from refusals"); len(refusals) != 1 || refusals[0] != "stalled: it was made to fail" {
+		t.Errorf("remembered: %v", refusals)
+	}
+	delete(w.break_, "sync sandbox")
+	w.look()
+	if offers := w.offers(); len(offers) != 0 {
+		t.Errorf("it is tried again by itself: %v", offers)
+	}
+	w.ask("present", "sandbox")
+	w.queue()
+	if _, planned := w.offers()["plan sandbox"]; !planned {
+		t.Error("it is not planned after a person asked for it")
+		w.dump()
+	}
+}

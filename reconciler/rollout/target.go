@@ -1,0 +1,101 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// target is what would be deployed of a component now, with the values that it reads as far as they are there.
+func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
+	values, err := s.values(p.reads())
+	if err != nil {
+		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values of %s cannot be had: %s", p.row.Name, err)}
+	}
+	deploy := api.DeploySpec{
+		Install: s.install.Name, InstallID: s.install.ID,
+		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
+		Artifact: api.ArtifactRef{Repository: workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
+		Values:   values, Repository: bundleRepository(s.org.ID, s.install.ID), Cluster: p.cluster,
+	}
+	s.fill(&deploy, p.config)
+	remembered := kept{Deploy: deploy, After: append([]string{}, p.after...), Facts: made}
+	remembered.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
+	raw, err := json.Marshal(remembered)
+	if err != nil {
+		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
+	}
+	found, err := inventoryOf(p)
+	return workflow.Target{Version: s.version.ID, Deploy: deploy, From: s.from(p, deploy), Config: raw, Found: found, Timeout: timeout(p.config.Kind, p.config.DeployTimeout)}, err
+}
+
+// from is where a component's artifact lies in the vendor's registry.
+func (s *snapshot) from(p *place, deploy api.DeploySpec) api.ArtifactRef {
+	return api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: deploy.Artifact.Digest}
+}
+
+// fill gives a spec the part of its kind.
+func (s *snapshot) fill(deploy *api.DeploySpec, c *appconfig.Component) {
+	switch {
+	case c.Terraform != nil:
+		deploy.Terraform = api.TerraformSpec{
+			Version: c.Terraform.Version,
+			Vars:    orEmpty(c.Terraform.Vars), EnvVars: orEmpty(c.EnvVars), VarFiles: append([]string{}, c.Terraform.VarFiles...),
+		}
+	case c.Helm != nil:
+		deploy.Helm = api.HelmSpec{
+			Release: c.Helm.ChartName, Namespace: c.Helm.Namespace, StorageDriver: c.Helm.StorageDriver,
+			Values: c.Helm.Values.Encoded(), ValuesFiles: append([]string{}, c.Helm.ValuesFiles...),
+			TakeOwnership: c.Helm.TakeOwnership, InputTypes: s.inputTypes(),
+		}
+	case c.Manifest != nil:
+		deploy.Manifest = api.ManifestSpec{Namespace: c.Manifest.Namespace, Templates: c.Manifest.Kustomize == nil}
+	}
+}
+
+// inputTypes are the types of the inputs that are no text.
+func (s *snapshot) inputTypes() map[string]string {
+	types := map[string]string{}
+	for _, in := range s.config.Inputs {
+		if in.Type == "number" || in.Type == "bool" {
+			types[in.Name] = in.Type
+		}
+	}
+	return types
+}
+
+// usualTimeouts are how long a plan or an apply may take where the component does not say; what is not named has an hour.
+var usualTimeouts = map[string]time.Duration{format.KindHelmChart: 30 * time.Minute, format.KindKubernetesManifest: 15 * time.Minute}
+
+// longestTimeout bounds what a component may ask for.
+const longestTimeout = time.Hour
+
+// timeout is how long a plan, or an apply, of a component of a kind may take, in seconds; said is the component's own word.
+func timeout(kind, said string) int {
+	limit, known := usualTimeouts[kind]
+	if !known {
+		limit = longestTimeout
+	}
+	if own, err := time.ParseDuration(said); err == nil && own > 0 {
+		limit = min(own, longestTimeout)
+	}
+	return int(limit.Seconds())
+}
+
+// inventoryOf gives the objects that were applied of a component, or may have been.
+func inventoryOf(p *place) ([]api.ObjectRef, error) {
+	if len(p.row.AppliedInventory) == 0 {
+		return nil, nil
+	}
+	var objects []api.ObjectRef
+	if err := json.Unmarshal(p.row.AppliedInventory, &objects); err != nil {
+		return nil, fmt.Errorf("decode the objects of %s: %w", p.row.Name, err)
+	}
+	return objects, nil
+}

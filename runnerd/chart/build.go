@@ -1,0 +1,140 @@
+package chart
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/helm"
+	"github.com/nuon-toolkit/nuon/runnerd/helm/source"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+// buildFormat is the version of the rules by which a chart is packed into an artifact.
+const buildFormat = "1"
+
+// renderTime bounds the rendering with default values, which is done for what it tells only.
+const renderTime = 30 * time.Second
+
+// Build is the handler of build jobs: it makes an artifact of a chart with all its dependencies, from a directory of the packed source or
+// from a chart repository. The same source gives the same digest on any machine, as long as it brings its Chart.lock.
+type Build struct{}
+
+// Run builds. What cannot be right on any cluster, and with any values, is an error here: dependencies that cannot be had, templates that
+// cannot be parsed, a chart too large for the record of a release.
+func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
+	made, err := buildChart(ctx, env)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	logChart(env.Log, made)
+	if err := made.Check(); err != nil {
+		return api.JobResult{}, err
+	}
+	if err := weighChart(ctx, env, made); err != nil {
+		return api.JobResult{}, err
+	}
+	spec := env.Spec.Build
+	packed, err := artifact.Pack(artifact.MediaChart, made.Files, map[string]string{
+		artifact.AnnotationKind:   spec.ComponentKind,
+		artifact.AnnotationFormat: buildFormat,
+		artifact.AnnotationTree:   spec.Tree,
+	}, artifact.Limits{})
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	pushed, err := env.Vendor.Push(ctx, spec.Repository, packed)
+	if err != nil {
+		return api.JobResult{}, err
+	}
+	env.Log.Info("artifact %s", pushed.Digest)
+	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: pushed}}, nil
+}
+
+// buildChart gets the chart that the spec names.
+func buildChart(ctx context.Context, env *job.Env) (*source.Chart, error) {
+	spec := env.Spec.Build
+	from := source.New(source.Options{AllowPrivate: os.Getenv(job.VarChartsPrivate) == "1", Log: env.Log})
+	if spec.Chart.Repository != "" {
+		return from.FromRepository(ctx, spec.Chart.Repository, spec.Chart.Chart, spec.Chart.Version)
+	}
+	packed, err := env.Vendor.Pull(ctx, spec.Source)
+	if err != nil {
+		return nil, err
+	}
+	if packed.Type != artifact.MediaSource {
+		return nil, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it", packed.Type)
+	}
+	files, err := packed.Files(artifact.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("unpack the source: %w", err)
+	}
+	return from.FromTree(ctx, files, spec.Directory)
+}
+
+// logChart tells which chart it is, and what it needs.
+func logChart(log *job.Log, made *source.Chart) {
+	from := made.Origin
+	if made.Digest != "" {
+		from += " (" + made.Digest + ")"
+	}
+	log.Info("chart %s %s from %s", made.Name, made.Version, from)
+	for _, dependency := range made.Dependencies {
+		log.Info("%s needs %s", dependency.Of, dependency)
+	}
+}
+
+// weighChart estimates how large the record of a release of this chart will be, which the API server bounds. What values make of it is known
+// only when it is planned.
+func weighChart(ctx context.Context, env *job.Env, made *source.Chart) error {
+	loaded, err := helm.LoadChart(made.Files)
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, renderTime)
+	defer cancel()
+	rendered, err := helm.RenderOffline(within, loaded, helm.RenderRequest{Release: "release", Namespace: "default"}, "", nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		env.Log.Warn("with its default values alone, and without a cluster, the chart cannot be rendered: %v; a plan does it with the values of the install", err)
+		rendered = &helm.Rendered{}
+	}
+	size, err := helm.RecordSize(loaded, nil, rendered)
+	if err != nil {
+		return fmt.Errorf("estimate the size of the release's record: %w", err)
+	}
+	switch {
+	case size >= helm.MaxRecord:
+		return fmt.Errorf("the record of a release of this chart has %s, and a cluster takes at most %s; name in .helmignore what the chart does not need, the largest files are %s",
+			kib(size), kib(helm.MaxRecord), largestFiles(made.Files))
+	case size >= helm.WarnRecord:
+		env.Log.Warn("the record of a release of this chart has %s already, and a cluster takes at most %s; name in .helmignore what the chart does not need, the largest files are %s",
+			kib(size), kib(helm.MaxRecord), largestFiles(made.Files))
+	default:
+		env.Log.Info("the record of a release has about %s of the %s that a cluster takes", kib(size), kib(helm.MaxRecord))
+	}
+	return nil
+}
+
+// kib is a size for people.
+func kib(bytes int) string { return fmt.Sprintf("%d KiB", (bytes+1023)>>10) }
+
+// largestFiles names what takes the room.
+func largestFiles(files []artifact.File) string {
+	const most = 5
+	ordered := slices.Clone(files)
+	slices.SortStableFunc(ordered, func(a, b artifact.File) int { return cmp.Compare(len(b.Content), len(a.Content)) })
+	var named []string
+	for _, file := range ordered[:min(most, len(ordered))] {
+		named = append(named, fmt.Sprintf("%.200q (%s)", file.Path, kib(len(file.Content))))
+	}
+	return strings.Join(named, ", ")
+}

@@ -1,0 +1,195 @@
+package chart_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+)
+
+// whole is a chart with all that an apply does: a definition, hooks before and after, objects of several kinds, and one that must become
+// ready first.
+func (r *rig) whole() []string {
+	definition := strings.ReplaceAll(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.GROUP}
+spec:
+  group: GROUP
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`, "GROUP", r.group())
+	r.t.Cleanup(func() {
+		clustertest.Delete(r.t, r.cluster, api.ObjectRef{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: "widgets." + r.group()})
+	})
+	later := strings.NewReplacer("name: migrate", "name: notify", "pre-install,pre-upgrade", "post-install,post-upgrade").Replace(hook)
+	return []string{
+		"values.yaml", defaults, "crds/widget.yaml", definition,
+		"templates/deployment.yaml", deployment, "templates/settings.yaml", settingsMap, "templates/generated.yaml", generated,
+		"templates/hook.yaml", hook, "templates/later.yaml", later,
+		"templates/widget.yaml", "apiVersion: " + r.group() + "/v1\nkind: Widget\nmetadata: {name: one}\nspec: {of: \"{{ .Values.greeting }}\"}\n",
+		"templates/old.yaml", "{{ if eq .Values.greeting \"one\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\n{{ end }}",
+		"templates/new.yaml", "{{ if eq .Values.greeting \"two\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n{{ end }}",
+	}
+}
+
+// group is an API group of this rig's own.
+func (r *rig) group() string { return r.namespace + ".example.com" }
+
+// mustBeWhole says that the release is there as it should be, and nothing beside it.
+func (r *rig) mustBeWhole(spec api.DeploySpec, greeting string) {
+	r.t.Helper()
+	if nothing := r.mustPlan(spec, false); nothing.Applyable {
+		r.t.Errorf("there is something left to do: %s", nothing.Report)
+	}
+	data, _ := r.object("v1", "ConfigMap", "settings")["data"].(map[string]any)
+	if data["greeting"] != greeting || r.object(r.group()+"/v1", "Widget", "one") == nil || r.object("v1", "Secret", "generated") == nil {
+		r.t.Errorf("the release is not whole: %v", data)
+	}
+	if old, added := r.object("v1", "ConfigMap", "old") != nil, r.object("v1", "ConfigMap", "new") != nil; old != (greeting == "one") || added != (greeting == "two") {
+		r.t.Errorf("with greeting %s: old %v, new %v", greeting, old, added)
+	}
+}
+
+// killedAt plans, applies in a process that is killed when the server has done its n-th write, and says which that was; empty when the apply
+// ended before.
+func (r *rig) killedAt(p *proxy, n int, spec api.DeploySpec, destroy bool) string {
+	r.t.Helper()
+	planned := r.mustPlan(spec, destroy)
+	if !planned.Applyable {
+		r.t.Fatalf("nothing to apply: %s", planned.Report)
+	}
+	reached := make(chan struct{})
+	died := make(chan struct{})
+	p.count(n, func() { close(reached); <-died })
+	started := r.start(applySpec(spec, planned, destroy))
+	ended := make(chan error, 1)
+	go func() { ended <- started.Wait() }() // waits for the process
+	at := ""
+	defer func() { p.most = len(p.seen()) }()
+	select {
+	case <-reached:
+		if err := started.Process.Kill(); err != nil {
+			r.t.Error(err)
+		}
+		_ = <-ended // killed
+		close(died)
+		at = p.seen()[n-1]
+	case err := <-ended:
+		if err != nil {
+			r.t.Errorf("the apply that was not killed: %v\n%s", err, r.logged())
+		}
+	}
+	p.stop()
+	return at
+}
+
+// again plans once more, and applies what is left to do. Where that is stale (a definition of the attempt that died is served only after
+// the plan) it is planned once more, as the control plane does.
+func (r *rig) again(spec api.DeploySpec) {
+	r.t.Helper()
+	planned := r.mustPlan(spec, false)
+	if !planned.Applyable {
+		return
+	}
+	if _, err := r.apply(applySpec(spec, planned, false), time.Minute); isStale(err, "Widget") {
+		r.deploy(spec)
+	} else if err != nil {
+		r.t.Errorf("%v\n%s", err, r.logged())
+	}
+}
+
+// A runner that is killed at any moment of an installation leaves what the next attempt heals.
+func TestKilledInAnInstallation(t *testing.T) {
+	t.Parallel()
+	killEach(t, func(r *rig, p *proxy, n int) string {
+		spec := r.spec(r.chart(r.whole()...))
+		spec.Helm.Values["greeting"] = value("one")
+		at := r.killedAt(p, n, spec, false)
+		r.again(spec)
+		r.mustBeWhole(spec, "one")
+		return at
+	})
+}
+
+// So it is in an upgrade that changes, creates and deletes.
+func TestKilledInAnUpgrade(t *testing.T) {
+	t.Parallel()
+	killEach(t, func(r *rig, p *proxy, n int) string {
+		spec := r.spec(r.chart(r.whole()...))
+		spec.Helm.Values["greeting"] = value("one")
+		r.deploy(spec)
+		spec.Helm.Values["greeting"] = value("two")
+		at := r.killedAt(p, n, spec, false)
+		r.again(spec)
+		r.mustBeWhole(spec, "two")
+		return at
+	})
+}
+
+// And in an uninstallation, which the next attempt brings to its end.
+func TestKilledInAnUninstallation(t *testing.T) {
+	t.Parallel()
+	killEach(t, func(r *rig, p *proxy, n int) string {
+		spec := r.spec(r.chart(r.whole()...))
+		spec.Helm.Values["greeting"] = value("one")
+		r.deploy(spec)
+		at := r.killedAt(p, n, spec, true)
+		if planned := r.mustPlan(spec, true); planned.Applyable {
+			r.mustApply(applySpec(spec, planned, true))
+		}
+		for _, name := range []string{"settings", "old"} {
+			if r.object("v1", "ConfigMap", name) != nil {
+				r.t.Errorf("%s is left", name)
+			}
+		}
+		r.deploy(spec)
+		r.mustBeWhole(spec, "one")
+		return at
+	})
+}
+
+// atOnce is how many killed applies are under way at once: most of their time is waiting.
+const atOnce = 6
+
+// killEach does something in a rig of its own without a kill, which tells how many writes there are, and then with one after each write.
+func killEach(t *testing.T, once func(r *rig, p *proxy, n int) string) {
+	t.Helper()
+	writes := 0
+	t.Run("not", func(t *testing.T) {
+		r := newRig(t)
+		p := r.through()
+		if at := once(r, p, 0); at != "" {
+			t.Errorf("killed after %s", at)
+		}
+		writes = p.most
+	})
+	if writes == 0 {
+		t.Fatal("the apply wrote nothing")
+	}
+	turns := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for n := 1; n <= writes; n++ {
+		turns <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turns }()
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				r := newRig(t)
+				begun := time.Now()
+				at := once(r, r.through(), n)
+				if at == "" && n < writes {
+					t.Errorf("it ended before %d writes", n)
+				}
+				t.Logf("killed after %s, %s", at, time.Since(begun).Round(time.Second))
+				if t.Failed() {
+					t.Log(r.logged())
+				}
+			})
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,68 @@
+package chart
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/helm"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// refs names the objects of a release. Those that name no namespace are in the release's, unless their kind has none.
+func (s *session) refs(release *helm.Release) ([]api.ObjectRef, error) {
+	read, err := manifest.Read([]manifest.Source{{Name: "the release", Data: []byte(release.Manifest)}}, manifest.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("read what the release %s holds: %w; somebody has changed its record", s.Release, err)
+	}
+	mapper, err := s.cluster.Mapper()
+	if err != nil {
+		return nil, err
+	}
+	made := make([]api.ObjectRef, 0, len(read.Objects))
+	for _, object := range read.Objects {
+		ref := api.ObjectRef{Group: object.ID.Group, Version: object.Version, Kind: object.ID.Kind, Namespace: object.ID.Namespace, Name: object.ID.Name}
+		mapping, err := mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}, ref.Version)
+		switch {
+		case err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot:
+			ref.Namespace = ""
+		case ref.Namespace == "":
+			ref.Namespace = s.Namespace
+		}
+		made = append(made, ref)
+	}
+	return made, nil
+}
+
+// outputs gives the outputs of a release: what it is, and what is there of it. The manifest holds whatever the chart puts into it, so it
+// leaves sealed.
+func (s *session) outputs(ctx context.Context, release *helm.Release, refs []api.ObjectRef) ([]api.Output, error) {
+	secret := s.known.Contains()
+	var made []api.Output
+	for _, each := range []struct {
+		name      string
+		value     any
+		sensitive bool
+	}{
+		{"manifest", release.Manifest, true},
+		// Without the revision, which counts up by itself.
+		{"release", map[string]string{"name": release.Name, "namespace": release.Namespace, "chart": release.Chart.Name, "chart_version": release.Chart.Version}, false},
+	} {
+		encoded, err := json.Marshal(each.value)
+		if err != nil {
+			return nil, fmt.Errorf("write the output %s: %w", each.name, err)
+		}
+		output, err := values.Output(each.name, encoded, each.sensitive, s.deploy.Component, s.env.Key, secret)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, output)
+	}
+	more, err := s.cluster.Outputs(ctx, refs, s.deploy.Component, s.env.Key, secret)
+	return append(made, more...), err
+}

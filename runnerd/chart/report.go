@@ -1,0 +1,319 @@
+package chart
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/runnerd/helm"
+)
+
+// fieldManager is who our writes to objects are by, as the API server notes it.
+const fieldManager = "nuon-runner"
+
+// question is what a report is the answer to. At the plan and at the apply the same one is asked.
+type question struct {
+	decision helm.Decision
+	// rendered is what would be applied, nil for a plan that destroys; again are the objects of a second rendering.
+	rendered *helm.Rendered
+	again    []byte
+	crds     []crdNote
+}
+
+// report asks the server what would become of each object, and describes it, masked with what is known. A refusal is an error that names each
+// object that is refused. Nothing is changed.
+func (s *session) report(ctx context.Context, q question) (*diff.Report, error) {
+	answers, again, err := s.ask(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := refusals(answers); err != nil {
+		return nil, err
+	}
+	var after []manifest.Source
+	notes := []string{}
+	if q.rendered != nil {
+		after = append(sourcesOf("the chart", q.rendered.Manifest, q.rendered.Hooks), missingCRDs(q)...)
+		notes = append(notes, crdNotes(q.crds)...)
+	} else {
+		notes = append(notes, staying(answers)...)
+	}
+	made, err := kubernetes.Report(s.before(q.decision, answers), after, kubernetes.Options{
+		ThreeWay: true, Live: live(answers), Again: oneSource("the chart, rendered again", q.again),
+		Answers: wanted(answers), AnswersAgain: wanted(again), Manager: fieldManager,
+		Findings: findings(answers, s.Release, s.Namespace), Notes: append(notes, decisionNotes(q.decision)...),
+		Namespace: s.Namespace, Secrets: s.known.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("describe the plan: %w", err)
+	}
+	made.Applyable = worthIt(q.decision) || slices.ContainsFunc(slices.Concat(made.Changes, made.Hooks, made.Kept), real)
+	return made, nil
+}
+
+// before is what was applied last: the revision that stands, and what later ones that failed have left beside it.
+func (s *session) before(d helm.Decision, answers []helm.Answer) []manifest.Source {
+	var made []manifest.Source
+	seen := map[manifest.ID]bool{}
+	if base := d.Before(s.history); base != nil {
+		made = sourcesOf("the release", base.Manifest, base.Hooks)
+		for document := range documents(base.Manifest) {
+			seen[s.idOf(document)] = true
+		}
+	}
+	there := map[manifest.ID]bool{}
+	for _, each := range answers {
+		id := idOf(each)
+		id.Namespace = cmp.Or(id.Namespace, s.Namespace) // a document does not tell whether its kind has one
+		there[id] = each.Live != nil && !each.Hook
+	}
+	for _, release := range slices.Backward(s.history) {
+		if !slices.Contains(d.Later, release.Revision) {
+			continue
+		}
+		for document := range documents(release.Manifest) {
+			if id := s.idOf(document); there[id] && !seen[id] {
+				seen[id] = true
+				made = append(made, manifest.Source{Name: fmt.Sprintf("revision %d of the release", release.Revision), Data: []byte(document)})
+			}
+		}
+	}
+	return made
+}
+
+// idOf names the object of a document, with the release's namespace where it names none.
+func (s *session) idOf(document string) manifest.ID {
+	var object struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+		return manifest.ID{}
+	}
+	group, _, grouped := strings.Cut(object.APIVersion, "/")
+	if !grouped {
+		group = ""
+	}
+	return manifest.ID{Group: group, Kind: object.Kind, Namespace: cmp.Or(object.Metadata.Namespace, s.Namespace), Name: object.Metadata.Name}
+}
+
+// real: the change is a reason for an apply. What is folded (the chart's version in a label, a checksum), and what is made anew at each
+// rendering, is none.
+func real(c diff.Change) bool {
+	return c.Action != diff.Update || slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool { return f.Fold == "" && !f.Regenerated })
+}
+
+// worthIt: there is something to do even if no object changes. A release that is not there yet, or that somebody else made, has no record of
+// ours; one whose last attempt failed may lack what its hooks do; one that goes has a record that goes.
+func worthIt(d helm.Decision) bool {
+	switch d.Action {
+	case helm.ActionInstall, helm.ActionUninstall:
+		return true
+	case helm.ActionUpgrade:
+		return len(d.Heal)+len(d.Later) > 0 || d.Foreign
+	}
+	return false
+}
+
+// decisionNotes say what of the decision a person should know.
+func decisionNotes(d helm.Decision) []string {
+	if len(d.Heal)+len(d.Later) == 0 && !d.Foreign {
+		return nil
+	}
+	return []string{"The release is not as a deployment that succeeded left it: " + diff.Neutral(d.Reason) + "."}
+}
+
+// ask asks the server twice, the second time to find what it makes up anew.
+func (s *session) ask(ctx context.Context, q question) (first, second []helm.Answer, err error) {
+	if q.rendered == nil {
+		first, err = s.client.AskUninstall(ctx, helm.UninstallRequest{Release: s.Release, Decision: q.decision, Owner: s.owner(), Timeout: left(ctx)})
+		return first, nil, err
+	}
+	request := helm.AskRequest{Release: s.Release, Rendered: q.rendered, Decision: q.decision, TakeOwnership: s.deploy.Helm.TakeOwnership}
+	if first, err = s.client.Ask(ctx, request); err != nil || !slices.ContainsFunc(first, func(a helm.Answer) bool { return a.Wanted != nil }) {
+		return first, nil, err
+	}
+	second, err = s.client.Ask(ctx, request)
+	return first, second, err
+}
+
+func oneSource(name string, text []byte) []manifest.Source {
+	if len(text) == 0 {
+		return nil
+	}
+	return []manifest.Source{{Name: name, Data: text}}
+}
+
+// sourcesOf are the objects and the hooks of a release or a rendering.
+func sourcesOf(name, objects string, hooks []helm.Hook) []manifest.Source {
+	return []manifest.Source{{Name: name, Data: []byte(objects)}, {Name: "the hooks of " + name, Data: hooksText(hooks)}}
+}
+
+// hooksText writes hooks one after the other.
+func hooksText(hooks []helm.Hook) []byte {
+	var text bytes.Buffer
+	for _, hook := range hooks {
+		fmt.Fprintf(&text, "---\n%s\n", hook.Manifest)
+	}
+	return text.Bytes()
+}
+
+// stream writes JSON objects one after the other. It is never nil: no objects are something else than none asked for.
+func stream(name string, objects iter.Seq[[]byte]) []manifest.Source {
+	var text bytes.Buffer
+	for object := range objects {
+		if len(object) > 0 {
+			fmt.Fprintf(&text, "---\n%s\n", object)
+		}
+	}
+	return []manifest.Source{{Name: name, Data: text.Bytes()}}
+}
+
+// live are the objects as the cluster has them.
+func live(answers []helm.Answer) []manifest.Source {
+	return stream("the cluster", func(yield func([]byte) bool) {
+		for _, each := range answers {
+			if !yield(each.Live) {
+				return
+			}
+		}
+	})
+}
+
+// wanted are the server's answers. Hooks are compared as they are rendered: what Helm makes of them is gone when they are done.
+func wanted(answers []helm.Answer) []manifest.Source {
+	return stream("the server's answers", func(yield func([]byte) bool) {
+		for _, each := range answers {
+			if !each.Hook && !yield(each.Wanted) {
+				return
+			}
+		}
+	})
+}
+
+// findings are what asking found of objects.
+func findings(answers []helm.Answer, release, namespace string) map[manifest.ID][]diff.Finding {
+	made := map[manifest.ID][]diff.Finding{}
+	for _, each := range answers {
+		id := idOf(each)
+		if each.Unchecked != "" {
+			made[id] = append(made[id], kubernetes.Unchecked(each.Unchecked))
+		}
+		if owner := ownerOf(each.Live); each.Adopted && owner != "" && owner != namespace+"/"+release {
+			made[id] = append(made[id], kubernetes.TakenFrom("the release "+diff.Neutral(owner)))
+		}
+	}
+	return made
+}
+
+// idOf names the object of an answer for the differ.
+func idOf(answer helm.Answer) manifest.ID {
+	return manifest.ID{Group: answer.Ref.Group, Kind: answer.Ref.Kind, Namespace: answer.Ref.Namespace, Name: answer.Ref.Name}
+}
+
+// ownerOf gives namespace and name of the release that an object says it belongs to, empty when it says none.
+func ownerOf(object []byte) string {
+	var read struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(object, &read); err != nil || read.Metadata.Annotations["meta.helm.sh/release-name"] == "" {
+		return ""
+	}
+	return read.Metadata.Annotations["meta.helm.sh/release-namespace"] + "/" + read.Metadata.Annotations["meta.helm.sh/release-name"]
+}
+
+// missingCRDs are the definitions that the apply creates. Those that are there are none of the release's: Helm leaves them alone.
+func missingCRDs(q question) []manifest.Source {
+	missing := map[crdNote]bool{}
+	for _, each := range q.crds {
+		missing[each] = each.State == helm.CRDMissing
+	}
+	var made []manifest.Source
+	for _, each := range q.rendered.CRDs {
+		if missing[crdNote{Path: each.Path, Name: each.Name, State: helm.CRDMissing}] {
+			made = append(made, manifest.Source{Name: each.Path, Data: []byte(each.Manifest)})
+		}
+	}
+	return made
+}
+
+func crdNotes(crds []crdNote) []string {
+	var made []string
+	for _, each := range crds {
+		switch each.State {
+		case helm.CRDDiffers:
+			made = append(made, fmt.Sprintf("The definition %s of the chart differs from the cluster's, which stays: Helm never changes definitions. Apply it by hand, or as a kubernetes_manifest, if the new one is needed.", diff.Neutral(each.Name)))
+		case helm.CRDMissing:
+			made = append(made, fmt.Sprintf("The definition %s is created before everything else, and stays when the component goes.", diff.Neutral(each.Name)))
+		case helm.CRDSame, helm.CRDUnknown:
+		}
+	}
+	return made
+}
+
+// staying says what stays of an uninstallation though the release does not keep it: the claims of StatefulSets, with their data.
+func staying(answers []helm.Answer) []string {
+	sets := map[string]string{}
+	for _, each := range answers {
+		if each.Ref.Group != "apps" || each.Ref.Kind != "StatefulSet" || each.Live == nil || each.Change != helm.ChangeDelete {
+			continue
+		}
+		var read struct {
+			Spec struct {
+				Retention struct {
+					WhenDeleted string `json:"whenDeleted"`
+				} `json:"persistentVolumeClaimRetentionPolicy"`
+				Claims []struct {
+					Metadata struct {
+						Name string `json:"name"`
+					} `json:"metadata"`
+				} `json:"volumeClaimTemplates"`
+			} `json:"spec"`
+		}
+		if err := json.Unmarshal(each.Live, &read); err != nil || read.Spec.Retention.WhenDeleted == "Delete" {
+			continue
+		}
+		var claims []string
+		for _, claim := range read.Spec.Claims {
+			claims = append(claims, claim.Metadata.Name+"-"+each.Ref.Name+"-…")
+		}
+		if len(claims) > 0 {
+			sets[each.Ref.Namespace+"/"+each.Ref.Name] = strings.Join(claims, ", ")
+		}
+	}
+	var made []string
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		made = append(made, fmt.Sprintf("The volume claims %s of the StatefulSet %s stay, with their data: delete them by hand when nobody needs them.", diff.Neutral(sets[name]), diff.Neutral(name)))
+	}
+	return made
+}
+
+// notedCRDs are the states of a rendering's definitions, in a fixed order.
+func notedCRDs(rendered *helm.Rendered) []crdNote {
+	var made []crdNote
+	for _, each := range rendered.CRDs {
+		made = append(made, crdNote{Path: each.Path, Name: each.Name, State: each.State})
+	}
+	slices.SortFunc(made, func(a, b crdNote) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Name, b.Name)) })
+	return made
+}
+
+// documents gives the YAML documents of a text.
+func documents(text string) iter.Seq[string] { return strings.SplitSeq("\n"+text, "\n---\n") }

@@ -1,0 +1,163 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// sandbox is the context of the cluster that an install's sandbox made.
+const sandbox = "sandbox"
+
+// inCluster is the variable by which a pod finds its API server.
+const inCluster = "KUBERNETES_SERVICE_HOST"
+
+// Open finds the cluster of a job: for the context sandbox the kubeconfig that the runner was given, then the outputs at spec.Path
+// of the opened values, then for the context sandbox the cluster that the runner is in. (Another context names another cluster: what
+// is meant for it must never get into the runner's own.) Each secret in what it finds is known to env.Redact before this returns. A
+// plugin that gives credentials runs; the cluster itself is not asked yet.
+func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, error) {
+	opener := opener{log: env.Log, secret: func(text []byte) { env.Redact.Add(text) }, hide: env.Redact.String, environ: os.Environ()}
+	if spec.Context == sandbox && env.KubeConfig != "" {
+		return opener.file(env.KubeConfig, "")
+	}
+	given, err := outputsAt(opened, spec.Path)
+	if err != nil {
+		return nil, err
+	}
+	if given != nil {
+		return opener.outputs(given, strings.Join(spec.Path, "."))
+	}
+	if spec.Context == sandbox && ambient.Lookup(opener.environ, inCluster) != "" {
+		return opener.inside()
+	}
+	return nil, noAccess(spec)
+}
+
+// noAccess says all that was looked for.
+func noAccess(spec api.ClusterSpec) error {
+	if spec.Context != sandbox {
+		return fmt.Errorf("there is no access to the cluster of the context %s: its component gives no outputs at .nuon.%s; deploy the component, and let it have an output cluster",
+			spec.Context, strings.Join(spec.Path, "."))
+	}
+	return fmt.Errorf("there is no access to a cluster: the runner was given no kubeconfig, there are no outputs at .nuon.%s, and the runner is not in a cluster; "+
+		"let the sandbox have an output cluster, or start the runner with runnerd run --kubeconfig", strings.Join(spec.Path, "."))
+}
+
+// FromFile gives the cluster of a kubeconfig's context, the current one when it is empty.
+func FromFile(path, context string, log Log) (*Cluster, error) {
+	opener := opener{log: log, secret: func([]byte) {}, hide: func(text string) string { return text }, environ: os.Environ()}
+	return opener.file(path, context)
+}
+
+// outputsAt gives the cluster's outputs, nil when there are none.
+func outputsAt(opened *values.Values, path []string) (map[string]any, error) {
+	if opened == nil || len(path) == 0 {
+		return nil, nil //nolint:nilnil // no outputs are no error
+	}
+	quoted := make([]string, len(path))
+	for i, part := range path {
+		quoted[i] = fmt.Sprintf("%q", part)
+	}
+	// The template is ours and reads one path, so the one thing that can be wrong is that nothing is there.
+	text, err := opened.Render("the cluster's outputs", "{{ toJson (index .nuon "+strings.Join(quoted, " ")+") }}")
+	if err != nil || text == "null" {
+		return nil, nil //nolint:nilerr,nilnil // see above
+	}
+	var made map[string]any
+	if err := json.Unmarshal([]byte(text), &made); err != nil {
+		return nil, fmt.Errorf("the output at .nuon.%s is no object; a cluster is told as an object with endpoint and certificate_authority_data", strings.Join(path, "."))
+	}
+	return made, nil
+}
+
+// Told says whether there are outputs that tell of a cluster where the spec says.
+func Told(opened *values.Values, spec api.ClusterSpec) bool {
+	found, err := outputsAt(opened, spec.Path)
+	return found != nil || err != nil
+}
+
+// opener makes a Cluster of what leads to one.
+type opener struct {
+	log Log
+	// secret is told each secret that is found.
+	secret func([]byte)
+	// hide takes known secrets out of a text.
+	hide    func(string) string
+	environ []string
+}
+
+// inside gives the cluster that the runner is in.
+func (o opener) inside() (*Cluster, error) {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("the access of the runner's own pod to its cluster: %w; see to it that its service account's token is mounted", err)
+	}
+	return o.open(config)
+}
+
+// open gives the Cluster of a configuration that is complete but for its plugin.
+func (o opener) open(config *rest.Config) (*Cluster, error) {
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, fmt.Errorf("the access to the cluster at %s: %w; correct the path of the certificate", config.Host, err)
+	}
+	for _, secret := range []string{config.BearerToken, config.Password, string(config.KeyData)} {
+		if secret != "" {
+			o.secret([]byte(secret))
+		}
+	}
+	if config.AuthProvider != nil {
+		return nil, errors.New("the kubeconfig has an auth-provider, which Kubernetes dropped in version 1.26; use a plugin (exec), a token or a certificate")
+	}
+	c := &Cluster{config: config, log: o.log, kinds: &kinds{}, client: &client{}, identity: identityOf(config)}
+	if config.ExecProvider != nil {
+		var err error
+		if c.login, err = o.plug(config); err != nil {
+			return nil, err
+		}
+	}
+	config.UserAgent = "nuon-runner"
+	config.QPS, config.Burst = 100, 200 // the server has limits of its own; the client's default of five a second is for people
+	config.WarningHandler = &warnings{log: o.log}
+	config.Wrap(c.bounded)
+	return c, nil
+}
+
+// identityOf names a cluster by what does not change while it is the same.
+func identityOf(config *rest.Config) string {
+	address := strings.TrimSuffix(strings.ToLower(config.Host), "/")
+	return artifact.Digest([]byte(address + "\n" + strings.TrimSpace(string(config.CAData))))
+}
+
+// file gives the cluster of a kubeconfig in a file of the runner's own.
+func (o opener) file(path, context string) (*Cluster, error) {
+	content, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
+	}
+	config, err := clientcmd.Load(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no kubeconfig: %w; correct it", path, err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.LocationOfOrigin = path
+	}
+	for _, user := range config.AuthInfos {
+		user.LocationOfOrigin = path
+	}
+	if err := clientcmd.ResolveLocalPaths(config); err != nil {
+		return nil, fmt.Errorf("%s: %w; correct the paths in it", path, err)
+	}
+	return o.kubeconfig(config, context, path)
+}

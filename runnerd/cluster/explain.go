@@ -1,0 +1,304 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// ExplainedError is what an API server, or the way to it, refused, in words: one sentence and what to do. It wraps the error that it explains.
+type ExplainedError struct {
+	words string
+	err   error
+}
+
+// Error gives the words. They are bounded, hold no control characters and no value of a field.
+func (e *ExplainedError) Error() string { return e.words }
+
+// Unwrap gives the error that is explained.
+func (e *ExplainedError) Unwrap() error { return e.err }
+
+// Explain says in words what an API server, or the way to it, refused, and what to do; the result wraps err. What is explained
+// already, and errors of other things, stay as they are.
+func Explain(err error) error {
+	var explained *ExplainedError
+	if err == nil || errors.As(err, &explained) {
+		return err
+	}
+	words := ""
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, &status):
+		words = ofStatus(status.Status())
+	case meta.IsNoMatchError(err):
+		words = noKind(err.Error())
+	default:
+		words = ofConnection(err)
+	}
+	if words == "" {
+		words = ofText(err.Error())
+	}
+	if words == "" {
+		return err
+	}
+	return &ExplainedError{words: words, err: err}
+}
+
+// mostMessage bounds what is told of a server's or webhook's own words, in bytes.
+const mostMessage = 600
+
+func tidy(text string) string {
+	return diff.Neutral(short(strings.Join(strings.Fields(text), " "), mostMessage))
+}
+
+// What the messages of API servers look like. Their wording has been the same since Kubernetes 1.9 or longer; one that is not
+// recognised is told as it is.
+var (
+	webhookDenied = regexp.MustCompile(`(?s)admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)`)
+	webhookAway   = regexp.MustCompile(`(?s)failed calling webhook "([^"]+)": (.*)`)
+	policyDenied  = regexp.MustCompile(`(?s)ValidatingAdmissionPolicy '([^']+)' with binding '[^']*' denied request: (.*)`)
+	quotaExceeded = regexp.MustCompile(`(?s)exceeded quota: ([^,]+), (requested: .*)`)
+	podSecurity   = regexp.MustCompile(`(?s)violates PodSecurity "([^"]+)": (.*)`)
+	notAllowed    = regexp.MustCompile(`(?s)User "([^"]*)" cannot ([a-z]+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")(?: in the namespace "([^"]*)"| at the cluster scope)?`)
+	immutable     = regexp.MustCompile(`(?i)immutable|may not be changed|updates to .* spec for fields other than|may not change|cannot be changed|is not allowed to be changed`)
+	noMatch       = regexp.MustCompile(`no matches for (?:kind "([^"]*)" in (?:version|group) "([^"]*)"|([A-Za-z0-9.]+/[^,]*), (?:Kind|Resource)=(\w+))`)
+)
+
+// ofStatus puts an API server's refusal into words. What its admission says is looked at first: that comes under many reasons.
+func ofStatus(status metav1.Status) string {
+	if words := ofAdmission(status.Message); words != "" {
+		return words
+	}
+	switch status.Reason {
+	case metav1.StatusReasonForbidden:
+		return forbidden(status)
+	case metav1.StatusReasonUnauthorized:
+		return "the cluster does not take the runner's credentials (unauthorized); see to it that its token or certificate is valid and belongs to this cluster"
+	case metav1.StatusReasonInvalid:
+		return invalid(status)
+	case metav1.StatusReasonConflict:
+		return conflict(status)
+	case metav1.StatusReasonAlreadyExists:
+		return tidy(object(status)+" is there already") + "; plan again, so that what it is gets compared"
+	case metav1.StatusReasonNotFound:
+		return notFound(status)
+	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable:
+		return tidy("the API server is overloaded or starting ("+status.Message+")") + "; try again when it answers"
+	}
+	if status.Code >= http.StatusInternalServerError {
+		return tidy("the API server has an error of its own: "+status.Message) + "; see to the cluster, and try again"
+	}
+	return tidy("the API server refuses it: " + status.Message)
+}
+
+func ofAdmission(message string) string {
+	if found := webhookDenied.FindStringSubmatch(message); found != nil {
+		said := found[2]
+		if said == "" {
+			said = "it does not say why"
+		}
+		return tidy("the admission webhook "+found[1]+" rejects it: "+said) + "; change the object to what it asks for, or have the webhook's rules changed"
+	}
+	if found := webhookAway.FindStringSubmatch(message); found != nil {
+		return tidy("the admission webhook "+found[1]+" does not answer the API server: "+found[2]) + "; see to it that it runs, or remove its configuration"
+	}
+	if found := policyDenied.FindStringSubmatch(message); found != nil {
+		return tidy("the admission policy "+found[1]+" rejects it: "+found[2]) + "; change the object to what it asks for"
+	}
+	if found := quotaExceeded.FindStringSubmatch(message); found != nil {
+		return tidy("the quota "+found[1]+" of the namespace is exceeded ("+found[2]+")") + "; ask for less, or have the quota raised"
+	}
+	if found := podSecurity.FindStringSubmatch(message); found != nil {
+		return tidy("the namespace allows only pods of the level "+found[1]+": "+found[2]) + "; change the pod's security settings, or the namespace's level"
+	}
+	return ""
+}
+
+// isInvalid is the message of an object that is not valid; fieldAt finds the fields in it.
+var (
+	isInvalid = regexp.MustCompile(`(?s)([A-Za-z][\w.-]*) "([^"]+)" is invalid: (.*)`)
+	fieldAt   = regexp.MustCompile(`(?:^|[\[ ])([A-Za-z][\w.\[\]/-]*): (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Too|Internal)`)
+)
+
+// ofText is for libraries that lose the type of a refusal on its way, and keep its words.
+func ofText(message string) string {
+	if words := ofAdmission(message); words != "" {
+		return words
+	}
+	if notAllowed.MatchString(message) {
+		return forbidden(metav1.Status{Message: message})
+	}
+	found := isInvalid.FindStringSubmatch(message)
+	if found == nil {
+		return noKind(message)
+	}
+	kind, _, _ := strings.Cut(found[1], ".")
+	status := metav1.Status{Details: &metav1.StatusDetails{Kind: kind, Name: found[2]}}
+	fields := fieldAt.FindAllStringSubmatchIndex(found[3], -1)
+	for i, at := range fields {
+		rest := found[3][at[3]+2:]
+		if i+1 < len(fields) {
+			rest = found[3][at[3]+2 : fields[i+1][0]]
+		}
+		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Field: found[3][at[2]:at[3]], Message: strings.Trim(rest, ", []")})
+	}
+	return invalid(status)
+}
+
+// forbidden names who may not do what on what and where.
+func forbidden(status metav1.Status) string {
+	found := notAllowed.FindStringSubmatch(status.Message)
+	if found == nil {
+		return tidy("the cluster forbids it: " + status.Message)
+	}
+	user, verb, resource, group, path, namespace := found[1], found[2], found[3], found[4], found[5], found[6]
+	what := resource
+	if group != "" {
+		what += "." + group
+	}
+	if path != "" {
+		what = path
+	}
+	where := "in the whole cluster"
+	if namespace != "" {
+		where = "in the namespace " + namespace
+	}
+	return tidy(fmt.Sprintf("%s may not %s %s %s (forbidden)", user, verb, what, where)) +
+		fmt.Sprintf("; give it a Role or ClusterRole with the verb %s on %s", verb, tidy(what))
+}
+
+// object names what a refusal is about.
+func object(status metav1.Status) string {
+	if status.Details == nil || status.Details.Name == "" {
+		return "the object"
+	}
+	return either(status.Details.Kind, "object") + " " + status.Details.Name
+}
+
+// invalid names the fields and why, without their values: one may be a secret.
+func invalid(status metav1.Status) string {
+	if status.Details == nil || len(status.Details.Causes) == 0 {
+		return tidy(object(status)+" is not valid") + "; correct it"
+	}
+	var fields []string
+	fixed := false
+	for _, cause := range status.Details.Causes {
+		fixed = fixed || immutable.MatchString(cause.Message)
+		fields = append(fields, strings.TrimSpace(cause.Field+" "+withoutValue(cause.Message)))
+	}
+	named := tidy(strings.Join(fields, "; "))
+	if fixed {
+		return tidy(object(status)+" cannot be changed in place") + ": " + named +
+			"; it has to be replaced: delete the object, or give it another name, and deploy again"
+	}
+	return tidy(object(status)+" is not valid") + ": " + named + "; correct it"
+}
+
+// withoutValue takes the value out of a cause's message, as in `Invalid value: "x": must be …`: what is behind the last value that
+// stands there.
+func withoutValue(message string) string {
+	kind, rest, found := strings.Cut(message, " value: ")
+	if !found || kind == "Required" { // that one has none
+		return message
+	}
+	detail := ""
+	if at := strings.LastIndex(rest, ": "); at >= 0 {
+		detail = rest[at+2:]
+	}
+	if kind == "Unsupported" {
+		// The detail lists what is supported behind a colon of its own.
+		if _, supported, is := strings.Cut(rest, ": supported values: "); is {
+			return "has an unsupported value; supported are " + supported
+		}
+	}
+	if detail == "" {
+		return "has a value that is not allowed"
+	}
+	return "has a value that is not allowed: " + detail
+}
+
+func conflict(status metav1.Status) string {
+	if status.Details != nil {
+		var held []string
+		for _, cause := range status.Details.Causes {
+			if cause.Type == metav1.CauseTypeFieldManagerConflict {
+				held = append(held, cause.Field+" ("+strings.TrimPrefix(cause.Message, "conflict with ")+")")
+			}
+		}
+		if len(held) > 0 {
+			return tidy(object(status)+" has fields that others own: "+strings.Join(held, ", ")) + "; leave them out, or take them over"
+		}
+	}
+	return tidy(object(status)+" was changed by somebody else at the same moment ("+status.Message+")") + "; try again"
+}
+
+func notFound(status metav1.Status) string {
+	if status.Details == nil || status.Details.Name == "" {
+		return tidy("the cluster does not have this kind of object ("+status.Message+")") + "; install its CustomResourceDefinition first"
+	}
+	return tidy(object(status)+" is not there ("+status.Message+")") + "; deploy what makes it first"
+}
+
+// noKind is for a kind that the server does not have.
+func noKind(message string) string {
+	found := noMatch.FindStringSubmatch(message)
+	if found == nil {
+		return ""
+	}
+	kind, version := either(found[1], found[4]), either(found[2], found[3])
+	return tidy(fmt.Sprintf("the cluster has no kind %s in %s: there is no CRD for it", kind, version)) + "; install its CustomResourceDefinition first, or correct apiVersion and kind"
+}
+
+// ofConnection puts into words that nobody, or somebody else, answered.
+func ofConnection(err error) string {
+	where := "the API server"
+	var request *url.Error
+	if errors.As(err, &request) {
+		if parsed, parseErr := url.Parse(request.URL); parseErr == nil {
+			where += " at " + parsed.Scheme + "://" + parsed.Host
+		}
+		err = request.Err // the rest of the URL is nobody's business
+	}
+	var (
+		verification *tls.CertificateVerificationError
+		unknown      x509.UnknownAuthorityError
+		name         *net.DNSError
+		network      net.Error
+	)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return ""
+	case errors.As(err, &verification), errors.As(err, &unknown):
+		return tidy(where+" shows a certificate that is not of the cluster's certificate authority ("+err.Error()+")") + "; correct the certificate authority that the cluster's outputs or the kubeconfig give"
+	case errors.As(err, &name):
+		return tidy(where+" has no address: there is no host "+name.Name) + "; correct the cluster's address, or the runner's name server"
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), silence(err):
+		return tidy(where+" does not answer ("+err.Error()+")") + "; see to it that the cluster runs and that the runner reaches it"
+	case errors.As(err, &network):
+		return tidy(where+" cannot be reached ("+err.Error()+")") + "; see to it that the cluster runs and that the runner reaches it"
+	}
+	return ""
+}
+
+// passing says whether an error goes away by itself when the server comes back, so that a wait may go on.
+func passing(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code >= http.StatusInternalServerError || status.Status().Code == http.StatusTooManyRequests
+	}
+	return silence(err)
+}

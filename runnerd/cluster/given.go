@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+)
+
+// given reads the outputs that tell of a cluster. Clouds' modules call the same thing by different names.
+type given struct {
+	outputs map[string]any
+	where   string
+}
+
+// text gives the first of the names that has a text.
+func (g given) text(names ...string) string {
+	for _, name := range names {
+		if text, ok := g.outputs[name].(string); ok && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// pem gives a certificate or key, which may be written as PEM or as base64 of it.
+func (g given) pem(names ...string) ([]byte, error) {
+	text := strings.TrimSpace(g.text(names...))
+	if text == "" || strings.HasPrefix(text, "-----BEGIN ") {
+		return []byte(text), nil
+	}
+	decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil || !bytes.Contains(decoded, []byte("-----BEGIN ")) {
+		return nil, fmt.Errorf("%s.%s is neither PEM nor base64 of it; give the certificate in one of these forms", g.where, names[0])
+	}
+	return decoded, nil
+}
+
+// outputs gives the cluster that outputs tell of. path is where they are.
+func (o opener) outputs(outputs map[string]any, path string) (*Cluster, error) {
+	g := given{outputs: outputs, where: ".nuon." + path}
+	if insecure, _ := outputs["insecure_skip_tls_verify"].(bool); insecure {
+		return nil, refuseInsecure(g.where)
+	}
+	if whole := g.text("kubeconfig", "kube_config", "kubeconfig_raw", "kube_config_raw"); whole != "" {
+		o.secret([]byte(whole))
+		if decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(whole), "")); err == nil {
+			whole = string(decoded)
+		}
+		return o.givenKubeconfig([]byte(whole), g.where+".kubeconfig")
+	}
+	config := &rest.Config{Host: g.text("endpoint", "host", "server")}
+	if config.Host == "" {
+		return nil, fmt.Errorf("%s has no endpoint (it has %s); give the address of the cluster's API server as endpoint", g.where, strings.Join(slices.Sorted(maps.Keys(outputs)), ", "))
+	}
+	if !strings.Contains(config.Host, "://") {
+		config.Host = "https://" + config.Host
+	}
+	if err := checkAddress(config.Host, g.where); err != nil {
+		return nil, err
+	}
+	if err := o.credentials(config, g); err != nil {
+		return nil, err
+	}
+	return o.open(config)
+}
+
+// credentials finds how to log in: what the outputs hold themselves, or the program by which the cloud's identity of the runner does.
+func (o opener) credentials(config *rest.Config, g given) (err error) {
+	if config.CAData, err = g.pem("certificate_authority_data", "cluster_ca_certificate", "ca_certificate", "certificate_authority"); err != nil {
+		return err
+	}
+	if config.CertData, err = g.pem("client_certificate_data", "client_certificate"); err != nil {
+		return err
+	}
+	if config.KeyData, err = g.pem("client_key_data", "client_key"); err != nil {
+		return err
+	}
+	config.BearerToken = g.text("token")
+	if given, is := g.outputs["exec"].(map[string]any); is {
+		config.ExecProvider, err = plugin(given, g.where+".exec")
+		return err
+	}
+	if config.BearerToken != "" || len(config.CertData) > 0 && len(config.KeyData) > 0 {
+		return nil
+	}
+	config.ExecProvider = cloudPlugin(config, g, o.environ)
+	if config.ExecProvider == nil {
+		return fmt.Errorf("%s has an endpoint and nothing to log in with, and the endpoint is of no cloud whose login is known; give token, client_certificate_data with client_key_data, exec, or kubeconfig", g.where)
+	}
+	return nil
+}
+
+// eks is the address of a cluster in Amazon's cloud; it says the region.
+var eks = regexp.MustCompile(`\.([a-z]{2}(?:-[a-z]+)+-\d+)\.eks\.amazonaws\.com(?:\.[a-z]+)?$`)
+
+// cloudPlugin gives the program by which the runner's identity in a cloud logs in to the cloud's clusters, nil when it is not known which
+// cloud it is.
+func cloudPlugin(config *rest.Config, g given, environ []string) *clientcmdapi.ExecConfig {
+	parsed, err := url.Parse(config.Host)
+	if err != nil {
+		return nil
+	}
+	const version = "client.authentication.k8s.io/v1beta1" // the one that all versions of these programs know
+	host, name := parsed.Hostname(), g.text("name", "cluster_name")
+	if found := eks.FindStringSubmatch(host); found != nil && name != "" {
+		return &clientcmdapi.ExecConfig{
+			Command: "aws", Args: []string{"eks", "get-token", "--output", "json", "--cluster-name", name, "--region", found[1]}, APIVersion: version,
+			InstallHint: "install the AWS command line interface on the runner's machine",
+		}
+	}
+	google := strings.HasSuffix(host, ".gke.goog") || g.text("location", "project", "project_id") != ""
+	if !google {
+		return nil
+	}
+	made := &clientcmdapi.ExecConfig{
+		Command: "gke-gcloud-auth-plugin", APIVersion: version, ProvideClusterInfo: true,
+		InstallHint: "install the package google-cloud-cli-gke-gcloud-auth-plugin on the runner's machine",
+	}
+	if ambient.Lookup(environ, "GOOGLE_APPLICATION_CREDENTIALS") != "" {
+		made.Args = []string{"--use_application_default_credentials"}
+	}
+	return made
+}
+
+// plugin reads an output exec.
+func plugin(given map[string]any, where string) (*clientcmdapi.ExecConfig, error) {
+	made := &clientcmdapi.ExecConfig{APIVersion: "client.authentication.k8s.io/v1"}
+	made.Command, _ = given["command"].(string)
+	if made.Command == "" {
+		return nil, fmt.Errorf("%s has no command; give {command, args, env, api_version}", where)
+	}
+	if version, ok := given["api_version"].(string); ok {
+		made.APIVersion = version
+	}
+	args, _ := given["args"].([]any)
+	for _, arg := range args {
+		text, ok := arg.(string)
+		if !ok {
+			return nil, fmt.Errorf("%s.args holds something other than texts", where)
+		}
+		made.Args = append(made.Args, text)
+	}
+	environ, _ := given["env"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		text, ok := environ[name].(string)
+		if !ok {
+			return nil, fmt.Errorf("%s.env.%s is no text", where, name)
+		}
+		made.Env = append(made.Env, clientcmdapi.ExecEnvVar{Name: name, Value: text})
+	}
+	return made, nil
+}
+
+// checkAddress: credentials go to this address.
+func checkAddress(address, where string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return fmt.Errorf("the address of the cluster in %s is no URL; give https://host:port", where)
+	}
+	if parsed.Scheme != "https" {
+		return fmt.Errorf("the address of the cluster in %s begins with %s://, and credentials go there; give one with https://", where, parsed.Scheme)
+	}
+	if parsed.User != nil {
+		return fmt.Errorf("the address of the cluster in %s holds a login; give a token or a certificate instead", where)
+	}
+	return nil
+}

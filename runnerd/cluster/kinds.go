@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// kinds is what a server told of the kinds that it has, in memory.
+type kinds struct {
+	once      sync.Once
+	trouble   error
+	discovery discovery.CachedDiscoveryInterface
+	mapper    *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// open makes the clients; nothing is asked yet.
+func (k *kinds) open(config *rest.Config) error {
+	k.once.Do(func() {
+		client, err := discovery.NewDiscoveryClientForConfig(config)
+		if err != nil {
+			k.trouble = fmt.Errorf("the access to the cluster cannot be used: %w", err)
+			return
+		}
+		k.discovery = memory.NewMemCacheClient(client)
+		k.mapper = restmapper.NewDeferredDiscoveryRESTMapper(k.discovery)
+	})
+	return k.trouble
+}
+
+func (k *kinds) invalidate() {
+	if k.mapper != nil {
+		k.mapper.Reset() // invalidates the discovery as well
+	}
+}
+
+// Getter gives access for libraries that are built for kubectl: everything without a namespace of its own is in namespace.
+func (c *Cluster) Getter(namespace string) genericclioptions.RESTClientGetter {
+	return &getter{cluster: c, namespace: namespace}
+}
+
+type getter struct {
+	cluster   *Cluster
+	namespace string
+}
+
+// ToRESTConfig gives the cluster's own configuration.
+func (g *getter) ToRESTConfig() (*rest.Config, error) { return g.cluster.REST(), nil }
+
+// ToDiscoveryClient gives the one in memory that everybody shares.
+func (g *getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	if err := g.cluster.kinds.open(g.cluster.config); err != nil {
+		return nil, err
+	}
+	return g.cluster.kinds.discovery, nil
+}
+
+// ToRESTMapper gives the one in memory that everybody shares.
+func (g *getter) ToRESTMapper() (meta.RESTMapper, error) { return g.cluster.Mapper() }
+
+// ToRawKubeConfigLoader gives a kubeconfig that says the namespace and nothing else: nobody may find another way to a cluster.
+func (g *getter) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	overrides := &clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: g.namespace}}
+	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(), overrides)
+}

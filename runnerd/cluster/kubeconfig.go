@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// mostKubeconfig bounds a kubeconfig and each file that it names, in bytes.
+const mostKubeconfig = 4 << 20
+
+// readBounded reads a file of the runner's owner.
+func readBounded(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, mostKubeconfig+1))
+	if err == nil && len(content) > mostKubeconfig {
+		err = fmt.Errorf("%s has more than %d bytes", path, mostKubeconfig)
+	}
+	return content, err
+}
+
+// kubeconfig gives the cluster of one context of a kubeconfig; the current one when context is empty. where is what the kubeconfig is called
+// in errors.
+func (o opener) kubeconfig(config *clientcmdapi.Config, context, where string) (*Cluster, error) {
+	if context == "" {
+		context = config.CurrentContext
+	}
+	if config.Contexts[context] == nil {
+		return nil, fmt.Errorf("%s has no context %q; it has %s", where, context, strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
+	}
+	// Not the loading rules of kubectl: they look into the environment and the home of whoever started the runner.
+	made, err := clientcmd.NewNonInteractiveClientConfig(*config, context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("the context %q of %s: %w; correct the kubeconfig", context, where, err)
+	}
+	for _, user := range config.AuthInfos {
+		if user.TokenFile == "" {
+			continue
+		}
+		if token, err := readBounded(user.TokenFile); err == nil {
+			o.secret(token)
+		}
+	}
+	if made.Insecure {
+		o.log.Warn("%s says that the certificate of %s is not to be checked: whoever is between the runner and the cluster can read and change everything", where, made.Host)
+	}
+	return o.open(made)
+}
+
+// givenKubeconfig checks a kubeconfig that came with a cluster's outputs: it must be whole, for nothing on this machine belongs to it.
+func (o opener) givenKubeconfig(text []byte, where string) (*Cluster, error) {
+	config, err := clientcmd.Load(text)
+	if err != nil {
+		// The library's words may quote the text, which holds secrets.
+		return nil, fmt.Errorf("%s is no kubeconfig; give the whole text of one", where)
+	}
+	for name, user := range config.AuthInfos {
+		if user.ClientCertificate != "" || user.ClientKey != "" || user.TokenFile != "" {
+			return nil, fmt.Errorf("the user %q of %s names files, which this runner does not have; use client-certificate-data, client-key-data and token", name, where)
+		}
+	}
+	for name, cluster := range config.Clusters {
+		if cluster.CertificateAuthority != "" {
+			return nil, fmt.Errorf("the cluster %q of %s names a file, which this runner does not have; use certificate-authority-data", name, where)
+		}
+		if cluster.InsecureSkipTLSVerify {
+			return nil, refuseInsecure(where)
+		}
+		if err := checkAddress(cluster.Server, where); err != nil {
+			return nil, err
+		}
+	}
+	return o.kubeconfig(config, "", where)
+}
+
+func refuseInsecure(where string) error {
+	return fmt.Errorf("%s says that the cluster's certificate is not to be checked, which lets anybody in between take over the cluster; give certificate_authority_data instead", where)
+}
+
+// WriteKubeconfig writes a kubeconfig by which a program reaches the cluster as this job does, readable by nobody else. What a plugin gave
+// is in it as it is now: it lasts for as long as the plugin said, which is longer than a job.
+func (c *Cluster) WriteKubeconfig(ctx context.Context, path string) error {
+	const name = "nuon"
+	user := &clientcmdapi.AuthInfo{
+		Token: c.config.BearerToken, ClientCertificateData: c.config.CertData, ClientKeyData: c.config.KeyData,
+		Username: c.config.Username, Password: c.config.Password,
+	}
+	if c.login != nil {
+		token, err := c.login.current(ctx, "")
+		if err != nil {
+			return err
+		}
+		user.Token = token
+	}
+	made := clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{name: {
+			Server: c.config.Host, CertificateAuthorityData: c.config.CAData, TLSServerName: c.config.ServerName, InsecureSkipTLSVerify: c.config.Insecure,
+		}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: user},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	}
+	content, err := clientcmd.Write(made)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
+}

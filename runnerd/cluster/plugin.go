@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
+)
+
+const (
+	// pluginLimit is how long a plugin may take for one credential, and pluginGrace how long after it was told to end.
+	pluginLimit, pluginGrace = 60 * time.Second, 2 * time.Second
+	// pluginOutput bounds what a plugin may print, in bytes.
+	pluginOutput = 1 << 20
+	// renewBefore is how long before its end a token is replaced.
+	renewBefore = 30 * time.Second
+)
+
+// credential is what a plugin prints, of either version of its protocol. It holds secrets.
+type credential struct {
+	Kind   string `json:"kind"`
+	Status *struct {
+		ExpirationTimestamp   time.Time `json:"expirationTimestamp"`
+		Token                 string    `json:"token"`
+		ClientCertificateData string    `json:"clientCertificateData"`
+		ClientKeyData         string    `json:"clientKeyData"`
+	} `json:"status"`
+}
+
+// source runs a plugin for credentials. The library's own way is not used: it gives the program all of this process's environment, prints what
+// the program says to where nobody looks, and tells of its failure without it.
+type source struct {
+	path    string
+	args    []string
+	environ []string
+	name    string
+	opener  opener
+	now     func() time.Time
+
+	mutex   sync.Mutex
+	token   string
+	expires time.Time
+}
+
+// plug replaces the plugin in config by ours, gives ours, and asks it once: what is wrong with it is said before anything else is done.
+func (o opener) plug(config *rest.Config) (*source, error) {
+	given := config.ExecProvider
+	config.ExecProvider = nil
+	s, err := o.source(given, config)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pluginLimit)
+	defer cancel()
+	got, err := s.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if got.Status.ClientCertificateData != "" {
+		// Certificates are for hours, a job is shorter: this one is not asked for again.
+		config.CertData, config.KeyData = []byte(got.Status.ClientCertificateData), []byte(got.Status.ClientKeyData)
+	}
+	if got.Status.Token != "" {
+		s.keep(got)
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &login{source: s, next: next} })
+	}
+	return s, nil
+}
+
+func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*source, error) {
+	if given.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode {
+		return nil, fmt.Errorf("the plugin %s for the cluster's credentials asks a person, and nobody is there; use one that does not", given.Command)
+	}
+	environ := ambient.ForTool(o.environ)
+	for _, each := range given.Env {
+		environ[each.Name] = each.Value
+		if secretName(each.Name) {
+			o.secret([]byte(each.Value))
+		}
+	}
+	info, err := pluginInfo(given, config)
+	if err != nil {
+		return nil, err
+	}
+	environ["KUBERNETES_EXEC_INFO"] = info
+	made := &source{name: given.Command, opener: o, now: time.Now, args: append([]string{given.Command}, given.Args...)}
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		made.environ = append(made.environ, name+"="+environ[name])
+	}
+	if made.path, err = exec.LookPath(given.Command); err == nil {
+		made.path, err = filepath.Abs(made.path)
+	}
+	if err != nil {
+		hint := given.InstallHint
+		if hint == "" {
+			hint = "install it on the runner's machine"
+		}
+		return nil, fmt.Errorf("the program %s, which gives the credentials for the cluster at %s, is not on the runner's PATH; %s", given.Command, config.Host, diff.Neutral(hint))
+	}
+	return made, nil
+}
+
+// secretName tells by a variable's name whether its value is one.
+func secretName(name string) bool {
+	return slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD", "KEY"}, func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
+}
+
+// pluginInfo is what a plugin is told.
+func pluginInfo(given *clientcmdapi.ExecConfig, config *rest.Config) (string, error) {
+	spec := map[string]any{"interactive": false}
+	if given.ProvideClusterInfo {
+		spec["cluster"] = map[string]any{"server": config.Host, "certificate-authority-data": config.CAData, "tls-server-name": config.ServerName}
+	}
+	encoded, err := json.Marshal(map[string]any{"kind": "ExecCredential", "apiVersion": given.APIVersion, "spec": spec})
+	if err != nil {
+		return "", fmt.Errorf("tell the plugin %s of the cluster: %w", given.Command, err)
+	}
+	return string(encoded), nil
+}
+
+// ask runs the program.
+func (s *source) ask(ctx context.Context) (credential, error) {
+	ctx, cancel := context.WithTimeout(ctx, pluginLimit)
+	defer cancel()
+	stdout, stderr := heard{enough: cancel}, heard{enough: cancel}
+	err := child.Program{
+		Path: s.path, Args: s.args, Dir: "/", Env: s.environ, Stdout: &stdout, Stderr: &stderr,
+		Name: s.name, Group: true, Grace: pluginGrace, Warn: s.opener.log.Warn,
+	}.Run(ctx)
+	switch {
+	case stdout.full || stderr.full:
+		err = fmt.Errorf("it printed more than %d bytes", pluginOutput)
+	case ctx.Err() != nil:
+		err = fmt.Errorf("it did not end in %s", pluginLimit)
+	}
+	if err != nil {
+		return credential{}, fmt.Errorf("the program %s, which gives the credentials for the cluster: %w%s; see to it that the runner's identity may log in there", s.name, err, s.said(stderr.text.Bytes()))
+	}
+	var got credential
+	if err := json.Unmarshal(stdout.text.Bytes(), &got); err != nil || got.Status == nil || got.Status.Token == "" && got.Status.ClientCertificateData == "" {
+		// What it printed may be a credential in another form, so it is not shown.
+		return credential{}, fmt.Errorf("the program %s printed no ExecCredential with a status%s; see to it that it is of a version that knows %s", s.name, s.said(stderr.text.Bytes()), "client.authentication.k8s.io")
+	}
+	for _, secret := range []string{got.Status.Token, got.Status.ClientKeyData} {
+		if secret != "" {
+			s.opener.secret([]byte(secret))
+		}
+	}
+	return got, nil
+}
+
+// said gives the end of what a program said on its standard error, as one line without secrets.
+func (s *source) said(text []byte) string {
+	const most = 1000
+	words := strings.Join(strings.Fields(s.opener.hide(string(text))), " ")
+	if len(words) > most {
+		words = "…" + strings.ToValidUTF8(words[len(words)-most:], "")
+	}
+	if words == "" {
+		return ""
+	}
+	return ": " + diff.Neutral(words)
+}
+
+func (s *source) keep(got credential) {
+	s.token, s.expires = got.Status.Token, got.Status.ExpirationTimestamp
+}
+
+// current gives a token; not the one that the server did not take.
+func (s *source) current(ctx context.Context, refused string) (string, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	old := !s.expires.IsZero() && s.now().Add(renewBefore).After(s.expires)
+	if !old && s.token != refused {
+		return s.token, nil
+	}
+	got, err := s.ask(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.keep(got)
+	return s.token, nil
+}
+
+// login puts the token on each request, and tries once more with another when the server did not take it.
+type login struct {
+	source *source
+	next   http.RoundTripper
+}
+
+// RoundTrip sends the request with a token.
+func (l *login) RoundTrip(request *http.Request) (*http.Response, error) {
+	token, err := l.source.current(request.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	response, err := l.send(request, token)
+	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
+		return response, err
+	}
+	fresh, err := l.source.current(request.Context(), token)
+	if err != nil || fresh == token {
+		return response, nil //nolint:nilerr // then the refusal is the answer
+	}
+	_ = response.Body.Close()
+	return l.send(request, fresh)
+}
+
+func (l *login) send(request *http.Request, token string) (*http.Response, error) {
+	sent := request.Clone(request.Context())
+	if request.GetBody != nil {
+		body, err := request.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		sent.Body = body
+	}
+	sent.Header.Set("Authorization", "Bearer "+token)
+	return l.next.RoundTrip(sent)
+}
+
+// heard keeps what a program prints, up to pluginOutput; more than that ends the program.
+type heard struct {
+	text   bytes.Buffer
+	enough context.CancelFunc
+	full   bool
+}
+
+// Write refuses what is too much.
+func (h *heard) Write(p []byte) (int, error) {
+	if h.text.Len()+len(p) > pluginOutput {
+		h.full = true
+		h.enough()
+		return 0, errors.New("it printed too much")
+	}
+	return h.text.Write(p)
+}

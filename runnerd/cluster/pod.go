@@ -1,0 +1,203 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// mostPods bounds how many pods of one object are looked at.
+const mostPods = 200
+
+// podTrouble is what ails a pod.
+type podTrouble struct {
+	pod       *corev1.Pod
+	container string
+	// reason is Kubernetes' own word, as CrashLoopBackOff.
+	reason, message string
+	// bad: it does not go away by itself soon.
+	bad bool
+	// crashed: the container ran before, and its last log is that of the run before.
+	crashed bool
+}
+
+// words is the trouble in one sentence.
+func (t podTrouble) words() string {
+	made := fmt.Sprintf("pod %s: %s", t.pod.Name, t.reason)
+	if t.container != "" {
+		made = fmt.Sprintf("pod %s, container %s: %s", t.pod.Name, t.container, t.reason)
+	}
+	if t.message != "" {
+		made += ": " + t.message
+	}
+	return diff.Neutral(short(made, mostReason))
+}
+
+// core gives the typed client for pods, events and logs.
+func (c *Cluster) core() (*typedcore.CoreV1Client, error) { return typedcore.NewForConfig(c.REST()) }
+
+// podsOf gives the pods that an object of the built-in kinds has made, by its selector; none for other kinds.
+func (c *Cluster) podsOf(ctx context.Context, object *unstructured.Unstructured) ([]corev1.Pod, error) {
+	if object.GetKind() == "Pod" && object.GroupVersionKind().Group == "" {
+		var pod corev1.Pod
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &pod); err != nil {
+			return nil, err
+		}
+		return []corev1.Pod{pod}, nil
+	}
+	selector := selectorOf(object)
+	if selector == "" {
+		return nil, nil
+	}
+	core, err := c.core()
+	if err != nil {
+		return nil, err
+	}
+	list, err := core.Pods(object.GetNamespace()).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: mostPods})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// selectorOf gives the selector of an object's pods, empty for kinds that have none.
+func selectorOf(object *unstructured.Unstructured) string {
+	switch object.GroupVersionKind().Group {
+	case "apps", "batch":
+	default:
+		return ""
+	}
+	given, found, _ := unstructured.NestedMap(object.Object, "spec", "selector")
+	if !found {
+		return ""
+	}
+	var selector metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, &selector); err != nil {
+		return ""
+	}
+	made, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
+		return ""
+	}
+	return made.String()
+}
+
+// worst gives the trouble of the pod that is worst, the newest of them; false when all are ready.
+func worst(pods []corev1.Pod) (podTrouble, bool) {
+	var found []podTrouble
+	for i := range pods {
+		if trouble, has := troubleOf(&pods[i]); has {
+			found = append(found, trouble)
+		}
+	}
+	if len(found) == 0 {
+		return podTrouble{}, false
+	}
+	return slices.MinFunc(found, func(a, b podTrouble) int {
+		if a.bad != b.bad {
+			if a.bad {
+				return -1
+			}
+			return 1
+		}
+		return b.pod.CreationTimestamp.Compare(a.pod.CreationTimestamp.Time)
+	}), true
+}
+
+// troubleOf says what keeps a pod from being ready.
+func troubleOf(pod *corev1.Pod) (podTrouble, bool) {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded {
+		return podTrouble{}, false
+	}
+	for _, each := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if trouble, has := containerTrouble(pod, each); has {
+			return trouble, true
+		}
+	}
+	if pod.Status.Phase == corev1.PodFailed {
+		return podTrouble{pod: pod, reason: either(pod.Status.Reason, "Failed"), message: pod.Status.Message, bad: true, crashed: false}, true
+	}
+	ready := false
+	for _, each := range pod.Status.Conditions {
+		if each.Type == corev1.PodScheduled && each.Status == corev1.ConditionFalse {
+			return podTrouble{pod: pod, reason: either(each.Reason, "not scheduled"), message: each.Message, bad: each.Reason == corev1.PodReasonUnschedulable}, true
+		}
+		ready = ready || each.Type == corev1.PodReady && each.Status == corev1.ConditionTrue
+	}
+	if ready {
+		return podTrouble{}, false
+	}
+	return podTrouble{pod: pod, container: notReady(pod), reason: "not ready"}, true
+}
+
+// containerTrouble says what keeps a container from running.
+func containerTrouble(pod *corev1.Pod, each corev1.ContainerStatus) (podTrouble, bool) {
+	made := podTrouble{pod: pod, container: each.Name}
+	switch {
+	case each.State.Waiting != nil:
+		made.reason, made.message = each.State.Waiting.Reason, each.State.Waiting.Message
+		if made.reason == "" || made.reason == "ContainerCreating" || made.reason == "PodInitializing" {
+			return podTrouble{}, false // on its way
+		}
+		made.bad = true
+		if last := each.LastTerminationState.Terminated; last != nil {
+			made.crashed = true
+			made.message = fmt.Sprintf("it ended with exit code %d and was started again %d times", last.ExitCode, each.RestartCount)
+		}
+		return made, true
+	case each.State.Terminated != nil && each.State.Terminated.ExitCode != 0:
+		made.reason = either(each.State.Terminated.Reason, "Error")
+		made.message = fmt.Sprintf("it ended with exit code %d", each.State.Terminated.ExitCode)
+		made.bad = true
+		return made, true
+	}
+	return podTrouble{}, false
+}
+
+// notReady names the first container that is not ready.
+func notReady(pod *corev1.Pod) string {
+	for _, each := range pod.Status.ContainerStatuses {
+		if !each.Ready {
+			return each.Name
+		}
+	}
+	return ""
+}
+
+// withPods adds to what ails an object what ails its pods: the one thing that helps a person. What cannot be read of the pods
+// is no reason to say less of the object.
+func (c *Cluster) withPods(ctx context.Context, made condition, object *unstructured.Unstructured) condition {
+	if made.ready || object == nil {
+		return made
+	}
+	for _, each := range conditionsOf(object) {
+		if each.kind == "ReplicaFailure" && each.status == "True" { // a quota, an admission
+			made = made.degraded(diff.Neutral(short(made.reason+"; "+each.message, mostReason)))
+			return made
+		}
+	}
+	pods, err := c.podsOf(ctx, object)
+	if err != nil {
+		c.log.Debug("the pods of %s: %v", Name(made.ref), Explain(err))
+		return made
+	}
+	trouble, has := worst(pods)
+	if !has {
+		return made
+	}
+	made.word = trouble.reason
+	made.reason += "; " + trouble.words()
+	if trouble.bad {
+		made.status = api.ObjectHealthStatusDegraded
+	}
+	return made
+}

@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+const (
+	// tellingLimit is how long the telling may take; mostTellings how many objects it is about.
+	tellingLimit, mostTellings = 15 * time.Second, 5
+	// mostEvents of an object, and mostLines and mostLog bytes of a container's log.
+	mostEvents, mostLines, mostLog = 5, 20, 16 << 10
+)
+
+// tell writes to the log what a person would look up by hand of what is not ready: the newest warnings among the events of the object, of
+// what it made and of its worst pod, and the last lines that this pod logged.
+func (c *Cluster) tell(ctx context.Context, unready []condition) {
+	for i, each := range unready {
+		if i == mostTellings {
+			c.log.Warn("%d more objects are not ready", len(unready)-i)
+			return
+		}
+		c.tellOne(ctx, each)
+	}
+}
+
+func (c *Cluster) tellOne(ctx context.Context, what condition) {
+	c.log.Warn("%s is not ready: %s", Name(what.ref), what.reason)
+	object, err := c.get(ctx, what.ref)
+	if err != nil || object == nil {
+		return
+	}
+	uids := []types.UID{object.GetUID()}
+	if made := c.newestReplicaSet(ctx, object); made != nil {
+		uids = append(uids, made.GetUID())
+	}
+	pods, err := c.podsOf(ctx, object)
+	if err != nil {
+		c.log.Debug("the pods of %s: %v", Name(what.ref), Explain(err))
+	}
+	trouble, has := worst(pods)
+	if has && trouble.pod.UID != object.GetUID() {
+		uids = append(uids, trouble.pod.UID)
+	}
+	c.tellEvents(ctx, what.ref.Namespace, uids)
+	if has {
+		c.tellLog(ctx, trouble)
+	}
+}
+
+// newestReplicaSet gives the one of a Deployment's last rollout: what refuses its pods is told there.
+func (c *Cluster) newestReplicaSet(ctx context.Context, object *unstructured.Unstructured) *unstructured.Unstructured {
+	selector := selectorOf(object)
+	if object.GetKind() != "Deployment" || selector == "" {
+		return nil
+	}
+	resource, err := c.Resource(api.ObjectRef{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: object.GetNamespace()})
+	if err != nil {
+		return nil
+	}
+	list, err := resource.List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: mostPods})
+	if err != nil || len(list.Items) == 0 {
+		return nil
+	}
+	newest := slices.MaxFunc(list.Items, func(a, b unstructured.Unstructured) int {
+		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
+	})
+	return &newest
+}
+
+// tellEvents logs the newest warnings about objects.
+func (c *Cluster) tellEvents(ctx context.Context, namespace string, uids []types.UID) {
+	core, err := c.core()
+	if err != nil {
+		return
+	}
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where events of objects without a namespace are
+	}
+	for _, uid := range uids {
+		list, err := core.Events(namespace).List(ctx, metav1.ListOptions{
+			FieldSelector: fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.uid", string(uid)), fields.OneTermEqualSelector("type", corev1.EventTypeWarning)).String(),
+			Limit:         100,
+		})
+		if err != nil {
+			c.log.Debug("events: %v", Explain(err))
+			return
+		}
+		slices.SortFunc(list.Items, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
+		for _, event := range list.Items[:min(len(list.Items), mostEvents)] {
+			c.log.Warn("  event of %s %s: %s: %s%s", event.InvolvedObject.Kind, event.InvolvedObject.Name, diff.Neutral(event.Reason), diff.Neutral(short(event.Message, 500)), times(event))
+		}
+	}
+}
+
+func eventTime(event corev1.Event) time.Time {
+	switch {
+	case event.Series != nil:
+		return event.Series.LastObservedTime.Time
+	case !event.LastTimestamp.IsZero():
+		return event.LastTimestamp.Time
+	case !event.EventTime.IsZero():
+		return event.EventTime.Time
+	}
+	return event.CreationTimestamp.Time
+}
+
+func times(event corev1.Event) string {
+	if event.Count > 1 {
+		return fmt.Sprintf(" (%d times)", event.Count)
+	}
+	return ""
+}
+
+// tellLog logs the last lines of the container that ails; of its last run when it crashed.
+func (c *Cluster) tellLog(ctx context.Context, trouble podTrouble) {
+	core, err := c.core()
+	if err != nil {
+		return
+	}
+	container := trouble.container
+	if container == "" && len(trouble.pod.Spec.Containers) > 0 {
+		container = trouble.pod.Spec.Containers[0].Name
+	}
+	lines, most := int64(mostLines), int64(mostLog)
+	options := &corev1.PodLogOptions{Container: container, TailLines: &lines, LimitBytes: &most, Previous: trouble.crashed}
+	text, err := readLog(core.Pods(trouble.pod.Namespace).GetLogs(trouble.pod.Name, options).Stream(ctx))
+	if err != nil {
+		c.log.Debug("the log of pod %s: %v", trouble.pod.Name, Explain(err)) // as for a container that never ran
+		return
+	}
+	if len(text) == 0 {
+		return
+	}
+	c.log.Warn("  last lines of pod %s, container %s:", trouble.pod.Name, container)
+	for line := range bytes.Lines(text) {
+		c.log.Warn("    %s", diff.Neutral(string(bytes.TrimRight(line, "\r\n"))))
+	}
+}
+
+func readLog(stream io.ReadCloser, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = stream.Close() }()
+	return io.ReadAll(io.LimitReader(stream, mostLog))
+}

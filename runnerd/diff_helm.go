@@ -1,0 +1,453 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/helm"
+	"github.com/nuon-toolkit/nuon/runnerd/helm/source"
+)
+
+// The bounds of what the command reads.
+const (
+	maxRequest = 64 << 20
+	maxPacked  = 32 << 20
+)
+
+// helmRequest is what `nuon diff helm` asks, as JSON on the standard input: values may be secret, so they stand in no command line. The same
+// type is in cli/diff.
+type helmRequest struct {
+	Before     helmSide     `json:"before"`
+	After      helmSide     `json:"after"`
+	Cluster    *helmCluster `json:"cluster,omitempty"` // with it, before is the release as it is deployed there
+	Release    string       `json:"release"`
+	Namespace  string       `json:"namespace"`
+	Kubernetes string       `json:"kubernetes,omitempty"` // version
+	APIs       []string     `json:"apis,omitempty"`
+	// Secrets, TagKey and the bounds are as kubernetes.Options has them.
+	Secrets []string `json:"secrets,omitempty"`
+	TagKey  []byte   `json:"tag_key,omitempty"`
+	Limit   int      `json:"limit"`
+	Lines   int      `json:"lines"`
+	Context int      `json:"context"`
+}
+
+// helmSide is a chart with its values.
+type helmSide struct {
+	Chart  string       `json:"chart"`
+	Values []helmValues `json:"values,omitempty"`
+	Sets   []string     `json:"sets,omitempty"` // KEY=VALUE
+}
+
+type helmValues struct {
+	Name    string `json:"name"`
+	Content string `json:"content"`
+}
+
+type helmCluster struct {
+	KubeConfig string `json:"kubeconfig"`
+	Context    string `json:"context,omitempty"`
+	Driver     string `json:"driver,omitempty"` // empty for both, configmap first
+}
+
+func newDiff() *cobra.Command {
+	command := &cobra.Command{Use: "diff", Short: "Compare for nuon diff", Hidden: true, Args: cobra.NoArgs}
+	command.AddCommand(&cobra.Command{
+		Use: "helm", Short: "Compare charts, by a request on the standard input (started by nuon diff helm)", Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			var request helmRequest
+			if err := json.NewDecoder(io.LimitReader(command.InOrStdin(), maxRequest)).Decode(&request); err != nil {
+				return fmt.Errorf("read the request: %w; run nuon diff helm", err)
+			}
+			report, err := newHelmDiff(request).report(command.Context())
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(command.OutOrStdout()).Encode(report)
+		},
+	})
+	return command
+}
+
+// helmDiff is the work on one request.
+type helmDiff struct {
+	helmRequest
+	fetcher *source.Fetcher
+	log     *helmNotes
+}
+
+func newHelmDiff(request helmRequest) *helmDiff {
+	log := &helmNotes{}
+	// The one who runs it chooses what it reads, with the rights of that person.
+	return &helmDiff{helmRequest: request, fetcher: source.New(source.Options{AllowPrivate: true, Log: log}), log: log}
+}
+
+// helmNotes keeps what there is to warn of, as notes of the report.
+type helmNotes struct{ lines []string }
+
+func (*helmNotes) Debug(string, ...any) {}
+func (*helmNotes) Info(string, ...any)  {}
+
+// Warn keeps the first few.
+func (n *helmNotes) Warn(format string, args ...any) {
+	const most, longest = 20, 900
+	if text := fmt.Sprintf(format, args...); len(n.lines) < most {
+		n.lines = append(n.lines, strings.ToValidUTF8(text[:min(len(text), longest)], ""))
+	}
+}
+
+func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
+	if d.Cluster != nil {
+		return d.againstCluster(ctx)
+	}
+	var charts [2]loadedChart
+	var rendered [3]*helm.Rendered // before, after, after again
+	var err error
+	for i, side := range []helmSide{d.Before, d.After} {
+		if charts[i], err = d.load(ctx, side); err != nil {
+			return nil, err
+		}
+	}
+	for i, which := range []int{0, 1, 1} {
+		if rendered[i], err = d.offline(ctx, charts[which]); err != nil {
+			return nil, err
+		}
+	}
+	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s", charts[0], charts[1], d.known())
+	d.noteCRDs(rendered[0].CRDs, rendered[1].CRDs)
+	return kubernetes.Report(objectsOf("before", rendered[0]), objectsOf("after", rendered[1]), d.options(objectsOf("again", rendered[2])))
+}
+
+// known says what templates were told of the cluster.
+func (d *helmDiff) known() string {
+	if d.Kubernetes == "" {
+		return "those of a current one (--kube-version, --api-versions)"
+	}
+	return "those of Kubernetes " + d.Kubernetes
+}
+
+// noteCRDs says what differs in crds/, which Helm does not change.
+func (d *helmDiff) noteCRDs(before, after []helm.CRD) {
+	known := map[string]string{}
+	for _, crd := range before {
+		known[crd.Name] = crd.Manifest
+	}
+	var changed, added []string
+	for _, crd := range after {
+		if was, there := known[crd.Name]; !there {
+			added = append(added, crd.Name)
+		} else if was != crd.Manifest {
+			changed = append(changed, crd.Name)
+		}
+	}
+	if len(changed) > 0 {
+		d.log.Warn("crds/ has another definition of %s: Helm changes none that is there", strings.Join(changed, ", "))
+	}
+	if len(added) > 0 {
+		d.log.Warn("crds/ has %s in addition: made where it is missing", strings.Join(added, ", "))
+	}
+}
+
+func (d *helmDiff) options(again []manifest.Source) kubernetes.Options {
+	options := kubernetes.Options{
+		Again: again, Namespace: d.Namespace, TagKey: d.TagKey, Limit: d.Limit, Lines: d.Lines, Context: d.Context, Notes: d.log.lines,
+	}
+	if len(d.Secrets) > 0 {
+		values := make([][]byte, len(d.Secrets))
+		for i, secret := range d.Secrets {
+			values[i] = []byte(secret)
+		}
+		options.Secrets = diff.NewSecrets(values...).Contains
+	}
+	return options
+}
+
+// loadedChart is a chart with the values for it.
+type loadedChart struct {
+	name   string // as it was given
+	chart  *helm.Chart
+	values map[string]any
+}
+
+// String gives "web 1.2.3 (./chart)".
+func (l loadedChart) String() string {
+	info := l.chart.Info()
+	return fmt.Sprintf("%s %s (%.200s)", info.Name, info.Version, l.name)
+}
+
+func (d *helmDiff) load(ctx context.Context, side helmSide) (loadedChart, error) {
+	found, err := d.find(ctx, side.Chart)
+	if err != nil {
+		return loadedChart{}, err
+	}
+	if err := found.Check(); err != nil {
+		return loadedChart{}, err
+	}
+	loaded, err := helm.LoadChart(found.Files)
+	if err != nil {
+		return loadedChart{}, fmt.Errorf("%s: %w", side.Chart, err)
+	}
+	values, err := side.merged()
+	for _, text := range side.Sets {
+		if key, value, _ := strings.Cut(text, "="); severalSets.MatchString(value) {
+			d.log.Warn("--set %.200s is one text, with the comma and what follows it: write --set once for each key", key)
+		}
+	}
+	return loadedChart{name: side.Chart, chart: loaded, values: values}, err
+}
+
+// severalSets is what --set of helm would take for another key and its value.
+var severalSets = regexp.MustCompile(`[^\\],[\w.\[\]-]+=`)
+
+// merged are the values of a side: its files, and then what is set.
+func (s helmSide) merged() (map[string]any, error) {
+	files := make([]string, len(s.Values))
+	for i, file := range s.Values {
+		// Read by itself first, for its name in the error.
+		if _, err := helm.ReadValues(file.Name, []byte(file.Content)); err != nil {
+			return nil, err
+		}
+		files[i] = file.Content
+	}
+	sets := make([]helm.Set, len(s.Sets))
+	for i, text := range s.Sets {
+		key, value, found := strings.Cut(text, "=")
+		if !found || key == "" {
+			return nil, errors.New("--set takes KEY=VALUE, as image.tag=1.2.3; one of them has no =")
+		}
+		sets[i] = helm.Set{Key: key, Value: scalar(value)}
+	}
+	return helm.MergeValues(files, sets)
+}
+
+// scalar is the value of --set as Helm types it: whole numbers, true, false and null are what they look like, all else is text.
+func scalar(text string) any {
+	switch text {
+	case "true":
+		return true
+	case "false":
+		return false
+	case "null":
+		return nil
+	case "0":
+		return int64(0)
+	}
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && !strings.HasPrefix(text, "0") {
+		return whole
+	}
+	return text
+}
+
+// find gets the chart that an argument names.
+func (d *helmDiff) find(ctx context.Context, name string) (*source.Chart, error) {
+	if scheme, _, is := strings.Cut(name, "://"); is {
+		if scheme != "oci" && strings.HasSuffix(name, ".tgz") {
+			return d.fetcher.FromURL(ctx, name)
+		}
+		repository, chart, version, err := splitReference(name)
+		if err != nil {
+			return nil, err
+		}
+		return d.fetcher.FromRepository(ctx, repository, chart, version)
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s is no chart: %w; name a directory, a .tgz file, oci://host/chart:version or https://repository/chart:version", name, cause(err))
+	case info.IsDir():
+		files, at, err := source.ReadLocal(name)
+		if err != nil {
+			return nil, err
+		}
+		return d.fetcher.FromTree(ctx, files, at)
+	case info.Size() > maxPacked:
+		return nil, fmt.Errorf("%s is larger than %d MiB, the most that a packed chart may have", name, maxPacked>>20)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.fetcher.FromArchive(ctx, name, content)
+}
+
+// cause is an error without the path that it begins with.
+func cause(err error) error {
+	var at *os.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// splitReference takes https://host/path/chart:version apart; without a version it means the newest.
+func splitReference(text string) (repository, chart, version string, err error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	dir, last := path.Split(rest)
+	chart, version, _ = strings.Cut(last, ":")
+	dir = strings.TrimRight(dir, "/")
+	if strings.Contains(chart, "@") {
+		return "", "", "", fmt.Errorf("%s names a digest, and a chart is named by its version here, as %s://host/path/chart:1.2.3", text, scheme)
+	}
+	if dir == "" || chart == "" {
+		return "", "", "", fmt.Errorf("%s names no chart; write the repository's address, a slash and the chart's name, as %s://host/path/chart:1.2.3", text, scheme)
+	}
+	return scheme + "://" + dir, chart, version, nil
+}
+
+func (d *helmDiff) offline(ctx context.Context, made loadedChart) (*helm.Rendered, error) {
+	rendered, err := helm.RenderOffline(ctx, made.chart, d.rendering(made, 1), d.Kubernetes, d.APIs)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", made.name, err)
+	}
+	return rendered, nil
+}
+
+// rendering is an upgrade: nothing is told by what only an installation has.
+func (d *helmDiff) rendering(made loadedChart, deployed int) helm.RenderRequest {
+	return helm.RenderRequest{Release: d.Release, Namespace: d.Namespace, Values: made.values, Upgrade: deployed > 0, Revision: deployed + 1}
+}
+
+// objectsOf are the objects of a rendering, hooks among them.
+func objectsOf(name string, rendered *helm.Rendered) []manifest.Source {
+	return sourcesOf(name, rendered.Manifest, rendered.Hooks)
+}
+
+func sourcesOf(name, objects string, hooks []helm.Hook) []manifest.Source {
+	sources := []manifest.Source{{Name: name, Data: []byte(objects)}}
+	for _, hook := range hooks {
+		sources = append(sources, manifest.Source{Name: name + ": " + hook.Path, Data: []byte(hook.Manifest)})
+	}
+	return sources
+}
+
+// againstCluster compares the release as it is deployed, and what the cluster has of it, with the chart.
+func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
+	made, err := d.load(ctx, d.After)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(d.Cluster.KubeConfig); err != nil {
+		return nil, fmt.Errorf("the kubeconfig %s: %w; name the file with --kubeconfig", d.Cluster.KubeConfig, cause(err))
+	}
+	reached, err := cluster.FromFile(d.Cluster.KubeConfig, d.Cluster.Context, d.log)
+	if err != nil {
+		return nil, err
+	}
+	client, deployed, err := d.deployed(ctx, reached)
+	if err != nil {
+		return nil, err
+	}
+	request := d.rendering(made, deployed.Revision)
+	var rendered [2]*helm.Rendered
+	for i := range rendered {
+		if rendered[i], err = client.Render(ctx, made.chart, request); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.After.Chart, err)
+		}
+	}
+	before, after := sourcesOf("deployed", deployed.Manifest, deployed.Hooks), objectsOf("after", rendered[0])
+	live, err := liveOf(ctx, reached, d.Namespace, before, after)
+	if err != nil {
+		return nil, err
+	}
+	d.noteRelease(deployed, made, rendered[0])
+	options := d.options(objectsOf("again", rendered[1]))
+	options.Live, options.ThreeWay = live, true
+	return kubernetes.Report(before, after, options)
+}
+
+// noteRelease says what is compared.
+func (d *helmDiff) noteRelease(deployed helm.Release, made loadedChart, rendered *helm.Rendered) {
+	was := "not deployed in namespace " + d.Namespace
+	if deployed.Revision > 0 {
+		was = fmt.Sprintf("revision %d of %s %s, %s", deployed.Revision, deployed.Chart.Name, deployed.Chart.Version, deployed.Status)
+	}
+	d.log.Warn("from release %s, %s, to %s", d.Release, was, made)
+	if deployed.Revision > 0 && len(made.values) == 0 {
+		d.log.Warn("no values are given, so the chart's own defaults are compared; --values <(helm get values %s -n %s) gives those of the release", d.Release, d.Namespace)
+	}
+	d.log.Warn("the server was not asked what it would make of the chart; the plan of a deploy asks it")
+	for _, crd := range rendered.CRDs {
+		if crd.State == helm.CRDDiffers {
+			d.log.Warn("crds/ has another definition of %s than the cluster: Helm changes none that is there", crd.Name)
+		}
+	}
+}
+
+// deployed finds the newest deployed revision of the release; the zero Release if it is not there.
+func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*helm.Client, helm.Release, error) {
+	drivers := []string{"configmap", "secret"}
+	if d.Cluster.Driver != "" {
+		drivers = []string{d.Cluster.Driver}
+	}
+	var first *helm.Client
+	for _, driver := range drivers {
+		client, err := helm.New(reached, helm.Options{Namespace: d.Namespace, Driver: driver, Log: d.log})
+		if err != nil {
+			return nil, helm.Release{}, err
+		}
+		if first == nil {
+			first = client
+		}
+		history, err := client.History(ctx, d.Release)
+		if err != nil {
+			return nil, helm.Release{}, err
+		}
+		for i := len(history) - 1; i >= 0; i-- {
+			if history[i].Status == helm.StatusDeployed {
+				return client, history[i], nil
+			}
+		}
+	}
+	return first, helm.Release{}, nil
+}
+
+// liveOf gets what the cluster has of all objects that the sides name.
+func liveOf(ctx context.Context, reached *cluster.Cluster, namespace string, sides ...[]manifest.Source) ([]manifest.Source, error) {
+	var refs []api.ObjectRef
+	known := map[manifest.ID]bool{}
+	for _, side := range sides {
+		set, err := manifest.Read(side, manifest.Options{})
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range set.Objects {
+			if known[object.ID] || object.GenerateName {
+				continue
+			}
+			known[object.ID] = true
+			ref := api.ObjectRef{Group: object.ID.Group, Version: object.Version, Kind: object.ID.Kind, Namespace: object.ID.Namespace, Name: object.ID.Name}
+			if ref.Namespace == "" {
+				ref.Namespace = namespace // of what is in none, it is not looked at
+			}
+			refs = append(refs, ref)
+		}
+	}
+	objects, err := reached.Objects(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	live := make([]manifest.Source, 0, len(objects))
+	for _, object := range objects {
+		content, err := object.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", object.GetName(), err)
+		}
+		live = append(live, manifest.Source{Name: "live", Data: content})
+	}
+	return live, nil
+}

@@ -1,0 +1,144 @@
+package helm
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"sigs.k8s.io/yaml"
+)
+
+// maxRendered is the most bytes of all templates of one rendering.
+const maxRendered = 32 << 20
+
+// noValue is what the engine takes out of whatever it renders.
+const noValue = "<no value>"
+
+// compose sorts rendered templates into objects, hooks and notes, as Helm does, and refuses what cannot be applied.
+func compose(name string, templates []File) (*Rendered, error) {
+	made := &Rendered{Templates: slices.Clone(templates)}
+	slices.SortFunc(made.Templates, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	files, size := map[string]string{}, 0
+	for _, f := range made.Templates {
+		if size += len(f.Content); size > maxRendered {
+			return nil, fmt.Errorf("the templates of the chart %s come to more than %d MiB; take large texts out of the objects", name, maxRendered>>20)
+		}
+		if bytes.Contains(f.Content, []byte(noValue)) {
+			return nil, fmt.Errorf("the template %s comes to a text with %q, which Helm takes out each time it renders; write something else", f.Path, noValue)
+		}
+		switch {
+		case f.Path == path.Join(name, "templates", "NOTES.txt"):
+			made.Notes = string(f.Content)
+		case strings.HasSuffix(f.Path, "NOTES.txt"): // of a subchart
+		default:
+			files[f.Path] = string(f.Content)
+		}
+	}
+	if err := checkObjects(made.Templates, files); err != nil {
+		return nil, err
+	}
+	hooks, objects, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, fmt.Errorf("the templates of the chart %s: %s; correct the template", name, bounded(err))
+	}
+	var all strings.Builder
+	for _, o := range objects {
+		fmt.Fprintf(&all, "---\n# Source: %s\n%s\n", o.Name, o.Content)
+	}
+	made.Manifest, made.hooks = all.String(), hooks
+	for _, h := range hooks {
+		made.Hooks = append(made.Hooks, newHook(h))
+	}
+	return made, nil
+}
+
+// documents splits YAML as Helm does, in order.
+func documents(text string) []string {
+	split := releaseutil.SplitManifests(text)
+	keys := make([]string, 0, len(split))
+	for key := range split {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // manifest-9 before manifest-10
+	})
+	made := make([]string, len(keys))
+	for i, key := range keys {
+		made[i] = split[key]
+	}
+	return made
+}
+
+// head is what every object needs.
+type head struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name        string         `json:"name"`
+		Namespace   string         `json:"namespace"`
+		Annotations map[string]any `json:"annotations"`
+	} `json:"metadata"`
+	Items []any `json:"items"`
+}
+
+// checkObjects reads every document, and says of the first that is no object where it is.
+func checkObjects(templates []File, files map[string]string) error {
+	seen := map[string]string{}
+	for _, f := range templates {
+		for i, document := range documents(files[f.Path]) {
+			where := f.Path
+			if i > 0 {
+				where = fmt.Sprintf("%s, document %d", f.Path, i+1)
+			}
+			identity, err := checkObject(where, document)
+			if err != nil {
+				return err
+			}
+			if other := seen[identity]; identity != "" && other != "" {
+				return fmt.Errorf("%s: the %s is in %s already; let the chart have it once", where, identity, other)
+			}
+			seen[identity] = where
+		}
+	}
+	return nil
+}
+
+// checkObject gives the identity of an object, or "" when it has none to compare: a hook may be there once for each event.
+func checkObject(where, document string) (string, error) {
+	if err := guard(where, []byte(document)); err != nil {
+		return "", err
+	}
+	plain, err := yaml.YAMLToJSON([]byte(document))
+	if err != nil {
+		return "", fmt.Errorf("%s does not come to YAML: %s; correct the template, or the values that it reads", where, bounded(err))
+	}
+	if string(plain) == "null" {
+		return "", nil
+	}
+	var object head
+	if err := yaml.Unmarshal(plain, &object); err != nil {
+		return "", fmt.Errorf("%s does not come to a Kubernetes object: %s; correct the template", where, bounded(err))
+	}
+	switch {
+	case object.APIVersion == "" || object.Kind == "":
+		return "", fmt.Errorf("%s comes to a document without apiVersion or kind; correct the template", where)
+	case strings.HasSuffix(object.Kind, "List") && object.Items != nil:
+		return "", nil
+	case object.Metadata.Name == "":
+		return "", fmt.Errorf("%s: a %s has no metadata.name; Helm needs one to find the object again, generateName is not enough", where, object.Kind)
+	}
+	if _, hook := object.Metadata.Annotations[release.HookAnnotation]; hook {
+		return "", nil
+	}
+	group, _, grouped := strings.Cut(object.APIVersion, "/")
+	if !grouped {
+		group = ""
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s.%s", object.Kind, group), ".") + " " +
+		strings.TrimPrefix(object.Metadata.Namespace+"/"+object.Metadata.Name, "/"), nil
+}

@@ -1,0 +1,59 @@
+package helm
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// What YAML may grow to when its aliases are written out, and how deep it may be nested. A parser that counts only nodes lets a short text with many
+// aliases to one long string become gigabytes.
+const (
+	maxGrown = 32 << 20
+	maxDepth = 200
+)
+
+// guard says whether one YAML document can be read without harm. Text that is no YAML passes: who reads it says so better.
+func guard(name string, content []byte) error {
+	var root yaml.Node
+	if err := yaml.Unmarshal(content, &root); err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	g := growth{sizes: map[*yaml.Node]int{}}
+	if size := g.of(&root, 0); size > maxGrown {
+		return fmt.Errorf("%s: with its aliases written out, this YAML is deeper than %d levels or larger than %d MiB; write it without so many aliases (*name)", name, maxDepth, maxGrown>>20)
+	}
+	return nil
+}
+
+// growth counts what a node comes to, each anchor once.
+type growth struct {
+	sizes map[*yaml.Node]int
+}
+
+// of gives the size of a node in bytes, or more than maxGrown. An anchor that contains itself counts as endless.
+func (g growth) of(n *yaml.Node, depth int) int {
+	if depth > maxDepth {
+		return maxGrown + 1
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Anchor != "" {
+		if size, known := g.sizes[n]; known {
+			return size
+		}
+		g.sizes[n] = maxGrown + 1
+	}
+	size := len(n.Value) + 4
+	for _, child := range n.Content {
+		if size += g.of(child, depth+1); size > maxGrown {
+			size = maxGrown + 1
+			break
+		}
+	}
+	if n.Anchor != "" {
+		g.sizes[n] = size
+	}
+	return size
+}

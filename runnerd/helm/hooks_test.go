@@ -1,0 +1,226 @@
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"helm.sh/helm/v3/pkg/release"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+)
+
+// jobHook is a hook that runs a command.
+func jobHook(event, command string) string {
+	return fmt.Sprintf(`apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, annotations: {helm.sh/hook: %q}}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: any, command: [sh, -c, %q]}]
+`, event, command)
+}
+
+// A hook that fails fails the release: the error names it, its last lines are in the log, and the next attempt runs it again.
+func TestHookFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made, err := r.try(t.Context(), r.plan(app(tree{"hook": jobHook("pre-install", "echo the table is locked; exit 3"), "a": configMap("a")}), nil))
+	if err == nil || !strings.Contains(err.Error(), "the hook Job "+r.namespace+"/migrate failed") {
+		t.Errorf("got %v", err)
+	}
+	if made == nil || made.Status != StatusFailed || r.get("ConfigMap", "a") != nil {
+		t.Errorf("made %+v", made)
+	}
+	if !strings.Contains(r.log.Text(), "the table is locked") {
+		t.Error("the last lines of the hook are not in the log")
+	}
+	if again := r.apply(app(tree{"hook": jobHook("pre-install", "true"), "a": configMap("a")}), nil); again.Revision != 2 || again.Status != StatusDeployed || r.get("ConfigMap", "a") == nil {
+		t.Errorf("again %+v", again)
+	}
+}
+
+// A hook that never ends is ended by its timeout, and by the end of the job.
+func TestHookNeverEnds(t *testing.T) {
+	t.Parallel()
+	files := app(tree{"hook": jobHook("post-install", "sleep 600"), "a": configMap("a")})
+	for name, limit := range map[string]func(*rig) (context.Context, context.CancelFunc){
+		"timeout": func(r *rig) (context.Context, context.CancelFunc) {
+			r.timeout = 2 * time.Second
+			return context.WithCancel(t.Context())
+		},
+		"the job's end": func(*rig) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(t.Context(), 4*time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			p := r.plan(files, nil)
+			ctx, cancel := limit(r)
+			defer cancel()
+			begun := time.Now()
+			made, err := r.try(ctx, p)
+			if err == nil || !strings.Contains(err.Error(), "the hook Job "+r.namespace+"/migrate did not end within") || time.Since(begun) > 45*time.Second {
+				t.Errorf("got %v after %s", err, time.Since(begun))
+			}
+			if made == nil || made.Status != StatusFailed {
+				t.Errorf("made %+v", made)
+			}
+			history, err := r.History(t.Context(), "web")
+			if err != nil || len(history) != 1 || history[0].Status != StatusFailed {
+				t.Errorf("the record says %+v, %v", history, err)
+			}
+		})
+	}
+}
+
+// What does not become ready fails the release, with a reason that callers can take apart.
+func TestNotReady(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.wait, r.timeout = true, 3*time.Second
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: example.test/missing}]}\n"
+	made, err := r.try(t.Context(), r.plan(app(tree{"p": pod}), nil))
+	var unready *cluster.NotReadyError
+	if !errors.As(err, &unready) || unready.Object.Name != "p" || made == nil || made.Status != StatusFailed {
+		t.Errorf("got %v, %+v", err, made)
+	}
+}
+
+// Uninstalling runs hooks, keeps what is to be kept, waits, and is told before.
+func TestUninstall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n"
+	r.apply(app(tree{"a": configMap("a"), "b": configMap("b"), "kept": kept, "hook": jobHook("pre-delete", "echo goodbye")}), nil)
+	clustertest.Delete(t, r.cluster, api.ObjectRef{Version: "v1", Kind: "ConfigMap", Namespace: r.namespace, Name: "b"})
+	request := UninstallRequest{Release: "web", Decision: r.decide(true), Owner: Owner{Install: "i", Component: "comp", Attempt: "j.1"}, Timeout: time.Minute}
+	answers, err := r.AskUninstall(t.Context(), request)
+	if err != nil || len(answers) != 4 {
+		t.Fatalf("%+v, %v", answers, err)
+	}
+	for name, want := range map[string]Change{"a": ChangeDelete, "b": ChangeNone, "kept": ChangeKeep} {
+		if a := answerOf(t, answers, "ConfigMap", name); a.Change != want || a.Err != nil {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	if a := answerOf(t, answers, "Job", "migrate"); !a.Hook || a.Change != ChangeCreate || a.Err != nil {
+		t.Errorf("%+v", a)
+	}
+	if r.get("ConfigMap", "a") == nil || r.get("Job", "migrate") != nil {
+		t.Fatal("asking changed something")
+	}
+	done, err := r.Uninstall(t.Context(), request)
+	if err != nil || len(done.Gone) != 2 || len(done.Kept) != 1 || done.Kept[0].Name != "kept" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if history, err := r.History(t.Context(), "web"); err != nil || len(history) > 0 || r.get("ConfigMap", "a") != nil || r.get("ConfigMap", "kept") == nil || r.get("Job", "migrate") == nil {
+		t.Errorf("left %v, %v", history, err)
+	}
+	if d := r.decide(true); d.Action != ActionNothing {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What cannot be deleted is named, and the next attempt goes on.
+func TestUninstallHangs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	hanging := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hanging, finalizers: [nuon.test/never]}\n"
+	r.apply(app(tree{"a": hanging}), nil)
+	request := UninstallRequest{Release: "web", Decision: r.decide(true), Owner: Owner{Install: "i", Component: "comp", Attempt: "j.1"}, Timeout: time.Second}
+	_, err := r.Uninstall(t.Context(), request)
+	if err == nil || !strings.Contains(err.Error(), "hanging is not gone: its finalizers are left: nuon.test/never") {
+		t.Errorf("got %v", err)
+	}
+	patchFinalizers(t, r, "hanging")
+	if d := r.decide(true); d.Action == ActionUninstall {
+		request.Decision, request.Timeout = d, time.Minute
+		if _, err := r.Uninstall(t.Context(), request); err != nil {
+			t.Error(err)
+		}
+	}
+	if d := r.decide(true); d.Action != ActionNothing || r.get("ConfigMap", "hanging") != nil {
+		t.Errorf("%+v", d)
+	}
+}
+
+func patchFinalizers(t *testing.T, r *rig, name string) {
+	t.Helper()
+	o := r.get("ConfigMap", name)
+	o.SetFinalizers(nil)
+	resource, err := r.cluster.Resource(cluster.Ref(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := resource.Update(t.Context(), o, updateOptions()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A record that is too large is refused before anything is created, and the size that was told is the size that it has.
+func TestRecordTooLarge(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	files := app(tree{"a": configMap("a", `x: "{{ randAlphaNum 700000 }}"`), "b": configMap("b", `x: "{{ randAlphaNum 700000 }}"`)})
+	p := r.plan(files, nil)
+	if size, err := RecordSize(p.chart, nil, p.rendered); err != nil || size <= MaxRecord {
+		t.Fatalf("%d, %v", size, err)
+	}
+	if _, err := r.try(t.Context(), p); err == nil {
+		t.Error("the server took it")
+	}
+	if r.get("ConfigMap", "a") != nil {
+		t.Error("something was created")
+	}
+	p = r.plan(app(tree{"a": configMap("a", `x: "{{ randAlphaNum 300000 }}"`)}), nil)
+	size, err := RecordSize(p.chart, nil, p.rendered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.try(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	got := len(r.data("ConfigMap", "sh.helm.release.v1.web.v1", "release"))
+	if got > size || got < size-1000 {
+		t.Errorf("the record has %d bytes, %d were told", got, size)
+	}
+}
+
+// Whoever is at work on a release is left alone, and the revision that was planned is the only one that is made.
+func TestSomebodyElse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.apply(app(tree{"a": configMap("a")}), nil)
+	p := r.plan(app(tree{"a": configMap("a", "x: '2'")}), nil)
+	if made := r.apply(app(tree{"a": configMap("a", "x: '1'")}), nil); made.Revision != 2 {
+		t.Fatalf("%+v", made)
+	}
+	if _, err := r.try(t.Context(), p); !errors.Is(err, errTampered) || r.data("ConfigMap", "a", "x") != "1" {
+		t.Errorf("an upgrade that was planned before another: %v", err)
+	}
+	store, err := r.storage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := store.Last("web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last.Version, last.Info.Status = 3, release.StatusPendingUpgrade
+	if err := store.Create(last); err != nil {
+		t.Fatal(err)
+	}
+	if d := r.decide(false); d.Action != ActionStall || !strings.Contains(d.Hint, "helm rollback web -n "+r.namespace) {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,157 @@
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes"
+)
+
+// grace is how long records can still be written after the time of the work is over: a release that failed for that says so.
+const grace = 15 * time.Second
+
+// storage gives access to the records as the SDK has it, for the time of ctx.
+func (c *Client) storage(ctx context.Context) (*storage.Storage, error) {
+	clients, err := kubernetes.NewForConfig(c.cluster.Wrapped(bind(ctx)).REST())
+	if err != nil {
+		return nil, err
+	}
+	quiet()
+	var made *storage.Storage
+	if c.driver == "secret" {
+		d := driver.NewSecrets(clients.CoreV1().Secrets(c.namespace))
+		d.Log = c.log.Debug
+		made = storage.Init(d)
+	} else {
+		d := driver.NewConfigMaps(clients.CoreV1().ConfigMaps(c.namespace))
+		d.Log = c.log.Debug
+		made = storage.Init(d)
+	}
+	made.Log, made.MaxHistory = c.log.Debug, maxHistory
+	return made, nil
+}
+
+// History gives the revisions of a release that are on record, newest last; none when there is no such release.
+func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
+	store, err := c.storage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := store.History(name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the records of the release %s in the namespace %s: %w", name, c.namespace, explain(ctx, err))
+	}
+	releaseutil.SortByRevision(records)
+	made := make([]Release, 0, len(records))
+	for _, r := range records {
+		if r.Name == name && r.Version > 0 {
+			made = append(made, newRelease(r))
+		}
+	}
+	return made, nil
+}
+
+// lasting gives a context that ends a little after ctx does.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	made, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) })
+	})
+	return made, func() { stop(); cancel(nil) }
+}
+
+// check says whether an owner can be written into labels.
+func (o Owner) check() error {
+	for name, value := range map[string]string{"install": o.Install, "component": o.Component, "attempt": o.Attempt} {
+		if value == "" || len(validation.IsValidLabelValue(value)) > 0 {
+			return fmt.Errorf("the %s %.80q cannot be the value of a label; this is a fault of nuon, report it", name, value)
+		}
+	}
+	return nil
+}
+
+// planned is what the SDK may write for one release, and what of it is ours.
+type planned struct {
+	owner    Owner
+	revision int
+	// rendered and chart are nil when nothing new is made, as at an uninstallation.
+	rendered *Rendered
+	chart    *chart.Chart
+	// uninstalls says that the record becomes one of an uninstallation.
+	uninstalls bool
+}
+
+// guarded is a driver of records that lets the SDK write nothing but what was planned: the record of a new revision must have its manifest
+// and hooks, and is kept with the chart that people know and with our labels, from its first write on.
+type guarded struct {
+	driver.Driver
+	planned planned
+}
+
+// Create writes the first form of a record, before anything is created.
+func (g guarded) Create(key string, r *release.Release) error {
+	if g.planned.rendered == nil || r.Version != g.planned.revision {
+		return fmt.Errorf("%w: the SDK makes revision %d where %d was decided; plan again", errTampered, r.Version, g.planned.revision)
+	}
+	if err := g.planned.rendered.same(r.Manifest, r.Hooks); err != nil {
+		return err
+	}
+	return g.Driver.Create(key, g.planned.ours(r))
+}
+
+// Update writes a record again.
+func (g guarded) Update(key string, r *release.Release) error {
+	if r.Version != g.planned.revision {
+		return g.Driver.Update(key, r)
+	}
+	return g.Driver.Update(key, g.planned.ours(r))
+}
+
+// ours gives the record as it is kept; the SDK goes on with its own.
+func (p planned) ours(r *release.Release) *release.Release {
+	kept := *r
+	if p.chart != nil {
+		kept.Chart = p.chart
+	}
+	kept.Labels = maps.Clone(r.Labels)
+	if kept.Labels == nil {
+		kept.Labels = map[string]string{}
+	}
+	maps.DeleteFunc(kept.Labels, func(key, _ string) bool { return driver.ContainsSystemLabels(map[string]string{key: ""}) })
+	kept.Labels[LabelInstall], kept.Labels[LabelComponent] = p.owner.Install, p.owner.Component
+	kept.Labels[LabelAttempt], kept.Labels[LabelRevision] = p.owner.Attempt, strconv.Itoa(r.Version)
+	delete(kept.Labels, LabelUninstall)
+	if p.uninstalls {
+		kept.Labels[LabelUninstall] = p.owner.Attempt
+	}
+	return &kept
+}
+
+// same compares what the SDK made with what was planned.
+func (r *Rendered) same(manifest string, hooks []*release.Hook) error {
+	if manifest != r.Manifest {
+		return fmt.Errorf("%w: the objects differ; nothing was created, plan again", errTampered)
+	}
+	if len(hooks) != len(r.Hooks) {
+		return fmt.Errorf("%w: there are %d hooks, %d were planned; nothing was created, plan again", errTampered, len(hooks), len(r.Hooks))
+	}
+	for i, h := range hooks {
+		if !r.Hooks[i].same(newHook(h)) {
+			return fmt.Errorf("%w: the hook %s %s differs; nothing was created, plan again", errTampered, h.Kind, h.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// directory gets the chart in a directory of the tree, with what it needs. Within are the directories of the charts that need it.
+func (s *session) directory(t *tree, dir string, within []string) (*loaded, error) {
+	at, err := t.real(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the chart's directory: %w", err)
+	}
+	if slices.Contains(within, at) {
+		return nil, fmt.Errorf("the chart in %s needs itself: %s; take one of these dependencies out", quote(at), strings.Join(append(within, at), " → "))
+	}
+	if err := s.count(within); err != nil {
+		return nil, err
+	}
+	if !t.isDir(at) {
+		return nil, fmt.Errorf("%s is a file; name the directory that holds Chart.yaml", quote(at))
+	}
+	files, err := t.chartFiles(at)
+	if err != nil {
+		return nil, err
+	}
+	found, err := load(at, at, files)
+	if err != nil {
+		return nil, err
+	}
+	return found, s.complete(found, t, append(slices.Clone(within), at))
+}
+
+func (s *session) count(within []string) error {
+	if s.charts--; s.charts < 0 || len(within) > maxDepth {
+		return fmt.Errorf("the chart needs more than %d charts, or through more than %d others; take some out", maxCharts, maxDepth)
+	}
+	return nil
+}
+
+// archive reads a packed chart, and those packed in it, down to their Chart.yaml.
+func (s *session) archive(name string, content []byte, depth int) (*loaded, error) {
+	if err := s.count(make([]string, depth)); err != nil {
+		return nil, fmt.Errorf("%s: %w", quote(name), err)
+	}
+	files, err := s.unpack(name, content)
+	if err != nil {
+		return nil, err
+	}
+	found, err := load(name, "", files)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if inner := strings.TrimPrefix(file.Path, "charts/"); inner != file.Path && packed(inner) {
+			if _, err := s.archive(name+"/"+file.Path, file.Content, depth+1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// packed says whether a name in charts/ is that of a packed chart. Helm leaves out what begins with '_' or '.'.
+func packed(name string) bool {
+	return strings.HasSuffix(name, ".tgz") && !strings.Contains(name, "/") && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
+}
+
+// part is a chart that lies in charts/ of another.
+type part struct {
+	// entry is its name in charts/: "redis", "redis-1.0.0.tgz".
+	entry  string
+	chart  *loaded
+	digest string // of an archive
+	used   bool
+}
+
+// parts are the charts that lie in charts/. Directories are completed: what they need may not be committed either.
+func (s *session) parts(l *loaded, t *tree, within []string) ([]*part, error) {
+	var found []*part
+	below := map[string][]artifact.File{}
+	for _, file := range l.files {
+		inner, is := strings.CutPrefix(file.Path, "charts/")
+		if !is {
+			continue
+		}
+		if packed(inner) {
+			got, err := s.archive(path.Join(l.at, file.Path), file.Content, len(within))
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, &part{entry: inner, chart: got, digest: artifact.Digest(file.Content)})
+			continue
+		}
+		if entry, name, is := strings.Cut(inner, "/"); is && entry[0] != '_' && entry[0] != '.' {
+			below[entry] = append(below[entry], artifact.File{Path: name, Content: file.Content})
+		}
+	}
+	for entry, files := range below {
+		made := &part{entry: entry}
+		dir := ""
+		if t != nil {
+			dir = path.Join(l.dir, "charts", entry)
+		}
+		var err error
+		if made.chart, err = load(path.Join(l.at, "charts", entry), dir, files); err != nil {
+			return nil, err
+		}
+		found = append(found, made)
+	}
+	slices.SortFunc(found, func(a, b *part) int { return strings.Compare(a.entry, b.entry) })
+	for _, p := range found {
+		if p.digest != "" || t == nil {
+			continue
+		}
+		if err := s.count(within); err != nil {
+			return nil, err
+		}
+		if err := s.complete(p.chart, t, append(slices.Clone(within), p.chart.at)); err != nil {
+			return nil, err
+		}
+		l.replace(p.entry, p.chart.files)
+	}
+	return found, nil
+}
+
+// replace puts files in the place of a directory in charts/.
+func (l *loaded) replace(entry string, files []artifact.File) {
+	l.remove(entry)
+	for _, file := range files {
+		l.files = append(l.files, artifact.File{Path: path.Join("charts", entry, file.Path), Content: file.Content})
+	}
+}
+
+func (l *loaded) remove(entry string) {
+	at := "charts/" + entry
+	l.files = slices.DeleteFunc(l.files, func(file artifact.File) bool { return file.Path == at || strings.HasPrefix(file.Path, at+"/") })
+}
+
+// resolving is the work of complete.
+type resolving struct {
+	*session
+	of     *loaded
+	tree   *tree
+	within []string
+	parts  []*part
+	lock   *chart.Lock
+}
+
+// complete puts what a chart needs into its charts/, and the lock beside. A chart from an archive (no tree) must have all of it already.
+func (s *session) complete(l *loaded, t *tree, within []string) error {
+	parts, err := s.parts(l, t, within)
+	if err != nil || len(l.meta.Dependencies) == 0 {
+		return err
+	}
+	r := &resolving{session: s, of: l, tree: t, within: within, parts: parts}
+	if t != nil {
+		if r.lock, err = l.lock(); err != nil {
+			return err
+		}
+	}
+	chosen := make([]*chart.Dependency, len(l.meta.Dependencies))
+	var problems []error
+	for i, asked := range l.meta.Dependencies {
+		if chosen[i], err = r.resolve(i, asked); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	r.dropStale()
+	if _, locked := l.file(l.meta.lockName()); !locked {
+		return l.writeLock(chosen)
+	}
+	return nil
+}
+
+// dropStale takes out of charts/ what is of the name of a dependency but was not chosen: Helm would install it as well.
+func (r *resolving) dropStale() {
+	for _, p := range r.parts {
+		needed := slices.ContainsFunc(r.of.meta.Dependencies, func(d *chart.Dependency) bool { return d.Name == p.chart.meta.Name })
+		if needed && !p.used {
+			r.of.remove(p.entry)
+			r.log.Warn("%s/charts/%s is left out: %s names another", r.of.at, clean(p.entry), r.of.meta.file)
+		}
+	}
+}
+
+// resolve finds one dependency, and puts it into charts/.
+func (r *resolving) resolve(i int, asked *chart.Dependency) (*chart.Dependency, error) {
+	repository, version := asked.Repository, asked.Version
+	if r.lock != nil {
+		repository, version = r.lock.Dependencies[i].Repository, r.lock.Dependencies[i].Version
+	}
+	if _, err := constraintOf(version); err != nil {
+		return nil, fmt.Errorf("%s: dependency %s asks for version %s, which is neither a version nor a constraint; write one as 1.2.3 or ~1.2",
+			r.of.meta.where(i, "version"), quote(asked.Name), quote(asked.Version))
+	}
+	chosen := &chart.Dependency{Name: asked.Name, Repository: repository}
+	var err error
+	switch found := r.lying(asked.Name, version); {
+	case strings.HasPrefix(repository, "file://") && r.tree != nil && (found == nil || r.isBeside(repository)):
+		chosen.Version, err = r.beside(i, asked.Name, repository, version)
+	case found != nil && found.used:
+		chosen.Version = found.chart.meta.Version // under another alias
+	case found != nil:
+		found.used = true
+		chosen.Version = found.chart.meta.Version
+		r.note(Dependency{Repository: repository, Digest: found.digest, Origin: path.Join(r.of.at, "charts", found.entry)}, chosen)
+	case r.tree == nil || repository == "":
+		err = r.absent(i, asked, version)
+	default:
+		chosen.Version, err = r.fetched(i, asked.Name, repository, version)
+	}
+	return chosen, err
+}
+
+// lying is the part in charts/ of this name and version.
+func (r *resolving) lying(name, version string) *part {
+	for _, p := range r.parts {
+		if p.chart.meta.Name == name && satisfies(version, p.chart.meta.Version) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (r *resolving) note(d Dependency, chosen *chart.Dependency) {
+	d.Name, d.Version, d.Of = chosen.Name, chosen.Version, r.of.meta.Name
+	if !slices.Contains(r.dependencies, d) {
+		r.dependencies = append(r.dependencies, d)
+	}
+}
+
+// absent is the error of a dependency that would have to lie in charts/.
+func (r *resolving) absent(i int, asked *chart.Dependency, version string) error {
+	var there []string
+	for _, p := range r.parts {
+		there = append(there, p.chart.meta.Name+" "+p.chart.meta.Version)
+	}
+	where, remedy := r.of.meta.where(i, "name"), "name its repository, or commit it below charts/"
+	if r.tree == nil {
+		remedy = "run `helm dependency build` and package it again"
+	}
+	return fmt.Errorf("%s: dependency %s %s is not in charts/ (there: %s); %s", where, quote(asked.Name), clean(version), some(there), remedy)
+}
+
+// beside takes a dependency from another directory of the tree.
+func (r *resolving) beside(i int, name, repository, version string) (string, error) {
+	where := r.of.meta.where(i, "repository")
+	below := strings.TrimPrefix(repository, "file://")
+	if path.IsAbs(below) {
+		return "", fmt.Errorf("%s: dependency %s has the repository %s, which names a place on one person's machine; write file://../NAME, from the chart's own directory", where, quote(name), quote(repository))
+	}
+	at := path.Join(r.of.dir, below)
+	if at == ".." || strings.HasPrefix(at, "../") {
+		return "", fmt.Errorf("%s: dependency %s has the repository %s, which leads out of the repository; put the chart into it", where, quote(name), quote(repository))
+	}
+	found, err := r.directory(r.tree, at, r.within)
+	if err != nil {
+		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
+	}
+	if found.meta.Name != name {
+		return "", fmt.Errorf("%s: dependency %s: the chart in %s is called %s; write that", where, quote(name), quote(at), quote(found.meta.Name))
+	}
+	if !satisfies(version, found.meta.Version) {
+		return "", fmt.Errorf("%s: dependency %s: the chart in %s has version %s, asked for is %s; change one of them, then run `helm dependency update %s`",
+			r.of.meta.where(i, "version"), quote(name), quote(at), quote(found.meta.Version), quote(version), r.of.at)
+	}
+	r.place(name, found.meta.Version, func(entry string) { r.of.replace(entry, found.files) })
+	r.note(Dependency{Repository: repository, Origin: at}, &chart.Dependency{Name: name, Version: found.meta.Version})
+	return found.meta.Version, nil
+}
+
+// isBeside says whether there is something in the tree where a file:// leads. Of a chart that somebody copied together with what it needs,
+// there often is not: then what lies in its charts/ is meant.
+func (r *resolving) isBeside(repository string) bool {
+	below := strings.TrimPrefix(repository, "file://")
+	_, err := r.tree.real(path.Join(r.of.dir, below))
+	return err == nil && !path.IsAbs(below)
+}
+
+// place calls put with the name of a directory in charts/ for a chart: its own, or that with its version behind if another version has it.
+// The same chart under two aliases is there once.
+func (r *resolving) place(name, version string, put func(entry string)) {
+	for _, entry := range []string{name, name + "-" + version} {
+		at := slices.IndexFunc(r.parts, func(p *part) bool { return p.entry == entry })
+		if at < 0 {
+			r.parts = append(r.parts, &part{entry: entry, used: true, chart: &loaded{meta: &metadata{Metadata: chart.Metadata{Name: name, Version: version}}}})
+			put(entry)
+			return
+		}
+		if p := r.parts[at]; p.chart.meta.Name == name && (!p.used || p.chart.meta.Version == version) {
+			p.used, p.chart.meta.Version = true, version
+			put(entry)
+			return
+		}
+	}
+}
+
+// fetched gets a dependency from a repository.
+func (r *resolving) fetched(i int, name, repository, version string) (string, error) {
+	where := r.of.meta.where(i, "repository")
+	from, err := parseRepository(repository)
+	if err != nil {
+		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
+	}
+	got, err := r.fetch(from, name, version)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", where, err)
+	}
+	found, err := r.archive(got.origin, got.content, len(r.within))
+	if err != nil {
+		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
+	}
+	if found.meta.Name != name || !satisfies(version, found.meta.Version) {
+		return "", fmt.Errorf("%s: dependency %s %s: what comes from %s is chart %s %s; ask whoever publishes it", where, quote(name), clean(version),
+			got.origin, quote(found.meta.Name), quote(found.meta.Version))
+	}
+	entry := name + "-" + strings.ReplaceAll(found.meta.Version, "/", "_") + ".tgz"
+	r.of.remove(entry)
+	r.of.files = append(r.of.files, artifact.File{Path: "charts/" + entry, Content: got.content})
+	digest := artifact.Digest(got.content)
+	r.parts = append(r.parts, &part{entry: entry, chart: found, digest: digest, used: true})
+	chosen := &chart.Dependency{Name: name, Version: found.meta.Version}
+	r.note(Dependency{Repository: from.String(), Digest: digest, Origin: got.origin}, chosen)
+	return found.meta.Version, nil
+}

@@ -1,0 +1,114 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// download is a packed chart as it came.
+type download struct {
+	version string // as the index or the tag has it
+	origin  string
+	content []byte
+}
+
+// fetch gets a packed chart from a repository. What was fetched before in this session is not fetched again.
+func (s *session) fetch(from place, name, wanted string) (download, error) {
+	about := fmt.Sprintf("chart %s from %s", quote(name), from)
+	if !chartName.MatchString(name) {
+		return download{}, fmt.Errorf("%s: a chart's name has letters, digits, '.', '_' and '-'; write it as the repository has it", about)
+	}
+	key := from.String() + "\x00" + name + "\x00" + wanted
+	if got, known := s.got[key]; known {
+		return got, nil
+	}
+	get := s.fetchIndexed
+	if from.oci() {
+		get = s.fetchOCI
+	}
+	got, err := get(from, name, wanted)
+	if err != nil {
+		if wanted != "" {
+			about += ", version " + clean(wanted)
+		}
+		return download{}, fmt.Errorf("%s: %w", about, err)
+	}
+	s.got[key] = got
+	return got, nil
+}
+
+// chartName is what charts may be called: it becomes a part of addresses and paths.
+var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
+
+// fetchIndexed gets a chart from a repository with an index.
+func (s *session) fetchIndexed(from place, name, wanted string) (download, error) {
+	entries, err := s.entries(from, name)
+	if err != nil {
+		return download{}, err
+	}
+	versions := make([]string, 0, len(entries))
+	for _, e := range entries {
+		versions = append(versions, e.Version)
+	}
+	version, err := choose(wanted, versions)
+	if err != nil {
+		return download{}, err
+	}
+	for _, e := range entries {
+		if e.Version == version {
+			return s.fetchEntry(from, e)
+		}
+	}
+	return download{}, errors.New("the index changed while it was read; this is a fault of the product, report it")
+}
+
+// fetchEntry gets the archive of an entry of an index, and holds it against the digest there.
+func (s *session) fetchEntry(from place, e entry) (download, error) {
+	if len(e.URLs) == 0 {
+		return download{}, fmt.Errorf("the index names no address for version %s; ask whoever publishes it", quote(e.Version))
+	}
+	digest, err := e.digest()
+	if err != nil {
+		return download{}, err
+	}
+	at, err := from.index().Parse(e.URLs[0])
+	if err != nil {
+		return download{}, fmt.Errorf("the index names an address for version %s that is none; ask whoever publishes it", quote(e.Version))
+	}
+	got := download{version: e.Version, origin: shown(at)}
+	if at.Scheme == "oci" {
+		if got, err = s.fetchReference(at.Host, at.Path); err != nil {
+			return download{}, fmt.Errorf("get %s: %w", shown(at), err)
+		}
+	} else {
+		if at, err = parseWeb(at.String()); err != nil {
+			return download{}, fmt.Errorf("the index leads elsewhere: %w", err)
+		}
+		if got.content, err = s.get(at, maxArchive); err != nil {
+			return download{}, fmt.Errorf("get %s: %w", shown(at), err)
+		}
+	}
+	if came := artifact.Digest(got.content); digest != "" && came != digest {
+		return download{}, fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever publishes it", shown(at), came, digest)
+	}
+	if digest == "" {
+		s.log.Warn("%s: the index names no digest, so nothing holds the archive against it", shown(at))
+	}
+	return got, nil
+}
+
+// digest is the one that the index says, "sha256:…"; empty if it says none.
+func (e entry) digest() (string, error) {
+	if e.Digest == "" {
+		return "", nil
+	}
+	digest := "sha256:" + strings.ToLower(strings.TrimPrefix(e.Digest, "sha256:"))
+	if artifact.CheckDigest(digest) != nil {
+		return "", fmt.Errorf("the index says the digest %s for version %s, which is none; ask whoever publishes it", quote(e.Digest), quote(e.Version))
+	}
+	return digest, nil
+}

@@ -1,0 +1,180 @@
+package source
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+func TestARepository(t *testing.T) {
+	s := newShop(t)
+	web := packedChart(t, "web", "1.10.0", "appVersion: \"7\"")
+	s.publish("/stable", map[string][]byte{"web 1.9.0": packedChart(t, "web", "1.9.0"), "web 1.10.0": web, "web 2.0.0-rc.1": packedChart(t, "web", "2.0.0-rc.1")})
+	fetcher, _ := s.fetcher(t)
+	for wanted, version := range map[string]string{"": "1.10.0", "1.9.0": "1.9.0", "~1.9": "1.9.0", ">=2.0.0-0": "2.0.0-rc.1", "1": "1.10.0"} {
+		got, err := fetcher.FromRepository(t.Context(), s.web.URL+"/stable/", "web", wanted)
+		if err != nil || got.Version != version {
+			t.Fatalf("%q: got %+v, %v", wanted, got, err)
+		}
+	}
+	got, err := fetcher.FromRepository(t.Context(), s.web.URL+"/stable", "web", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pathsOf(got) != "Chart.yaml templates/x.yaml values.yaml" || got.Digest != artifact.Digest(web) || got.Origin != s.web.URL+"/stable/web-1.10.0.tgz" || got.AppVersion != "7" {
+		t.Errorf("got %+v", got)
+	}
+	direct, err := fetcher.FromURL(t.Context(), s.web.URL+"/stable/web-1.10.0.tgz")
+	if err != nil || direct.Digest != got.Digest {
+		t.Errorf("got %+v, %v", direct, err)
+	}
+}
+
+func TestARegistry(t *testing.T) {
+	s := newShop(t)
+	for _, tag := range []string{"1.0.0", "1.2.0", "2.0.0-rc.1", "latest"} {
+		s.push(t, "team/web", tag, packedChart(t, "web", strings.ReplaceAll(tag, "latest", "9.9.9")))
+	}
+	fetcher, _ := s.fetcher(t)
+	for wanted, version := range map[string]string{"": "1.2.0", "1.0.0": "1.0.0", "~1.0": "1.0.0", "2.0.0-rc.1": "2.0.0-rc.1"} {
+		got, err := fetcher.FromRepository(t.Context(), "oci://"+s.host()+"/team", "web", wanted)
+		if err != nil || got.Version != version || !strings.HasPrefix(got.Digest, "sha256:") {
+			t.Fatalf("%q: got %+v, %v", wanted, got, err)
+		}
+	}
+}
+
+func TestFetchingThatIsRefused(t *testing.T) {
+	s := newShop(t)
+	s.publish("/stable", map[string][]byte{
+		"web 1.0.0": packedChart(t, "web", "1.0.0"), "lib 1.0.0": packedChart(t, "lib", "1.0.0", "type: library"), "lean 1.0.0": packedChart(t, "lean", "1.0.0", needs("x 1 https://x.example.com")),
+		"liar 1.0.0": packedChart(t, "liar", "2.0.0"),
+	})
+	s.files["/short/index.yaml"] = []byte(strings.ReplaceAll(string(s.files["/stable/index.yaml"]), "digest: ", "digest: x"))
+	s.files["/json/index.yaml"] = []byte(`{"entries": {"web": [{"version": 1}]}}`)
+	s.push(t, "team/web", "1.0.0", packedChart(t, "web", "1.0.0"))
+	s.push(t, "team/forged", "1.0.0", packedChart(t, "forged", "1.0.0"))
+	s.push(t, "team/image", "1.0.0", []byte("{}"))
+	for name, content := range s.files {
+		switch {
+		case strings.Contains(name, "team/forged/blobs/"):
+			s.files[name] = append([]byte{}, append(content[:len(content)-1:len(content)-1], 'x')...)
+		case strings.Contains(name, "team/image/manifests/"):
+			s.files[name] = []byte(strings.ReplaceAll(string(content), "helm", "docker"))
+		}
+	}
+	stable, registry := s.web.URL+"/stable", "oci://"+s.host()+"/team"
+	for name, test := range map[string]struct {
+		repository, chart, version string
+		want                       []string
+	}{
+		"no such chart":      {stable, "wbe", "", []string{`chart "wbe" from ` + stable, `did you mean "web"?`}},
+		"no such version":    {stable, "web", "1.0.1", []string{`chart "web"`, "version 1.0.1", "the newest are 1.0.0"}},
+		"a library":          {stable, "lib", "", []string{"is a library"}},
+		"packed without":     {stable, "lean", "", []string{`"x"`, "helm dependency build"}},
+		"another version":    {stable, "liar", "1.0.0", []string{`"1.0.0"`, `"2.0.0"`}},
+		"no digest":          {s.web.URL + "/short", "web", "", []string{"the digest", "which is none"}},
+		"odd JSON":           {s.web.URL + "/json", "web", "", []string{"/json/index.yaml", `chart "web"`}},
+		"a hostile chart":    {stable, "../web", "", []string{`"../web"`, "letters, digits"}},
+		"a hostile address":  {"https://[::1", "web", "", []string{"https://host/path"}},
+		"no tag":             {registry, "web", "3.0.0", []string{registry, "version 3.0.0", "the newest are 1.0.0"}},
+		"no repository":      {registry, "wbe", "1.0.0", []string{`chart "wbe"`, "404", "check the address"}},
+		"nothing to list":    {registry, "wbe", "", []string{`chart "wbe"`, "404"}},
+		"forged":             {registry, "forged", "1.0.0", []string{"nothing of it is used"}},
+		"an image":           {registry, "image", "1.0.0", []string{"is no chart but of type", "helm push"}},
+		"nobody listens":     {"https://127.0.0.1:1", "web", "", []string{"127.0.0.1:1", "cannot be reached"}},
+		"nobody listens OCI": {"oci://127.0.0.1:1/team", "web", "1.0.0", []string{"127.0.0.1:1", "cannot be reached"}},
+		"no such name":       {"https://nowhere.invalid", "web", "", []string{"nowhere.invalid"}},
+		"a cloud's own":      {"https://169.254.169.254", "web", "", []string{"169.254.169.254", "no chart is read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fetcher, _ := s.fetcher(t)
+			_, err := fetcher.FromRepository(t.Context(), test.repository, test.chart, test.version)
+			refused(t, err, test.want...)
+		})
+	}
+}
+
+// TestPrivateAddresses: nothing private is dialled unless the owner of the runner allows it, whatever the address is written like.
+func TestPrivateAddresses(t *testing.T) {
+	s := newShop(t)
+	s.publish("", map[string][]byte{"web 1.0.0": packedChart(t, "web", "1.0.0")})
+	for _, repository := range []string{s.web.URL, s.plain.URL, "oci://" + s.host() + "/team", strings.Replace(s.web.URL, "127.0.0.1", "localhost", 1)} {
+		_, err := New(Options{}).FromRepository(t.Context(), repository, "web", "1.0.0")
+		refused(t, err, job.VarChartsPrivate+"=1")
+	}
+	if len(s.asked) > 0 {
+		t.Errorf("it was asked for %v", s.asked)
+	}
+}
+
+// TestAnswersThatAreRefused is about what a server can do to whoever asks.
+func TestAnswersThatAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "only what everybody may read"},
+		"asks who":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "only what everybody may read"},
+		"round":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, "redirected more than 5 times"},
+		"to plain": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		}, "from https to"},
+		"to a cloud": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://169.254.169.254/", http.StatusFound)
+		}, "no chart is read"},
+		"to a user": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://a:b@127.0.0.1/", http.StatusFound)
+		}, "a user name or a password"},
+		"endless": {func(w http.ResponseWriter, _ *http.Request) {
+			for _, err := fmt.Fprint(w, strings.Repeat("x", 1<<20)); err == nil; _, err = fmt.Fprint(w, strings.Repeat("x", 1<<20)) { //nolint:revive // all is in the head
+			}
+		}, "larger than may be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			s.web.Config.Handler = test.answer
+			fetcher, _ := s.fetcher(t)
+			_, err := fetcher.FromRepository(t.Context(), s.web.URL, "web", "")
+			refused(t, err, s.web.URL, test.want)
+		})
+	}
+}
+
+// TestAServerThatIsBusy is asked again, and gives up in time.
+func TestAServerThatIsBusy(t *testing.T) {
+	s := newShop(t)
+	times := 0
+	s.web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		times++
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	fetcher, _ := s.fetcher(t)
+	_, err := fetcher.FromRepository(t.Context(), s.web.URL, "web", "")
+	refused(t, err, "502 Bad Gateway", "build again later")
+	if times != tries {
+		t.Errorf("it was asked %d times", times)
+	}
+}
+
+// TestAServerThatSaysNothing does not hold anybody longer than the time-out.
+func TestAServerThatSaysNothing(t *testing.T) {
+	s := newShop(t)
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	s.web.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-done:
+		}
+	})
+	fetcher, _ := s.fetcher(t)
+	fetcher.options.Timeout = 50 * time.Millisecond
+	_, err := fetcher.FromRepository(t.Context(), s.web.URL, "web", "")
+	refused(t, err, "longer than 50ms")
+}

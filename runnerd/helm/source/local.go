@@ -1,0 +1,181 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// ReadLocal reads a chart directory of this machine, and the directories beside it that it needs, as a source tree: from the root of the git
+// repository that it is in, else from the directory above all of them. At is where the chart is in the tree.
+func ReadLocal(dir string) (files []artifact.File, at string, err error) {
+	full, err := filepath.Abs(dir)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	wanted, err := localDirs(full)
+	if err != nil {
+		return nil, "", err
+	}
+	root := repositoryRoot(full)
+	if root == "" {
+		root = above(wanted)
+	}
+	wanted = withLinked(root, wanted)
+	within := make([]string, 0, len(wanted))
+	for _, w := range wanted {
+		if below, err := filepath.Rel(root, w); err == nil && filepath.IsLocal(below) {
+			within = append(within, filepath.ToSlash(below)) // of what lies outside, the tree says that it is not there
+		}
+	}
+	files, err = artifact.ReadDir(root, artifact.ReadOptions{Skip: func(name string, entry fs.DirEntry) bool {
+		return entry.Name() == ".git" || !near(name, within)
+	}})
+	if err != nil {
+		return nil, "", fmt.Errorf("read the chart in %s: %w", quote(dir), err)
+	}
+	below, err := filepath.Rel(root, full)
+	return files, filepath.ToSlash(below), err
+}
+
+// near says whether a path leads to one of these directories, or lies in one.
+func near(name string, dirs []string) bool {
+	for _, dir := range dirs {
+		if dir == "." || name == dir || strings.HasPrefix(name, dir+"/") || strings.HasPrefix(dir, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// localDirs are the directory of a chart and those that it needs by file://, also through others.
+func localDirs(dir string) ([]string, error) {
+	found := []string{dir}
+	for i := 0; i < len(found); i++ {
+		if len(found) > maxCharts {
+			return nil, fmt.Errorf("the chart needs more than %d directories; take some out", maxCharts)
+		}
+		for _, next := range needed(found[i]) {
+			if !slices.Contains(found, next) {
+				found = append(found, next)
+			}
+		}
+	}
+	return found, nil
+}
+
+// needed are the directories that a chart, and those in its charts/, name as file://.
+func needed(dir string) []string {
+	charts := []string{dir}
+	if inner, err := filepath.Glob(filepath.Join(escaped.Replace(dir), "charts", "*")); err == nil {
+		charts = append(charts, inner...)
+	}
+	var found []string
+	for _, chart := range charts {
+		for _, file := range []string{chartFile, requirementsFile} {
+			for _, below := range neighbours(filepath.Join(chart, file)) {
+				found = append(found, filepath.Join(chart, filepath.FromSlash(below)))
+			}
+		}
+	}
+	return found
+}
+
+// escaped takes the meaning of a pattern from a path.
+var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// withLinked adds what the links in directories lead to, as far as it is below root. How many links are followed is bounded; of what is then
+// missing, the tree says so.
+func withLinked(root string, dirs []string) []string {
+	seen := 0
+	for i := 0; i < len(dirs) && len(dirs) <= maxCharts; i++ {
+		// What cannot be read is met again when it is needed.
+		_ = filepath.WalkDir(dirs[i], func(name string, entry fs.DirEntry, err error) error {
+			if seen++; err != nil || seen > maxSeen {
+				return fs.SkipAll
+			}
+			if entry.Type() != fs.ModeSymlink {
+				return nil
+			}
+			written, err := os.Readlink(name)
+			target := filepath.Join(filepath.Dir(name), written) // which may be a link, too: it is looked at in its turn
+			if err != nil || filepath.IsAbs(written) || !beneath(target, root) || slices.ContainsFunc(dirs, func(dir string) bool { return beneath(target, dir) }) {
+				return nil // the tree says what is wrong with it
+			}
+			dirs = append(dirs, target)
+			return nil
+		})
+	}
+	return dirs
+}
+
+// beneath says whether a clean path is a directory, or lies in it.
+func beneath(name, dir string) bool {
+	below, err := filepath.Rel(dir, name)
+	return err == nil && filepath.IsLocal(below)
+}
+
+// neighbours are the relative paths that a Chart.yaml names as file://. What is wrong with the file is said when the chart is read.
+func neighbours(file string) []string {
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer opened.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(io.LimitReader(opened, maxMetadata))
+	var meta chart.Metadata
+	if err != nil || yaml.Unmarshal(content, &meta) != nil {
+		return nil
+	}
+	var found []string
+	for _, dependency := range meta.Dependencies {
+		if dependency == nil {
+			continue
+		}
+		if below, is := strings.CutPrefix(dependency.Repository, "file://"); is && !path.IsAbs(below) {
+			found = append(found, below)
+		}
+	}
+	return found
+}
+
+// repositoryRoot is the directory of the work tree that dir is in; empty if there is none.
+func repositoryRoot(dir string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// above is the directory that all lie in, and that is none of them.
+func above(dirs []string) string {
+	root := filepath.Dir(dirs[0])
+	for _, dir := range dirs[1:] {
+		for root != filepath.Dir(root) && !strings.HasPrefix(dir, root+string(filepath.Separator)) {
+			root = filepath.Dir(root)
+		}
+	}
+	return root
+}

@@ -1,0 +1,99 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// lockName is what the lock of a chart is called.
+func (m *metadata) lockName() string {
+	if m.legacy {
+		return requirementsLock
+	}
+	return lockFile
+}
+
+// lock reads the lock of a chart, and holds it against what the chart asks for; nil if there is none.
+func (l *loaded) lock() (*chart.Lock, error) {
+	name := l.meta.lockName()
+	content, found := l.file(name)
+	if !found {
+		return nil, nil //nolint:nilnil // no lock is no error
+	}
+	file := path.Join(l.at, name)
+	var lock chart.Lock
+	if err := decode(file, content, &lock); err != nil {
+		return nil, err
+	}
+	if why := l.disagreement(&lock); why != "" {
+		return nil, fmt.Errorf("%s does not agree with %s: %s; run `helm dependency update %s` and commit %s", file, l.meta.file, why, l.at, name)
+	}
+	return &lock, nil
+}
+
+// disagreement says what of a lock is not as the chart asks; empty if all is.
+func (l *loaded) disagreement(lock *chart.Lock) string {
+	asked := l.meta.Dependencies
+	if len(lock.Dependencies) != len(asked) {
+		return fmt.Sprintf("it locks %d dependencies of %d", len(lock.Dependencies), len(asked))
+	}
+	resolved := make([]*chart.Dependency, len(asked))
+	for i, dependency := range asked {
+		locked := lock.Dependencies[i]
+		if locked == nil || locked.Validate() != nil || locked.Name != dependency.Name {
+			return fmt.Sprintf("dependency %d of it is not %s", i+1, quote(dependency.Name))
+		}
+		if !satisfies(dependency.Version, locked.Version) {
+			return fmt.Sprintf("it locks %s at %s, asked for is %s", dependency.Name, quote(locked.Version), quote(dependency.Version))
+		}
+		copied := *dependency
+		if named(copied.Repository) {
+			copied.Repository = locked.Repository // Helm puts the address in place of the name before it counts
+		}
+		if strings.TrimSuffix(copied.Repository, "/") != strings.TrimSuffix(locked.Repository, "/") {
+			return fmt.Sprintf("it locks %s from %s, asked for is %s", dependency.Name, quote(locked.Repository), quote(copied.Repository))
+		}
+		resolved[i] = &copied
+	}
+	if digestOf([2][]*chart.Dependency{resolved, lock.Dependencies}) == lock.Digest {
+		return ""
+	}
+	if l.meta.APIVersion == chart.APIVersionV1 && digestOf(map[string][]*chart.Dependency{"dependencies": asked}) == lock.Digest {
+		return "" // as Helm 2 counted
+	}
+	return "its digest is of other dependencies"
+}
+
+// digestOf is the digest that Helm (internal/resolver) gives what a chart asks for together with what was locked for it.
+func digestOf(what any) string {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return ""
+	}
+	return artifact.Digest(text)
+}
+
+// named says that a repository is a name in a person's own configuration of Helm.
+func named(repository string) bool {
+	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
+}
+
+// writeLock makes the lock of what was chosen. It has no time, so that the same choice gives the same bytes.
+func (l *loaded) writeLock(chosen []*chart.Dependency) error {
+	text, err := yaml.Marshal(struct {
+		Dependencies []*chart.Dependency `json:"dependencies"`
+		Digest       string              `json:"digest"`
+	}{chosen, digestOf([2][]*chart.Dependency{l.meta.Dependencies, chosen})})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", l.meta.lockName(), err)
+	}
+	l.files = append(l.files, artifact.File{Path: l.meta.lockName(), Content: text})
+	return nil
+}

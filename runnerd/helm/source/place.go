@@ -1,0 +1,75 @@
+package source
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// place is a chart repository.
+type place struct {
+	// at has the scheme https, http or oci, no user, query or fragment, and no slash at its end.
+	at *url.URL
+}
+
+// parseRepository reads the address of a chart repository as helm_repo.repo_url and Chart.yaml have it.
+func parseRepository(text string) (place, error) {
+	at, err := url.Parse(text)
+	switch {
+	case err != nil || len(text) > 2000:
+		return place{}, fmt.Errorf("%s is not the address of a chart repository; write https://host/path or oci://host/path", quote(text))
+	case strings.HasPrefix(text, "@") || strings.HasPrefix(text, "alias:"):
+		return place{}, fmt.Errorf("%s is a name that only one person's helm knows (helm repo list); write the repository's address, https://… or oci://…", quote(text))
+	case at.Scheme != "https" && at.Scheme != "http" && at.Scheme != "oci" || at.Host == "" || at.Opaque != "":
+		return place{}, fmt.Errorf("%s is not the address of a chart repository that can be read here; write https://host/path or oci://host/path", quote(text))
+	case at.User != nil:
+		return place{}, fmt.Errorf("the address of the chart repository at %s holds a user name or a password, which everybody who reads the app would see; take it out", quote(at.Host))
+	case at.RawQuery != "" || at.Fragment != "":
+		return place{}, fmt.Errorf("the address of the chart repository at %s has a query; write it without what follows ? or #", quote(at.Host))
+	case at.Scheme == "http" && !thisMachine(at.Hostname()):
+		return place{}, fmt.Errorf("chart repository %s is read over https only; write https://", quote(text))
+	}
+	at.Path, at.RawPath = strings.TrimRight(at.Path, "/"), ""
+	return place{at: at}, nil
+}
+
+// parseWeb reads the address of a file.
+func parseWeb(text string) (*url.URL, error) {
+	at, err := url.Parse(text)
+	if err != nil || at.Host == "" || at.Scheme != "https" && (at.Scheme != "http" || !thisMachine(at.Hostname())) {
+		return nil, fmt.Errorf("%s is not the address of a chart; write https://host/path/chart.tgz", quote(text))
+	}
+	if at.User != nil {
+		return nil, fmt.Errorf("the address of the chart at %s holds a user name or a password; take it out", quote(at.Host))
+	}
+	return at, nil
+}
+
+func (p place) oci() bool { return p.at.Scheme == "oci" }
+
+func (p place) String() string { return shown(p.at) }
+
+// index is the address of the repository's index.
+func (p place) index() *url.URL {
+	at := *p.at
+	at.Path = path.Join("/", at.Path, "index.yaml")
+	return &at
+}
+
+// thisMachine says whether a name or address of a URL is this machine, by what it is and not by what a name server says.
+func thisMachine(host string) bool {
+	at, err := netip.ParseAddr(host)
+	return err == nil && at.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// plainHost says whether a registry is spoken to without TLS: only one on this machine.
+func plainHost(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	return thisMachine(strings.Trim(name, "[]"))
+}

@@ -1,0 +1,202 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/version"
+)
+
+// The media types of a chart in an OCI registry, as Helm's documentation of registries has them; the last is of the first versions.
+const (
+	configMedia = "application/vnd.cncf.helm.config.v1+json"
+	chartMedia  = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+	legacyMedia = "application/tar+gzip"
+)
+
+// maxTags is how many tags of a repository are looked at.
+const maxTags = 20_000
+
+// fetchOCI gets a chart from a registry: the repository's path and the chart's name are the path there, the version is the tag.
+func (s *session) fetchOCI(from place, name, wanted string) (download, error) {
+	repository, err := s.open(from.at.Host, from.at.Path+"/"+name)
+	if err != nil {
+		return download{}, err
+	}
+	tag := wanted
+	if _, err := semver.NewVersion(wanted); err != nil || strings.Count(strings.SplitN(wanted, "-", 2)[0], ".") < 2 {
+		if tag, err = s.newest(repository, wanted); err != nil {
+			return download{}, err
+		}
+	}
+	got, err := s.pull(repository, strings.ReplaceAll(tag, "+", "_"))
+	if missing(err) {
+		if known, tagsErr := s.tags(repository); tagsErr == nil {
+			return download{}, fmt.Errorf("it has no version %s; %s", clean(wanted), versionsThere(wanted, descending(known)))
+		}
+	}
+	got.version = tag
+	return got, s.said(err)
+}
+
+// fetchReference gets a chart by host/path:tag or host/path@digest.
+func (s *session) fetchReference(host, path string) (download, error) {
+	reference := ""
+	if name, digest, found := strings.Cut(path, "@"); found {
+		path, reference = name, digest
+	} else if slash, colon := strings.LastIndex(path, "/"), strings.LastIndex(path, ":"); colon > slash {
+		path, reference = path[:colon], path[colon+1:]
+	}
+	if reference == "" {
+		return download{}, errors.New("it has no tag; write oci://host/path:version")
+	}
+	repository, err := s.open(host, path)
+	if err != nil {
+		return download{}, err
+	}
+	got, err := s.pull(repository, reference)
+	got.version = strings.ReplaceAll(reference, "_", "+")
+	return got, s.said(err)
+}
+
+// open prepares the conversation with a registry.
+func (s *session) open(host, path string) (*remote.Repository, error) {
+	repository, err := remote.NewRepository(host + "/" + strings.Trim(path, "/"))
+	if err != nil || repository.Reference.Reference != "" {
+		return nil, fmt.Errorf("oci://%s%s is not the address of a chart in a registry; write oci://host/path, in lower case", clean(host), clean(path))
+	}
+	repository.PlainHTTP = plainHost(host)
+	repository.MaxMetadataBytes = 2 << 20
+	repository.SkipReferrersGC = true
+	repository.Client = &auth.Client{
+		Client: s.client,
+		Header: http.Header{"User-Agent": {"nuon/" + version.Number}},
+		Cache:  auth.NewCache(),
+	}
+	return repository, nil
+}
+
+// newest lists the tags, and chooses among them.
+func (s *session) newest(repository *remote.Repository, wanted string) (string, error) {
+	known, err := s.tags(repository)
+	if err != nil {
+		return "", s.said(fmt.Errorf("list its versions: %w", err))
+	}
+	return choose(wanted, known)
+}
+
+func (s *session) tags(repository *remote.Repository) ([]string, error) {
+	var known []string
+	err := repository.Tags(s.ctx, "", func(tags []string) error {
+		for _, tag := range tags {
+			known = append(known, strings.ReplaceAll(tag, "_", "+"))
+		}
+		if len(known) > maxTags || len(tags) == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) && len(known) <= maxTags {
+		err = nil
+	}
+	if errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("it has more than %d tags; name one exact version", maxTags)
+	}
+	return known, err
+}
+
+var errEnough = errors.New("enough")
+
+// pull gets the chart's layer of a manifest.
+func (s *session) pull(repository *remote.Repository, reference string) (download, error) {
+	described, reader, err := repository.Manifests().FetchReference(s.ctx, reference)
+	if err != nil {
+		return download{}, err
+	}
+	content, err := s.readAll(reader, 1<<20)
+	if err != nil {
+		return download{}, err
+	}
+	if came := artifact.Digest(content); came != described.Digest.String() {
+		return download{}, fmt.Errorf("the registry calls it %s, its bytes are %s; nothing of it is used, ask whoever runs the registry", described.Digest, came)
+	}
+	layer, err := chartLayer(content)
+	if err != nil {
+		return download{}, err
+	}
+	if reader, err = repository.Blobs().Fetch(s.ctx, layer); err != nil {
+		return download{}, err
+	}
+	if content, err = s.readAll(reader, maxArchive); err != nil {
+		return download{}, err
+	}
+	if came := artifact.Digest(content); came != layer.Digest.String() {
+		return download{}, fmt.Errorf("its manifest says that the chart is %s, its bytes are %s; nothing of it is used, ask whoever runs the registry", layer.Digest, came)
+	}
+	return download{origin: "oci://" + repository.Reference.Host() + "/" + repository.Reference.Repository + ":" + clean(reference), content: content}, nil
+}
+
+func (s *session) readAll(reader io.ReadCloser, limit int64) ([]byte, error) {
+	content, err := s.read(reader, limit)
+	return content, errors.Join(err, reader.Close())
+}
+
+// chartLayer finds the chart in a manifest.
+func chartLayer(content []byte) (ocispec.Descriptor, error) {
+	var manifest ocispec.Manifest
+	if err := json.Unmarshal(content, &manifest); err != nil {
+		return ocispec.Descriptor{}, errors.New("its manifest is not JSON; push the chart again with `helm push`")
+	}
+	for _, layer := range manifest.Layers {
+		if layer.MediaType != chartMedia && (layer.MediaType != legacyMedia || manifest.Config.MediaType != configMedia) {
+			continue
+		}
+		if err := artifact.CheckDigest(layer.Digest.String()); err != nil {
+			return ocispec.Descriptor{}, fmt.Errorf("its manifest: %w", err)
+		}
+		if layer.Size < 0 || layer.Size > maxArchive {
+			return ocispec.Descriptor{}, fmt.Errorf("%w: %d bytes; make the chart smaller, with .helmignore", errLarge, layer.Size)
+		}
+		return layer, nil
+	}
+	kind := manifest.Config.MediaType
+	if kind == "" {
+		kind = manifest.MediaType
+	}
+	return ocispec.Descriptor{}, fmt.Errorf("what lies there is no chart but of type %s; name a chart that `helm push` has put there", quote(kind))
+}
+
+func missing(err error) bool {
+	var answer *errcode.ErrorResponse
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || err != nil && strings.HasSuffix(err.Error(), "not found")
+}
+
+// said puts an error of the registry's client in words.
+func (s *session) said(err error) error {
+	var answer *errcode.ErrorResponse
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answer):
+		return answered(answer.StatusCode)
+	case missing(err):
+		return answered(http.StatusNotFound)
+	case errors.Is(err, auth.ErrBasicCredentialNotFound):
+		return answered(http.StatusUnauthorized)
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return s.reachable(err)
+}

@@ -1,0 +1,236 @@
+package source
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// filesOf makes files of pairs of path and content; a content that begins with "-> " is a link.
+func filesOf(pairs ...string) []artifact.File {
+	var files []artifact.File
+	for i := 0; i < len(pairs); i += 2 {
+		file := artifact.File{Path: pairs[i], Content: []byte(pairs[i+1])}
+		if target, is := strings.CutPrefix(pairs[i+1], "-> "); is {
+			file.Content, file.Link = nil, target
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// yamlOf is a Chart.yaml with more lines.
+func yamlOf(name, version string, more ...string) string {
+	return strings.Join(append([]string{"apiVersion: v2", "name: " + name, "version: " + version}, more...), "\n") + "\n"
+}
+
+// needs are the lines of dependencies, each "name version repository" and maybe " alias".
+func needs(dependencies ...string) string {
+	text := "dependencies:"
+	for _, d := range dependencies {
+		words := strings.Split(d, " ")
+		text += fmt.Sprintf("\n  - name: %s\n    version: %q\n    repository: %q", words[0], words[1], words[2])
+		if len(words) > 3 {
+			text += "\n    alias: " + words[3]
+		}
+	}
+	return text
+}
+
+// tgz packs pairs of path and content as they are named.
+func tgz(t *testing.T, pairs ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	compressed := gzip.NewWriter(&out)
+	archive := tar.NewWriter(compressed)
+	for i := 0; i < len(pairs); i += 2 {
+		entry := &tar.Header{Typeflag: tar.TypeReg, Name: pairs[i], Mode: 0o644, Size: int64(len(pairs[i+1]))}
+		content := pairs[i+1]
+		if target, is := strings.CutPrefix(content, "-> "); is {
+			entry.Typeflag, entry.Linkname, entry.Size, content = tar.TypeSymlink, target, 0, ""
+		}
+		if err := archive.WriteHeader(entry); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := archive.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := compressed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// packedChart is a small chart as `helm package` makes it.
+func packedChart(t *testing.T, name, version string, more ...string) []byte {
+	t.Helper()
+	return tgz(t, name+"/Chart.yaml", yamlOf(name, version, more...), name+"/values.yaml", "a: 1\n", name+"/templates/x.yaml", "kind: ConfigMap\n")
+}
+
+// shop is a chart repository over https, and a registry at the same host without TLS.
+type shop struct {
+	web, plain *httptest.Server
+	files      map[string][]byte // of both, by path
+	asked      []string
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{files: map[string][]byte{}}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked = append(s.asked, r.URL.Path)
+		content, there := s.files[r.URL.Path]
+		if !there {
+			http.NotFound(w, r)
+			return
+		}
+		if strings.Contains(r.URL.Path, "/manifests/") {
+			w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+			w.Header().Set("Docker-Content-Digest", artifact.Digest(content))
+		}
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(content)
+		}
+	})
+	s.web, s.plain = httptest.NewTLSServer(handler), httptest.NewServer(handler)
+	t.Cleanup(s.web.Close)
+	t.Cleanup(s.plain.Close)
+	return s
+}
+
+// fetcher is one that may speak to the shop.
+func (s *shop) fetcher(t *testing.T) (*Fetcher, *said) {
+	roots := x509.NewCertPool()
+	roots.AddCert(s.web.Certificate())
+	log := &said{t: t}
+	fetcher := New(Options{AllowPrivate: true, Roots: roots, Log: log})
+	fetcher.rest = time.Millisecond
+	return fetcher, log
+}
+
+// said keeps what is logged.
+type said struct {
+	t     *testing.T
+	lines []string
+}
+
+func (s *said) Info(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+func (s *said) Warn(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+// publish puts packed charts into an index at a path, "name version" → archive.
+func (s *shop) publish(at string, charts map[string][]byte) {
+	entries := map[string][]map[string]any{}
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for key := range charts {
+			if !yield(key) {
+				return
+			}
+		}
+	}) {
+		name, version, _ := strings.Cut(key, " ")
+		file := name + "-" + version + ".tgz"
+		s.files[at+"/"+file] = charts[key]
+		entries[name] = append(entries[name], map[string]any{"version": version, "urls": []string{file}, "digest": strings.TrimPrefix(artifact.Digest(charts[key]), "sha256:")})
+	}
+	// As `helm repo index` writes it: block style, names at two spaces.
+	text := "apiVersion: v1\nentries:\n"
+	for _, name := range slices.Sorted(func(yield func(string) bool) {
+		for name := range entries {
+			if !yield(name) {
+				return
+			}
+		}
+	}) {
+		text += "  " + name + ":\n"
+		for _, e := range entries[name] {
+			text += fmt.Sprintf("  - version: %s\n    digest: %s\n    urls:\n    - %s\n", e["version"], e["digest"], e["urls"].([]string)[0])
+		}
+	}
+	s.files[at+"/index.yaml"] = []byte(text + "generated: \"2020-01-01T00:00:00Z\"\n")
+}
+
+// push puts a packed chart into the registry.
+func (s *shop) push(t *testing.T, repository, tag string, content []byte) {
+	t.Helper()
+	digest := artifact.Digest(content)
+	manifest, err := json.Marshal(map[string]any{
+		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+		"config": map[string]any{"mediaType": configMedia, "digest": artifact.Digest([]byte("{}")), "size": 2},
+		"layers": []any{map[string]any{"mediaType": chartMedia, "digest": digest, "size": len(content)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/v2/" + repository
+	s.files[at+"/manifests/"+tag] = manifest
+	s.files[at+"/manifests/"+artifact.Digest(manifest)] = manifest
+	s.files[at+"/blobs/"+digest] = content
+	var listed struct{ Tags []string }
+	if known := s.files[at+"/tags/list"]; known != nil {
+		if err := json.Unmarshal(known, &listed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := json.Marshal(map[string]any{"name": repository, "tags": append(listed.Tags, tag)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.files[at+"/tags/list"] = list
+}
+
+func (s *shop) host() string { return strings.TrimPrefix(s.plain.URL, "http://") }
+
+// pathsOf are the paths of a chart's files.
+func pathsOf(c *Chart) string {
+	var names []string
+	for _, file := range c.Files {
+		names = append(names, file.Path)
+	}
+	return strings.Join(names, " ")
+}
+
+// contentOf is a file of a chart.
+func contentOf(c *Chart, name string) string {
+	for _, file := range c.Files {
+		if file.Path == name {
+			return string(file.Content)
+		}
+	}
+	return ""
+}
+
+// refused fails unless err has all of these words, and nothing that moves a cursor.
+func refused(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", words)
+	}
+	for _, want := range words {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f }) {
+		t.Errorf("control characters in %q", err)
+	}
+}

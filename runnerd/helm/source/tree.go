@@ -1,0 +1,193 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/ignore"
+
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// tree is a packed source tree in memory. Links are followed inside it.
+type tree struct {
+	files map[string]artifact.File
+	// below are the names in each directory, sorted.
+	below map[string][]string
+}
+
+// newTree sorts the files of a tree, which must be one that artifact.CheckTree takes.
+func newTree(files []artifact.File) (*tree, error) {
+	if err := artifact.CheckTree(files, artifact.Limits{}); err != nil {
+		return nil, fmt.Errorf("the source: %w", err)
+	}
+	t := &tree{files: make(map[string]artifact.File, len(files)), below: map[string][]string{".": nil}}
+	for _, file := range files {
+		t.files[file.Path] = file
+		for name := file.Path; name != "."; name = path.Dir(name) {
+			dir := path.Dir(name)
+			_, known := t.below[dir]
+			t.below[dir] = append(t.below[dir], path.Base(name))
+			if known && dir != "." {
+				break
+			}
+		}
+	}
+	for dir, names := range t.below {
+		slices.Sort(names)
+		t.below[dir] = slices.Compact(names)
+	}
+	return t, nil
+}
+
+// maxLinks is how many links may lead to one place.
+const maxLinks = 40
+
+// real follows the links on the way to a path, and gives where it leads: a file or a directory of the tree.
+func (t *tree) real(name string) (string, error) {
+	name = path.Clean(name)
+	at, rest, links := ".", strings.Split(name, "/"), 0
+	for len(rest) > 0 {
+		step := rest[0]
+		rest = rest[1:]
+		switch step {
+		case ".", "":
+			continue
+		case "..":
+			if at == "." {
+				return "", fmt.Errorf("%s leads out of the repository", quote(name))
+			}
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, step)
+		file, is := t.files[next]
+		if is && file.Link != "" {
+			if links++; links > maxLinks {
+				return "", fmt.Errorf("the links at %s lead in a circle", quote(next))
+			}
+			rest = append(strings.Split(file.Link, "/"), rest...)
+			continue
+		}
+		if _, dir := t.below[next]; !is && !dir || is && len(rest) > 0 {
+			return "", t.missing(next)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func (t *tree) missing(name string) error {
+	hint := ""
+	if near, ok := diagnostic.Nearest(path.Base(name), t.below[path.Dir(name)]); ok {
+		hint = "; did you mean " + quote(path.Join(path.Dir(name), near)) + "?"
+	}
+	return fmt.Errorf("there is no %s in the repository%s", quote(name), hint)
+}
+
+func (t *tree) isDir(name string) bool { _, is := t.below[name]; return is }
+
+// walk is on its way through the directory of a chart.
+type walk struct {
+	tree  *tree
+	rules *ignore.Rules
+	found []artifact.File
+	bytes int64
+	seen  int      // files and directories that it came by
+	open  []string // the real directories that it is in
+}
+
+// chartFiles are the files of a chart directory as Helm reads it: without what .helmignore names, links followed, no byte order marks.
+func (t *tree) chartFiles(dir string) ([]artifact.File, error) {
+	w := &walk{tree: t, rules: ignore.Empty()}
+	if name, err := t.real(path.Join(dir, ignore.HelmIgnore)); err == nil && !t.isDir(name) {
+		rules, err := ignore.Parse(bytes.NewReader(t.files[name].Content))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s; helm does not know this form either", path.Join(dir, ignore.HelmIgnore), clean(err.Error()))
+		}
+		w.rules = rules
+	}
+	w.rules.AddDefaults()
+	if err := w.directory(dir, ""); err != nil {
+		return nil, err
+	}
+	return w.found, nil
+}
+
+// directory takes a real directory as the one of a name in the chart.
+func (w *walk) directory(dir, as string) error {
+	if slices.Contains(w.open, dir) {
+		return fmt.Errorf("%s: its links lead in a circle", quote(dir))
+	}
+	w.open = append(w.open, dir)
+	defer func() { w.open = w.open[:len(w.open)-1] }()
+	for _, name := range w.tree.below[dir] {
+		if err := w.entry(path.Join(dir, name), path.Join(as, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxSeen is how much of a directory is looked at, with what .helmignore leaves out: links to directories of links multiply.
+const maxSeen = 100_000
+
+func (w *walk) entry(at, as string) error {
+	if w.seen++; w.seen > maxSeen {
+		return fmt.Errorf("%s: the chart's directory holds more than %d files, with what links in it lead to; use fewer links", quote(at), maxSeen)
+	}
+	found, err := w.tree.real(at)
+	if err != nil {
+		if w.rules.Ignore(as, kindOf{}) {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", quote(at), err)
+	}
+	dir := w.tree.isDir(found)
+	if w.rules.Ignore(as, kindOf{dir: dir}) {
+		return nil
+	}
+	if dir {
+		return w.directory(found, as)
+	}
+	content := bytes.TrimPrefix(w.tree.files[found].Content, []byte("\xEF\xBB\xBF"))
+	w.bytes += int64(len(content))
+	switch {
+	case len(content) > maxFile:
+		return fmt.Errorf("%s has %d bytes, files of a chart at most %d; name it in .helmignore if the chart does not need it", quote(at), len(content), maxFile)
+	case w.bytes > maxUnpacked || len(w.found) >= maxFiles:
+		return fmt.Errorf("the chart has more than %d files or %d bytes at %s; name in .helmignore what it does not need", maxFiles, maxUnpacked, quote(at))
+	}
+	w.found = append(w.found, artifact.File{Path: as, Content: content})
+	return nil
+}
+
+// kindOf is what .helmignore asks about a file: whether it is a directory.
+type kindOf struct{ dir bool }
+
+// The methods of fs.FileInfo.
+func (kindOf) Name() string       { return "" }
+func (kindOf) Size() int64        { return 0 }
+func (kindOf) ModTime() time.Time { return time.Time{} }
+func (kindOf) Sys() any           { return nil }
+func (k kindOf) IsDir() bool      { return k.dir }
+func (k kindOf) Mode() fs.FileMode {
+	if k.dir {
+		return fs.ModeDir
+	}
+	return 0
+}
+
+// sorted gives the files in the byte order of their paths.
+func sorted(files []artifact.File) []artifact.File {
+	ordered := slices.Clone(files)
+	slices.SortFunc(ordered, func(a, b artifact.File) int { return cmp.Compare(a.Path, b.Path) })
+	return ordered
+}

@@ -1,0 +1,101 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// anything is the constraint of an empty version: all but pre-releases.
+const anything = "*"
+
+// satisfies says whether a version is the one that is wanted, exactly or by a constraint.
+func satisfies(wanted, version string) bool {
+	if wanted == version {
+		return true
+	}
+	constraint, err := constraintOf(wanted)
+	if err != nil {
+		return false
+	}
+	parsed, err := semver.NewVersion(version)
+	return err == nil && constraint.Check(parsed)
+}
+
+func constraintOf(wanted string) (*semver.Constraints, error) {
+	if strings.TrimSpace(wanted) == "" {
+		wanted = anything
+	}
+	return semver.NewConstraint(wanted)
+}
+
+// choose picks the version that is written exactly so, else the highest that satisfies the constraint. Errors end with what there is.
+func choose(wanted string, known []string) (string, error) {
+	if wanted != "" && slices.Contains(known, wanted) {
+		return wanted, nil
+	}
+	constraint, err := constraintOf(wanted)
+	if err != nil {
+		return "", fmt.Errorf("%s is neither a version nor a constraint; write one as 1.2.3, ~1.2 or >=1.2 <2", quote(wanted))
+	}
+	ordered := descending(known)
+	for _, v := range ordered {
+		if constraint.Check(v) {
+			return v.Original(), nil
+		}
+	}
+	return "", fmt.Errorf("it has no version %s; %s", wantedWords(wanted), versionsThere(wanted, ordered))
+}
+
+func wantedWords(wanted string) string {
+	if wanted == "" {
+		return "that is no pre-release"
+	}
+	return clean(wanted)
+}
+
+// versionsThere says which versions there are: the nearest to an exact one, the newest else.
+func versionsThere(wanted string, ordered []*semver.Version) string {
+	if len(ordered) == 0 {
+		return "it has none at all"
+	}
+	names := make([]string, len(ordered))
+	for i, v := range ordered {
+		names[i] = v.Original()
+	}
+	there := "the newest are " + some(names)
+	exact, err := semver.NewVersion(wanted)
+	if err != nil || len(names) < 2 {
+		return there
+	}
+	return fmt.Sprintf("the nearest is %s, %s", around(exact, ordered).Original(), there)
+}
+
+// around gives the lowest version that is higher, or the highest.
+func around(wanted *semver.Version, ordered []*semver.Version) *semver.Version {
+	best := ordered[0]
+	for _, v := range ordered {
+		if v.LessThan(wanted) {
+			break
+		}
+		best = v
+	}
+	return best
+}
+
+// descending are the versions that are semantic ones, the highest first; what is equal but for its build goes by its text.
+func descending(known []string) []*semver.Version {
+	var parsed []*semver.Version
+	for _, text := range known {
+		if v, err := semver.NewVersion(text); err == nil {
+			parsed = append(parsed, v)
+		}
+	}
+	slices.SortFunc(parsed, func(a, b *semver.Version) int {
+		return cmp.Or(b.Compare(a), cmp.Compare(b.Original(), a.Original()))
+	})
+	return parsed
+}

@@ -1,0 +1,63 @@
+package source
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+)
+
+// quote quotes what a stranger wrote, in a length that a line can bear.
+func quote(text string) string { return diagnostic.Quote(text) }
+
+// clean makes one line of bounded length of what a library or a stranger said: nothing that moves a cursor.
+func clean(text string) string {
+	const most = 300
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// shown is an address without what may be a secret.
+func shown(at *url.URL) string {
+	bare := *at
+	bare.User, bare.RawQuery, bare.Fragment, bare.RawFragment = nil, "", "", ""
+	return clean(bare.String())
+}
+
+// some lists at most five of the names.
+func some(names []string) string {
+	const most = 5
+	if len(names) == 0 {
+		return "none"
+	}
+	listed := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
+		listed = append(listed, clean(name))
+	}
+	text := strings.Join(listed, ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}
+
+// nearest says which known name was probably meant, else which there are.
+func nearest(name string, known []string) string {
+	if found, ok := diagnostic.Nearest(name, known); ok {
+		return "did you mean " + quote(found) + "?"
+	}
+	slices.Sort(known)
+	return "it has " + some(known)
+}

@@ -1,0 +1,63 @@
+package helm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+)
+
+var (
+	// place is where the engine says that something is wrong: "chart/templates/x.yaml:3:14".
+	place = regexp.MustCompile(`\(?([^\s():"]+/templates/[^\s():"]+):(\d+)(?::\d+)?\)?:?\s*`)
+	// quoted finds the texts that the function tpl was given, whole, with the values in them.
+	quoted = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*"`)
+	// engineWords say nothing that the place does not.
+	engineWords = regexp.MustCompile(`^(?:execution error at|parse error at|parse error in|template:)\s*`)
+)
+
+// calls is where the engine tells of the next template that one went into.
+var calls = regexp.MustCompile(`error calling (?:include|tpl|template): `)
+
+// templateError says what is wrong with a template, where, and what to do: the place in the template that was rendered, and the one in the innermost of those that
+// it went through.
+func templateError(err error) error {
+	text := quoted.ReplaceAllString(err.Error(), "$1 a text")
+	where, _ := splitPlace(text)
+	if through := calls.Split(text, -1); len(through) > 1 {
+		text = through[len(through)-1]
+	}
+	inner, text := splitPlace(text)
+	if inner != "" && inner != where {
+		where += " (in " + inner + ")"
+	}
+	remedy := "correct the template, or the values that it reads"
+	if strings.Contains(text, "nil pointer evaluating") {
+		remedy = "a value that it reads is missing: set it, or let the template do without"
+	}
+	return fmt.Errorf("render %s: %s; %s", cmp.Or(boundedText(where, 600), "the chart"), boundedText(strings.TrimSuffix(text, "."), 1500), remedy)
+}
+
+// splitPlace takes the first place out of a text.
+func splitPlace(text string) (where, rest string) {
+	if at := place.FindStringSubmatchIndex(text); at != nil {
+		where = fmt.Sprintf("%s, line %s", text[at[2]:at[3]], text[at[4]:at[5]])
+		text = text[:at[0]] + text[at[1]:]
+	}
+	return where, engineWords.ReplaceAllString(strings.TrimSpace(text), "")
+}
+
+// explain says in words what the API server refused, or that the time was over.
+func explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w while the cluster was asked: %s", cause, bounded(err))
+	}
+	return cluster.Explain(err)
+}

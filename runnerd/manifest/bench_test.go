@@ -1,0 +1,84 @@
+package manifest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// distant is a way to a server that takes some time.
+type distant struct {
+	http.RoundTripper
+	away time.Duration
+}
+
+// RoundTrip sends a request, later.
+func (d distant) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := rest(request.Context(), d.away); err != nil {
+		return nil, err
+	}
+	return d.RoundTripper.RoundTrip(request)
+}
+
+// BenchmarkDryRuns asks about 500 new objects, by 8 workers and one after the other, by turns. The ratio is of one run on one machine; a
+// server that shares its processors with the test hides most of it, one that is 20 ms away does not.
+func BenchmarkDryRuns(b *testing.B) {
+	for _, away := range []time.Duration{0, 20 * time.Millisecond} {
+		b.Run(fmt.Sprintf("away=%s", away), func(b *testing.B) { benchmarkDryRuns(b, away) })
+	}
+}
+
+func benchmarkDryRuns(b *testing.B, away time.Duration) {
+	r := newRig(b)
+	var text strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c-%d}\ndata: {a: %q}\n", i, strings.Repeat("x", 500))
+	}
+	objects, err := decode(text.String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	env := r.env(api.JobSpecKindPlan)
+	opened, err := values.Open(api.Values{}, env.Key, &redact.Set{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	session, err := open(env, api.DeploySpec{InstallID: "inl1", InstallComponent: r.component, Cluster: api.ClusterSpec{Context: "sandbox"}}, opened)
+	if err != nil {
+		b.Fatal(err)
+	}
+	far := session.cluster.Wrapped(func(next http.RoundTripper) http.RoundTripper { return distant{next, away} })
+	if session.client, err = far.Dynamic(); err != nil {
+		b.Fatal(err)
+	}
+	all, err := session.settle(objects, r.name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var together, alone time.Duration
+	for b.Loop() {
+		for part := range slices.Chunk(all, 100) {
+			began := time.Now()
+			if _, err := session.look(b.Context(), part, nil); err != nil {
+				b.Fatal(err)
+			}
+			together += time.Since(began)
+			began = time.Now()
+			for _, w := range part {
+				if _, err := session.ask(b.Context(), w, worldOf(part, nil)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			alone += time.Since(began)
+		}
+	}
+	b.ReportMetric(float64(alone)/float64(together), "one/8workers")
+	b.ReportMetric(float64(together.Milliseconds())/float64(b.N), "ms/500objects")
+}

@@ -1,0 +1,207 @@
+package manifest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+func file(path, text string) artifact.File {
+	return artifact.File{Path: path, Content: []byte(text)}
+}
+
+// TestBuild packs the manifest as it is, says whether it holds templates, and reads one that holds none.
+func TestBuild(t *testing.T) {
+	r := bareRig(t)
+	one, err := r.build(api.KustomizeSpec{}, file(fileName, settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := r.build(api.KustomizeSpec{}, file(fileName, settings))
+	if err != nil || one.Digest != two.Digest {
+		t.Errorf("two builds of the same differ: %v", err)
+	}
+	templated, err := r.build(api.KustomizeSpec{}, file(fileName, "{{ if .nuon.install.id }}\nkind: no object yet\n{{ end }}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ref, want := range map[api.ArtifactRef]string{one: "false", templated: "true"} {
+		packed, err := r.env(api.JobSpecKindPlan).Install.Pull(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if packed.Type != artifact.MediaManifest || packed.Annotations[annotationTemplates] != want || packed.Annotations[artifact.AnnotationTree] != "sha256:tree" {
+			t.Errorf("got %s %v", packed.Type, packed.Annotations)
+		}
+	}
+	for text, want := range map[string]string{
+		"# nothing\n": "holds no object", "kind: X\n": "document 1 (line 1): it has no apiVersion",
+	} {
+		if _, err := r.build(api.KustomizeSpec{}, file(fileName, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := r.build(api.KustomizeSpec{}, file("other.yaml", settings)); err == nil || !strings.Contains(err.Error(), "fault of the control plane") {
+		t.Errorf("got %v", err)
+	}
+}
+
+const base = "resources: [settings.yaml]\n"
+
+// made runs a kustomization of files.
+func made(spec api.KustomizeSpec, files ...artifact.File) (string, error) {
+	return kustomize(context.Background(), files, spec)
+}
+
+func TestKustomize(t *testing.T) {
+	files := []artifact.File{
+		file("base/kustomization.yaml", base), file("base/settings.yaml", settings),
+		file("prod/kustomization.yaml", "resources: [../base]\nnamePrefix: prod-\nconfigMapGenerator: [{name: made, literals: [\"url=https://a.example\"]}]\n"),
+		file("patches/merge.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: prod-settings}\ndata: {b: \"2\"}\n"),
+		file("patches/json.yaml", "target: {kind: ConfigMap, name: prod-settings}\npatch: |\n  - {op: replace, path: /data/a, value: \"9\"}\n"),
+		{Path: "linked", Link: "prod"},
+	}
+	for name, c := range map[string]struct {
+		spec api.KustomizeSpec
+		want []string
+	}{
+		"as it is": {api.KustomizeSpec{Path: "prod"}, []string{"name: prod-settings", "name: prod-made-", "url: https://a.example"}},
+		"patched":  {api.KustomizeSpec{Path: "prod", Patches: []string{"patches/merge.yaml", "patches/json.yaml"}}, []string{`a: "9"`, `b: "2"`}},
+		"through a link, helm allowed and not used": {api.KustomizeSpec{Path: "./linked", EnableHelm: true, LoadRestrictor: "none"}, []string{"name: prod-settings"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one, err := made(c.spec, files...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(one, want) {
+					t.Errorf("%q is not in:\n%s", want, one)
+				}
+			}
+			if two, err := made(c.spec, files...); err != nil || one != two {
+				t.Errorf("a second run gives something else: %v", err)
+			}
+		})
+	}
+	r := bareRig(t)
+	if _, err := r.build(api.KustomizeSpec{Path: "prod"}, files...); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKustomizeNeverFetches: a server that would be asked is not, and git is not run.
+func TestKustomizeNeverFetches(t *testing.T) {
+	var asked atomic.Int32
+	served := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer served.Close()
+	bin := t.TempDir()
+	ran := filepath.Join(bin, "ran")
+	for _, program := range []string{"git", "helm", "helmV3", "sh", "docker"} {
+		script := "#!/bin/bash\necho " + program + " >> " + ran + "\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	url, host := served.URL+"/a.yaml", strings.TrimPrefix(served.URL, "http://")
+	for _, text := range []string{
+		"resources: ['" + url + "']", "RESOURCES: ['" + url + "']", "bases: ['" + url + "']", "components: ['" + url + "']", "crds: ['" + url + "']",
+		"configurations: ['" + url + "']", "openapi: {path: '" + url + "'}", "resources: ['git::" + served.URL + "/a/b']", "resources: ['ssh://" + host + "/a/b.git']",
+		"resources: ['git@" + host + ":a/b.git']", "resources: [github.com/a/b]", "resources: [GitHub.com/a/b//c]", "resources: ['file:///etc']",
+		"patchesStrategicMerge: ['" + url + "']", "patches: [{path: '" + url + "'}]", "patches: [{Path: '" + url + "', target: {kind: X}}]",
+		"patchesJson6902: [{path: '" + url + "', target: {kind: X, version: v1, name: a}}]", "replacements: [{path: '" + url + "'}]",
+		"configMapGenerator: [{name: a, files: ['" + url + "']}]", "configMapGenerator: [{name: a, files: ['k=" + url + "']}]",
+		"secretGenerator: [{name: a, envs: ['" + url + "']}]", "configMapGenerator: [{name: a, env: '" + url + "'}]",
+		"helmCharts: [{name: a, repo: '" + served.URL + "'}]", "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: '" + served.URL + "'}]", "helmGlobals: {chartHome: /etc}",
+		"generators: ['" + url + "']", "transformers: [remote-transformer.yaml]", "generators: [helm.yaml]", "transformers: [exec.yaml]", "validators: [starlark.yaml]",
+		"transformers: [dir]", "generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['" + url + "']\\n\"]",
+		"resources: [nested]",
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, err := made(api.KustomizeSpec{Path: ".", LoadRestrictor: "none", EnableHelm: true}, file("kustomization.yaml", text+"\n"),
+				file("remote-transformer.yaml", "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: '"+url+"'\n"),
+				file("helm.yaml", "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\nrepo: "+served.URL+"\n"),
+				file("exec.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"exec: {path: sh}\"}}\n"),
+				file("starlark.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"container: {image: a}\"}}\n"),
+				file("dir/kustomization.yaml", "resources: [../exec.yaml]\n"), file("nested/kustomization.yml", "resources: ['"+url+"']\n"))
+			if err == nil {
+				t.Error("it is built")
+			} else if !strings.Contains(err.Error(), "kustomization.y") || strings.Contains(err.Error(), sourceDir) {
+				t.Errorf("it does not say where: %v", err)
+			}
+		})
+	}
+	if asked.Load() > 0 {
+		t.Errorf("a server was asked %d times", asked.Load())
+	}
+	if list, err := os.ReadFile(ran); err == nil {
+		t.Errorf("programs were run: %s", list)
+	}
+}
+
+// TestKustomizeSeesOnlyTheSource: nothing of the machine can be read, whatever the kustomization says.
+func TestKustomizeSeesOnlyTheSource(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret.yaml")
+	if err := os.WriteFile(secret, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: planted}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, restrictor := range []string{"rootOnly", "none"} {
+		for _, text := range []string{
+			"resources: [" + secret + "]", "resources: [../../../../../../../.." + secret + "]",
+			"configMapGenerator: [{name: a, files: [x=" + secret + "]}]", "configMapGenerator: [{name: a, envs: [" + secret + "]}]",
+			"resources: [link.yaml]", "openapi: {path: " + secret + "}",
+		} {
+			got, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: restrictor}, file("app/kustomization.yaml", text+"\n"),
+				artifact.File{Path: "app/link.yaml", Link: "../../.." + secret})
+			if err == nil || strings.Contains(got, "planted") {
+				t.Errorf("%s, %s: %v %s", restrictor, text, err, got)
+			}
+		}
+	}
+	// Beside its root, but in the source: only without the restrictor.
+	files := []artifact.File{file("app/kustomization.yaml", "resources: [../settings.yaml]\n"), file("settings.yaml", settings)}
+	if _, err := made(api.KustomizeSpec{Path: "app"}, files...); err == nil || !strings.Contains(err.Error(), "is not in or below") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: "none"}, files...); err != nil {
+		t.Error(err)
+	}
+	for spec, want := range map[*api.KustomizeSpec]string{
+		{Path: "../x"}:                              "is not in the source",
+		{Path: "/etc"}:                              "is not in the source",
+		{Path: "nothing"}:                           "there is no directory",
+		{Path: "app", LoadRestrictor: "all"}:        "is neither rootOnly nor none",
+		{Path: "app", Patches: []string{"../../x"}}: "there is no file",
+		{Path: "app", Patches: []string{"list"}}:    "does not say which object it is for",
+	} {
+		if _, err := made(*spec, append(files, file("list", "- {op: remove, path: /a}\n"))...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", *spec, err)
+		}
+	}
+}
+
+// TestLinksAreBounded: links that lead to one another cannot make a tree without end.
+func TestLinksAreBounded(t *testing.T) {
+	var files []artifact.File
+	for i := range 1000 {
+		files = append(files, file("d0/f"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+strings.Repeat("y", i/26), "a"))
+	}
+	for i := range 8 {
+		from, to := string(rune('0'+i)), string(rune('1'+i))
+		for _, branch := range []string{"a", "b", "c", "d", "e", "f"} {
+			files = append(files, artifact.File{Path: "d" + to + "/" + branch, Link: "../d" + from})
+		}
+	}
+	if _, err := confine(files); err == nil || !strings.Contains(err.Error(), "use fewer links") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,251 @@
+package manifest
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// confined is a file system in memory that holds the files of a source and nothing of the machine. A kustomization is looked at when it is
+// read: kustomize itself would fetch a URL, and call git for a remote base.
+type confined struct {
+	filesys.FileSystem
+	// refused is why a kustomization may not be used; the first such reason.
+	refused error
+}
+
+// Bounds of the links of a source: how many there may be, how deep one leads to another, and what they stand for together.
+const (
+	maxLinks  = 1000
+	maxDepth  = 8
+	maxLinked = 20_000
+	maxBytes  = 256 << 20
+)
+
+// confine puts the files of a source into memory, with what its links lead to in their places.
+func confine(files []artifact.File) (*confined, error) {
+	made := &confined{FileSystem: filesys.MakeFsInMemory()}
+	tree := &linked{known: map[string][]byte{}}
+	var links []artifact.File
+	for _, file := range files {
+		if file.Link != "" {
+			links = append(links, file)
+		} else {
+			tree.known[file.Path] = file.Content
+		}
+	}
+	if len(links) > maxLinks {
+		return nil, fmt.Errorf("the source has %d links, more than %d are not followed; use fewer links", len(links), maxLinks)
+	}
+	// A link may lead to another one, and that to a third.
+	for range maxDepth {
+		var left []artifact.File
+		for _, link := range links {
+			if !tree.follow(link) {
+				left = append(left, link)
+			}
+			if tree.files > maxLinked || tree.bytes > maxBytes {
+				return nil, fmt.Errorf("the links of the source stand for more than %d files or %d MiB; use fewer links", maxLinked, maxBytes>>20)
+			}
+		}
+		links = left
+	}
+	for name, content := range tree.known {
+		if err := made.WriteFile(path.Join(sourceDir, name), content); err != nil {
+			return nil, fmt.Errorf("read the source: %w", err)
+		}
+	}
+	return made, nil
+}
+
+// linked is a tree while its links are followed, and what they stand for so far.
+type linked struct {
+	known        map[string][]byte
+	files, bytes int
+}
+
+// follow puts what a link leads to in its place; false where there is nothing yet.
+func (l *linked) follow(link artifact.File) bool {
+	target := path.Join(path.Dir(link.Path), link.Link)
+	found := map[string][]byte{}
+	if content, ok := l.known[target]; ok {
+		found[link.Path] = content
+	}
+	for name, content := range l.known {
+		if rest, ok := strings.CutPrefix(name, target+"/"); ok && len(found) <= maxLinked {
+			found[path.Join(link.Path, rest)] = content
+		}
+	}
+	for name, content := range found {
+		l.known[name] = content
+		l.files++
+		l.bytes += len(content)
+	}
+	return len(found) > 0
+}
+
+// ReadFile reads a file, and looks at it first if it is a kustomization.
+func (c *confined) ReadFile(name string) ([]byte, error) {
+	text, err := c.FileSystem.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	switch path.Base(name) {
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		if err := c.look(name, text); err != nil {
+			if c.refused == nil {
+				c.refused = fmt.Errorf("%s: %w", diff.Neutral(strings.TrimPrefix(name, sourceDir+"/")), err)
+			}
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// look refuses a kustomization that names what is not in the source, or what would run something.
+func (c *confined) look(name string, text []byte) error {
+	var whole map[string]any
+	if err := yaml.UnmarshalStrict(text, &whole); err != nil {
+		return fmt.Errorf("%s; correct the YAML", tidyWords(err))
+	}
+	for key, value := range whole {
+		var err error
+		switch {
+		case isOneOf(key, "helmCharts", "helmChartInflationGenerator", "helmGlobals"):
+			err = fmt.Errorf("%s needs the program helm, which is not run here; make the chart a component of type helm_chart", key)
+		case isOneOf(key, "resources", "bases", "components", "crds", "configurations", "openapi", "patchesStrategicMerge"):
+			err = eachText(value, local)
+		case isOneOf(key, "patches", "patchesJson6902", "replacements", "configMapGenerator", "secretGenerator"):
+			err = eachText(below(value, "path", "files", "envs", "env"), local)
+		case isOneOf(key, "generators", "transformers", "validators"):
+			err = eachText(value, func(entry string) error { return c.plugin(path.Dir(name), entry) })
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// isOneOf compares without case, as kustomize's reader of keys does.
+func isOneOf(key string, names ...string) bool {
+	for _, n := range names {
+		if strings.EqualFold(key, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// below are the values at some keys, of a map or of the maps in a list. Texts in a list stand for themselves.
+func below(value any, keys ...string) []any {
+	var out []any
+	switch value := value.(type) {
+	case map[string]any:
+		for key, v := range value {
+			if isOneOf(key, keys...) {
+				out = append(out, v)
+			}
+		}
+	case []any:
+		for _, v := range value {
+			if text, ok := v.(string); ok {
+				out = append(out, text)
+			} else {
+				out = append(out, below(v, keys...)...)
+			}
+		}
+	}
+	return out
+}
+
+// eachText calls check with all texts in a value.
+func eachText(value any, check func(string) error) error {
+	switch value := value.(type) {
+	case string:
+		return check(value)
+	case []any:
+		for _, v := range value {
+			if err := eachText(v, check); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, v := range value {
+			if err := eachText(v, check); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// local refuses a reference that kustomize could take for something elsewhere. YAML that is written in its place is no reference.
+func local(entry string) error {
+	if strings.Contains(entry, "\n") {
+		return nil
+	}
+	if strings.ContainsAny(entry, ":@?") || strings.Contains(strings.ToLower(entry), "github.com") {
+		return fmt.Errorf("%q is not in the source, and nothing is fetched from elsewhere; put a copy into the repository and name its path", diff.Neutral(short(entry)))
+	}
+	return nil
+}
+
+// plugin refuses a generator, transformer or validator that is not one of kustomize's own, or that reads from elsewhere.
+func (c *confined) plugin(dir, entry string) error {
+	text := entry
+	if !strings.Contains(entry, "\n") {
+		if err := local(entry); err != nil {
+			return err
+		}
+		content, err := c.FileSystem.ReadFile(path.Join(dir, entry))
+		if err != nil {
+			return fmt.Errorf("%q is no file of the source; name files here, not directories", diff.Neutral(short(entry)))
+		}
+		text = string(content)
+	}
+	documents, err := split(text)
+	if err != nil {
+		return err
+	}
+	for _, d := range documents {
+		var whole map[string]any
+		if err := yaml.UnmarshalStrict([]byte(d.text), &whole); err != nil {
+			return fmt.Errorf("%s: %s; correct the YAML", diff.Neutral(short(entry)), tidyWords(err))
+		}
+		if err := ownPlugin(whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownPlugin makes sure that a plugin is one of kustomize's own.
+func ownPlugin(whole map[string]any) error {
+	version, kind := "", ""
+	for key, value := range whole {
+		switch text, _ := value.(string); {
+		case isOneOf(key, "apiVersion"):
+			version = text
+		case isOneOf(key, "kind"):
+			kind = text
+		}
+	}
+	if version != "builtin" || strings.Contains(strings.ToLower(kind), "helm") {
+		return fmt.Errorf("%s of %q would run a program, and none is run here; use kustomize's own transformers, of apiVersion builtin",
+			diff.Neutral(short(kind)), diff.Neutral(short(version)))
+	}
+	return eachText(whole, func(text string) error {
+		lower := strings.ToLower(text)
+		if strings.Contains(text, "\n") || !strings.HasPrefix(lower, "http:") && !strings.HasPrefix(lower, "https:") {
+			return nil
+		}
+		return local(text)
+	})
+}

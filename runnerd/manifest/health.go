@@ -1,0 +1,22 @@
+package manifest
+
+import (
+	"context"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// Health says how the objects of a component are. It is a health.Look.
+func Health(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
+	opened, err := values.Open(part.Deploy.Values, env.Key, env.Redact)
+	if err != nil {
+		return api.Health{}, err
+	}
+	session, err := open(env, part.Deploy, opened)
+	if err != nil {
+		return api.Health{}, err
+	}
+	return session.cluster.Health(ctx, part.Inventory)
+}

@@ -1,0 +1,154 @@
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+)
+
+// In the file system that kustomize sees, the source is in one folder and what is laid over it in another.
+const (
+	sourceDir  = "/source"
+	overlayDir = "/overlay"
+)
+
+// maxMade is how large the output of kustomize may be, in bytes.
+const maxMade = maxText
+
+// kustomize runs a kustomization of the source, and gives what it makes. It sees nothing but the files of the source, fetches nothing and runs
+// nothing, whatever the kustomization says.
+func kustomize(ctx context.Context, files []artifact.File, spec api.KustomizeSpec) (string, error) {
+	at := path.Clean(spec.Path)
+	if path.IsAbs(spec.Path) || at == ".." || strings.HasPrefix(at, "../") {
+		return "", fmt.Errorf("kustomize.path %q is not in the source; write it from the source's root", diff.Neutral(spec.Path))
+	}
+	tree, err := confine(files)
+	if err != nil {
+		return "", err
+	}
+	root := path.Join(sourceDir, at)
+	if !tree.IsDir(root) {
+		return "", fmt.Errorf("kustomize.path: there is no directory %q in the source; write it from the source's root", diff.Neutral(spec.Path))
+	}
+	if len(spec.Patches) > 0 {
+		if err := overlay(tree, root, spec.Patches); err != nil {
+			return "", err
+		}
+		root = overlayDir
+	}
+	options := krusty.MakeDefaultOptions() // plugins are off, links in the tree are resolved
+	switch spec.LoadRestrictor {
+	case "", "rootOnly":
+		options.LoadRestrictions = types.LoadRestrictionsRootOnly
+	case "none":
+		options.LoadRestrictions = types.LoadRestrictionsNone
+	default:
+		return "", fmt.Errorf("kustomize.load_restrictor %q is neither rootOnly nor none", diff.Neutral(spec.LoadRestrictor))
+	}
+	return runKustomize(ctx, tree, root, options)
+}
+
+// runKustomize gives up waiting when ctx ends: kustomize itself cannot be stopped, and ends with the job's process.
+func runKustomize(ctx context.Context, tree *confined, root string, options *krusty.Options) (string, error) {
+	type outcome struct {
+		text []byte
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() { // runs kustomize; ends by itself, or with the process
+		made, err := krusty.MakeKustomizer(options).Run(tree, root)
+		if err != nil {
+			done <- outcome{err: err}
+			return
+		}
+		text, err := made.AsYaml()
+		done <- outcome{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", fmt.Errorf("kustomize: %w", context.Cause(ctx))
+	case ended := <-done:
+		switch {
+		case tree.refused != nil:
+			return "", tree.refused
+		case ended.err != nil:
+			return "", fmt.Errorf("kustomize: %s; correct the kustomization", tidyWords(ended.err))
+		case len(ended.text) > maxMade:
+			return "", fmt.Errorf("kustomize makes %d MiB, more than %d are not read; divide it into several components", len(ended.text)>>20, maxMade>>20)
+		}
+		return string(ended.text), nil
+	}
+}
+
+// tidyWords are those of kustomize with paths as the source has them.
+func tidyWords(err error) string {
+	words := strings.NewReplacer(sourceDir+"/", "", overlayDir+"/", "").Replace(err.Error())
+	if len(words) > 2000 {
+		words = words[:2000] + "…"
+	}
+	return diff.Neutral(strings.ReplaceAll(words, "\n", " "))
+}
+
+// overlay writes a kustomization that lays patches over another one. They are written into it, so that the load restrictor is about what
+// the kustomization itself loads.
+func overlay(tree *confined, root string, patches []string) error {
+	// The order of fields does not matter to kustomize, that of patches does.
+	made := map[string]any{"apiVersion": types.KustomizationVersion, "kind": types.KustomizationKind, "resources": []string{"../" + strings.TrimPrefix(root, "/")}}
+	var list []types.Patch
+	for _, name := range patches {
+		text, err := tree.FileSystem.ReadFile(path.Join(sourceDir, path.Join("/", name)))
+		if err != nil {
+			return fmt.Errorf("kustomize.patches: there is no file %q in the source; write it from the source's root", diff.Neutral(name))
+		}
+		found, err := patchesIn(name, string(text))
+		if err != nil {
+			return err
+		}
+		list = append(list, found...)
+	}
+	made["patches"] = list
+	text, err := yaml.Marshal(made)
+	if err != nil {
+		return fmt.Errorf("write the kustomization of the patches: %w", err)
+	}
+	return tree.WriteFile(path.Join(overlayDir, "kustomization.yaml"), text)
+}
+
+// patchesIn are the patches of a file: each document is a strategic merge patch, which looks like a part of the object that it is for, or
+// has target and patch as an element of a kustomization's patches does, for a JSON patch (RFC 6902).
+func patchesIn(name, text string) ([]types.Patch, error) {
+	documents, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	var list []types.Patch
+	for _, d := range documents {
+		var probe any
+		if err := yaml.UnmarshalStrict([]byte(d.text), &probe); err != nil {
+			return nil, fmt.Errorf("patch %s, %s: %s; correct the YAML", diff.Neutral(name), d.place(), d.inFile(err))
+		}
+		whole, ok := probe.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("patch %s, %s: a JSON patch does not say which object it is for; write target, and below patch the list as a text", diff.Neutral(name), d.place())
+		}
+		if _, inner := whole["patch"]; !inner || whole["apiVersion"] != nil {
+			list = append(list, types.Patch{Patch: d.text})
+			continue
+		}
+		var one types.Patch
+		if err := yaml.UnmarshalStrict([]byte(d.text), &one); err != nil || one.Path != "" {
+			return nil, fmt.Errorf("patch %s, %s: it is no patch; write target, and patch as a text", diff.Neutral(name), d.place())
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
