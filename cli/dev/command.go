@@ -1,28 +1,35 @@
 package dev
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
 // New is the command.
 func New(e *env.Env) *cobra.Command {
 	options := Options{Getenv: os.Getenv, FindProgram: FindProgram, SaveContext: SaveContext}
 	command := &cobra.Command{
-		Use:   "dev",
-		Short: "Run the whole system on this machine",
+		Use:     "dev",
+		Example: "  nuon dev\n  nuon dev --kubeconfig ~/.kube/kind.yaml",
+		Short:   "Run the whole system on this machine",
 		Long: `Run the whole system on this machine: PostgreSQL, the control plane with its registry, a build runner and a local install
 runner. Nothing has to be configured. Ctrl-C stops it; the next start goes on with the same data.
 
 DATABASE_URL (PostgreSQL 14 or newer) replaces the private PostgreSQL, and NUON_REGISTRY (host/path, with
 NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
+		RunE: func(command *cobra.Command, _ []string) (err error) {
 			options.Console = e.Console
+			if options.KubeConfig, err = kubeConfig(options.KubeConfig); err != nil {
+				return err
+			}
 			return Run(command.Context(), options)
 		},
 	}
@@ -32,9 +39,25 @@ NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 	flags.StringVar(&options.RunnerListen, "runner-listen", DefaultRunnerListen, "address of the runner API")
 	flags.StringVar(&options.RegistryListen, "registry-listen", DefaultRegistryListen, "address of the embedded registry")
 	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil, "directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
-	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false, "let https:// repositories, and files that configs refer to, be in private networks")
+	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false, "let https:// repositories, chart repositories, and files that configs refer to, be in private networks")
 	flags.StringVar(&options.Org, "org", "dev", "name of the org")
 	flags.DurationVar(&options.Poll, "poll", 2*time.Second, "how often git repositories are looked at")
+	flags.StringVar(&options.KubeConfig, "kubeconfig", "", "`file` by which the install runner finds its Kubernetes cluster; KUBECONFIG is never used")
 	flags.StringVar(&options.ReadyFile, "ready-file", "", "file to write, as JSON, when everything is up")
 	return command
+}
+
+// kubeConfig gives the absolute path of the file, which must be there; nothing of nothing.
+func kubeConfig(given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	path, err := filepath.Abs(given)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return "", exit.With(exit.Usage, fmt.Errorf("--kubeconfig: %w; name the kubeconfig of the cluster to deploy into", err))
+	}
+	return path, nil
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Org string
 	// Poll is how often git repositories are looked at.
 	Poll time.Duration
+	// KubeConfig, when not empty, is the file by which the install runner finds its cluster. That of the environment is never used.
+	KubeConfig string
 	// ReadyFile, when not empty, is written once everything is up.
 	ReadyFile string
 

@@ -306,6 +306,9 @@ func (s *system) startRunners(ctx context.Context, with startup.Admission) error
 		}
 		environment := s.runnerEnvironment(access, tokens[number])
 		arguments := []string{"run", "--url", s.ready.RunnerURL, "--dir", s.place.runner(runner.dir), "--name", names[number]}
+		if runner.kind == "install" && s.options.KubeConfig != "" {
+			arguments = append(arguments, "--kubeconfig", s.options.KubeConfig)
+		}
 		log := s.view.source("runner:"+runner.dir, 1+number)
 		s.runners = append(s.runners, startChild(log, s.hard, s.options.patience, func() *exec.Cmd {
 			command := exec.Command(s.programs.runnerd, arguments...)
@@ -334,12 +337,16 @@ func (s *system) runnerEnvironment(access startup.RegistryAccess, token string) 
 	kept := []string{}
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
-		if name == "DATABASE_URL" || name == "NUON_TOKEN" || name == "NUON_URL" || strings.HasPrefix(name, "NUON_REGISTR") || strings.HasPrefix(name, "PG") {
+		// Somebody's cluster of the day is not to be deployed into because its name stands in the environment.
+		if strings.HasPrefix(name, "KUBE") || name == "DATABASE_URL" || name == "NUON_TOKEN" || name == "NUON_URL" || strings.HasPrefix(name, "NUON_REGISTR") || strings.HasPrefix(name, "PG") {
 			continue
 		}
 		kept = append(kept, pair)
 	}
 	kept = append(kept, "NUON_REGISTRY="+access.Prefix, "NUON_REGISTRY_USERNAME="+access.Username, "NUON_REGISTRY_PASSWORD="+access.Password)
+	if s.options.PrivateRemotes {
+		kept = append(kept, "NUON_CHARTS_PRIVATE=1")
+	}
 	if !s.external.registry || s.options.Getenv("NUON_REGISTRY_PLAIN_HTTP") == "1" {
 		kept = append(kept, "NUON_REGISTRY_PLAIN_HTTP=1")
 	}

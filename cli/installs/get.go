@@ -58,8 +58,11 @@ func show(w io.Writer, i api.Install) error {
 	lines = append(lines, "components")
 	for _, c := range i.Components {
 		lines = append(lines, fmt.Sprintf("  %-18s %-9s %s", c.Name, c.Status, c.Reason))
+		for _, o := range c.Health.Objects {
+			lines = append(lines, fmt.Sprintf("    %-16s %s: %s", o.Status, o.Object, o.Reason))
+		}
 		for _, o := range c.Outputs {
-			lines = append(lines, fmt.Sprintf("    %-16s %s", o.Name, value(string(o.Value), o.Sensitive)))
+			lines = append(lines, fmt.Sprintf("    %-16s %s", o.Name, bounded(value(string(o.Value), o.Sensitive))))
 		}
 	}
 	for _, l := range lines {
@@ -147,6 +150,18 @@ func because(reason string) string {
 		return ""
 	}
 	return ": " + reason
+}
+
+// mostShown bounds the output of a component as people see it, in characters: what a chart gives is kilobytes of JSON.
+const mostShown = 100
+
+// bounded gives the beginning of a value that is too long to be read, and says where all of it is.
+func bounded(v string) string {
+	all := []rune(v)
+	if len(all) <= mostShown {
+		return v
+	}
+	return fmt.Sprintf("%s…  (%d bytes, -o json shows all)", string(all[:mostShown]), len(v))
 }
 
 func value(v string, sensitive bool) string {

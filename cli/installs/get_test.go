@@ -17,3 +17,18 @@ func TestNoInputsAreSaidSo(t *testing.T) {
 		t.Errorf("no %q in:\n%s", want, got.String())
 	}
 }
+
+// TestLongOutputsAreCut: what a chart gives is kilobytes of JSON, between which nothing else would be seen.
+func TestLongOutputsAreCut(t *testing.T) {
+	long := `{"web":"` + strings.Repeat("ä", 2*mostShown) + `"}`
+	i := api.Install{Components: []api.InstallComponent{{Name: "web", Outputs: []api.OutputValue{{Name: "services", Value: []byte(long)}, {Name: "short", Value: []byte(`"whole"`)}}}}}
+	var got strings.Builder
+	if err := show(&got, i); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`services         {"web":"` + strings.Repeat("ä", mostShown-8) + "…  (410 bytes, -o json shows all)\n", `short            "whole"` + "\n"} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("no %q in:\n%s", want, got.String())
+		}
+	}
+}

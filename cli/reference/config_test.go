@@ -91,7 +91,7 @@ func TestConfigTellsEveryKey(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"| `storage_driver` | text | `configmap` | Where Helm keeps its release records. One of `configmap`, `secret`, `nuon`. [Template](#templates). |\n",
+		"| `storage_driver` | text | `configmap` | Where Helm keeps its release records, in the namespace of the release: nuon is the same as configmap. If left out, it is what helm_driver of runner.toml says. One of `configmap`, `secret`, `nuon`. [Template](#templates). |\n",
 		"| `values_file.contents` | text |  | The values, as YAML. Older: `source`. [Template](#templates). [File](#references-to-files). |\n",
 		"| `format` | text |  | How the value is written; base64 is decoded before it is copied. One of nothing, `base64`. |\n",
 		"Besides, the keys that all components have: [component](#component).", "`components/*.toml` with `type = \"helm_chart\"`", "| `unknown-key` | Keys are those of the format. |",

@@ -20,16 +20,18 @@ type Kind string
 const (
 	KindApproval Kind = "approval" // a plan waits for a yes or a no
 	KindStalled  Kind = "stalled"  // a deploy failed, or a state version is contested
+	KindHealth   Kind = "health"   // what was deployed does not work
 	KindRefused  Kind = "refused"  // somebody said no, and it stays behind
 	KindBuild    Kind = "build"    // a component cannot be built
 	KindApp      Kind = "app"      // the repository cannot be read, or its config has errors
 	KindWaiting  Kind = "waiting"  // an install waits for what is not there
+	KindProgress Kind = "progress" // what was deployed is not ready yet
 	KindStale    Kind = "stale"    // an install is not as it is wanted, and nothing has moved for long
 	KindRunner   Kind = "runner"   // a runner takes no jobs
 	KindSystem   Kind = "system"   // the control plane itself is not well
 )
 
-var kinds = []Kind{KindApproval, KindStalled, KindRefused, KindBuild, KindApp, KindWaiting, KindStale, KindRunner, KindSystem}
+var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRefused, KindBuild, KindApp, KindWaiting, KindProgress, KindStale, KindRunner, KindSystem}
 
 // Matter is something that waits for a person: one thing, or the same at several installs.
 type Matter struct {
@@ -52,6 +54,7 @@ func (s seen) matters(now time.Time) []Matter {
 	all := []Matter{}
 	all = append(all, s.questions()...)
 	all = append(all, s.troubled(now)...)
+	all = append(all, s.sick()...)
 	all = append(all, s.unbuilt()...)
 	all = append(all, s.unread()...)
 	all = append(all, s.away()...)
@@ -170,6 +173,41 @@ func (s seen) troubled(now time.Time) []Matter {
 		}
 	}
 	return g.matters()
+}
+
+// sick are the components whose objects do not work, as the runner saw them last. What is not ready yet is told of once nothing is
+// done to it any more.
+func (s seen) sick() []Matter {
+	var g gather
+	for _, i := range s.installs {
+		for _, u := range i.Unwell {
+			kind := KindHealth
+			if u.Health.Status == api.HealthStatusProgressing {
+				kind = KindProgress
+			}
+			busy := i.Status == api.InstallSummaryStatusDeploying || i.Status == api.InstallSummaryStatusDeprovisioning
+			if u.Health.Status == api.HealthStatusUnknown || kind == KindProgress && busy {
+				continue
+			}
+			g.add(Matter{
+				Kind: kind, App: i.App, Component: u.Component, What: u.Component + " is " + string(u.Health.Status), Why: reasons(u.Health),
+				Command: "nuon installs get " + s.called(i.App, i.Name),
+			}, i.Name, time.Time{})
+		}
+	}
+	return g.matters()
+}
+
+// reasons are the first objects that are not ready, and why.
+func reasons(h api.Health) string {
+	var words []string
+	for _, o := range h.Objects[:min(len(h.Objects), 2)] {
+		words = append(words, o.Object.String()+": "+o.Reason)
+	}
+	if more := len(h.Objects) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, "; ")
 }
 
 // moved is when something was last done to an install, or began to be; zero when nothing ever was.

@@ -131,7 +131,7 @@ func (s Status) verdict() error {
 			asked++
 		case KindRefused:
 			refused++
-		case KindStalled, KindBuild, KindApp, KindSystem:
+		case KindStalled, KindHealth, KindBuild, KindApp, KindSystem:
 			failed++
 		}
 	}

@@ -45,6 +45,17 @@ func because(reason string, behind ...string) func(*api.InstallSummary) {
 	return func(i *api.InstallSummary) { i.Reason, i.Behind, i.Health = reason, behind, "attention" }
 }
 
+// sick says that a Deployment of a component is not ready.
+func sick(component string, status api.HealthStatus, reason string) func(*api.InstallSummary) {
+	return func(i *api.InstallSummary) {
+		i.Health = api.InstallSummaryHealth(status)
+		i.Unwell = []api.ComponentHealth{{Component: component, Health: api.Health{
+			Status: status, At: earlier(time.Minute),
+			Objects: []api.ObjectHealth{{Object: api.ObjectRef{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: component}, Status: api.ObjectHealthStatus(status), Reason: reason}},
+		}}}
+	}
+}
+
 func question(app, name, component string, since time.Duration) api.Approval {
 	return api.Approval{
 		ID: "apr_" + name + component, App: app, Install: name, Component: component, CreatedAt: earlier(since), Totals: json.RawMessage(`{"create":0,"update":1,"replace":1}`),
@@ -77,6 +88,9 @@ func busy() seen {
 			}),
 			install("shop", "vandelay", "waiting", because("web: waits: net has no output \x1b[31mcidr", "web")),
 			install("shop", "pied", "behind", because("web: its input greeting changed", "web")),
+			install("shop", "sterling", "current", sick("web", api.HealthStatusDegraded, "container web: ImagePullBackOff: no such image")),
+			install("shop", "draper", "current", sick("web", api.HealthStatusProgressing, "1 of 3 replicas are ready")),
+			install("shop", "cooper", "deploying", sick("web", api.HealthStatusProgressing, "0 of 3 replicas are ready")),
 			install("shop", "left", "gone", func(i *api.InstallSummary) { i.RunnerOnline = false }),
 		},
 		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour), question("hello", "acme", "web", 5*time.Minute)},
@@ -193,7 +207,7 @@ func TestMatters(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	for kinds, want := range map[string]int{
 		"": exit.Done, "waiting stale runner": exit.Done, "approval": exit.Waiting, "approval refused": exit.Rejected, "approval refused stalled": exit.Failed,
-		"build": exit.Failed, "app approval": exit.Failed, "system": exit.Failed,
+		"build": exit.Failed, "health": exit.Failed, "progress": exit.Done, "app approval": exit.Failed, "system": exit.Failed,
 	} {
 		var s Status
 		for k := range strings.FieldsSeq(kinds) {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ type teller struct {
 	bin  string    // directory of nuon, reconciler and runnerd
 	repo string    // root of this repository
 	loud io.Writer // where a demo is told; io.Discard in a test
+	// demo tells it to people: it may start a Kubernetes of its own, and [demo] holds in the story.
+	demo bool
 
 	mu    sync.Mutex
 	dev   *exec.Cmd
@@ -36,20 +39,33 @@ type teller struct {
 	planted []secret
 	began   time.Time
 	title   string
+	// kubeconfig leads to the story's Kubernetes, if it has one.
+	kubeconfig string
+	// charts is the story's chart repository, if it has one.
+	charts *chartRepository
 }
 
 // params are the testscript's: the environment of a person with an empty home, and the story's commands.
 func (s *teller) params(files []string, root string) testscript.Params {
 	return testscript.Params{
 		Files: files, WorkdirRoot: root, RequireUniqueNames: true,
-		Setup: s.setup,
+		Setup: s.setup, Condition: s.condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
 			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
 			"absent": s.absent, "found": s.found, "plant": s.plant, "planted": s.plantedCmd, "reversed": reversed,
 			"code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen,
+			"cluster": s.clusterCmd, "access": s.access, "publish": s.publish, "render": renderCmd, "kubectl": s.kubectl, "grasp": s.grasp, "drop": dropCmd,
 		},
 	}
+}
+
+// condition knows the conditions of stories. Where [!demo] holds, other stories keep the machine busy, and people do not wait.
+func (s *teller) condition(name string) (bool, error) {
+	if name != "demo" {
+		return false, fmt.Errorf("there is no condition %q", name)
+	}
+	return s.demo, nil
 }
 
 func (s *teller) setup(e *testscript.Env) error {
@@ -126,21 +142,15 @@ func shellWords(args []string) string {
 // between is the pause between two looks of until.
 const between = 200 * time.Millisecond
 
-// until repeats a nuon command until its output matches: until 30s 'regexp' nuon …. With `processes` in its place, it is the
-// command lines of the story's own processes that must match.
+// until repeats a command of nuon or kubectl until its output matches: until 30s 'regexp' nuon …. With `processes` in its place, it is
+// the command lines of the story's own processes that must match.
 func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
 	pattern := regexp.MustCompile("(?m)" + args[1])
 	deadline := time.Now().Add(limit)
 	for {
-		var out string
-		if args[2] == "nuon" {
-			_ = s.run(ts, args[3:]) // what it printed is what counts; it may fail for a while
-			out = ts.ReadFile("stdout")
-		} else {
-			out = strings.Join(children(ts.Getenv("WORK")), "\n")
-		}
+		out := s.seen(ts, args[2], args[3:])
 		if pattern.MatchString(out) {
 			break
 		}
@@ -150,9 +160,22 @@ func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 		s.pause(ts)
 	}
 	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m   \033[2m(until %s)\033[0m\n", shellWords(args[2:]), args[1])
-	if args[2] == "nuon" && !strings.HasPrefix(args[3], "review") {
+	if args[2] == "kubectl" || args[2] == "nuon" && !strings.HasPrefix(args[3], "review") {
 		s.show(ts)
 	}
+}
+
+// seen is what a command prints now, whether it succeeds or not; or what runs.
+func (s *teller) seen(ts *testscript.TestScript, command string, args []string) string {
+	switch command {
+	case "nuon":
+		_ = s.run(ts, args)
+	case "kubectl":
+		_ = s.runKubectl(ts, args)
+	default:
+		return strings.Join(children(ts.Getenv("WORK")), "\n")
+	}
+	return ts.ReadFile("stdout")
 }
 
 // pause waits a moment, or fails the story at once when the system has gone.
@@ -180,7 +203,7 @@ func (s *teller) Write(b []byte) (int, error) {
 	return s.log.Write(b)
 }
 
-// devCmd starts and stops `nuon dev`.
+// devCmd starts and stops `nuon dev`. More of its environment and command line can be given: dev start NAME… [-- FLAG…].
 func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	if args[0] == "stop" {
 		ts.Check(s.stop())
@@ -193,16 +216,19 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	work := ts.Getenv("WORK")
 	ready := filepath.Join(work, "ready.json")
-	s.dev = exec.CommandContext(context.Background(), filepath.Join(s.bin, "nuon"), "dev", "--data-dir", filepath.Join(work, "dev"),
+	names, flags := args[1:], []string(nil)
+	if i := slices.Index(names, "--"); i >= 0 {
+		names, flags = names[:i], names[i+1:]
+	}
+	s.dev = exec.CommandContext(context.Background(), filepath.Join(s.bin, "nuon"), append([]string{"dev", "--data-dir", filepath.Join(work, "dev"),
 		"--listen", "127.0.0.1:0", "--runner-listen", "127.0.0.1:0", "--registry-listen", "127.0.0.1:0",
-		"--allow-file-remotes", work, "--poll", "500ms", "--ready-file", ready)
+		"--allow-file-remotes", work, "--poll", "500ms", "--ready-file", ready}, flags...)...)
 	s.dev.Dir, s.dev.Stdout, s.dev.Stderr = work, s, s
 	s.dev.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	for _, name := range []string{"HOME", "NUON_CONFIG", "PATH", "NUON_TERRAFORM", "TZ", "NO_COLOR", "USER"} {
 		s.dev.Env = append(s.dev.Env, name+"="+ts.Getenv(name))
 	}
-	// More of the environment that the system is started in: dev start NAME….
-	for _, name := range args[1:] {
+	for _, name := range names {
 		s.dev.Env = append(s.dev.Env, name+"="+ts.Getenv(name))
 	}
 	for _, name := range []string{"NUON_POSTGRES_BIN", "DATABASE_URL", "TMPDIR"} {
@@ -214,7 +240,7 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	dev, ended := s.dev, make(chan error, 1)
 	s.ended = ended
 	go func() { ended <- dev.Wait() }()
-	fmt.Fprintf(s.loud, "\n\033[36m$ nuon dev\033[0m\n")
+	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m\n", strings.TrimSpace("nuon dev "+shellWords(flags)))
 	for deadline := time.Now().Add(2 * time.Minute); ; s.pause(ts) {
 		if b, err := os.ReadFile(ready); err == nil {
 			fmt.Fprintf(s.loud, "  %s\n", strings.TrimSpace(string(b)))
@@ -294,6 +320,11 @@ func replaceCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(old, args[1], args[2])), 0o644))
 }
 
+// renderCmd writes a file with variables in the place of $NAME: render FROM TO.
+func renderCmd(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o644))
+}
+
 // settle approves whatever an install asks for, until it is current (or as named): settle 90s acme [gone].
 func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
@@ -319,16 +350,30 @@ func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// killRunner sends SIGKILL to a runner of `nuon dev`, and to nothing else: kill-runner local.
+// killRunner sends SIGKILL to a runner of `nuon dev`, and to nothing else: kill-runner local. Its jobs outlive it, unless they are to go
+// too, as when its machine does: kill-runner local and-its-jobs.
 func (s *teller) killRunner(ts *testscript.TestScript, _ bool, args []string) {
-	for pid, line := range processes() {
-		if strings.Contains(line, "runnerd run") && strings.Contains(line, ts.Getenv("WORK")) && strings.Contains(line, "--name "+args[0]) {
-			fmt.Fprintf(s.loud, "\n\033[36m$ kill -9 %d\033[0m   \033[2m(%s)\033[0m\n", pid, args[0]+" runner")
-			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
-			return
+	all := processes()
+	for pid, line := range all {
+		if !strings.Contains(line, "runnerd run") || !strings.Contains(line, ts.Getenv("WORK")) || !strings.Contains(line, "--name "+args[0]) {
+			continue
 		}
+		s.kill(ts, pid, args[0]+" runner")
+		for job, command := range all {
+			_, dir, _ := strings.Cut(line, " --dir ")
+			dir, _, _ = strings.Cut(dir, " ")
+			if len(args) > 1 && strings.Contains(command, "runnerd job --dir "+dir+"/") {
+				s.kill(ts, job, "its job")
+			}
+		}
+		return
 	}
 	ts.Fatalf("there is no runner %s", args[0])
+}
+
+func (s *teller) kill(ts *testscript.TestScript, pid int, what string) {
+	fmt.Fprintf(s.loud, "\n\033[36m$ kill -9 %d\033[0m   \033[2m(%s)\033[0m\n", pid, what)
+	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 }
 
 // children are the command lines that hold a word.

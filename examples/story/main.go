@@ -13,20 +13,23 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nuon-toolkit/nuon/examples/kubernetes"
 )
 
 func main() {
 	bin := flag.String("bin", "bin", "directory of nuon, reconciler and runnerd")
 	keep := flag.Bool("keep", false, "leave the system running at the end, until Ctrl-C")
 	flag.Parse()
-	if err := demo(*bin, *keep); err != nil {
+	if err := demos(*bin, *keep, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo:", err)
 		os.Exit(1)
 	}
 }
 
-// demo tells the story of examples/hello on this terminal.
-func demo(bin string, keep bool) error {
+// demos tells the stories of examples on this terminal. Without a name it is that of hello and, where it takes no long building, that of
+// shop; to keep a system running, hello's alone.
+func demos(bin string, keep bool, names []string) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -35,14 +38,32 @@ func demo(bin string, keep bool) error {
 	if err != nil {
 		return err
 	}
+	if len(names) == 0 {
+		names = []string{"hello"}
+		if _, built := kubernetes.Built(filepath.Join(repo, "examples", "cluster")); built && !keep {
+			names = append(names, "shop")
+		} else if !built {
+			defer fmt.Println("\nHelm charts and manifests have a story too: `make demo-shop` builds the Kubernetes for it first, which takes minutes once.")
+		}
+	}
+	for _, name := range names {
+		if err := demo(bin, repo, name, keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// demo tells the story of an example.
+func demo(bin, repo, name string, keep bool) error {
 	dir, err := place()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
 	began := time.Now()
-	story := &teller{bin: bin, repo: repo, loud: os.Stdout}
-	file := filepath.Join(repo, "examples", "hello", "story.txtar")
+	story := &teller{bin: bin, repo: repo, loud: os.Stdout, demo: true}
+	file := filepath.Join(repo, "examples", name, "story.txtar")
 	if keep {
 		if file, err = withoutTeardown(file, dir); err != nil {
 			return err
@@ -55,7 +76,7 @@ func demo(bin string, keep bool) error {
 	if t.failed {
 		return errors.New("the story broke off")
 	}
-	fmt.Printf("\n\033[1mDone in %s; nothing is left behind.\033[0m\n", time.Since(began).Round(time.Second))
+	fmt.Printf("\n\033[1mThe story of %s is told in %s; nothing is left behind.\033[0m\n", name, time.Since(began).Round(time.Second))
 	return nil
 }
 

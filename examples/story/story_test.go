@@ -26,11 +26,12 @@ func TestStories(t *testing.T) {
 		// The name becomes that of a directory in which repositories lie, so it must be one that a URL can hold.
 		name := filepath.Base(filepath.Dir(file)) + "-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each has its own directory, ports and Postgres, and mostly waits
 			dir, err := place()
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
+			t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the story itself is told after this function has ended
 			story := &teller{bin: bin, repo: repo, loud: io.Discard}
 			testscript.Run(t, story.params([]string{file}, dir))
 		})
