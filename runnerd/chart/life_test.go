@@ -13,7 +13,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
 const deployment = `apiVersion: apps/v1
@@ -165,12 +164,17 @@ func TestThePlannedBytesAreApplied(t *testing.T) {
 			t.Errorf("two plans of the same say different things:\n%s\n%s", first.Report, other.Report)
 		}
 		planned := r.rendered(t, first)
-		if r.rendered(t, other) == planned {
+		made := r.rendered(t, other)
+		password, _, _ := strings.Cut(made[strings.Index(made, `password: "`)+len(`password: "`):], `"`)
+		if len(password) != 32 || !r.secrets.Contains([]byte(password)) {
+			t.Errorf("what a Secret holds is not known as a secret: %q", password)
+		}
+		if made == planned {
 			t.Fatal("the chart makes nothing up")
 		}
 		r.mustApply(applySpec(spec, first, false))
-		password, _ := r.object("v1", "Secret", "generated")["data"].(map[string]any)["password"].(string)
-		plain, err := base64.StdEncoding.DecodeString(password)
+		stored, _ := r.object("v1", "Secret", "generated")["data"].(map[string]any)["password"].(string)
+		plain, err := base64.StdEncoding.DecodeString(stored)
 		if err != nil || !strings.Contains(planned, string(plain)) {
 			t.Errorf("the password in the cluster is not the planned one: %v", err)
 		}
@@ -270,7 +274,10 @@ func TestSomebodyElsesReleaseIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	spec := r.spec(r.chart("values.yaml", defaults, "templates/settings.yaml", settingsMap))
-	r.deploy(spec)
+	_, applied := r.deploy(spec)
+	if manifest := outputOf(applied.Outputs, "manifest"); manifest.Value != nil || manifest.Sealed.Ciphertext == nil {
+		t.Errorf("the manifest leaves in the open: %s", manifest.Value)
+	}
 	// The same release, wanted by another component.
 	spec.InstallComponent = "ic_other"
 	if _, err := r.plan(spec, false); err == nil || !strings.Contains(err.Error(), "take_ownership") {
@@ -305,5 +312,3 @@ func TestOneObjectOfTwoReleases(t *testing.T) {
 	}
 	r.mustApply(applySpec(spec, planned, false))
 }
-
-var _ = job.Succeeded

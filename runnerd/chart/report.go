@@ -49,6 +49,7 @@ func (s *session) report(ctx context.Context, q question) (*diff.Report, error) 
 	} else {
 		notes = append(notes, staying(answers)...)
 	}
+	notes = append(notes, uncheckedNotes(answers)...)
 	made, err := kubernetes.Report(s.before(q.decision, answers), after, kubernetes.Options{
 		ThreeWay: true, Live: live(answers), Again: oneSource("the chart, rendered again", q.again),
 		Answers: wanted(answers), AnswersAgain: wanted(again), Manager: fieldManager,
@@ -206,12 +207,12 @@ func wanted(answers []helm.Answer) []manifest.Source {
 	})
 }
 
-// findings are what asking found of objects.
+// findings are what asking found of objects, but for what is said of many at once.
 func findings(answers []helm.Answer, release, namespace string) map[manifest.ID][]diff.Finding {
-	made := map[manifest.ID][]diff.Finding{}
+	made, together := map[manifest.ID][]diff.Finding{}, uncheckedTogether(answers)
 	for _, each := range answers {
 		id := idOf(each)
-		if each.Unchecked != "" {
+		if each.Unchecked != "" && together[each.Unchecked] == 0 {
 			made[id] = append(made[id], kubernetes.Unchecked(each.Unchecked))
 		}
 		if owner := ownerOf(each.Live); each.Adopted && owner != "" && owner != namespace+"/"+release {

@@ -60,6 +60,8 @@ type rig struct {
 	// kubeconfig is what the runner was given.
 	kubeconfig string
 	attempts   int
+	// secrets are what the last job knew.
+	secrets *redact.Set
 
 	mutex sync.Mutex
 	log   bytes.Buffer // of all jobs
@@ -105,6 +107,7 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	r.t.Helper()
 	r.attempts++
 	secrets := &redact.Set{}
+	r.secrets = secrets
 	return &job.Env{
 		Spec: api.JobSpec{Job: fmt.Sprintf("job-%d", r.attempts), Attempt: 1, Kind: kind, Org: "dev", TimeoutSeconds: 600},
 		Dir:  r.t.TempDir(), Log: job.NewLog(r, secrets), Redact: secrets, Key: r.key, KubeConfig: r.kubeconfig, Install: r.install(), Timing: timing.Default(),

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -128,9 +129,9 @@ func TestWaitEndsEarly(t *testing.T) {
 	c, log := open(t)
 	refs := clustertest.Create(t, c, clustertest.Namespace(t, c), "apiVersion: batch/v1\nkind: Job\nmetadata: {name: breaks}\n"+
 		"spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: x, command: [sh, -c, 'echo no room; exit 3']}]}}}\n")
-	_, err := c.Wait(t.Context(), refs, 10*time.Minute)
+	_, err := c.Wait(t.Context(), refs, time.Minute)
 	var unready *cluster.NotReadyError
-	if !errors.As(err, &unready) || !unready.Final {
+	if !errors.As(err, &unready) || !unready.Final || unready.Waited > 9*time.Second {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.Text(), "    no room") {
@@ -237,6 +238,29 @@ func TestWaitGoesOnWhenTheServerComesBack(t *testing.T) {
 	between.set(false)
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that says that it cannot just now is asked again by the wait; one that forbids it is not.
+func TestWaitGoesOnWhileTheServerIsOverloaded(t *testing.T) {
+	t.Parallel()
+	direct, _ := open(t)
+	refs := clustertest.Create(t, direct, clustertest.Namespace(t, direct), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+	for code, tries := range map[int]int{http.StatusServiceUnavailable: 2, http.StatusForbidden: 0} {
+		calls := 0
+		c := direct.Wrapped(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if calls++; calls > 2 {
+					return next.RoundTrip(r)
+				}
+				body := io.NopCloser(strings.NewReader(fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d}`, code)))
+				return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: r}, nil
+			})
+		})
+		_, err := c.Wait(t.Context(), refs, 30*time.Second)
+		if (err == nil) != (tries > 0) || calls != tries+1 {
+			t.Errorf("%d: %v after %d calls", code, err, calls)
+		}
 	}
 }
 

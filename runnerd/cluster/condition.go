@@ -108,6 +108,7 @@ func jobRule(made condition, object *unstructured.Unstructured) (condition, bool
 			return made, true
 		case "Failed":
 			made = made.degraded(diff.Neutral(short("it failed: "+either(each.message, each.reason), mostReason)))
+			made.final = true
 			return made, true
 		}
 	}
@@ -161,6 +162,9 @@ const mostReason = 300
 // counted is how kstatus tells of a rollout: "Updated: 1/3".
 var counted = regexp.MustCompile(`^([A-Za-z]+): (\d+)/(\d+)$`)
 
+// leaving is how kstatus tells of the pods that a rollout has replaced: "Pending termination: 2".
+var leaving = regexp.MustCompile(`^Pending termination: (\d+)$`)
+
 // words makes a sentence of what kstatus says.
 func words(result *status.Result) string {
 	said := result.Message
@@ -170,6 +174,9 @@ func words(result *status.Result) string {
 			what = "created"
 		}
 		return fmt.Sprintf("%s of %s %s", found[2], found[3], what)
+	}
+	if found := leaving.FindStringSubmatch(said); found != nil {
+		return "replaced pods that are still there: " + found[1]
 	}
 	for _, each := range result.Conditions {
 		if each.Message != "" {

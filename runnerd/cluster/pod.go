@@ -195,7 +195,7 @@ func (c *Cluster) withPods(ctx context.Context, made condition, object *unstruct
 		return made
 	}
 	made.word = trouble.reason
-	made.reason += "; " + trouble.words()
+	made.reason = trouble.words() + " (" + made.reason + ")" // what a person can act on comes first
 	if trouble.bad {
 		made.status = api.ObjectHealthStatusDegraded
 	}

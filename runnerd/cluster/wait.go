@@ -37,12 +37,11 @@ func (e *NotReadyError) Error() string {
 	if e.Others > 0 {
 		others = fmt.Sprintf(", nor are %d other objects", e.Others)
 	}
-	ending := fmt.Sprintf("after %s", e.Waited.Round(time.Second))
+	ending, remedy := fmt.Sprintf("after %s", e.Waited.Round(time.Second)), ", and a longer deploy_timeout gives it more time"
 	if e.Final {
-		ending = "and does not become so by itself"
+		ending, remedy = "and does not become so by itself", ""
 	}
-	return fmt.Sprintf("%s is not ready %s%s: %s; the log above has its events and last lines: correct the component, or give it more time with deploy_timeout, and deploy again",
-		Name(e.Object), ending, others, e.Reason)
+	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s", Name(e.Object), ending, others, e.Reason, remedy)
 }
 
 // Wait waits until all objects are ready, at most timeout. What it waits for goes to the log now and then. When it ends otherwise, the error is a
