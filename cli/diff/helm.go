@@ -281,7 +281,9 @@ func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
 		readErr = errors.New("its report is larger than " + size(maxBytes) + "; compare less at once")
 	}
 	err = child.Wait()
-	switch words := strings.TrimPrefix(strings.TrimSpace(said.String()), "runnerd: "); {
+	// Of a runnerd that broke down, as of a chart that wants more memory than there is, what Go says first is for people.
+	words, _, _ := strings.Cut(said.String(), "\ngoroutine ")
+	switch words = strings.TrimPrefix(strings.TrimSpace(words), "runnerd: "); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case readErr != nil:

@@ -115,6 +115,7 @@ func TestHelmEndsWith(t *testing.T) {
 	}{
 		"a difference":      {saying(t), "helm a b --exit-code", exit.Failed, ""},
 		"an error":          {"echo 'runnerd: a is no chart; name one' >&2; exit 1", "helm a b", exit.Usage, "a is no chart; name one"},
+		"a breakdown":       {"printf 'fatal error: out of memory\\n\\ngoroutine 7 [running]:\\nx.y()\\n' >&2; exit 2", "helm a b", exit.Usage, "out of memory"},
 		"silence":           {"exit 3", "helm a b", exit.Usage, "ended without a word"},
 		"no report":         {"echo nothing", "helm a b", exit.Usage, "same version as nuon"},
 		"a wrong report":    {`echo '{"kind":"kubernetes","totals":{"create":3}}'`, "helm a b", exit.Usage, "cannot be right"},
@@ -131,6 +132,9 @@ func TestHelmEndsWith(t *testing.T) {
 			fakeRunnerd(t, test.script)
 			t.Setenv("KUBECONFIG", "a:b")
 			_, _, err := nuon(t.Context(), nil, "", test.line)
+			if err != nil && strings.Contains(err.Error(), "goroutine") {
+				t.Error("what the program did when it broke down is shown")
+			}
 			if exit.CodeOf(err) != test.code || test.words != "" && !strings.Contains(err.Error(), test.words) {
 				t.Errorf("ended with %d: %v", exit.CodeOf(err), err)
 			}

@@ -157,3 +157,11 @@ func (a *app) inputFile() string {
 func group(name, display, words string) string {
 	return fmt.Sprintf("[[group]]\nname = %s\ndisplay_name = %s\ndescription = %s\n", appconfig.Quote(name), appconfig.Quote(display), appconfig.Quote(words))
 }
+
+// placeOf names a directory at the end of a sentence, where "." would be lost.
+func placeOf(dir string) string {
+	if dir == "." {
+		return "the repository's root"
+	}
+	return dir
+}

@@ -111,7 +111,7 @@ directory = %s # of the chart %s
 		fmt.Fprintf(&b, "# %s = %s\n", appconfig.Quote(v.key), v.value)
 	}
 	a.components = append(a.components, component{name: name, text: b.String()})
-	a.notes = append(a.notes, fmt.Sprintf("The component %s is the chart in %s.", name, dir))
+	a.notes = append(a.notes, fmt.Sprintf("The component %s is the chart in %s.", name, placeOf(dir)))
 }
 
 // What Helm and the format take for the name of a release, in bytes: 5 to 53, of which a number may be three.

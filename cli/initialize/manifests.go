@@ -103,10 +103,7 @@ repo      = "." # the repository that this file is in, at the same commit
 directory = "."
 `, appconfig.Quote(name), appconfig.Quote(a.namespace(k.namespace)), appconfig.Quote("./"+strings.TrimPrefix(dir, ".")))
 	a.components = append(a.components, component{name: name, text: text})
-	if dir == "." {
-		dir = "the repository's root"
-	}
-	a.notes = append(a.notes, fmt.Sprintf("The component %s is what kustomize makes of %s.", name, dir))
+	a.notes = append(a.notes, fmt.Sprintf("The component %s is what kustomize makes of %s.", name, placeOf(dir)))
 }
 
 // manifests looks for files that hold nothing but objects of Kubernetes.

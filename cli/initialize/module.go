@@ -100,7 +100,7 @@ func (m module) addTo(a *app, dir string) {
 		b.WriteString("\n# tfvars as JSON, for values that are no plain text\n[[var_file]]\ncontents = '''\n{\n" + strings.Join(files, ",\n") + "\n}\n'''\n")
 	}
 	a.components = append(a.components, component{name: name, text: b.String()})
-	a.notes = append(a.notes, fmt.Sprintf("The component %s is the module in %s. Its variables without a default became inputs.", name, dir))
+	a.notes = append(a.notes, fmt.Sprintf("The component %s is the module in %s. Its variables without a default became inputs.", name, placeOf(dir)))
 	if a.cloud == "" {
 		a.cloud = m.cloud
 	}

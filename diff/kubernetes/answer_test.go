@@ -189,6 +189,27 @@ func TestAnsweredUpdate(t *testing.T) {
 }
 
 // TestReplicasOfAnAutoscaler never make a report another one, whether the manifest sets them or not.
+// TestDriftIsByOthers: what an attempt of the applier's own left, which broke off, is no change by others.
+func TestDriftIsByOthers(t *testing.T) {
+	const object = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, namespace: shop, managedFields: [
+  {manager: nuon-runner, operation: Update, fieldsV1: {"f:data": {"f:color": {}}}},
+  {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:size": {}}}}]}
+data: {color: COLOR, size: SIZE}
+`
+	made := func(color, size string) string { return strings.NewReplacer("COLOR", color, "SIZE", size).Replace(object) }
+	r := asked(t, made("red", "small"), made("blue", "small"), made("blue", "large"), made("blue", "small"), kubernetes.Options{Manager: "nuon-runner"})
+	if len(r.Drift) != 1 || len(r.Drift[0].Fields) != 1 || r.Drift[0].Fields[0].Path != "data.size" {
+		t.Errorf("by others: %+v", r.Drift)
+	}
+	r = asked(t, made("red", "small"), made("blue", "small"), made("blue", "small"), made("blue", "small"), kubernetes.Options{Manager: "nuon-runner"})
+	if len(r.Drift) != 0 {
+		t.Errorf("by others: %+v", r.Drift)
+	}
+}
+
 func TestReplicasOfAnAutoscaler(t *testing.T) {
 	const scale = `managedFields: [{manager: kube-controller-manager, operation: Update, subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}, {manager: nuon-runner,`
 	live := func(n string) string {

@@ -324,6 +324,9 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 		if len(d.path) == 1 && d.path[0].Key == "apiVersion" {
 			continue
 		}
+		if c.options.Manager != "" && o.byOurs(d.path) {
+			continue // an attempt of the applier's own wrote that, and broke off
+		}
 		d.owner = o.of(d.path)
 		shower.show(d)
 	}

@@ -80,6 +80,11 @@ func (o *owners) of(p tree.Path) string {
 	return strings.Join(others, ", ")
 }
 
+// byOurs says that the applier owns the field at a path.
+func (o *owners) byOurs(p tree.Path) bool {
+	return slices.ContainsFunc(o.managers, func(m manager) bool { return m.name == o.ours && owns(m.fields, p) })
+}
+
 // owns says that a set of fields holds the one at a path, or all of a value around it.
 func owns(fields raw.Value, p tree.Path) bool {
 	for _, s := range p {

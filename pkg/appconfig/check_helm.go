@@ -3,7 +3,9 @@ package appconfig
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +27,7 @@ const (
 func (c *checker) checkChart(one *component) {
 	chart, t := one.chart, one.table
 	c.checkReleaseName(t, chart.ChartName)
+	c.checkValuesBelow(t.Get("values").Table())
 	c.checkChartSource(one)
 	c.checkDriver(t, "storage_driver", chart.StorageDriver)
 	for key, n := range t.Get("values").Table().Each {
@@ -47,6 +50,19 @@ func (c *checker) checkChart(one *component) {
 	}
 	for _, f := range fragments("", t, one.keys, one.kind(), one.texts, isValuesFile) {
 		c.checkValuesYAML(&f)
+	}
+}
+
+// checkValuesBelow tells of keys that lie below another one, which has a value of its own.
+func (c *checker) checkValuesBelow(values *syntax.Table) {
+	for key, n := range values.Each {
+		for i, r := range key {
+			if r != '.' && r != '[' || values.Get(key[:i]) == nil {
+				continue
+			}
+			c.errorf(ruleValuesKey, n.Key, "remove one of them", "the key %s lies below %s, which has a value of its own", diagnostic.Quote(key), diagnostic.Quote(key[:i]))
+			break
+		}
 	}
 }
 
@@ -91,6 +107,7 @@ func (c *checker) checkChartSource(one *component) {
 	}
 }
 
+// checkHelmRepository looks at where a chart is fetched from: what a build would refuse is told here.
 func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmRepository) {
 	at := t.Place("helm_repo.repo_url")
 	const form = `write it like "https://charts.example.com" or "oci://ghcr.io/acme/charts"`
@@ -100,13 +117,33 @@ func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmReposito
 	case err != nil || strings.ContainsAny(repo.RepoURL, " \t\r\n"):
 		c.errorf(ruleWrongValue, at, form, "repo_url is no address of a chart repository")
 	case address.User != nil:
-		c.errorf(ruleWrongValue, at, "remove it: access is set up for the org, not in the config", "repo_url contains a user or a password")
+		c.errorf(ruleWrongValue, at, "remove it, and put a private chart into the repository of the app", "repo_url contains a user or a password, and charts are fetched without")
 	case !slices.Contains([]string{"https", "http", "oci"}, address.Scheme) || address.Host == "":
 		c.errorf(ruleWrongValue, at, form, "repo_url is no address of a chart repository")
+	case address.Scheme == "http" && !thisMachine(address.Hostname()):
+		c.errorf(ruleWrongValue, at, "write https://", "charts are fetched over https only")
+	case address.RawQuery != "" || address.Fragment != "" || address.Scheme == "oci" && strings.Contains(path.Base(address.Path), ":"):
+		c.errorf(ruleWrongValue, at, "write the address alone, and chart and version as keys of their own", "repo_url is more than the address of a chart repository")
+	}
+	if repo.Chart != "" && !chartName.MatchString(repo.Chart) {
+		c.errorf(ruleWrongValue, t.Place("helm_repo.chart"), "write it as the repository has it, and what stands before it into repo_url", "%s is no name of a chart", diagnostic.Quote(repo.Chart))
+	}
+	switch {
 	case repo.Chart != "" && repo.Version == "":
 		c.warnf(ruleChartVersion, t.KeyPlace("helm_repo"), `write version = "VERSION" into [helm_repo]`,
 			"chart %s has no version: the newest there is when it is first built is taken, and kept", diagnostic.Quote(repo.Chart))
+	case repo.Version != "" && !strings.ContainsAny(repo.Version, "0123456789*"):
+		c.errorf(ruleWrongValue, t.Place("helm_repo.version"), `write one like "1.4.0" or "~1.4"`, "%s is neither a version nor a range of them", diagnostic.Quote(repo.Version))
 	}
+}
+
+// chartName is what a chart may be called: it becomes a part of addresses and of paths.
+var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
+
+// thisMachine says whether a host is the machine itself, with which plain http may be spoken.
+func thisMachine(host string) bool {
+	at, err := netip.ParseAddr(host)
+	return err == nil && at.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // checkReleases tells of two components that Helm would take for one release. A namespace with a template in it is compared as text.

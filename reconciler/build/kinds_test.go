@@ -246,6 +246,21 @@ func TestAnUploadedAppWithoutCode(t *testing.T) {
 	}
 }
 
+// TestLinkedCode: what a chart's links lead to is packed with the chart, and builds it again when it changes.
+func TestLinkedCode(t *testing.T) {
+	repo := cluster(t)
+	repo.Symlink("../../other", "charts/api/charts/other").Write("charts/api/charts/README.md", "x").Commit("link")
+	b := newBench(t, repo)
+	b.connect(true)
+	b.sync()
+	if files := b.sourceOf(b.builds("api")[0]); files["charts/other/Chart.yaml"] == "" {
+		t.Errorf("the source has no charts/other, but %v", slices.Sorted(maps.Keys(files)))
+	}
+	repo.Write("charts/other/Chart.yaml", "apiVersion: v2\nname: other\nversion: 1.1.0\n")
+	b.push("another version")
+	b.wantBuilds(map[string]int{"api": 2})
+}
+
 // TestAChartThatCannotBeBuilt leaves what was built before, and the others go on.
 func TestAChartThatCannotBeBuilt(t *testing.T) {
 	repo := cluster(t)

@@ -21,14 +21,18 @@ func clusterOf(config *appconfig.App, c *appconfig.Component) api.ClusterSpec {
 	return clusterNamed(config, c.KubernetesContext)
 }
 
-// clusterNamed says where the outputs of a cluster are, by the name of its context; that of the sandbox when there is none.
+// clusterNamed says where the outputs of a cluster are, by the name of its context; those of the sandbox's by none. Of a context that
+// nothing declares there are none, so that nothing gets to another cluster by a slip of the pen.
 func clusterNamed(config *appconfig.App, context string) api.ClusterSpec {
+	if context == "" || context == contextSandbox {
+		return api.ClusterSpec{Context: contextSandbox, Path: []string{"sandbox", "outputs", "cluster"}}
+	}
 	for _, known := range config.KubernetesContexts {
 		if known.Name == context {
 			return api.ClusterSpec{Context: context, Path: []string{"components", known.Component, "outputs", "cluster"}}
 		}
 	}
-	return api.ClusterSpec{Context: contextSandbox, Path: []string{"sandbox", "outputs", "cluster"}}
+	return api.ClusterSpec{Context: context, Path: []string{"kubernetes_contexts", context}}
 }
 
 // clusterIdentity are the outputs by which one cluster is told from another. A credential among the others may change with every
@@ -65,7 +69,7 @@ func (s *snapshot) reach(spec *api.DeploySpec) error {
 	if err := json.Unmarshal(now.Plain, &current); err != nil {
 		return fmt.Errorf("decode the outputs of the cluster of %s: %w", spec.Component, err)
 	}
-	sealed := []api.SealedValue{}
+	sealed := slices.Clone(now.Sealed)
 	for _, value := range spec.Values.Sealed {
 		if !render.Path(value.Path).HasPrefix(path...) && !path.HasPrefix(value.Path...) {
 			sealed = append(sealed, value)
@@ -77,6 +81,6 @@ func (s *snapshot) reach(spec *api.DeploySpec) error {
 	if spec.Values.Plain, err = json.Marshal(kept); err != nil {
 		return fmt.Errorf("encode the values of %s: %w", spec.Component, err)
 	}
-	spec.Values.Sealed = append(sealed, now.Sealed...)
+	spec.Values.Sealed = sealed
 	return nil
 }

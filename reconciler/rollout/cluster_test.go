@@ -96,6 +96,13 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 	}
 }
 
+func TestAContextThatNothingDeclaresIsNoOtherCluster(t *testing.T) {
+	s := inCluster()
+	if got := clusterNamed(s.config, "egde"); got.Context != "egde" || len(s.leaves(got.Path)) > 0 {
+		t.Errorf("it goes to %v", got)
+	}
+}
+
 // TestWhatGoesIsReachedWithTheCredentialOfToday: the token of the time of the apply would open nothing.
 func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 	s := inCluster()
@@ -106,6 +113,10 @@ func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.kept.Deploy = landed.Deploy
+	p.kept.Timeout = 77
+	if gone, err := s.destroySpec(p); err != nil || gone.Timeout != 77 {
+		t.Errorf("its destroy has %d seconds, %v; its deploy had 77", gone.Timeout, err)
+	}
 	if p.row.AppliedValues, err = json.Marshal(landed.Deploy.Values); err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,10 @@ import (
 // kept is what is remembered of the last apply in install_components.applied_config: what a destroy is made of, and what the next
 // desired is compared with. The values that were read then stand in applied_values.
 type kept struct {
-	Deploy api.DeploySpec `json:"deploy"` // without values
-	After  []string       `json:"after"`  // what it needed
-	Facts  facts          `json:"facts"`
+	Deploy  api.DeploySpec `json:"deploy"`  // without values
+	Timeout int            `json:"timeout"` // of a plan or an apply, in seconds; 0 in what an older version kept
+	After   []string       `json:"after"`   // what it needed
+	Facts   facts          `json:"facts"`
 }
 
 // facts are what a desired digest is made of, and what its parts are called for people.

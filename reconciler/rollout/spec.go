@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -66,7 +67,7 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 
 // appliedSpec is what a component was last applied with, or was being applied with when contact was lost.
 func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
-	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig, Timeout: timeout(p.kept.Deploy.ComponentKind, "")}
+	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig, Timeout: cmp.Or(p.kept.Timeout, timeout(p.kept.Deploy.ComponentKind, ""))}
 	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
 	t.From = s.from(p, t.Deploy)
 	if p.row.AppliedVersionID != nil {

@@ -25,14 +25,15 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 		Values:   values, Repository: bundleRepository(s.org.ID, s.install.ID), Cluster: p.cluster,
 	}
 	s.fill(&deploy, p.config)
-	remembered := kept{Deploy: deploy, After: append([]string{}, p.after...), Facts: made}
+	limit := timeout(p.config.Kind, p.config.DeployTimeout)
+	remembered := kept{Deploy: deploy, Timeout: limit, After: append([]string{}, p.after...), Facts: made}
 	remembered.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
 	raw, err := json.Marshal(remembered)
 	if err != nil {
 		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
 	}
 	found, err := inventoryOf(p)
-	return workflow.Target{Version: s.version.ID, Deploy: deploy, From: s.from(p, deploy), Config: raw, Found: found, Timeout: timeout(p.config.Kind, p.config.DeployTimeout)}, err
+	return workflow.Target{Version: s.version.ID, Deploy: deploy, From: s.from(p, deploy), Config: raw, Found: found, Timeout: limit}, err
 }
 
 // from is where a component's artifact lies in the vendor's registry.
