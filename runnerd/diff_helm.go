@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -70,6 +71,9 @@ func newDiff() *cobra.Command {
 	command.AddCommand(&cobra.Command{
 		Use: "helm", Short: "Compare charts, by a request on the standard input (started by nuon diff helm)", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			if err := bounded(); err != nil {
+				return err
+			}
 			var request helmRequest
 			if err := json.NewDecoder(io.LimitReader(command.InOrStdin(), maxRequest)).Decode(&request); err != nil {
 				return fmt.Errorf("read the request: %w; run nuon diff helm", err)
@@ -82,6 +86,17 @@ func newDiff() *cobra.Command {
 		},
 	})
 	return command
+}
+
+// mostMemory is how much of it, in bytes of addresses, a comparison may take: a template can ask for any amount at once.
+const mostMemory = 8 << 30
+
+// bounded makes a comparison that asks for too much end by itself, before the machine of whoever runs it does.
+func bounded() error {
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: mostMemory, Max: mostMemory}); err != nil {
+		return fmt.Errorf("bound the memory: %w", err)
+	}
+	return withoutCores()
 }
 
 // helmDiff is the work on one request.
@@ -275,14 +290,28 @@ func (d *helmDiff) find(ctx context.Context, name string) (*source.Chart, error)
 			return nil, err
 		}
 		return d.fetcher.FromTree(ctx, files, at)
-	case info.Size() > maxPacked:
-		return nil, fmt.Errorf("%s is larger than %d MiB, the most that a packed chart may have", name, maxPacked>>20)
 	}
-	content, err := os.ReadFile(name)
+	content, err := readBounded(name)
 	if err != nil {
 		return nil, err
 	}
 	return d.fetcher.FromArchive(ctx, name, content)
+}
+
+// readBounded reads a file that may be one without an end.
+func readBounded(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxPacked+1))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	if len(content) > maxPacked {
+		return nil, fmt.Errorf("%s is larger than %d MiB, the most that a packed chart may have", name, maxPacked>>20)
+	}
+	return content, nil
 }
 
 // cause is an error without the path that it begins with.

@@ -124,11 +124,17 @@ func TestKustomizeNeverFetches(t *testing.T) {
 		"helmCharts: [{name: a, repo: '" + served.URL + "'}]", "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: '" + served.URL + "'}]", "helmGlobals: {chartHome: /etc}",
 		"generators: ['" + url + "']", "transformers: [remote-transformer.yaml]", "generators: [helm.yaml]", "transformers: [exec.yaml]", "validators: [starlark.yaml]",
 		"transformers: [dir]", "generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['" + url + "']\\n\"]",
-		"resources: [nested]",
+		"resources: [nested]", "generators: [keyed.yaml]", "generators: [variables.yaml]", "transformers: [paths.yaml]", "transformers: [replacements.yaml]",
+		"generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['k=" + url + "']\\n\"]",
+		"configMapGenerator: [{name: a, files: [\"k=" + url + "\\n\"]}]",
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, err := made(api.KustomizeSpec{Path: ".", LoadRestrictor: "none", EnableHelm: true}, file("kustomization.yaml", text+"\n"),
 				file("remote-transformer.yaml", "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: '"+url+"'\n"),
+				file("keyed.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nfiles: ['k="+url+"']\n"),
+				file("variables.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: [' "+url+"']\n"),
+				file("paths.yaml", "apiVersion: builtin\nkind: PatchStrategicMergeTransformer\nmetadata: {name: a}\npaths: ["+url+"]\n"),
+				file("replacements.yaml", "apiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: a}\nreplacements: [{path: "+url+"}]\n"),
 				file("helm.yaml", "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\nrepo: "+served.URL+"\n"),
 				file("exec.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"exec: {path: sh}\"}}\n"),
 				file("starlark.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"container: {image: a}\"}}\n"),
@@ -145,6 +151,43 @@ func TestKustomizeNeverFetches(t *testing.T) {
 	}
 	if list, err := os.ReadFile(ran); err == nil {
 		t.Errorf("programs were run: %s", list)
+	}
+}
+
+// TestVariablesComeFromTheSource: where a line has no value, kustomize would look into the environment of the build.
+func TestVariablesComeFromTheSource(t *testing.T) {
+	t.Setenv("NUON_TEST_PLANTED", "planted-value")
+	variables := file("variables.env", "# what is set\nA=b\n\nNUON_TEST_PLANTED\n")
+	for name, text := range map[string]string{
+		"generator": "secretGenerator: [{name: a, envs: [variables.env]}]\n", "old key": "configMapGenerator: [{name: a, env: variables.env}]\n",
+		"plugin": "generators: [g.yaml]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", text), variables,
+				file("g.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: [variables.env]\n"))
+			if err == nil || !strings.Contains(err.Error(), "line 4 has a name and no value") || strings.Contains(err.Error(), "PLANTED") {
+				t.Errorf("%v\n%s", err, got)
+			}
+		})
+	}
+}
+
+// TestHarmlessAddressesStay: an address in an annotation is no file.
+func TestHarmlessAddressesStay(t *testing.T) {
+	got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", "resources: [a.yaml]\ntransformers: [t.yaml]\n"), file("a.yaml", settings),
+		file("t.yaml", "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: a}\nannotations: {docs: 'https://docs.example/x'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"))
+	if err != nil || !strings.Contains(got, "https://docs.example/x") {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// TestLinksInAnyOrder: what a link leads to may itself get its files by a link that comes later.
+func TestLinksInAnyOrder(t *testing.T) {
+	got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", "resources: [a]\n"), artifact.File{Path: "a", Link: "d"},
+		file("d/kustomization.yaml", "resources: [b]\n"), artifact.File{Path: "d/b", Link: "../base"},
+		file("base/kustomization.yaml", "resources: [x.yaml]\n"), file("base/x.yaml", settings))
+	if err != nil || !strings.Contains(got, "kind: ConfigMap") {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 

@@ -43,18 +43,18 @@ func confine(files []artifact.File) (*confined, error) {
 	if len(links) > maxLinks {
 		return nil, fmt.Errorf("the source has %d links, more than %d are not followed; use fewer links", len(links), maxLinks)
 	}
-	// A link may lead to another one, and that to a third.
+	// A link may lead to another one, and that to a third; and a link to a directory has what that gets by links later.
 	for range maxDepth {
-		var left []artifact.File
+		before := tree.files
 		for _, link := range links {
-			if !tree.follow(link) {
-				left = append(left, link)
-			}
+			tree.follow(link)
 			if tree.files > maxLinked || tree.bytes > maxBytes {
 				return nil, fmt.Errorf("the links of the source stand for more than %d files or %d MiB; use fewer links", maxLinked, maxBytes>>20)
 			}
 		}
-		links = left
+		if tree.files == before {
+			break
+		}
 	}
 	for name, content := range tree.known {
 		if err := made.WriteFile(path.Join(sourceDir, name), content); err != nil {
@@ -70,8 +70,8 @@ type linked struct {
 	files, bytes int
 }
 
-// follow puts what a link leads to in its place; false where there is nothing yet.
-func (l *linked) follow(link artifact.File) bool {
+// follow puts what a link leads to so far in its place.
+func (l *linked) follow(link artifact.File) {
 	target := path.Join(path.Dir(link.Path), link.Link)
 	found := map[string][]byte{}
 	if content, ok := l.known[target]; ok {
@@ -83,11 +83,12 @@ func (l *linked) follow(link artifact.File) bool {
 		}
 	}
 	for name, content := range found {
-		l.known[name] = content
-		l.files++
-		l.bytes += len(content)
+		if _, there := l.known[name]; !there {
+			l.known[name] = content
+			l.files++
+			l.bytes += len(content)
+		}
 	}
-	return len(found) > 0
 }
 
 // ReadFile reads a file, and looks at it first if it is a kustomization.
@@ -122,7 +123,7 @@ func (c *confined) look(name string, text []byte) error {
 		case isOneOf(key, "resources", "bases", "components", "crds", "configurations", "openapi", "patchesStrategicMerge"):
 			err = eachText(value, local)
 		case isOneOf(key, "patches", "patchesJson6902", "replacements", "configMapGenerator", "secretGenerator"):
-			err = eachText(below(value, "path", "files", "envs", "env"), local)
+			err = c.reads(path.Dir(name), value)
 		case isOneOf(key, "generators", "transformers", "validators"):
 			err = eachText(value, func(entry string) error { return c.plugin(path.Dir(name), entry) })
 		}
@@ -143,22 +144,22 @@ func isOneOf(key string, names ...string) bool {
 	return false
 }
 
-// below are the values at some keys, of a map or of the maps in a list. Texts in a list stand for themselves.
-func below(value any, keys ...string) []any {
+// named are the values at some keys, however deep. Texts in a list that stands alone are names of files themselves.
+func named(value any, keys ...string) []any {
 	var out []any
 	switch value := value.(type) {
 	case map[string]any:
 		for key, v := range value {
 			if isOneOf(key, keys...) {
 				out = append(out, v)
+			} else {
+				out = append(out, named(v, keys...)...)
 			}
 		}
 	case []any:
 		for _, v := range value {
-			if text, ok := v.(string); ok {
-				out = append(out, text)
-			} else {
-				out = append(out, below(v, keys...)...)
+			if _, is := v.(string); !is {
+				out = append(out, named(v, keys...)...)
 			}
 		}
 	}
@@ -222,6 +223,47 @@ func (c *confined) plugin(dir, entry string) error {
 		if err := ownPlugin(whole); err != nil {
 			return err
 		}
+		if err := c.reads(dir, whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reads refuses files that are not in the source, at whatever depth they are named, and files of variables with names alone: kustomize
+// would take their values from the environment of this process.
+func (c *confined) reads(dir string, value any) error {
+	if err := eachText(named(value, "path", "paths", "files", "envs", "env"), localFile); err != nil {
+		return err
+	}
+	return eachText(named(value, "envs", "env"), func(entry string) error { return c.assigned(dir, entry) })
+}
+
+// localFile refuses what is no path of a file in the source. A generator may name the file's key before it.
+func localFile(entry string) error {
+	if _, name, keyed := strings.Cut(entry, "="); keyed {
+		entry = name
+	}
+	if strings.Contains(entry, "\n") {
+		return fmt.Errorf("%q is no path of a file; write it in one line", diff.Neutral(short(entry)))
+	}
+	return local(entry)
+}
+
+// assigned refuses a file of variables in which one has no value. A file that is not there kustomize tells of itself.
+func (c *confined) assigned(dir, entry string) error {
+	content, err := c.FileSystem.ReadFile(path.Join(dir, entry))
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	number := 0
+	for line := range strings.Lines(string(content)) {
+		number++
+		line = strings.TrimSpace(strings.TrimPrefix(line, "\uFEFF"))
+		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "=") {
+			// The line itself may be a secret.
+			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; write NAME=value", diff.Neutral(short(entry)), number)
+		}
 	}
 	return nil
 }
@@ -241,11 +283,5 @@ func ownPlugin(whole map[string]any) error {
 		return fmt.Errorf("%s of %q would run a program, and none is run here; use kustomize's own transformers, of apiVersion builtin",
 			diff.Neutral(short(kind)), diff.Neutral(short(version)))
 	}
-	return eachText(whole, func(text string) error {
-		lower := strings.ToLower(text)
-		if strings.Contains(text, "\n") || !strings.HasPrefix(lower, "http:") && !strings.HasPrefix(lower, "https:") {
-			return nil
-		}
-		return local(text)
-	})
+	return nil
 }
