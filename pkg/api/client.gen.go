@@ -1058,7 +1058,7 @@ type ActionResult struct {
 type ActionSpec struct {
 	Action string `json:"action"`
 
-	// Cluster Which Kubernetes cluster. The one that the runner was given (--kubeconfig) comes first for the context sandbox, then the outputs at path, then the cluster that the runner is in.
+	// Cluster Which Kubernetes cluster. For the context sandbox the one that the runner was given (--kubeconfig) comes first, then the outputs at path, then the cluster that the runner is in; any other context is told by its outputs alone.
 	Cluster   ClusterSpec       `json:"cluster,omitempty,omitzero"`
 	Component string            `json:"component,omitempty,omitzero"`
 	Env       map[string]string `json:"env,omitempty,omitzero"`
@@ -1377,7 +1377,7 @@ type ChartSource struct {
 	Version string `json:"version"`
 }
 
-// ClusterSpec Which Kubernetes cluster. The one that the runner was given (--kubeconfig) comes first for the context sandbox, then the outputs at path, then the cluster that the runner is in.
+// ClusterSpec Which Kubernetes cluster. For the context sandbox the one that the runner was given (--kubeconfig) comes first, then the outputs at path, then the cluster that the runner is in; any other context is told by its outputs alone.
 type ClusterSpec struct {
 	// Context sandbox, or a name of kubernetes_contexts.toml
 	Context string `json:"context"`
@@ -1524,7 +1524,7 @@ type DeploySpec struct {
 	// Artifact below the install registry's prefix, where the sync step put it
 	Artifact ArtifactRef `json:"artifact"`
 
-	// Cluster Which Kubernetes cluster. The one that the runner was given (--kubeconfig) comes first for the context sandbox, then the outputs at path, then the cluster that the runner is in.
+	// Cluster Which Kubernetes cluster. For the context sandbox the one that the runner was given (--kubeconfig) comes first, then the outputs at path, then the cluster that the runner is in; any other context is told by its outputs alone.
 	Cluster       ClusterSpec `json:"cluster,omitempty,omitzero"`
 	Component     string      `json:"component"`
 	ComponentKind string      `json:"component_kind"`
