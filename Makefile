@@ -43,9 +43,9 @@ demo: build ## Run the whole story on this machine: two installs, a push, approv
 	@$(RUN) ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep)
 
 .PHONY: demo-shop
-demo-shop: build ## Build the one-process Kubernetes (minutes the first time), then run the demo with it
+demo-shop: build ## Build the one-process Kubernetes (minutes the first time), then tell the shop's story on it
 	@$(RUN) ./examples/kubernetes/up -build >/dev/null
-	@$(MAKE) --no-print-directory demo
+	@$(RUN) ./examples/story -bin $(CURDIR)/bin $(if $(KEEP),-keep) shop
 
 .PHONY: cluster
 cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C (DIR=… keeps its state)

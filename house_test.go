@@ -76,6 +76,30 @@ func TestDiffImportsOnlyLeavesOfPkg(t *testing.T) {
 	}
 }
 
+// TestHelmIsBehindOnePackage: Helm 3 comes to its end, and what takes its place is to be written in one folder. Whatever talks to a
+// cluster is the runner's alone.
+func TestHelmIsBehindOnePackage(t *testing.T) {
+	const home = "runnerd/helm"
+	for _, p := range list(t, "./...") {
+		from := strings.TrimPrefix(p.ImportPath, module)
+		for _, i := range p.Imports {
+			if strings.HasPrefix(i, "helm.sh/") && from != home && !strings.HasPrefix(from, home+"/") {
+				t.Errorf("%s imports %s: only %s may", from, i, home)
+			}
+		}
+		if from != "reconciler" {
+			continue
+		}
+		for _, d := range p.Deps {
+			for _, h := range []string{"helm.sh/", "k8s.io/client-go/", "sigs.k8s.io/controller-runtime/", "github.com/fluxcd/"} {
+				if strings.HasPrefix(d, h) {
+					t.Errorf("the reconciler links %s", d)
+				}
+			}
+		}
+	}
+}
+
 func TestNuonLinksNothingHeavy(t *testing.T) {
 	nuon := list(t, "./cli")[0]
 	for _, d := range nuon.Deps {

@@ -143,15 +143,16 @@ func TestDiffOfChartsRefuses(t *testing.T) {
 		after helmSide
 		want  string
 	}{
-		"nothing there": {helmSide{Chart: "v3"}, "v3 is no chart: no such file or directory; name a directory"},
-		"no archive":    {helmSide{Chart: "values.yaml"}, "is no packed chart"},
-		"no chart":      {helmSide{Chart: "."}, "has no Chart.yaml"},
-		"no name":       {helmSide{Chart: "oci://registry.example.com"}, "names no chart; write"},
-		"plain http":    {helmSide{Chart: "http://charts.example.com/web:1"}, "https only"},
-		"a template":    {helmSide{Chart: "bad"}, "templates/a.yaml"},
-		"values":        {helmSide{Chart: "v1", Values: []helmValues{{"my.yaml", "- a"}}}, "my.yaml is not a mapping"},
-		"a digest":      {helmSide{Chart: "oci://registry.example.com/a/web@sha256:00"}, "named by its version here, as oci://host"},
-		"a set":         {helmSide{Chart: "v1", Sets: []string{"a"}}, "KEY=VALUE"},
+		"nothing there":  {helmSide{Chart: "v3"}, "v3 is no chart: no such file or directory; name a directory"},
+		"no archive":     {helmSide{Chart: "values.yaml"}, "is no packed chart"},
+		"without an end": {helmSide{Chart: "/dev/zero"}, "is larger than 32 MiB"},
+		"no chart":       {helmSide{Chart: "."}, "has no Chart.yaml"},
+		"no name":        {helmSide{Chart: "oci://registry.example.com"}, "names no chart; write"},
+		"plain http":     {helmSide{Chart: "http://charts.example.com/web:1"}, "https only"},
+		"a template":     {helmSide{Chart: "bad"}, "templates/a.yaml"},
+		"values":         {helmSide{Chart: "v1", Values: []helmValues{{"my.yaml", "- a"}}}, "my.yaml is not a mapping"},
+		"a digest":       {helmSide{Chart: "oci://registry.example.com/a/web@sha256:00"}, "named by its version here, as oci://host"},
+		"a set":          {helmSide{Chart: "v1", Sets: []string{"a"}}, "KEY=VALUE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: test.after}); err == nil || !strings.Contains(err.Error(), test.want) {

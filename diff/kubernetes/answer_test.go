@@ -199,7 +199,9 @@ metadata: {name: web, namespace: shop, managedFields: [
   {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:size": {}}}}]}
 data: {color: COLOR, size: SIZE}
 `
-	made := func(color, size string) string { return strings.NewReplacer("COLOR", color, "SIZE", size).Replace(object) }
+	made := func(color, size string) string {
+		return strings.NewReplacer("COLOR", color, "SIZE", size).Replace(object)
+	}
 	r := asked(t, made("red", "small"), made("blue", "small"), made("blue", "large"), made("blue", "small"), kubernetes.Options{Manager: "nuon-runner"})
 	if len(r.Drift) != 1 || len(r.Drift[0].Fields) != 1 || r.Drift[0].Fields[0].Path != "data.size" {
 		t.Errorf("by others: %+v", r.Drift)

@@ -35,6 +35,9 @@ func (s *teller) clusterCmd(ts *testscript.TestScript, _ bool, args []string) {
 	if shared := os.Getenv(envKubeconfig); shared != "" {
 		name += "-" + strings.ToLower(rand.Text()[:6])
 		s.kubeconfig = shared
+		ts.Defer(func() {
+			_ = s.runKubectl(ts, []string{"delete", "namespace/shop-" + name, "--wait=false", "--ignore-not-found"})
+		})
 	} else {
 		if !s.demo {
 			ts.Fatalf("%s", noCluster)

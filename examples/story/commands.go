@@ -254,7 +254,7 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 
 // stop asks `nuon dev` to end as Ctrl-C does.
 func (s *teller) stop() error {
-	if s.dev == nil {
+	if s.dev == nil || s.dev.Process == nil {
 		return nil
 	}
 	dev := s.dev

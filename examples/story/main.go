@@ -38,18 +38,21 @@ func demos(bin string, keep bool, names []string) error {
 	if err != nil {
 		return err
 	}
+	unbuilt := false
 	if len(names) == 0 {
-		names = []string{"hello"}
-		if _, built := kubernetes.Built(filepath.Join(repo, "examples", "cluster")); built && !keep {
+		_, built := kubernetes.Built(filepath.Join(repo, "examples", "cluster"))
+		names, unbuilt = []string{"hello"}, !built
+		if built && !keep {
 			names = append(names, "shop")
-		} else if !built {
-			defer fmt.Println("\nHelm charts and manifests have a story too: `make demo-shop` builds the Kubernetes for it first, which takes minutes once.")
 		}
 	}
 	for _, name := range names {
 		if err := demo(bin, repo, name, keep); err != nil {
 			return err
 		}
+	}
+	if unbuilt {
+		fmt.Println("Charts and manifests have a story, too: `make demo-shop`, which builds a Kubernetes first; that takes minutes, once on a machine.")
 	}
 	return nil
 }
@@ -107,8 +110,13 @@ func (s *teller) leaveRunning(ts *testscript.TestScript, _ bool, _ []string) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	defer signal.Stop(interrupted)
-	fmt.Fprintf(s.loud, "\nThe system goes on running. In another shell:\n\n  export NUON_CONFIG=%s PATH=%s:$PATH\n  nuon installs list\n\nThe vendor's repository is %s. Ctrl-C here stops everything and removes it.\n",
-		ts.Getenv("NUON_CONFIG"), s.bin, ts.Getenv("REPO"))
+	variables := "NUON_CONFIG=" + ts.Getenv("NUON_CONFIG")
+	if s.kubeconfig != "" {
+		variables += " KUBECONFIG=" + s.kubeconfig
+	}
+	path, _, _ := strings.Cut(ts.Getenv("PATH"), string(os.PathListSeparator)+os.Getenv("PATH")) // what the story has put before
+	fmt.Fprintf(s.loud, "\nThe system goes on running. In another shell:\n\n  export %s PATH=%s:$PATH\n  nuon installs list\n\nThe vendor's repository is %s. Ctrl-C here stops everything and removes it.\n",
+		variables, path, ts.Getenv("REPO"))
 	<-interrupted
 }
 

@@ -23,7 +23,7 @@ type Action struct {
 	Dependencies      []string          `json:"dependencies,omitempty"`
 	Role              string            `json:"role,omitempty"`
 	BreakGlassRole    string            `json:"break_glass_role,omitempty"`
-	KubeConfig        bool              `json:"enable_kube_config,omitempty"` // its steps get the access to the cluster that the runner has
+	KubeConfig        bool              `json:"enable_kube_config,omitempty"` // its steps get access to the cluster
 	KubernetesContext string            `json:"kubernetes_context,omitempty"`
 	Image             any               `json:"image,omitempty"`
 	Labels            map[string]string `json:"labels,omitempty"`

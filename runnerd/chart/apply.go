@@ -119,7 +119,7 @@ func (s *session) applyChange(ctx context.Context, saved savedPlan) (api.JobResu
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	if err := s.sameReport(ctx, saved, question{decision: saved.note.Decision, rendered: rendered, again: saved.again, crds: saved.note.CRDs}); err != nil {
+	if err := s.sameReport(ctx, saved, question{decision: saved.note.Decision, rendered: rendered, again: saved.again, crds: saved.note.CRDs, strays: saved.note.Strays}); err != nil {
 		return api.JobResult{}, err
 	}
 	if err := s.client.Heal(ctx, s.Release, saved.note.Decision, s.owner()); err != nil {

@@ -48,6 +48,8 @@ type note struct {
 	TakeOwnership bool          `json:"take_ownership"`
 	// CRDs are how the definitions of the chart compared with the cluster's, by their paths and names.
 	CRDs []crdNote `json:"crds,omitempty"`
+	// Strays are the releases that the component made elsewhere, as the report tells of them.
+	Strays []string `json:"strays,omitempty"`
 	// Secrets are the texts that the report was masked with.
 	Secrets []string `json:"secrets"`
 }

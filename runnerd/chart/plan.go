@@ -3,8 +3,10 @@ package chart
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -61,9 +63,16 @@ func settledFor(spec api.PlanSpec, opened *values.Values) (settings, error) {
 }
 
 func (s *session) planDestroy(ctx context.Context, spec api.PlanSpec, decision helm.Decision) (api.PlanResult, error) {
+	strays, err := s.strays(ctx, spec.Deploy)
+	if err != nil {
+		return api.PlanResult{}, err
+	}
+	if len(strays) > 0 {
+		// The control plane would think that nothing of the component is left.
+		return api.PlanResult{}, errors.New(strings.Join(strays, "\n"))
+	}
 	report := &diff.Report{Kind: diff.KindKubernetes}
 	if decision.Action != helm.ActionNothing {
-		var err error
 		if report, err = s.report(ctx, question{decision: decision}); err != nil {
 			return api.PlanResult{}, err
 		}
@@ -86,6 +95,9 @@ func (s *session) planChange(ctx context.Context, spec api.PlanSpec, decision he
 	learnSecrets(rendered, s.known)
 	learnSecrets(again, s.known)
 	q := question{decision: decision, rendered: rendered, again: append([]byte(again.Manifest+"\n"), hooksText(again.Hooks)...), crds: notedCRDs(rendered)}
+	if q.strays, err = s.strays(ctx, spec.Deploy); err != nil {
+		return api.PlanResult{}, err
+	}
 	report, err := s.report(ctx, q)
 	if err != nil {
 		return api.PlanResult{}, err
@@ -95,9 +107,23 @@ func (s *session) planChange(ctx context.Context, spec api.PlanSpec, decision he
 		return api.PlanResult{}, fmt.Errorf("write the values: %w", err)
 	}
 	return s.planned(ctx, spec, report, savedPlan{
-		note:      note{Decision: decision, Rendered: rendered.Digest(), CRDs: q.crds},
+		note:      note{Decision: decision, Rendered: rendered.Digest(), CRDs: q.crds, Strays: q.strays},
 		templates: rendered.Templates, again: q.again, values: encoded,
 	})
+}
+
+// strays are the releases that the component made under another name, in another namespace or with the other storage driver than it has
+// now: nothing takes them away by itself, because their settings are nowhere any more.
+func (s *session) strays(ctx context.Context, deploy api.DeploySpec) ([]string, error) {
+	found, err := s.client.Strays(ctx, deploy.InstallComponent, s.Release)
+	if err != nil {
+		return nil, err
+	}
+	var made []string
+	for _, each := range found {
+		made = append(made, diff.Neutral("Before its settings were changed the component made "+each.String()))
+	}
+	return made, nil
 }
 
 // render renders twice, to find what is made anew each time.

@@ -29,6 +29,7 @@ type question struct {
 	rendered *helm.Rendered
 	again    []byte
 	crds     []crdNote
+	strays   []string
 }
 
 // report asks the server what would become of each object, and describes it, masked with what is known. A refusal is an error that names each
@@ -46,6 +47,7 @@ func (s *session) report(ctx context.Context, q question) (*diff.Report, error) 
 	if q.rendered != nil {
 		after = append(sourcesOf("the chart", q.rendered.Manifest, q.rendered.Hooks), missingCRDs(q)...)
 		notes = append(notes, crdNotes(q.crds)...)
+		notes = append(notes, q.strays...)
 	} else {
 		notes = append(notes, staying(answers)...)
 	}

@@ -137,7 +137,7 @@ func (r *rig) chart(pairs ...string) api.ArtifactRef {
 
 func (r *rig) spec(built api.ArtifactRef) api.DeploySpec {
 	return api.DeploySpec{
-		Install: "acme", InstallID: "ins_1", Component: "web", InstallComponent: "ic_web", ComponentKind: "helm_chart",
+		Install: "acme", InstallID: "ins_1", Component: "web", InstallComponent: "ic_" + r.namespace, ComponentKind: "helm_chart",
 		Artifact: built, Repository: "install/plans", Values: api.Values{Plain: json.RawMessage(`{}`)},
 		Helm:    api.HelmSpec{Release: "shop", Namespace: r.namespace, Values: map[string]json.RawMessage{}},
 		Cluster: api.ClusterSpec{Context: "sandbox", Path: []string{"sandbox", "outputs", "cluster"}},

@@ -261,7 +261,7 @@ func TestSomebodyElseIsAtWork(t *testing.T) {
 	if after := r.object("v1", "ConfigMap", record); fmt.Sprint(after["metadata"]) != fmt.Sprint(before["metadata"]) {
 		t.Error("the record was changed")
 	}
-	r.patch("v1", "ConfigMap", record, "", `{"metadata":{"labels":{"nuon.dev/install-component":"ic_web"}}}`)
+	r.patch("v1", "ConfigMap", record, "", `{"metadata":{"labels":{"nuon.dev/install-component":"ic_`+r.namespace+`"}}}`)
 	r.again(spec)
 	if r.object("v1", "ConfigMap", "settings") == nil {
 		t.Error("ours is not healed")

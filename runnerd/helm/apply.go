@@ -79,6 +79,9 @@ func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, err
 		}
 	}
 	made, err := d.run(config, request)
+	if err == nil && d.unsaved != nil {
+		err = fmt.Errorf("the release %s is deployed, and its record could not be written: %w; deploy again", request.Release, d.unsaved)
+	}
 	return result(ctx, p, made, err)
 }
 
@@ -122,7 +125,7 @@ func (c *Client) configure(ctx, kept context.Context, name string, decision Deci
 	if err != nil {
 		return nil, nil, err
 	}
-	store.Driver = guarded{Driver: store.Driver, planned: p}
+	store.Driver = guarded{Driver: store.Driver, planned: p, delivery: d}
 	return d, &action.Configuration{
 		RESTClientGetter: bound.Getter(c.namespace), Releases: store, KubeClient: d, Capabilities: caps, Log: c.log.Debug,
 		HookOutputFunc: func(_, _, _ string) io.Writer { return io.Discard },

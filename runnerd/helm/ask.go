@@ -119,6 +119,7 @@ func (c *Client) asking(ctx context.Context, name string, decision Decision) (*a
 	if err := d.stand(decision, history); err != nil {
 		return nil, err
 	}
+	d.Log = func(string, ...any) {} // what the SDK tells of dry runs reads as if it did something
 	a := &asking{delivery: d, decision: decision, namespaces: map[string]bool{c.namespace: true}, templated: map[string]bool{}}
 	return a, nil
 }
@@ -176,7 +177,8 @@ func (a *asking) object(o *unstructured.Unstructured) Answer {
 	answer.Live, answer.Change = encode(live), ChangeUpdate
 	from := a.standing.Get(info)
 	// The SDK takes each object of an installation for a stranger, and those of an upgrade that the revision before does not have.
-	if a.decision.Action == ActionInstall || !a.based.Contains(info) {
+	// What another release took over since is a stranger, too.
+	if a.decision.Action == ActionInstall || !a.based.Contains(info) || a.taken(live) {
 		if answer.Adopted = !a.owns(live); answer.Adopted && !a.take {
 			answer.Err = a.stranger(info, live)
 			return answer
@@ -290,7 +292,7 @@ func (a *asking) leave(o *resource.Info) []Answer {
 	if err != nil {
 		return []Answer{a.refused(answer, err)}
 	}
-	if live == nil || !a.based.Contains(o) && !a.owns(live) {
+	if !a.mayDelete(o, live) {
 		return nil
 	}
 	answer.Live = encode(live)

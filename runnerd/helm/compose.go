@@ -88,14 +88,14 @@ type head struct {
 
 // checkObjects reads every document, and says of the first that is no object where it is.
 func checkObjects(templates []File, files map[string]string) error {
-	seen := map[string]string{}
+	seen, all := map[string]string{}, &budget{most: 2 * maxRendered}
 	for _, f := range templates {
 		for i, document := range documents(files[f.Path]) {
 			where := f.Path
 			if i > 0 {
 				where = fmt.Sprintf("%s, document %d", f.Path, i+1)
 			}
-			identity, err := checkObject(where, document)
+			identity, err := checkObject(where, document, all)
 			if err != nil {
 				return err
 			}
@@ -109,8 +109,8 @@ func checkObjects(templates []File, files map[string]string) error {
 }
 
 // checkObject gives the identity of an object, or "" when it has none to compare: a hook may be there once for each event.
-func checkObject(where, document string) (string, error) {
-	if err := guard(where, []byte(document)); err != nil {
+func checkObject(where, document string, all *budget) (string, error) {
+	if err := all.guard(where, []byte(document)); err != nil {
 		return "", err
 	}
 	plain, err := yaml.YAMLToJSON([]byte(document))

@@ -89,9 +89,9 @@ func Decide(seen Observation) Decision {
 		return d.anew(seen, last)
 	}
 	d.Base, d.Later = whatStands(current)
-	if !slices.ContainsFunc(current, func(r Release) bool { return r.Labels[LabelComponent] == seen.Component }) {
+	if owner := ownerOf(current); owner == "" || owner != seen.Component {
 		if d.Foreign = true; !seen.TakeOwnership {
-			return d.foreign(seen, last)
+			return d.foreign(seen, owner)
 		}
 	}
 	return d.goOn(seen, last)
@@ -125,6 +125,19 @@ func sinceRemoval(history []Release) []Release {
 		}
 	}
 	return history
+}
+
+// ownerOf gives the install component that wrote a record last. Older records do not count: another component may have taken the release over since. Where
+// all that we wrote ourselves is out of the history, the labels that a person's helm copied tell; "" when there are none.
+func ownerOf(current []Release) string {
+	copied := ""
+	for _, r := range slices.Backward(current) {
+		if owner := r.Component(); owner != "" {
+			return owner
+		}
+		copied = cmp.Or(copied, r.Labels[LabelComponent])
+	}
+	return copied
 }
 
 // whatStands finds the revision that is deployed, or was the last to be, and those after it.
@@ -174,11 +187,11 @@ func (d Decision) anew(seen Observation, last Release) Decision {
 }
 
 // foreign leaves a release alone that others made.
-func (d Decision) foreign(seen Observation, last Release) Decision {
+func (d Decision) foreign(seen Observation, owner string) Decision {
 	d.Action, d.Heal = ActionStall, nil
 	who := "was not installed by nuon"
-	if other := last.Labels[LabelComponent]; other != "" {
-		who = fmt.Sprintf("belongs to another component (install component %s)", boundedText(other, 80))
+	if owner != "" {
+		who = fmt.Sprintf("belongs to another component (install component %s)", boundedText(owner, 80))
 	}
 	d.Reason = fmt.Sprintf("the release %s %s", seen.name(), who)
 	d.Hint = "set take_ownership = true to take it over, or give the component another chart_name or namespace"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -53,6 +54,12 @@ type delivery struct {
 
 	mutex  sync.Mutex
 	errors []error
+
+	// deleted says that the SDK asked for the deletion of the release's objects, and leaving are those that go.
+	deleted bool
+	leaving kube.ResourceList
+	// unsaved is what kept the record of the revision that is made from being written the last time.
+	unsaved error
 }
 
 // deliver gives a delivery over a transport.
@@ -164,24 +171,37 @@ func (d *delivery) Build(reader io.Reader, validate bool) (kube.ResourceList, er
 	}
 	var known strings.Builder
 	for _, document := range documents(string(text)) {
-		if gone, name := d.gone(document); gone {
-			d.log.Info("%s is of a kind that the cluster does not have any more: it counts as deleted", name)
-			continue
+		if document = d.current(document); document != "" {
+			known.WriteString("---\n" + document + "\n")
 		}
-		known.WriteString("---\n" + document + "\n")
 	}
 	return d.Client.Build(strings.NewReader(known.String()), false)
 }
 
-// gone says whether a document is an object of a kind that the cluster does not have.
-func (d *delivery) gone(document string) (bool, string) {
+// current gives a document that was recorded once as the cluster can read it now: in another version where that of the record is not served any more, because the
+// object is still there; "" where the whole kind is gone.
+func (d *delivery) current(document string) string {
 	object := unstructured.Unstructured{}
 	if sigsyaml.Unmarshal([]byte(document), &object.Object) != nil || object.GetKind() == "" || object.IsList() {
-		return false, ""
+		return document
 	}
 	kind := object.GroupVersionKind()
-	_, err := d.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	return meta.IsNoMatchError(err), object.GetKind() + " " + object.GetName()
+	if _, err := d.mapper.RESTMapping(kind.GroupKind(), kind.Version); !meta.IsNoMatchError(err) {
+		return document
+	}
+	name := boundedText(object.GetKind()+" "+object.GetName(), 300)
+	served, err := d.mapper.RESTMapping(kind.GroupKind())
+	if err != nil {
+		d.log.Info("%s is of a kind that the cluster does not have any more: it counts as deleted", name)
+		return ""
+	}
+	object.SetAPIVersion(served.GroupVersionKind.GroupVersion().String())
+	text, err := sigsyaml.Marshal(object.Object)
+	if err != nil {
+		return document
+	}
+	d.log.Debug("%s was recorded as %s, which the cluster does not serve any more; it is read as %s", name, kind.GroupVersion(), object.GetAPIVersion())
+	return string(text)
 }
 
 // Create creates hooks, and the objects of a first installation. When an earlier attempt may have left some, they are patched.
@@ -189,7 +209,11 @@ func (d *delivery) Create(resources kube.ResourceList) (*kube.Result, error) {
 	if d.dirty && d.isMain(resources) {
 		return d.change(nil, resources, false)
 	}
-	return d.Client.Create(resources)
+	made, err := d.Client.Create(resources)
+	if err != nil {
+		d.note([]error{err})
+	}
+	return made, err
 }
 
 // isMain tells the objects of a release from its hooks.
@@ -218,26 +242,60 @@ func (d *delivery) change(original, target kube.ResourceList, threeWay bool) (*k
 	if err != nil {
 		return &kube.Result{}, err
 	}
+	send := d.Client.Update
 	if d.dirty || threeWay {
-		return d.Client.UpdateThreeWayMerge(from, target, false)
+		send = d.Client.UpdateThreeWayMerge
 	}
-	return d.Client.Update(from, target, false)
+	result, err := send(from, target, false)
+	if err != nil {
+		return result, err
+	}
+	return result, d.pruned(from.Difference(target))
 }
 
-// from is what patches start from and what may be deleted: what stands, and of what stands not, what the SDK says.
-func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, error) {
-	if !d.dirty {
-		return original, nil
+// pruned makes sure that what the release no longer has is going: where the server refuses that, or does not answer, the SDK only logs it. An object that no
+// record names any more would stay for ever; of an upgrade that failed the next attempt takes it away.
+func (d *delivery) pruned(left kube.ResourceList) error {
+	for _, o := range left {
+		live, err := get(o)
+		if err != nil {
+			return fmt.Errorf("look whether %s is gone: %w", cluster.Name(ref(o)), err)
+		}
+		if live != nil && live.GetDeletionTimestamp() == nil && !keeps(live) {
+			return fmt.Errorf("%s is not in the chart any more, and could not be deleted; see that the runner may delete it, and deploy again", cluster.Name(ref(o)))
+		}
 	}
-	var from kube.ResourceList
-	for _, o := range d.standing {
-		// Only an attempt that failed knows this object. Somebody else may have made one of that name since.
-		if !d.based.Contains(o) && !target.Contains(o) {
+	return nil
+}
+
+// from is what patches start from and what may be deleted: what stands, and of what stands not, what the SDK says. What another release took over is
+// not deleted.
+func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, error) {
+	var mine kube.ResourceList
+	for _, o := range original {
+		if !target.Contains(o) {
 			live, err := get(o)
 			if err != nil {
 				return nil, err
 			}
-			if !d.owns(live) {
+			if d.taken(live) {
+				d.log.Info("%s stays: another release took it over", cluster.Name(ref(o)))
+				continue
+			}
+		}
+		mine = append(mine, o)
+	}
+	if original = mine; !d.dirty {
+		return original, nil
+	}
+	var from kube.ResourceList
+	for _, o := range d.standing {
+		if !target.Contains(o) {
+			live, err := get(o)
+			if err != nil {
+				return nil, err
+			}
+			if !d.mayDelete(o, live) {
 				continue
 			}
 		}
@@ -284,6 +342,20 @@ func (d *delivery) owns(live *unstructured.Unstructured) bool {
 	return live.GetLabels()[managedBy] == managedByHelm && notes[releaseName] == d.release && notes[releaseNamespace] == d.namespace
 }
 
+// taken says that another release says of an object that it is its own.
+func (d *delivery) taken(live *unstructured.Unstructured) bool {
+	return live != nil && live.GetAnnotations()[releaseName] != "" && !d.owns(live)
+}
+
+// mayDelete says whether an object that stands may be deleted when it is there: not what another release took over since, and of what only attempts that failed
+// know not what somebody else may have made under that name.
+func (d *delivery) mayDelete(o *resource.Info, live *unstructured.Unstructured) bool {
+	if d.based.Contains(o) {
+		return live != nil && !d.taken(live)
+	}
+	return d.owns(live)
+}
+
 // sign writes on an object that it is of this release, as the SDK does before it sends it.
 func (d *delivery) sign(o *resource.Info) error {
 	object, ok := o.Object.(*unstructured.Unstructured)
@@ -321,19 +393,30 @@ func (d *delivery) DeleteWithPropagationPolicy(resources kube.ResourceList, poli
 	if err != nil {
 		return nil, d.note([]error{err})
 	}
+	d.deleted = true
 	resources = resources.Filter(func(o *resource.Info) bool {
-		if d.based.Contains(o) {
-			return true
-		}
-		// A revision that failed may name an object that somebody else made.
 		live, err := get(o)
-		return err != nil || d.owns(live)
+		return err != nil || d.mayDelete(o, live)
 	})
 	if resources = append(resources, left...); len(resources) == 0 {
 		return &kube.Result{}, nil // for the SDK nothing to delete is an error
 	}
+	d.leaving = resources
 	result, errs := d.Client.DeleteWithPropagationPolicy(resources, policy)
 	return result, d.note(errs)
+}
+
+// finish is called before the records of a release go. The SDK drops them although objects are still there or a hook failed, and then nobody knows any more what
+// was to go; and it does not think of what older revisions left where the newest has nothing to delete.
+func (d *delivery) finish() error {
+	if !d.deleted && len(d.errors) == 0 {
+		_, _ = d.DeleteWithPropagationPolicy(nil, metav1.DeletePropagationBackground) // it notes the errors
+	}
+	if len(d.errors) == 0 && len(d.leaving) > 0 {
+		_ = d.WaitForDelete(d.leaving, d.waitAtMost) // it too
+	}
+	d.leaving = nil
+	return errors.Join(d.errors...)
 }
 
 // note keeps errors.

@@ -14,14 +14,21 @@ const (
 )
 
 // guard says whether one YAML document can be read without harm. Text that is no YAML passes: who reads it says so better.
-func guard(name string, content []byte) error {
+func guard(name string, content []byte) error { return (&budget{most: maxGrown}).guard(name, content) }
+
+// budget is for documents that are kept together: each of thousands could grow as far as one alone may. Both are in bytes.
+type budget struct{ most, grown int }
+
+func (b *budget) guard(name string, content []byte) error {
 	var root yaml.Node
 	if err := yaml.Unmarshal(content, &root); err != nil {
 		return nil //nolint:nilerr // see above
 	}
 	g := growth{sizes: map[*yaml.Node]int{}}
-	if size := g.of(&root, 0); size > maxGrown {
-		return fmt.Errorf("%s: with its aliases written out, this YAML is deeper than %d levels or larger than %d MiB; write it without so many aliases (*name)", name, maxDepth, maxGrown>>20)
+	size := g.of(&root, 0)
+	if b.grown += size; size > maxGrown || b.grown > b.most {
+		return fmt.Errorf("%s: with its aliases written out, this YAML is deeper than %d levels or larger than %d MiB, or with those before it larger than %d MiB; "+
+			"write it without so many aliases (*name)", name, maxDepth, maxGrown>>20, b.most>>20)
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ func (d *delivery) WatchUntilReady(resources kube.ResourceList, timeout time.Dur
 			continue
 		}
 		if err := d.hook(o, timeout); err != nil {
+			d.note([]error{err})
 			return err
 		}
 	}
@@ -57,7 +58,7 @@ func (d *delivery) hook(o *resource.Info, timeout time.Duration) error {
 		d.log.Info("the hook %s is done", name)
 		return nil
 	case errors.Is(err, errFailed):
-		return fmt.Errorf("the hook %s failed: %s; the log above has its events and last lines: correct the chart or its values, and deploy again", name, d.why(ref(o), err))
+		return fmt.Errorf("the hook %s failed: %s; its events and last lines are in the step's log: correct the chart or its values, and deploy again", name, d.why(ref(o), err))
 	case wait.Interrupted(err) || d.ctx.Err() != nil:
 		why := fmt.Sprintf("the hook %s did not end within %s: %s", name, time.Since(begun).Round(time.Second), d.why(ref(o), trouble))
 		return errors.New(why + "; let it end by itself, or give it more time with deploy_timeout")
@@ -140,6 +141,18 @@ func (d *delivery) why(object api.ObjectRef, otherwise error) string {
 
 // WaitForDelete waits until objects are gone.
 func (d *delivery) WaitForDelete(resources kube.ResourceList, timeout time.Duration) error {
+	if d.deleted {
+		// The SDK waits also for those that are left to others.
+		resources = resources.Filter(func(o *resource.Info) bool { return !d.standing.Contains(o) || d.leaving.Contains(o) })
+	}
+	err := d.waitForDelete(resources, timeout)
+	if err != nil {
+		d.note([]error{err})
+	}
+	return err
+}
+
+func (d *delivery) waitForDelete(resources kube.ResourceList, timeout time.Duration) error {
 	left, said := resources, time.Now()
 	var last *unstructured.Unstructured
 	err := d.until(timeout, func() (bool, error) {

@@ -143,11 +143,13 @@ func TestUninstallHangs(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	patchFinalizers(t, r, "hanging")
-	if d := r.decide(true); d.Action == ActionUninstall {
-		request.Decision, request.Timeout = d, time.Minute
-		if _, err := r.Uninstall(t.Context(), request); err != nil {
-			t.Error(err)
-		}
+	d := r.decide(true)
+	if d.Action != ActionUninstall {
+		t.Fatalf("the record is gone, and the object was not: %+v", d)
+	}
+	request.Decision, request.Timeout = d, time.Minute
+	if _, err := r.Uninstall(t.Context(), request); err != nil {
+		t.Error(err)
 	}
 	if d := r.decide(true); d.Action != ActionNothing || r.get("ConfigMap", "hanging") != nil {
 		t.Errorf("%+v", d)

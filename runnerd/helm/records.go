@@ -22,13 +22,17 @@ const grace = 15 * time.Second
 
 // storage gives access to the records as the SDK has it, for the time of ctx.
 func (c *Client) storage(ctx context.Context) (*storage.Storage, error) {
+	return c.storageOf(ctx, c.driver)
+}
+
+func (c *Client) storageOf(ctx context.Context, kind string) (*storage.Storage, error) {
 	clients, err := kubernetes.NewForConfig(c.cluster.Wrapped(bind(ctx)).REST())
 	if err != nil {
 		return nil, err
 	}
 	quiet()
 	var made *storage.Storage
-	if c.driver == "secret" {
+	if kind == "secret" {
 		d := driver.NewSecrets(clients.CoreV1().Secrets(c.namespace))
 		d.Log = c.log.Debug
 		made = storage.Init(d)
@@ -41,7 +45,27 @@ func (c *Client) storage(ctx context.Context) (*storage.Storage, error) {
 	return made, nil
 }
 
-// History gives the revisions of a release that are on record, newest last; none when there is no such release.
+// elsewhere refuses to take a release for one that is not there when the records of it are of the other driver: it would be installed over, its objects taken for
+// our own, and what leaves it never be deleted.
+func (c *Client) elsewhere(ctx context.Context, name string) error {
+	other := "secret"
+	if c.driver == other {
+		other = "configmap"
+	}
+	store, err := c.storageOf(ctx, other)
+	if err != nil {
+		return err
+	}
+	last, err := store.Last(name)
+	if err != nil || last.Info == nil || last.Info.Status == release.StatusUninstalled {
+		return nil //nolint:nilerr // there is none, or this runner may not look
+	}
+	return fmt.Errorf("the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
+		"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", name, c.namespace, other, c.driver, other, other, name, c.namespace)
+}
+
+// History gives the revisions of a release that are on record, newest last; none when there is no such release. It is an error when the other driver
+// of records has that release.
 func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	store, err := c.storage(ctx)
 	if err != nil {
@@ -49,7 +73,7 @@ func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	}
 	records, err := store.History(name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
-		return nil, nil
+		return nil, c.elsewhere(ctx, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the records of the release %s in the namespace %s: %w", name, c.namespace, explain(ctx, err))
@@ -99,6 +123,8 @@ type planned struct {
 type guarded struct {
 	driver.Driver
 	planned planned
+	// delivery is told what becomes of the records, and has the last word before they go.
+	delivery *delivery
 }
 
 // Create writes the first form of a record, before anything is created.
@@ -117,7 +143,18 @@ func (g guarded) Update(key string, r *release.Release) error {
 	if r.Version != g.planned.revision {
 		return g.Driver.Update(key, r)
 	}
-	return g.Driver.Update(key, g.planned.ours(r))
+	g.delivery.unsaved = g.Driver.Update(key, g.planned.ours(r))
+	return g.delivery.unsaved
+}
+
+// Delete removes a record; that of an uninstallation only when nothing is left of the release.
+func (g guarded) Delete(key string) (*release.Release, error) {
+	if g.planned.uninstalls {
+		if err := g.delivery.finish(); err != nil {
+			return nil, err
+		}
+	}
+	return g.Driver.Delete(key)
 }
 
 // ours gives the record as it is kept; the SDK goes on with its own.

@@ -84,9 +84,15 @@ func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartuti
 		err  error
 	}
 	done := make(chan outcome, 1)
-	go func() {
-		made, err := renderNow(c, request, caps, with, warn)
-		done <- outcome{made, err}
+	go func() { // renders; ends by itself, or with the process
+		var o outcome
+		defer func() {
+			if fault := recover(); fault != nil { // of the engine or of one of its functions, by what a template gave it
+				o = outcome{err: fmt.Errorf("render the chart %s: the engine gave up: %s; correct the template", c.meta.Name, boundedText(fmt.Sprint(fault), 300))}
+			}
+			done <- o
+		}()
+		o.made, o.err = renderNow(c, request, caps, with, warn)
 	}()
 	select {
 	case o := <-done:

@@ -54,6 +54,7 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 	if err != nil {
 		return Uninstalled{}, err
 	}
+	d.waitAtMost = request.Timeout
 	uninstall := action.NewUninstall(config)
 	uninstall.Wait, uninstall.Timeout, uninstall.DeletionPropagation = true, request.Timeout, "background"
 	_, err = uninstall.Run(request.Release)
@@ -128,7 +129,7 @@ func (a *asking) removal(o *resource.Info, newest kube.ResourceList) Answer {
 	case own != nil && hasPolicy(own.Object), own == nil && (keeps(live) || hasPolicy(o.Object)):
 		answer.Change = ChangeKeep
 		return answer
-	case (own == nil || !a.based.Contains(o)) && !a.owns(live):
+	case own == nil && !a.owns(live), !a.mayDelete(o, live):
 		return answer
 	}
 	answer.Change = ChangeDelete

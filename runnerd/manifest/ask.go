@@ -118,22 +118,22 @@ func (s *session) mayTake(a *asked, in world) error {
 	}
 	if owner := a.live.GetLabels()[labelComponent]; owner != "" {
 		if in.inventory[identity(a.ref)] {
-			a.takenFrom = "install component " + owner
+			a.takenFrom = "install component " + diff.Neutral(short(owner))
 			return nil
 		}
 		return refuse(a.wanted, fmt.Errorf("it belongs to install component %s, and two components cannot have one object; take it out of one of them", diff.Neutral(short(owner))))
 	}
-	release := a.live.GetAnnotations()["meta.helm.sh/release-name"]
+	release := a.live.GetAnnotations()[annotationRelease]
 	if release == "" || in.inventory[identity(a.ref)] {
 		return nil
 	}
-	owner := "Helm release " + a.live.GetAnnotations()["meta.helm.sh/release-namespace"] + "/" + release
+	owner := "Helm release " + diff.Neutral(short(a.live.GetAnnotations()[annotationReleaseSpace]+"/"+release))
 	if a.forced() {
 		a.takenFrom = owner
 		return nil
 	}
 	return refuse(a.wanted, fmt.Errorf("it belongs to the %s, which would set it back; take it out of one of them, or take it over by the annotation %s: \"true\"",
-		diff.Neutral(short(owner)), annotationForce))
+		owner, annotationForce))
 }
 
 // sameTimes is how often a live object is read again that somebody wrote between the reading and the answer.
@@ -225,7 +225,7 @@ func (s *session) refused(a *asked, err error, in world) error {
 		a.unchecked = "its namespace is made by this very change"
 		return nil
 	case apierrors.IsNotFound(err) && a.ref.Namespace != "" && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
-		return refuse(a.wanted, fmt.Errorf("there is no namespace %s; add it to the manifest, or deploy first what makes it", a.ref.Namespace))
+		return refuse(a.wanted, fmt.Errorf("there is no namespace %[1]s; make it with: kubectl create namespace %[1]s, add it to the manifest, or deploy first what makes it", a.ref.Namespace))
 	case untyped(err):
 		return refuse(a.wanted, untypedWords(err))
 	case len(a.conflicts) > 0:

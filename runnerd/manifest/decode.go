@@ -37,8 +37,17 @@ func decode(text string) ([]object, error) {
 	var (
 		found    []object
 		problems []error
+		size     int
 	)
 	for _, d := range documents {
+		grown := sizeOf(d.text)
+		if grown > maxDocument {
+			problems = append(problems, fmt.Errorf("%s: its aliases stand for more than %d MiB, or it is nested deeper than %d levels; write fewer", d.place(), maxDocument>>20, maxNested))
+			continue
+		}
+		if size += grown; size > maxGrown {
+			return nil, fmt.Errorf("%s: with its aliases and those before it, the manifest is larger than %d MiB; write fewer", d.place(), maxGrown>>20)
+		}
 		read, err := d.objects()
 		if err != nil {
 			problems = append(problems, err)
@@ -61,9 +70,6 @@ func (d document) objects() ([]object, error) {
 	plain, err := yaml.YAMLToJSONStrict([]byte(d.text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s; correct the YAML", d.place(), d.inFile(err))
-	}
-	if len(plain) > maxDocument {
-		return nil, fmt.Errorf("%s: its aliases stand for %d MiB; write fewer", d.place(), len(plain)>>20)
 	}
 	var value any
 	if err := utiljson.Unmarshal(plain, &value); err != nil {

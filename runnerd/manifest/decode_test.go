@@ -42,7 +42,11 @@ func TestDecode(t *testing.T) {
 		"labels that are none":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: [b]}\n", 0, "its labels are no map"},
 		"a Secret with a number":    {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {pin: 1234}\n", 0, `"pin" in the stringData of Secret "a" is no text`},
 		"control sequences":         {"apiVersion: v1\nkind: \"A\\e[31m\"\nmetadata: {}\n", 0, `A\x1b[31m has no metadata.name`},
-		"aliases without end":       {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", 0, "excessive aliasing"},
+		"aliases of a long text":    {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x " + strings.Repeat("y", 100_000) + "\nz: [" + strings.Repeat("*x,", 100) + "]\n", 0, "document 1 (line 1): its aliases stand for more than 4 MiB"},
+		"aliases of all":            {strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x "+strings.Repeat("y", 10_000)+"\nz: ["+strings.Repeat("*x,", 350)+"]\n", 40), 0, "document 39 (line 230): with its aliases and those before it"},
+		"an anchor in itself":       {"a: &a [*a]\n", 0, "its aliases stand for more than 4 MiB"},
+		"nested deep":               {"a: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + "\n", 0, "deeper than 200 levels"},
+		"aliases without end":       {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", 0, "its aliases stand for more than 4 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := decode(c.text)

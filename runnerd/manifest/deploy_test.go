@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -241,6 +242,60 @@ func TestOwners(t *testing.T) {
 	}
 	if r.get("v1", "ConfigMap", "extra") == nil {
 		t.Error("what belongs to another component was deleted")
+	}
+}
+
+// TestTakenByARelease: what a Helm release took over from the component is not deleted with it, and what it had from a release is.
+func TestTakenByARelease(t *testing.T) {
+	r := newRig(t)
+	const release = `{"metadata":{"annotations":{"` + annotationRelease + `":"shop","` + annotationReleaseSpace + `":"x"}}}`
+	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"`+annotationRelease+`":"sh\u001b[31mop","`+annotationReleaseSpace+`":"x"}}}`)
+	r.backdate("extra")
+	p, _ := r.must(settings + strings.Replace(extra, "name: extra", `name: extra, annotations: {`+annotationForce+`: "true"}`, 1))
+	var words []string
+	for _, f := range p.report.Changes[0].Findings {
+		words = append(words, f.Words)
+	}
+	if got := strings.Join(words, "; "); !strings.Contains(got, `belongs to Helm release x/sh\x1b[31mop`) {
+		t.Errorf("got %q", got)
+	}
+	r.backdate("settings")
+	r.patch("v1", "ConfigMap", "settings", "helm", release)
+	p, _ = r.must("")
+	if len(p.report.Notes) != 1 || !strings.Contains(p.report.Notes[0], "settings stays as it is: it belongs to the Helm release x/shop now") {
+		t.Errorf("got %q, %q", p.told(), p.report.Notes)
+	}
+	if r.get("v1", "ConfigMap", "settings") == nil || r.get("v1", "ConfigMap", "extra") != nil {
+		t.Error("what the release has is gone, or what it had is there")
+	}
+}
+
+// backdate lets all that was written on a ConfigMap have been written an hour ago.
+func (r *rig) backdate(name string) {
+	r.t.Helper()
+	o := r.get("v1", "ConfigMap", name)
+	entries := o.GetManagedFields()
+	for i := range entries {
+		earlier := metav1.NewTime(entries[i].Time.Add(-time.Hour))
+		entries[i].Time = &earlier
+	}
+	o.SetManagedFields(entries)
+	o.SetLabels(map[string]string{labelComponent: o.GetLabels()[labelComponent], "touched": "yes"}) // times alone are no change to the server
+	if _, err := r.resource("v1", "ConfigMap", r.name).Update(r.t.Context(), o, metav1.UpdateOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestVersionOfTheInventory: an object is still found, and deleted, when the version in which it was applied is not served any more.
+func TestVersionOfTheInventory(t *testing.T) {
+	r := newRig(t)
+	r.must("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {maxUnavailable: 1, selector: {matchLabels: {a: b}}}\n")
+	for i := range r.inventory {
+		r.inventory[i].Version = "v1beta1"
+	}
+	p, _ := r.must("")
+	if !slices.Equal(p.told(), []string{"destroy " + r.name + "/PodDisruptionBudget.policy/budget"}) || r.get("policy/v1", "PodDisruptionBudget", "budget") != nil {
+		t.Errorf("got %q", p.told())
 	}
 }
 

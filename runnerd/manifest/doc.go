@@ -23,6 +23,10 @@ const (
 	// annotationRecreate on an object, "true", lets an apply delete it and make it anew where it cannot change in place.
 	annotationRecreate = "nuon.dev/recreate"
 
+	// annotationRelease and annotationReleaseSpace are what Helm writes on the objects of a release.
+	annotationRelease      = "meta.helm.sh/release-name"
+	annotationReleaseSpace = "meta.helm.sh/release-namespace"
+
 	// formatVersion is the version of the packing rules of an artifact, and fileName the one file in it.
 	formatVersion = "1"
 	fileName      = "manifest.yaml"

@@ -48,7 +48,7 @@ func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionProp
 	if err != nil || live == nil || live.GetUID() != l.live.GetUID() {
 		return err
 	}
-	if c.ours(l.live) && !c.ours(live) {
+	if c.ours(l.live) && !c.ours(live) || releaseOf(l.live) == "" && releaseOf(live) != "" {
 		return fmt.Errorf("delete %s: it was taken from this component a moment ago; plan again", cluster.Name(l.ref))
 	}
 	l.live = live

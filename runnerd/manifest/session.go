@@ -49,6 +49,27 @@ func (s *session) mapping(ref api.ObjectRef) (*meta.RESTMapping, error) {
 	return mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}, ref.Version)
 }
 
+// standing gives the reference of what a component had as the server knows it now: in another version where that of the inventory is not served any more, because
+// the object is still there.
+func (s *session) standing(ref api.ObjectRef) (api.ObjectRef, error) {
+	if _, err := s.mapping(ref); !meta.IsNoMatchError(err) {
+		return ref, nil // what else is wrong is told by who uses it
+	}
+	mapper, err := s.cluster.Mapper()
+	if err != nil {
+		return ref, err
+	}
+	served, err := mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind})
+	if meta.IsNoMatchError(err) {
+		return ref, nil
+	}
+	if err != nil {
+		return ref, cluster.Explain(err)
+	}
+	ref.Version = served.GroupVersionKind.Version
+	return ref, nil
+}
+
 // resource is where objects like ref are read and written; nil where the server has no such kind.
 func (s *session) resource(ref api.ObjectRef) (dynamic.ResourceInterface, error) {
 	mapping, err := s.mapping(ref)

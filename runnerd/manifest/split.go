@@ -10,6 +10,10 @@ const (
 	maxText      = 32 << 20
 	maxDocument  = 4 << 20
 	maxDocuments = 5000
+	// maxGrown is what all documents come to when their aliases are written out.
+	maxGrown = 4 * maxText
+	// maxNested is how deep a document may be nested.
+	maxNested = 200
 )
 
 // document is one document of a stream.

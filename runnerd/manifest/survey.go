@@ -1,11 +1,13 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,6 +113,10 @@ func byName(a, b api.ObjectRef) int {
 
 // askLeaving looks at an object that is wanted no more, and tries to delete it if it is ours.
 func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (*leaving, error) {
+	ref, err := s.standing(ref)
+	if err != nil {
+		return nil, err
+	}
 	made := &leaving{ref: ref}
 	resource, err := s.resource(ref)
 	if err != nil || resource == nil {
@@ -124,6 +130,10 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 		if owner := made.live.GetLabels()[labelComponent]; owner != "" {
 			made.left = "it belongs to install component " + diff.Neutral(short(owner)) + " now"
 		}
+		return made, nil
+	}
+	if release := releaseOf(made.live); release != "" {
+		made.left = "it belongs to the Helm release " + diff.Neutral(short(release)) + " now"
 		return made, nil
 	}
 	if what := in.needs(made.live); what != "" {
@@ -141,6 +151,29 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 		return nil, &refusal{fmt.Errorf("delete %s: %w", cluster.Name(ref), cluster.Explain(err))}
 	}
 	return nil, fmt.Errorf("try to delete %s: %w", cluster.Name(ref), cluster.Explain(err))
+}
+
+// releaseOf names the Helm release that took an object over after we applied it last, "namespace/name"; empty for none. Our labels stay on such an object, and
+// Helm's annotations on one that we took from a release, so that only the times of the managed fields say who came later.
+func releaseOf(live *unstructured.Unstructured) string {
+	release := live.GetAnnotations()[annotationRelease]
+	if release == "" {
+		return ""
+	}
+	var ours, theirs time.Time
+	for _, entry := range live.GetManagedFields() {
+		switch {
+		case entry.Time == nil:
+		case entry.Manager == fieldManager && entry.Operation == metav1.ManagedFieldsOperationApply:
+			ours = entry.Time.Time
+		case entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+annotationRelease+`"`)):
+			theirs = entry.Time.Time
+		}
+	}
+	if !theirs.After(ours) {
+		return ""
+	}
+	return live.GetAnnotations()[annotationReleaseSpace] + "/" + release
 }
 
 // needs names a wanted object that a namespace or a definition takes with it when it goes; empty for none.

@@ -20,10 +20,10 @@ type Action struct {
 	Role string `toml:"role" json:"role,omitempty" config:"template,idle" example:"{{.nuon.install.id}}-maintenance"`
 	// Name of the break-glass role that it runs with. An older form of role.
 	BreakGlassRole string `toml:"break_glass_role" json:"break_glass_role,omitempty" config:"template,idle" example:"{{.nuon.install.id}}-bucket-repair"`
-	// Its steps get the access to the cluster that the runner has. Only an action that says so does.
+	// Its steps get access to the cluster: the one that the runner was given, or that of the sandbox's outputs. Only an action that says so does.
 	EnableKubeConfig bool `toml:"enable_kube_config" json:"enable_kube_config,omitempty"`
 	// Name of the cluster that its steps reach; the sandbox's if left out.
-	KubernetesContext string `toml:"kubernetes_context" json:"kubernetes_context,omitempty" config:"idle" example:"edge"`
+	KubernetesContext string `toml:"kubernetes_context" json:"kubernetes_context,omitempty" example:"edge"`
 	// Container image that the steps run in.
 	Image Any `toml:"image" json:"image,omitempty" config:"idle"`
 	// Labels, by which people find it.

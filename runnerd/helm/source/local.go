@@ -111,16 +111,22 @@ func withLinked(root string, dirs []string) []string {
 			if entry.Type() != fs.ModeSymlink {
 				return nil
 			}
-			written, err := os.Readlink(name)
-			target := filepath.Join(filepath.Dir(name), written) // which may be a link, too: it is looked at in its turn
-			if err != nil || filepath.IsAbs(written) || !beneath(target, root) || slices.ContainsFunc(dirs, func(dir string) bool { return beneath(target, dir) }) {
-				return nil // the tree says what is wrong with it
+			if target := linked(name); beneath(target, root) && !slices.ContainsFunc(dirs, func(dir string) bool { return beneath(target, dir) }) {
+				dirs = append(dirs, target)
 			}
-			dirs = append(dirs, target)
 			return nil
 		})
 	}
 	return dirs
+}
+
+// linked is where a link leads, which may be a link, too; empty for one that cannot be followed in a repository.
+func linked(name string) string {
+	written, err := os.Readlink(name)
+	if err != nil || filepath.IsAbs(written) {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(name), written)
 }
 
 // beneath says whether a clean path is a directory, or lies in it.
