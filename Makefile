@@ -53,7 +53,7 @@ cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C 
 
 .PHONY: test
 test: build ## Run every test, with the race detector and in shuffled order
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -p 4 -shuffle=on -timeout 20m ./...
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -p 4 -shuffle=on -timeout 20m ./...
 
 .PHONY: soak
 soak: build ## Break everything for a while during real deploys, and count what is lost (SOAK='-for 1h -seed 7 -v')
@@ -61,7 +61,7 @@ soak: build ## Break everything for a while during real deploys, and count what 
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/dispatch
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- $(GO) test -run '^$$' -bench . -benchtime 5x -timeout 60m ./examples/... ./diff/... ./pkg/appconfig/bench ./cli/review ./reconciler/dispatch
 	cd diff/bench && NUON_BIN=$(CURDIR)/bin $(GO) test -run '^$$' -bench . -benchtime 10x -timeout 20m .
 
 .PHONY: lint
