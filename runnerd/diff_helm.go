@@ -433,6 +433,9 @@ func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*hel
 			first = client
 		}
 		history, err := client.History(ctx, d.Release)
+		if elsewhere := (*helm.ElsewhereError)(nil); errors.As(err, &elsewhere) && d.Cluster.Driver == "" {
+			continue // it is looked for there next
+		}
 		if err != nil {
 			return nil, helm.Release{}, err
 		}

@@ -60,12 +60,20 @@ func (c *Client) elsewhere(ctx context.Context, name string) error {
 	if err != nil || last.Info == nil || last.Info.Status == release.StatusUninstalled {
 		return nil //nolint:nilerr // there is none, or this runner may not look
 	}
-	return fmt.Errorf("the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
-		"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", name, c.namespace, other, c.driver, other, other, name, c.namespace)
+	return &ElsewhereError{Release: name, Namespace: c.namespace, Driver: c.driver, Other: other}
 }
 
-// History gives the revisions of a release that are on record, newest last; none when there is no such release. It is an error when the other driver
-// of records has that release.
+// ElsewhereError says that a release has its records with the other storage driver.
+type ElsewhereError struct{ Release, Namespace, Driver, Other string }
+
+// Error says what to set, or to type.
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
+		"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", e.Release, e.Namespace, e.Other, e.Driver, e.Other, e.Other, e.Release, e.Namespace)
+}
+
+// History gives the revisions of a release that are on record, newest last; none when there is no such release. It is an *ElsewhereError when the
+// other driver of records has that release.
 func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	store, err := c.storage(ctx)
 	if err != nil {
