@@ -1162,6 +1162,9 @@ type AppVersionList struct {
 
 // ApplyResult defines model for ApplyResult.
 type ApplyResult struct {
+	// Cluster The cluster that a job worked on. Only the holder of the install key can make the hash, so a runner recognizes a cluster that it has applied to.
+	Cluster ClusterIdentity `json:"cluster,omitempty,omitzero"`
+
 	// Health How what was deployed is, as the runner saw it.
 	Health  Health   `json:"health,omitempty,omitzero"`
 	Outputs []Output `json:"outputs"`
@@ -1375,6 +1378,15 @@ type ChartSource struct {
 
 	// Version exact, or a constraint; the newest if empty
 	Version string `json:"version"`
+}
+
+// ClusterIdentity The cluster that a job worked on. Only the holder of the install key can make the hash, so a runner recognizes a cluster that it has applied to.
+type ClusterIdentity struct {
+	// Hash keyed hash of the identity for this install component
+	Hash string `json:"hash"`
+
+	// Identity digest of the address and the certificate authority, as in a basis
+	Identity string `json:"identity"`
 }
 
 // ClusterSpec Which Kubernetes cluster. For the context sandbox the one that the runner was given (--kubeconfig) comes first, then the outputs at path, then the cluster that the runner is in; any other context is told by its outputs alone.
@@ -2191,9 +2203,12 @@ type PlanResult struct {
 	Applyable bool `json:"applyable"`
 
 	// Basis What a plan was made from. If any of it has moved when the plan is to be applied, the plan is stale.
-	Basis       Basis       `json:"basis"`
-	Bundle      ArtifactRef `json:"bundle"`
-	Destructive bool        `json:"destructive"`
+	Basis  Basis       `json:"basis"`
+	Bundle ArtifactRef `json:"bundle"`
+
+	// Cluster when the plan is not applyable: the cluster that the component is in
+	Cluster     ClusterIdentity `json:"cluster,omitempty,omitzero"`
+	Destructive bool            `json:"destructive"`
 
 	// Health of what is there before the apply
 	Health Health `json:"health,omitempty,omitzero"`

@@ -166,5 +166,5 @@ func (s *session) applied(ctx context.Context, release *helm.Release) (api.JobRe
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	return api.JobResult{Status: job.Succeeded, Apply: api.ApplyResult{Outputs: outputs, Health: health}}, nil
+	return api.JobResult{Status: job.Succeeded, Apply: api.ApplyResult{Outputs: outputs, Health: health, Cluster: s.identity()}}, nil
 }

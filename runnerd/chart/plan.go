@@ -184,6 +184,7 @@ func (s *session) planned(ctx context.Context, spec api.PlanSpec, report *diff.R
 
 // asItStands completes the result of a plan that needs no apply.
 func (s *session) asItStands(ctx context.Context, made api.PlanResult) (api.PlanResult, error) {
+	made.Cluster = s.identity()
 	deployed := deployed(s.history)
 	if deployed == nil {
 		return made, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
@@ -31,8 +32,8 @@ type session struct {
 }
 
 // open finds the cluster, and what there is of the release.
-func open(ctx context.Context, env *job.Env, deploy api.DeploySpec, at settings, opened *values.Values, known *values.Secrets) (*session, error) {
-	found, err := cluster.Open(env, deploy.Cluster, opened)
+func open(ctx context.Context, env *job.Env, spec api.DeploySpec, at settings, opened *values.Values, known *values.Secrets) (*session, error) {
+	found, err := cluster.Open(env, spec.Cluster, opened)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func open(ctx context.Context, env *job.Env, deploy api.DeploySpec, at settings,
 	if err != nil {
 		return nil, err
 	}
-	made := &session{settings: at, env: env, deploy: deploy, cluster: found, client: client, known: known}
+	made := &session{settings: at, env: env, deploy: spec, cluster: found, client: client, known: known}
 	made.history, err = client.History(ctx, at.Release)
 	return made, err
 }
@@ -69,6 +70,11 @@ func (s *session) observed() string {
 // basis is what a plan is made from.
 func (s *session) basis(desired string) api.Basis {
 	return api.Basis{DesiredDigest: desired, Artifact: s.deploy.Artifact.Digest, Cluster: s.cluster.Identity(), Observed: s.observed()}
+}
+
+// identity names the cluster for later health jobs.
+func (s *session) identity() api.ClusterIdentity {
+	return deploy.ClusterIdentity(s.env.Key, s.deploy.InstallComponent, s.cluster.Identity())
 }
 
 // owner is on whose behalf this job works.

@@ -111,7 +111,7 @@ func (s *session) applied(ctx context.Context, change *change, plan saved) (api.
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	return api.JobResult{Status: job.Succeeded, Apply: api.ApplyResult{Outputs: outputs, Health: health}}, nil
+	return api.JobResult{Status: job.Succeeded, Apply: api.ApplyResult{Outputs: outputs, Health: health, Cluster: s.identity()}}, nil
 }
 
 // untilMargin is a context that ends before the job does.

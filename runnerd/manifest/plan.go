@@ -108,6 +108,7 @@ func (s *session) planned(ctx context.Context, spec api.PlanSpec, objects []*wan
 	if made.Outputs, err = s.outputs(ctx, objects); err != nil {
 		return made, err
 	}
+	made.Cluster = s.identity()
 	made.Health, err = s.cluster.Health(ctx, made.Inventory)
 	return made, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -28,8 +29,8 @@ type session struct {
 }
 
 // open finds the component's cluster.
-func open(env *job.Env, deploy api.DeploySpec, opened *values.Values) (*session, error) {
-	found, err := cluster.Open(env, deploy.Cluster, opened)
+func open(env *job.Env, spec api.DeploySpec, opened *values.Values) (*session, error) {
+	found, err := cluster.Open(env, spec.Cluster, opened)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,12 @@ func open(env *job.Env, deploy api.DeploySpec, opened *values.Values) (*session,
 	if err != nil {
 		return nil, fmt.Errorf("the access to the cluster cannot be used: %w", err)
 	}
-	return &session{env: env, deploy: deploy, known: opened.Secrets, cluster: found, client: client}, nil
+	return &session{env: env, deploy: spec, known: opened.Secrets, cluster: found, client: client}, nil
+}
+
+// identity names the cluster for later health jobs.
+func (s *session) identity() api.ClusterIdentity {
+	return deploy.ClusterIdentity(s.env.Key, s.deploy.InstallComponent, s.cluster.Identity())
 }
 
 // mapping says which resource a kind is. An error for which meta.IsNoMatchError holds says that the server has none.
