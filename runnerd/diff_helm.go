@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 	"github.com/nuon-toolkit/nuon/runnerd/helm/source"
@@ -96,7 +97,7 @@ func bounded() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: mostMemory, Max: mostMemory}); err != nil {
 		return fmt.Errorf("bound the memory: %w", err)
 	}
-	return withoutCores()
+	return hardening.HideMemory()
 }
 
 // helmDiff is the work on one request.

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -82,7 +85,8 @@ Variables:
   NUON_REGISTRY             host/path of the registry: the vendor's on a build
                             runner, the install's on an install runner
   NUON_REGISTRY_USERNAME, NUON_REGISTRY_PASSWORD
-                            what it asks for
+                            what it asks for; --registry-password-file keeps the
+                            password out of the environment
   NUON_REGISTRY_PLAIN_HTTP  1 for a registry without TLS
   NUON_CHARTS_PRIVATE       1 on a build runner that may fetch charts from private
                             networks, and from this machine
@@ -106,19 +110,24 @@ variables choose is another one at its apply.`
 func newRun() *cobra.Command {
 	options := runner.Options{Version: version.Number, Settle: settle}
 	var insight insight
+	var passwordFile string
 	command := &cobra.Command{
 		Use:   "run",
 		Short: "Lease jobs and run them, until stopped",
 		Long:  runHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			options.Token = seal.NewSecret([]byte(os.Getenv(varToken)))
-			if err := os.Unsetenv(varToken); err != nil {
-				return fmt.Errorf("take %s out of the environment: %w", varToken, err)
-			}
-			if err := withoutCores(); err != nil {
+			if err := hardening.HideMemory(); err != nil {
 				return err
 			}
+			var err error
+			if options.Token, err = takeSecret(varToken); err != nil {
+				return err
+			}
+			if options.RegistryPassword, err = registryPassword(passwordFile); err != nil {
+				return err
+			}
+			options.RegistryUsername = os.Getenv(job.VarRegistryUsername)
 			parent, log, stopInsight, err := insight.open(command.Context(), command.ErrOrStderr())
 			if err != nil {
 				return err
@@ -153,6 +162,7 @@ func newRun() *cobra.Command {
 	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once, where the runner file does not say")
 	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
 	flags.StringVar(&options.KubeConfig, "kubeconfig", "", "the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")
+	flags.StringVar(&passwordFile, "registry-password-file", "", "read the registry's password from this `file` (/dev/fd/3 for an open file) instead of "+job.VarRegistryPassword)
 	flags.StringArrayVar(&options.PassEnv, "pass-env", nil, "one more `variable` that jobs see, by its name (may be given again)")
 	command.MarkFlagsRequiredTogether("url", "dir")
 	command.MarkFlagsOneRequired("url", "dir")
@@ -163,13 +173,43 @@ func settle(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, err
 	return module.Settle(root, runner.KeyFile(root), attempt, spec)
 }
 
-// withoutCores keeps the memory of a crashed process, which holds secrets, from the disk: this process's, and that of all that it
-// starts.
-func withoutCores() error {
-	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
-		return fmt.Errorf("switch core files off: %w", err)
+// takeSecret returns the value of a variable and takes it out of the environment.
+func takeSecret(name string) (seal.Secret, error) {
+	value := os.Getenv(name)
+	if err := os.Unsetenv(name); err != nil {
+		return seal.Secret{}, fmt.Errorf("take %s out of the environment: %w", name, err)
 	}
-	return nil
+	return seal.NewSecret([]byte(value)), nil
+}
+
+// maxPassword bounds the file of the registry's password, in bytes.
+const maxPassword = 16 << 10
+
+// registryPassword returns the registry's password: the content of file, or of the variable where no file is named.
+func registryPassword(file string) (seal.Secret, error) {
+	password, err := takeSecret(job.VarRegistryPassword)
+	if err != nil || file == "" {
+		return password, err
+	}
+	if !password.IsZero() {
+		return seal.Secret{}, fmt.Errorf("both --registry-password-file and %s are set; keep one of them", job.VarRegistryPassword)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return seal.Secret{}, fmt.Errorf("--registry-password-file: %w", err)
+	}
+	defer func() { _ = opened.Close() }()
+	content, err := io.ReadAll(io.LimitReader(opened, maxPassword+1))
+	content = bytes.TrimRight(content, "\r\n")
+	switch {
+	case err != nil:
+		return seal.Secret{}, fmt.Errorf("--registry-password-file: %w", err)
+	case len(content) == 0:
+		return seal.Secret{}, fmt.Errorf("--registry-password-file: %s is empty; write the password into it", file)
+	case len(content) > maxPassword:
+		return seal.Secret{}, fmt.Errorf("--registry-password-file: %s has more than %d bytes; name the file of the password", file, maxPassword)
+	}
+	return seal.NewSecret(content), nil
 }
 
 // untilStopped gives a context that ends with the first signal to stop, and a channel that is closed with the second.

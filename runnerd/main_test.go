@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -53,7 +54,7 @@ func TestABadURLIsSaidAtOnce(t *testing.T) {
 }
 
 func TestNoCoreFiles(t *testing.T) {
-	if err := withoutCores(); err != nil {
+	if err := hardening.HideMemory(); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("sh", "-c", "ulimit -c; ulimit -Hc").Output()

@@ -16,8 +16,6 @@ import (
 const (
 	// VarURL is <runner API>/runner/v1/jobs/{job}/attempts/{n}.
 	VarURL = "NUON_JOB_URL"
-	// VarToken is the attempt token.
-	VarToken = "NUON_JOB_TOKEN"
 	// VarDir is the attempt's spool directory.
 	VarDir = "NUON_JOB_DIR"
 	// VarRoot is the runner's own directory; left out, the one that VarDir lies in.
@@ -36,7 +34,7 @@ const (
 	VarRegistry = "NUON_REGISTRY"
 	// VarRegistryUsername and VarRegistryPassword are its credential.
 	VarRegistryUsername = "NUON_REGISTRY_USERNAME"
-	VarRegistryPassword = "NUON_REGISTRY_PASSWORD"
+	VarRegistryPassword = "NUON_REGISTRY_PASSWORD" // to runnerd run alone; a job gets them in Secrets
 	// VarRegistryPlainHTTP, set to 1, leaves out TLS.
 	VarRegistryPlainHTTP = "NUON_REGISTRY_PLAIN_HTTP"
 	// VarChartsPrivate, set to 1, lets builds fetch charts from private networks, and from this machine.
@@ -56,21 +54,19 @@ type environment struct {
 	plainHTTP        bool
 }
 
-// readEnvironment reads the variables and takes the secrets out of the environment, so that nothing that the job starts inherits
-// them.
+// readEnvironment reads the variables and the secrets.
 func readEnvironment() (environment, error) {
 	env := environment{
 		url: os.Getenv(VarURL), dir: os.Getenv(VarDir), root: os.Getenv(VarRoot), lock: os.Getenv(VarLock),
-		keyFile:          os.Getenv(VarKeyFile),
-		kubeConfig:       os.Getenv(VarKubeConfig),
-		token:            takeSecret(VarToken),
-		registry:         os.Getenv(VarRegistry),
-		registryUsername: os.Getenv(VarRegistryUsername),
-		registryPassword: takeSecret(VarRegistryPassword),
-		plainHTTP:        os.Getenv(VarRegistryPlainHTTP) == "1",
+		keyFile:    os.Getenv(VarKeyFile),
+		kubeConfig: os.Getenv(VarKubeConfig),
+		registry:   os.Getenv(VarRegistry),
+		plainHTTP:  os.Getenv(VarRegistryPlainHTTP) == "1",
 	}
-	if env.url == "" || env.dir == "" || env.token.IsZero() {
-		return env, fmt.Errorf("%s, %s and %s must be set; this command is started by runnerd run, not by hand", VarURL, VarDir, VarToken)
+	number := os.Getenv(VarSecrets)
+	if env.url == "" || env.dir == "" || number == "" {
+		return env, fmt.Errorf("%s, %s and %s must be set; this command is started by runnerd run, not by hand",
+			VarURL, VarDir, VarSecrets)
 	}
 	if !filepath.IsAbs(env.dir) {
 		return env, errors.New(VarDir + " must be an absolute path")
@@ -78,13 +74,14 @@ func readEnvironment() (environment, error) {
 	if env.root == "" {
 		env.root = filepath.Dir(filepath.Dir(env.dir))
 	}
-	return env, nil
-}
-
-func takeSecret(name string) seal.Secret {
-	value := os.Getenv(name)
-	_ = os.Unsetenv(name) // fails only for names that are none
-	return seal.NewSecret([]byte(value))
+	secrets, err := readSecrets(number)
+	if err == nil && secrets.Token == "" {
+		err = errors.New("runnerd handed over no attempt token; this is a fault of the product, report it")
+	}
+	env.token = seal.NewSecret([]byte(secrets.Token))
+	env.registryUsername = secrets.RegistryUsername
+	env.registryPassword = seal.NewSecret([]byte(secrets.RegistryPassword))
+	return env, err
 }
 
 // registries gives the vendor's and the install's registry for a kind of job.

@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -297,26 +299,54 @@ func TestDeliverState(t *testing.T) {
 }
 
 func TestReadEnvironment(t *testing.T) {
-	for _, name := range []string{VarURL, VarToken, VarDir, VarRoot, VarLock, VarKeyFile} {
+	for _, name := range []string{VarURL, VarSecrets, VarDir, VarRoot, VarLock, VarKeyFile, "OTEL_EXPORTER_OTLP_HEADERS"} {
 		t.Setenv(name, "")
 	}
 	if _, err := readEnvironment(); err == nil || !strings.Contains(err.Error(), "runnerd run") {
 		t.Errorf("nothing set: %v", err)
 	}
 	t.Setenv(VarURL, "http://x/runner/v1/jobs/a/attempts/1")
-	t.Setenv(VarToken, "secret-token")
+	t.Setenv(VarSecrets, "4000")
 	t.Setenv(VarDir, "relative")
 	if _, err := readEnvironment(); err == nil || !strings.Contains(err.Error(), "absolute") {
 		t.Errorf("relative directory: %v", err)
 	}
-	t.Setenv(VarToken, "secret-token")
 	t.Setenv(VarDir, "/r/spool/a.1")
-	env, err := readEnvironment()
-	if err != nil || env.root != "/r" || string(env.token.Reveal()) != "secret-token" {
+	for number, want := range map[string]string{"x": "not the number of an open file", "-1": "not the number", "4000": "bad file descriptor"} {
+		t.Setenv(VarSecrets, number)
+		if _, err := readEnvironment(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("secrets at %s: %v", number, err)
+		}
+	}
+	hand := func(secrets Secrets) (environment, error) {
+		pipe, err := secrets.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := syscall.Dup(int(pipe.Fd()))
+		if err = errors.Join(err, pipe.Close()); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(VarSecrets, strconv.Itoa(number))
+		env, err := readEnvironment()
+		if open := syscall.Fstat(number, &syscall.Stat_t{}); open == nil {
+			t.Error("the pipe is left open, for what the job runs to inherit")
+		}
+		return env, err
+	}
+	given := Secrets{Token: "secret-token", RegistryPassword: "word", Environ: map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "a=b"}}
+	env, err := hand(given)
+	if err != nil || env.root != "/r" || string(env.token.Reveal()) != "secret-token" || string(env.registryPassword.Reveal()) != "word" {
 		t.Errorf("got %+v %v", env, err)
 	}
-	if _, left := os.LookupEnv(VarToken); left {
-		t.Error("the token is left in the environment")
+	if got := os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"); got != "a=b" {
+		t.Errorf("the headers are %q", got)
+	}
+	if _, err := hand(Secrets{}); err == nil || !strings.Contains(err.Error(), "no attempt token") {
+		t.Errorf("no token: %v", err)
+	}
+	if _, err := (Secrets{Token: strings.Repeat("x", maxSecrets)}).Pipe(); err == nil || !strings.Contains(err.Error(), "shorten") {
+		t.Errorf("too much: %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
@@ -28,8 +29,11 @@ import (
 
 // Process runs the job that the environment names, in this process, with one of handlers, and leaves its result in the spool.
 // SIGINT and SIGTERM end the ctx of the handler. The error says that no result could be left; a job that failed is no error. It
-// may be called once in a process: it takes over its signals and its standard output.
+// may be called once in a process: it takes over its signals and its standard output, and hides its memory.
 func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
+	if err := hardening.HideMemory(); err != nil {
+		return err
+	}
 	env, err := readEnvironment()
 	if err != nil {
 		return err

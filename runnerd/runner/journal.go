@@ -9,7 +9,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/journal"
 )
 
@@ -23,7 +22,7 @@ func newJournal(o Options) (*journal.Journal, *redact.Set) {
 		secrets.Add(secret)
 	}
 	secrets.AddSecret(o.Token)
-	secrets.Add([]byte(os.Getenv(job.VarRegistryPassword)))
+	secrets.AddSecret(o.RegistryPassword)
 	return journal.New(secrets), secrets
 }
 

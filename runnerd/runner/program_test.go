@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 			defer stop()
 			options := testOptions(os.Args[2], os.Args[3])
 			options.Reaper = true
+			if err := hardening.HideMemory(); err != nil {
+				exit(err)
+			}
 			if err := process.Adopt(); err != nil {
 				exit(err)
 			}
@@ -149,7 +153,15 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		for _, entry := range os.Environ() {
 			env.Log.Info("%s", entry)
 		}
-		return succeeded(), nil
+		// What the kernel shows of this process, without the redactor of the log.
+		shown, err := os.ReadFile("/proc/self/environ")
+		if errors.Is(err, os.ErrPermission) && os.Getuid() != 0 {
+			shown, err = []byte("hidden"), nil
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(env.Root, "environ"), shown, 0o600)
+		}
+		return succeeded(), err
 	}
 	return api.JobResult{}, fmt.Errorf("no such action %q", env.Spec.Action.Action)
 }

@@ -37,6 +37,9 @@ type Options struct {
 	Capacity int
 	// Token is the registration token; needed only the first time, and after the runner was replaced.
 	Token seal.Secret
+	// RegistryUsername and RegistryPassword are the credential of the registry that NUON_REGISTRY names; empty where it asks for none.
+	RegistryUsername string
+	RegistryPassword seal.Secret
 	// Policy is the path of the runner file; empty means PolicyFile, if it is there.
 	Policy string
 	// Reload makes the runner look at that file at once; else it does so every timing.Rules.

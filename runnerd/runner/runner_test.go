@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -605,6 +606,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 	t.Setenv("TF_CLI_ARGS_apply", "not-for-jobs")
 	t.Setenv("NUON_REGISTRATION_TOKEN", "not-for-jobs")
 	t.Setenv("NUON_REGISTRY_PASSWORD", "registry-password")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "key=collector-key")
 	const masked = "(sensitive)"
 	kubeConfig := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(kubeConfig, nil, 0o600); err != nil {
@@ -618,8 +620,20 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 			s, dir := newServer(t), t.TempDir()
 			s.kind = kind
 			job := s.enqueue("job_1", "environment", nil)
-			work(t, s, dir, func(o *runner.Options) { o.PassEnv, o.KubeConfig = append(o.PassEnv, "VENDOR_API"), kubeConfig })
+			work(t, s, dir, func(o *runner.Options) {
+				o.PassEnv, o.KubeConfig = append(o.PassEnv, "VENDOR_API"), kubeConfig
+				o.RegistryPassword = seal.NewSecret([]byte("registry-password"))
+			})
 			s.until("the result is there", job.ended)
+			shown, err := os.ReadFile(filepath.Join(dir, "environ"))
+			if err != nil || len(shown) == 0 {
+				t.Fatalf("%q %v", shown, err)
+			}
+			for _, secret := range []string{"attempt-token", "registry-password", "collector-key", "not-for-jobs"} {
+				if bytes.Contains(shown, []byte(secret)) {
+					t.Errorf("the kernel shows %s in the environment of the job process", secret)
+				}
+			}
 			log := strings.Join(job.messages(), "\n")
 			for _, bad := range []string{"not-for-jobs", "registry-password", "attempt-token", "NUON_JOB_TOKEN", "planted"} {
 				if strings.Contains(log, bad) {

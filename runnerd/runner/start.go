@@ -18,7 +18,7 @@ import (
 // are. Everything else stays out:
 // a job is not to depend on, or leak, what the runner happened to be started with.
 var passed = []string{
-	job.VarRegistry, job.VarRegistryUsername, job.VarRegistryPassword, job.VarRegistryPlainHTTP, job.VarChartsPrivate,
+	job.VarRegistry, job.VarRegistryPlainHTTP, job.VarChartsPrivate,
 	tool.EnvExecutable, tool.EnvReleases, tool.EnvConfig,
 }
 
@@ -34,7 +34,12 @@ func (a *attempt) start() error {
 	if err := a.dir.MarkStarted(time.Now()); err != nil {
 		return err
 	}
-	command, closeOutput, err := a.command(lock)
+	secrets, err := a.secrets().Pipe()
+	if err != nil {
+		return a.fail(err)
+	}
+	defer func() { _ = secrets.Close() }()
+	command, closeOutput, err := a.command(lock, secrets)
 	if err != nil {
 		return a.fail(err)
 	}
@@ -45,13 +50,13 @@ func (a *attempt) start() error {
 	return nil
 }
 
-func (a *attempt) command(lock *os.File) (*exec.Cmd, func(), error) {
+func (a *attempt) command(lock, secrets *os.File) (*exec.Cmd, func(), error) {
 	program := a.runner.Job
 	//nolint:noctx // no context may end it: it outlives this process
 	command := exec.Command(program[0], append(program[1:len(program):len(program)], "--dir", a.dir.Dir)...)
 	command.Dir = a.dir.Dir
 	command.Env = a.environment()
-	command.ExtraFiles = []*os.File{lock} // becomes number 3
+	command.ExtraFiles = []*os.File{lock, secrets} // become numbers 3 and 4
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var opened []*os.File
 	closeAll := func() {
@@ -82,21 +87,33 @@ func (a *attempt) environment() []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	for _, entry := range os.Environ() {
-		if strings.HasPrefix(entry, "OTEL_") { // the job's spans go where the operator of the runner wants them
-			env = append(env, entry)
-		}
-	}
 	if a.runner.KubeConfig != "" && a.runner.kind == string(api.RunnerKindInstall) {
 		env = append(env, job.VarKubeConfig+"="+a.runner.KubeConfig)
 	}
 	return append(env,
 		a.mark(),
 		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"), a.record.Job, a.record.Attempt),
-		job.VarToken+"="+a.record.Token,
 		job.VarDir+"="+a.dir.Dir,
 		job.VarRoot+"="+a.runner.Dir,
 		job.VarLock+"=3",
+		job.VarSecrets+"=4",
 		job.VarKeyFile+"="+KeyFile(a.runner.Dir),
 	)
+}
+
+// secrets returns what the job process must not have in its environment.
+func (a *attempt) secrets() job.Secrets {
+	secrets := job.Secrets{
+		Token:            a.record.Token,
+		RegistryUsername: a.runner.RegistryUsername,
+		RegistryPassword: string(a.runner.RegistryPassword.Reveal()),
+		Environ:          map[string]string{},
+	}
+	for _, entry := range os.Environ() {
+		// The job's spans go where the operator of the runner wants them, with the headers that the collector asks for.
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "OTEL_") {
+			secrets.Environ[name] = value
+		}
+	}
+	return secrets
 }

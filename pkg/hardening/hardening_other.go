@@ -1,0 +1,16 @@
+//go:build !linux
+
+package hardening
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// HideMemory switches core files off; only Linux can hide the rest.
+func HideMemory() error {
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("switch core files off: %w", err)
+	}
+	return nil
+}
