@@ -115,7 +115,7 @@ func (c *checker) checkSteps(one *entry[format.Action]) {
 // checkScript looks at what is run: a script that is written there, or a program of a repository.
 func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Repositories) {
 	inline, command := t.Find(path+".inline_contents"), t.Find(path+".command")
-	c.checkVariableNames(t, path+".env_vars")
+	c.checkEnvironment(t, path+".env_vars")
 	c.checkSource(t, path, from)
 	switch {
 	case inline != nil && command != nil:

@@ -21,21 +21,21 @@ func (c *checker) checkComponents() {
 		switch {
 		case one.module != nil:
 			c.checkVersion(one.table, "terraform_version", one.module.TerraformVersion)
-			c.checkVariableNames(one.table, "env_vars")
+			c.checkEnvironment(one.table, "env_vars")
 			c.needsSource(one.table, one.module.Repositories)
 		case one.chart != nil:
 			c.checkChart(one)
 		case one.image != nil:
 			c.checkImage(one)
 		case one.build != nil:
-			c.checkVariableNames(one.table, "env_vars")
+			c.checkVariableNames(one.table, "env_vars") // arguments of a build, which no program of the runner reads
 			c.checkDockerfile(one)
 			c.needsSource(one.table, one.build.Repositories)
 		case one.manifest != nil:
 			c.checkManifest(one)
 		case one.pulumi != nil:
 			c.checkVersion(one.table, "pulumi_version", one.pulumi.PulumiVersion)
-			c.checkVariableNames(one.table, "env_vars")
+			c.checkEnvironment(one.table, "env_vars")
 			c.needsSource(one.table, one.pulumi.Repositories)
 		}
 	}

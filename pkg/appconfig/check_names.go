@@ -1,12 +1,14 @@
 package appconfig
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/envname"
 )
 
 // reservedComponents mean something else where a component can be named.
@@ -115,11 +117,21 @@ func (c *checker) checkUnique(what string, all []named) {
 	}
 }
 
-// checkVariableNames looks at the keys of a table of environment variables.
+// checkEnvironment checks the names in a table of environment variables of a process.
+func (c *checker) checkEnvironment(t *syntax.Table, path string) {
+	for name, value := range t.Find(path).Table().Each {
+		err := envname.Check(name)
+		if reserved := (*envname.Reserved)(nil); errors.As(err, &reserved) {
+			c.errorf(ruleReservedName, value.Key, reserved.Instead, "no process gets the environment variable %s from an app: %s", diagnostic.Quote(name), reserved.Why)
+		}
+	}
+	c.checkVariableNames(t, path)
+}
+
+// checkVariableNames checks that the keys of a table can be names of environment variables.
 func (c *checker) checkVariableNames(t *syntax.Table, path string) {
-	n := t.Find(path)
-	for name, value := range n.Table().Each {
-		if !variableName.MatchString(name) {
+	for name, value := range t.Find(path).Table().Each {
+		if !envname.Valid(name) {
 			c.errorf(ruleBadName, value.Key, "use letters, digits and underscores", "%s is no name for an environment variable", diagnostic.Quote(name))
 		}
 	}

@@ -8,7 +8,7 @@ func (c *checker) checkSandbox() {
 	t, value := c.sandbox.table, &c.sandbox.value
 	c.checkRetries(t, value.MaxAutoRetries)
 	c.checkOwnRoles(t, value.OperationRoles, "the sandbox", sandboxOperations)
-	c.checkVariableNames(t, "env_vars")
+	c.checkEnvironment(t, "env_vars")
 	c.needsSource(t, value.Repositories)
 	pulumi := value.Type == "pulumi"
 	switch {

@@ -35,8 +35,6 @@ var (
 
 	// exactVersion is one released or preview version of Terraform.
 	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
-	// variableName is what an environment variable may be called.
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 func article(noun string) string {

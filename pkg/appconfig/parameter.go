@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/envname"
 )
 
 // ActionInput is a parameter of an action: a value that each run is given. It reaches the steps as environment, never as part of a
@@ -62,7 +63,7 @@ func (i *ActionInput) Check(value string) string {
 }
 
 // CheckInputs takes the values that a run is given and gives the environment that they make: each input, given or else its default,
-// as its Variable, and under its own name where that can be a variable's and is not one that programs rely on. What is optional and
+// as its Variable, and under its own name where envname.Check allows that. What is optional and
 // not given is not there. problems says everything that is wrong, a sentence each, for a person; env is nil then.
 func (a *Action) CheckInputs(given map[string]string) (env map[string]string, problems []string) {
 	names, size := make([]string, 0, len(a.Inputs)), 0
@@ -93,7 +94,7 @@ func (a *Action) CheckInputs(given map[string]string) (env map[string]string, pr
 		}
 		if there {
 			env[in.Variable()] = value
-			if variableName.MatchString(in.Name) && !reservedVariable(in.Name) {
+			if envname.Check(in.Name) == nil {
 				env[in.Name] = value
 			}
 		}
@@ -113,23 +114,4 @@ func otherInputs(mistaken string, names []string) string {
 		return ", and no other either"
 	}
 	return "; it has " + strings.Join(names, ", ")
-}
-
-// Programs, the runner and the linker act on these, so an input of such a name stays NUON_INPUT_… alone. Compared in upper case:
-// some shells tie path to PATH, and proxies are read in both cases.
-var (
-	reservedVariables = []string{
-		"PATH", "HOME", "SHELL", "USER", "LOGNAME", "PWD", "OLDPWD", "TMPDIR", "LANG", "TZ", "TERM", "IFS", "ENV", "CDPATH", "SHELLOPTS", "PS4",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "KUBECONFIG", "TRIGGER_TYPE", "COMPONENT_ID", "COMPONENT_NAME", "NODE_OPTIONS",
-	}
-	reservedPrefixes = []string{
-		"NUON_", "LD_", "DYLD_", "LC_", "TF_", "BASH", "PYTHON", "PERL5", "RUBY", "JAVA_", "GIT_", "SSH_", "SSL_", "KUBE_", "KUBERNETES_", "AWS_", "AZURE_", "ARM_",
-		"GOOGLE_", "CLOUDSDK_", "IDENTITY_", "MSI_",
-	}
-)
-
-func reservedVariable(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.Contains(reservedVariables, name) ||
-		slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

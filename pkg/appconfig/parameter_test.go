@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/envname"
 )
 
 func TestActionInputs(t *testing.T) {
@@ -119,10 +121,10 @@ func TestCheckedInputsAreHarmless(t *testing.T) {
 			rt.Fatalf("%v and %v", env, problems)
 		}
 		for variable, got := range env {
-			if got != value || !variableName.MatchString(variable) || strings.ContainsRune(got, 0) {
+			if got != value || !envname.Valid(variable) || strings.ContainsRune(got, 0) {
 				rt.Fatalf("%q=%q", variable, got)
 			}
-			if !strings.HasPrefix(variable, inputPrefix) && (variable != name || reservedVariable(variable)) {
+			if !strings.HasPrefix(variable, inputPrefix) && (variable != name || envname.Check(variable) != nil) {
 				rt.Fatalf("%q is given as %q", name, variable)
 			}
 		}

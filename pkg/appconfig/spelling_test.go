@@ -56,7 +56,7 @@ func fullWording() wording {
 			"components": {
 				{"type": "terraform_module", "name": "net", "terraform_version": "1.11.4", "public_repo": repo("modules/net"), "labels": map[string]any{"tier": "1"}},
 				{"type": "terraform_module", "name": "web", "terraform_version": "1.11.4", "connected_repo": repo("modules/web"), "dependencies": []any{"net", "image"}, "max_auto_retries": 2,
-					"vars": map[string]any{"cidr": "{{.nuon.components.net.outputs.cidr}}", "n": "3"}, "env_vars": map[string]any{"TF_LOG": "warn"},
+					"vars": map[string]any{"cidr": "{{.nuon.components.net.outputs.cidr}}", "n": "3"}, "env_vars": map[string]any{"DATADOG_HOST": "warn"},
 					"operation_roles": []any{map[string]any{"operation": "deploy", "role": "{{.nuon.install.id}}-maintenance"}, map[string]any{"operation": "teardown", "role": "{{.nuon.install.id}}-maintenance"}}},
 				{"type": "helm_chart", "name": "chart", "chart_name": "ledger-web", "public_repo": repo("chart"), "values": map[string]any{"image.tag": "{{.nuon.components.image.outputs.image.tag}}", "replicas": 3, "port": "8080", "ratio": 0.5, "flag": "false", "on": true},
 					"values_file": []any{map[string]any{"contents": "a: 1\n"}, map[string]any{"contents": "a: 2\n"}}},

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/envname"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -20,8 +20,6 @@ const (
 	mostEnv      = 100
 	mostEnvBytes = 32 << 10
 )
-
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // The codes of *workflow.Conflict that Ask, AskAction, AskRestore and Abandon give.
 const (
@@ -297,14 +295,14 @@ func checkEnv(env map[string]string) error {
 	}
 	size := 0
 	for name, value := range env {
-		if !envName.MatchString(name) {
-			return refuse(CodeBadEnv, "Use letters, digits and underscores.", "%.60q is no name of a variable", name)
+		if err := envname.Check(name); err != nil {
+			return refuse(CodeBadEnv, "Use another name.", "%s", err)
 		}
 		if size += len(name) + len(value); size > mostEnvBytes {
 			return refuse(CodeBadEnv, "Give less.", "the variables are larger than %d bytes", mostEnvBytes)
 		}
-		if strings.ContainsRune(value, 0) {
-			return refuse(CodeBadEnv, "Leave it out.", "variable %s holds a NUL character", name)
+		if err := envname.CheckValue(name, value); err != nil {
+			return refuse(CodeBadEnv, "Correct its value.", "%s", err)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ echo kept >"$NUON_ACTIONS_ROOT/shared"
   echo 'number={"not": "parsed"}'
   echo '{"deep": {"n": 12345678901234567890}, "name": "{{.nuon.inputs.inputs.name}}"}'
 } >>"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
-	first.EnvVars = map[string]string{"OWN": "{{.nuon.inputs.inputs.name}}!", "BOTH": "step", "NUON_ORG_ID": "forged"}
+	first.EnvVars = map[string]string{"OWN": "{{.nuon.inputs.inputs.name}}!", "BOTH": "step"}
 	second := script("second-step", `test "$(cat "$NUON_ACTIONS_ROOT/shared")" = kept; printf '{\n "name": "later"\n}' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
 	got, err := r.run(t.Context(), first, second)
 	if err != nil {
@@ -253,7 +253,8 @@ func TestFailures(t *testing.T) {
 		"no program there":    {api.ActionStep{Name: "x", Command: "./run.sh"}, "there is no program"},
 		"open quote":          {api.ActionStep{Name: "x", Command: "echo 'a"}, "a quote is not closed"},
 		"template":            {script("x", "echo {{.nuon.inputs.inputs.missing}}"), "inputs.missing"},
-		"variable":            {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"A=B": "c"}}, "env_vars.A=B"},
+		"variable":            {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"A=B": "c"}}, `"A=B" is no name`},
+		"reserved variable":   {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"BASH_ENV": "/x"}}, "BASH_ENV is reserved"},
 		"list as outputs":     {script("x", `echo '["a"]' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 1 of its outputs: it is JSON, but not an object"},
 		"words as outputs":    {script("x", `printf 'a=b\n\nhello\n' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 3 of its outputs is neither"},
 		"broken outputs":      {script("x", `echo '{"a": ' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 1 of its outputs: it is not JSON"},

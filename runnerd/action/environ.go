@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/envname"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
@@ -18,6 +19,9 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	own, err := r.values.RenderAll("env_vars", step.EnvVars)
 	if err != nil {
 		return nil, err
+	}
+	if err := envname.CheckAll(own); err != nil {
+		return nil, fmt.Errorf("env_vars: %w", err)
 	}
 	made := ambient.ForTool(os.Environ())
 	reachable := r.cluster(made)

@@ -3,16 +3,13 @@ package module
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-
-	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/envname"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -58,18 +55,10 @@ func varFileExtension(content string) string {
 	return ".tfvars"
 }
 
-// checkEnviron refuses variables that would change how Terraform runs rather than what it does; with a word on what to do
-// instead.
+// checkEnviron refuses variables that would change how Terraform or its providers run rather than what they do.
 func checkEnviron(environ map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(environ)) {
-		switch {
-		case strings.HasPrefix(name, "TF_VAR_"):
-			return fmt.Errorf("env_vars.%s: a Terraform variable is set in vars, as %s; move it there", name, strings.TrimPrefix(name, "TF_VAR_"))
-		case strings.HasPrefix(name, "TF_"), strings.HasPrefix(name, "NUON_"), len(tfexec.ProhibitedEnv(map[string]string{name: ""})) > 0:
-			return fmt.Errorf("env_vars.%s: the runner sets this variable itself; remove it from the component", name)
-		case name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(environ[name], 0):
-			return fmt.Errorf("env_vars.%s: this cannot be an environment variable; correct its name or value", name)
-		}
+	if err := envname.CheckAll(environ); err != nil {
+		return fmt.Errorf("env_vars: %w", err)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ type TerraformModule struct {
 	// into a var_file.
 	Vars map[string]string `toml:"vars" json:"vars,omitempty" config:"template" example:"vpc_id={{.nuon.install_stack.outputs.vpc_id}}"`
 	// Environment of the process.
-	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"TF_LOG=warn"`
+	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"DATADOG_HOST=https://api.datadoghq.eu"`
 	// Files of Terraform variables; later ones win over earlier ones, and all of them over vars.
 	VarFiles []VarFile `toml:"var_file" json:"var_file,omitempty"`
 

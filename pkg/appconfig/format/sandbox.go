@@ -10,7 +10,7 @@ type Sandbox struct {
 	// Terraform variables.
 	Vars map[string]string `toml:"vars" json:"vars,omitempty" config:"template" example:"cluster_name=n-{{.nuon.install.id}}"`
 	// Environment of the process.
-	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"TF_LOG=warn"`
+	EnvVars map[string]string `toml:"env_vars" json:"env_vars,omitempty" config:"template" example:"DATADOG_HOST=https://api.datadoghq.eu"`
 	// Files of Terraform variables; later ones win over earlier ones, and all of them over vars.
 	VarFiles []VarFile `toml:"var_file" json:"var_file,omitempty"`
 	// Language of a Pulumi program.

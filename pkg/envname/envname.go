@@ -1,0 +1,98 @@
+// Package envname decides which environment variables an app, an operator or a control plane may set for programs that a runner
+// starts.
+//
+// It owns the one list of reserved names: variables by which a shell, the linker, an interpreter, git, ssh, a cloud's client or
+// the runner itself would run other code, reach another server or act as somebody else. The list holds for the inputs and the
+// environment of actions, the env_vars of components, the environment in a plan's bundle and that of credential plugins. The
+// config format, the control plane and the runner call Check; only the runner's answer protects the runner.
+//
+// It says nothing about the variables that a runner's owner passes on with --pass-env: those are the owner's own.
+package envname
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var form = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// Valid reports whether name is a POSIX name of an environment variable.
+func Valid(name string) bool { return form.MatchString(name) }
+
+// Reserved is the error of Check for a reserved name.
+type Reserved struct {
+	Name    string
+	Why     string // what programs do with the variable
+	Instead string // what to do instead
+}
+
+// Error names the variable, and says why it is reserved and what to do instead.
+func (r *Reserved) Error() string {
+	return fmt.Sprintf("the environment variable %.60s is reserved: %s; %s", r.Name, r.Why, r.Instead)
+}
+
+// Check returns an error if name is no name of an environment variable, and a *Reserved if it is a reserved one. Case does not
+// count: some shells tie path to PATH, and proxies are read in both cases.
+func Check(name string) error {
+	if !Valid(name) {
+		return fmt.Errorf("%.60q is no name for an environment variable; use letters, digits and underscores", name)
+	}
+	if reserved := find(strings.ToUpper(name)); reserved != nil {
+		return &Reserved{Name: name, Why: reserved.why, Instead: reserved.instead}
+	}
+	return nil
+}
+
+// CheckValue returns an error if value cannot be the value of the variable name, which Check has accepted.
+func CheckValue(name, value string) error {
+	if strings.ContainsRune(value, 0) {
+		return fmt.Errorf("the environment variable %.60s holds a NUL character; remove it", name)
+	}
+	if place(name) && !placeForm.MatchString(value) {
+		return fmt.Errorf("the environment variable %.60s becomes part of an address: its value may have letters, digits and dashes only", name)
+	}
+	return nil
+}
+
+// CheckAll checks every name and value, in the order of the names.
+func CheckAll(environ map[string]string) error {
+	names := make([]string, 0, len(environ))
+	for name := range environ {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := Check(name); err != nil {
+			return err
+		}
+		if err := CheckValue(name, environ[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the group that reserves a name in upper case, nil if none does.
+func find(name string) *group {
+	if slices.Contains(harmless, name) {
+		return nil
+	}
+	for i := range groups {
+		g := &groups[i]
+		if slices.Contains(g.names, name) ||
+			slices.ContainsFunc(g.prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			return g
+		}
+	}
+	return nil
+}
+
+// placeForm is what a cloud calls a region, a zone or a project.
+var placeForm = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+
+// place reports whether clients make host names of the variable's value.
+func place(name string) bool {
+	return slices.Contains(places, strings.ToUpper(name))
+}
