@@ -8,5 +8,5 @@
 // Everything is hostile: the reference, the name server, the server and what it sends. Nothing is sent but the reference itself: no
 // credential, no cookie, no referrer, and no proxy of the environment is asked. Only public addresses are dialled, unless the program
 // was told otherwise. Time, bytes, redirects, and what a compressed or packed answer grows to are bounded; memory holds no more than
-// the bound of one file, and of a git repository what unpack allows, twice. It keeps nothing, and runs no other program.
+// the bound of one file, and of git repositories what pkg/gitpack allows for all packs of the process. It keeps nothing, and runs no other program.
 package remote

@@ -16,6 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/gitpack"
 )
 
 // Error is why a reference could not be read, for the person who wrote it. It does not repeat the reference, which may hold what is
@@ -83,7 +85,7 @@ func explainNetwork(err error) *Error {
 		disk     *fs.PathError
 	)
 	switch {
-	case errors.Is(err, errTooMuch):
+	case errors.Is(err, errTooMuch), errors.Is(err, gitpack.ErrTooMuch):
 		return refuse("more is sent than may be read", "make it smaller, or "+besides)
 	case errors.As(err, &lookup):
 		return unknownName(lookup)
@@ -120,9 +122,9 @@ func explainGit(err error) *Error {
 		return refuse("there is no such repository", "check the address, or "+besides)
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return refuse("the repository is empty", "push the file, or "+besides)
-	case errors.Is(err, errNotGiven):
+	case errors.Is(err, gitpack.ErrNotGiven):
 		return refuse("the server does not give that commit, to which no branch or tag leads any more", "write a branch or a tag in ?ref=, or push the commit again")
-	case errors.Is(err, errPack):
+	case errors.Is(err, errPack), errors.Is(err, gitpack.ErrMalformed):
 		return refuse("what the server sends is no git repository's data", "run `git fsck` there, or "+besides)
 	case errors.As(err, &answer):
 		return explainStatus(answer.StatusCode())

@@ -30,16 +30,12 @@ type Options struct {
 type Fetcher struct {
 	options Options
 	client  *http.Client
-	// unpacking is taken while a repository is held in memory, which is long enough for a few at a time.
-	unpacking chan struct{}
 }
 
 const (
 	defaultTimeout = 15 * time.Second
 	// tries is how often something that may pass is tried, within the time.
 	tries = 2
-	// unpackings is how many repositories one process holds in memory at once.
-	unpackings = 2
 )
 
 // New makes a Fetcher.
@@ -47,7 +43,7 @@ func New(options Options) *Fetcher {
 	if options.Timeout <= 0 {
 		options.Timeout = defaultTimeout
 	}
-	return &Fetcher{options: options, client: newClient(options), unpacking: make(chan struct{}, unpackings)}
+	return &Fetcher{options: options, client: newClient(options)}
 }
 
 // Local makes the Fetcher of a program that runs where the config lies, by the hand of its author: file:// may be read. Else it

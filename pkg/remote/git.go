@@ -6,29 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
-	"github.com/go-git/go-git/v5/plumbing/transport"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/gitpack"
 )
 
-// Bounds of what a git server may send.
-const (
-	maxRefsBytes = 32 << 20
-	maxPackBytes = 64 << 20
-)
+// packLimits bound a repository's snapshot, whose objects are held in memory while a file is looked for among them. What is larger than
+// a file may be is not held.
+func packLimits() gitpack.Limits {
+	return gitpack.Limits{
+		Pack: 64 << 20, Objects: 200_000, Object: 32 << 20, Tree: 16 << 20, Total: 128 << 20,
+		Depth: 4095, Chain: 128 << 20, Held: 128 << 20,
+	}
+}
 
 // repository is the other side while one file of it is read.
 type repository struct {
-	session   transport.UploadPackSession
-	offered   *packp.AdvRefs
-	unpacking chan struct{}
+	server *gitpack.Remote
+	// largest is how large the file may be.
+	largest int64
 }
 
 // readGit reads one file of a repository. Of its history only the one commit is asked for, and where the server can (all large forges
@@ -38,43 +40,37 @@ func (f *Fetcher) readGit(ctx context.Context, at reference, limit int64, purse 
 	if err != nil {
 		return nil, err
 	}
+	r.largest = limit
 	want, err := r.tip(at.ref)
 	if err != nil {
 		return nil, err
 	}
 	if r.offersParts() {
 		data, err := r.readPart(ctx, want, at.path, limit)
-		if !errors.Is(err, errNotGiven) {
+		if !errors.Is(err, gitpack.ErrNotGiven) {
 			return data, err
 		}
 	}
-	objects, err := r.pull(ctx, want, "")
-	if err != nil {
-		return nil, err
-	}
-	hash, err := find(objects, want, at.path)
-	if err != nil {
-		return nil, err
-	}
-	return blob(objects, hash, limit)
+	var data []byte
+	err = r.pull(ctx, want, "", func(objects map[plumbing.Hash]object) error {
+		hash, err := find(objects, want, at.path)
+		if err != nil {
+			return err
+		}
+		data, err = blob(objects, hash, limit)
+		return err
+	})
+	return data, err
 }
 
 func (f *Fetcher) openRepository(ctx context.Context, url string, purse *purse) (*repository, error) {
-	endpoint, err := transport.NewEndpoint(url)
-	if err != nil {
-		return nil, refuse("it is not the URL of a repository", "write git::https://host/repository//path/of/the/file")
-	}
 	client := *f.client
-	client.Transport = gitTransport{f.client.Transport, purse}
-	session, err := githttp.NewClient(&client).NewUploadPackSession(endpoint, nil)
-	if err != nil {
-		return nil, err
-	}
-	offered, err := session.AdvertisedReferencesContext(ctx)
+	client.Transport = countedTransport{f.client.Transport, purse}
+	server, err := gitpack.Open(ctx, &client, url, nil)
 	if err != nil {
 		return nil, notGit(err)
 	}
-	return &repository{session: session, offered: offered, unpacking: f.unpacking}, nil
+	return &repository{server: server}, nil
 }
 
 // notGit is for a server that answers, but not as a git server does.
@@ -85,39 +81,31 @@ func notGit(err error) error {
 	return refuse("there is no git repository at that address", "check the address; a file that is not in one is written without git::")
 }
 
-// gitTransport bounds the answers of a git server.
-type gitTransport struct {
+// countedTransport counts all answers of a git server together.
+type countedTransport struct {
 	http.RoundTripper
 	purse *purse
 }
 
 // RoundTrip sends one request.
-func (g gitTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := g.RoundTripper.RoundTrip(request)
-	if err != nil {
-		return nil, err
+func (c countedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := c.RoundTripper.RoundTrip(request)
+	if err == nil {
+		response.Body = &boundedBody{ReadCloser: response.Body, left: math.MaxInt64, purse: c.purse}
 	}
-	most := int64(maxRefsBytes)
-	switch {
-	case response.StatusCode >= http.StatusMultipleChoices:
-		most = 64 << 10
-	case request.Method == http.MethodPost:
-		most = maxPackBytes
-	}
-	response.Body = &boundedBody{ReadCloser: response.Body, left: most, purse: g.purse}
-	return response, nil
+	return response, err
 }
 
 // tip finds what a ref means: the default branch, a branch, a tag, a full name, or a commit.
 func (r *repository) tip(ref string) (plumbing.Hash, error) {
 	if ref == "" || ref == "HEAD" {
-		if r.offered.Head == nil {
+		if r.server.Advertised.Head == nil {
 			return plumbing.ZeroHash, refuse("the repository has no default branch", "write ?ref= and the branch, tag or commit behind the path")
 		}
-		return *r.offered.Head, nil
+		return *r.server.Advertised.Head, nil
 	}
 	for _, name := range []string{ref, "refs/heads/" + ref, "refs/tags/" + ref} {
-		if hash, there := r.offered.References[name]; there && strings.HasPrefix(name, "refs/") {
+		if hash, there := r.server.Advertised.References[name]; there && strings.HasPrefix(name, "refs/") {
 			return hash, nil
 		}
 	}
@@ -127,109 +115,101 @@ func (r *repository) tip(ref string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, refuse(fmt.Sprintf("the repository has no branch or tag %s", plain(ref, 100)), "write ?ref= and a branch, a tag, or a commit in full")
 }
 
-// errNotGiven says that a server does not give an object that was asked for by its name.
-var errNotGiven = errors.New("the server does not give it")
-
 func (r *repository) offersParts() bool {
-	return r.offered.Capabilities.Supports(capability.Filter) &&
-		(r.offered.Capabilities.Supports(capability.AllowReachableSHA1InWant) || r.offered.Capabilities.Supports("allow-any-sha1-in-want"))
+	return r.server.Supports(capability.Filter) &&
+		(r.server.Supports(capability.AllowReachableSHA1InWant) || r.server.Supports("allow-any-sha1-in-want"))
 }
 
 // readPart asks for the directories first, and then for the file.
-func (r *repository) readPart(ctx context.Context, want plumbing.Hash, path string, limit int64) ([]byte, error) {
-	objects, err := r.pull(ctx, want, packp.FilterBlobNone())
-	if err != nil {
-		return nil, err
-	}
-	hash, err := find(objects, want, path)
-	if err != nil {
-		return nil, err
-	}
-	if _, sent := objects[hash]; !sent {
-		if objects, err = r.pull(ctx, hash, ""); err != nil {
-			return nil, err
+func (r *repository) readPart(ctx context.Context, want plumbing.Hash, path string, limit int64) (data []byte, err error) {
+	var hash plumbing.Hash
+	sent := false
+	err = r.pull(ctx, want, packp.FilterBlobNone(), func(objects map[plumbing.Hash]object) (err error) {
+		if hash, err = find(objects, want, path); err != nil {
+			return err
 		}
+		if _, sent = objects[hash]; sent {
+			data, err = blob(objects, hash, limit)
+		}
+		return err
+	})
+	if err != nil || sent {
+		return data, err
 	}
-	return blob(objects, hash, limit)
+	err = r.pull(ctx, hash, "", func(objects map[plumbing.Hash]object) (err error) {
+		data, err = blob(objects, hash, limit)
+		return err
+	})
+	return data, err
 }
 
-// pull asks for an object with what it holds, without its history, and without what filter leaves out.
-func (r *repository) pull(ctx context.Context, want plumbing.Hash, filter packp.Filter) (objects map[plumbing.Hash]object, err error) {
-	request, err := r.request(want, filter)
+// pull asks for an object with what it holds, without its history, and without what filter leaves out. use sees what came; memory for it
+// is taken from the budget of all packs.
+func (r *repository) pull(
+	ctx context.Context, want plumbing.Hash, filter packp.Filter, use func(map[plumbing.Hash]object) error,
+) (err error) {
+	request := gitpack.Request{Want: want, Filter: filter}
+	if r.server.Supports(capability.Shallow) {
+		request.Depth = 1
+	}
+	limits := packLimits()
+	answer, err := r.server.Fetch(ctx, request, limits.Pack)
 	if err != nil {
-		return nil, err
+		return unreadable(err)
 	}
-	response, err := r.session.UploadPack(ctx, request)
-	if err != nil {
-		return nil, refusedCommit(err)
-	}
-	defer func() { _ = response.Close() }() // only read from
-	var pack io.Reader = response
-	if request.Capabilities.Supports(capability.Sideband64k) {
-		pack = sideband.NewDemuxer(sideband.Sideband64k, response)
-	}
+	defer func() { _ = answer.Close() }() // only read from
 	// It waits on disk until all of it is there: servers may be slow, and memory is short.
-	spool, err := os.CreateTemp("", "nuon-pack-")
+	spool, size, err := gitpack.Spool(answer, "", limits.Pack)
 	if err != nil {
-		return nil, err
+		return unreadable(err)
 	}
-	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
-	if _, err := io.Copy(spool, pack); err != nil {
-		return nil, refusedCommit(err)
+	defer func() { err = errors.Join(err, gitpack.Discard(spool)) }()
+	release, err := gitpack.Shared().Acquire(ctx, limits.Total)
+	if err != nil {
+		return err
 	}
-	return r.unpack(ctx, spool)
+	defer release()
+	objects, err := unpack(ctx, spool, size, limits, r.largest)
+	if err != nil {
+		return unreadable(err)
+	}
+	return use(objects)
 }
 
-func (r *repository) unpack(ctx context.Context, spool *os.File) (map[plumbing.Hash]object, error) {
-	if _, err := spool.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	select {
-	case r.unpacking <- struct{}{}:
-		defer func() { <-r.unpacking }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	objects, err := unpack(ctx, spool)
-	if errors.Is(err, errTooMuch) {
-		return nil, refuse("the repository is too large to look for a file in", "refer to the file by its own https:// address (forges call it raw), or "+besides)
-	}
-	return objects, err
-}
-
-// request asks for one object.
-func (r *repository) request(want plumbing.Hash, filter packp.Filter) (*packp.UploadPackRequest, error) {
-	request := packp.NewUploadPackRequest()
-	wanted := []capability.Capability{capability.OFSDelta, capability.Sideband64k, capability.NoProgress}
-	if r.offered.Capabilities.Supports(capability.Shallow) {
-		wanted = append(wanted, capability.Shallow)
-		request.Depth = packp.DepthCommits(1)
-	}
-	if filter != "" {
-		wanted = append(wanted, capability.Filter)
-		request.Filter = filter
-	}
-	for _, one := range wanted {
-		if !r.offered.Capabilities.Supports(one) {
-			continue
-		}
-		if err := request.Capabilities.Set(one); err != nil {
-			return nil, err
-		}
-	}
-	request.Wants = []plumbing.Hash{want}
-	return request, nil
-}
-
-// refusedCommit tells a server that would not give an object from one that could not.
-func refusedCommit(err error) error {
+// unreadable puts in words what is wrong with a pack.
+func unreadable(err error) error {
 	switch {
-	case errors.Is(err, transport.ErrEmptyUploadPackRequest), strings.Contains(cause(err).Error(), "not our ref"):
-		return errNotGiven
-	case explainKnown(err) == nil:
-		return fmt.Errorf("%w: %w", errPack, err)
+	case errors.Is(err, gitpack.ErrTooMuch):
+		return refuse("the repository is too large to look for a file in", "refer to the file by its own https:// address (forges call it raw), or "+besides)
+	case errors.Is(err, gitpack.ErrNotGiven), explainKnown(err) != nil:
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", errPack, err)
+}
+
+// object is a git object; its kind is commit, tree, blob or tag. The content of a blob that is too large to be the file is left out.
+type object struct {
+	kind plumbing.ObjectType
+	size int64
+	data []byte
+}
+
+// errPack says that a server sent something that git would not.
+var errPack = errors.New("the repository's data cannot be read")
+
+// unpack takes apart what a git server sent, and calls objects by the digest of what they really are.
+func unpack(ctx context.Context, pack io.ReadSeeker, size int64, limits gitpack.Limits, largest int64) (map[plumbing.Hash]object, error) {
+	objects := map[plumbing.Hash]object{}
+	// A budget of its own: its memory was taken from the shared one as a whole.
+	options := gitpack.Options{Limits: limits, Budget: gitpack.NewBudget(limits.Total, 1), Content: max(largest, limits.Tree)}
+	_, err := gitpack.Index(ctx, pack, size, options, func(o gitpack.Object) error {
+		if o.Kind == plumbing.BlobObject && o.Size > largest {
+			o.Content = nil
+		}
+		objects[o.Hash] = object{o.Kind, o.Size, o.Content}
+		return nil
+	})
+	return objects, err
 }
 
 // find gives the name of the blob that a path leads to from a commit, or from a tag of one.
@@ -346,7 +326,7 @@ func blob(objects map[plumbing.Hash]object, hash plumbing.Hash, limit int64) ([]
 	switch {
 	case !there || found.kind != plumbing.BlobObject:
 		return nil, errPack
-	case int64(len(found.data)) > limit:
+	case found.size > limit:
 		return nil, tooLarge(limit)
 	}
 	return found.data, nil

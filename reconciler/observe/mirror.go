@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -20,9 +21,6 @@ import (
 
 // errDamaged says that a mirror lacks, or cannot read, what it should hold. The answer is to make it anew.
 var errDamaged = errors.New("the mirror of the repository is damaged")
-
-// errTooMuch says that a remote sends more than is allowed.
-var errTooMuch = errors.New("too much")
 
 // mirrors are the bare, shallow copies of remotes on this machine: one a (org, URL), in a directory of this process's own.
 type mirrors struct {
@@ -92,10 +90,29 @@ func brokenMark(dir string) string { return dir + ".broken" }
 // maxPacks is how many packs a mirror gathers, one a push, before it is cheaper to make it anew than to search them all.
 const maxPacks = 200
 
+// maxPackBytes is how large a mirror's packs may become together: what one fetch may bring, twice.
+const maxPackBytes = 2 << 30
+
+// crowded reports whether a mirror holds more packs, or more bytes, than are worth keeping.
 func crowded(dir string) bool {
-	packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
-	return err == nil && len(packs) > maxPacks
+	packs, err := os.ReadDir(packsOf(dir))
+	if err != nil {
+		return false
+	}
+	count, total := 0, int64(0)
+	for _, pack := range packs {
+		if info, err := pack.Info(); err == nil && strings.HasSuffix(pack.Name(), ".pack") {
+			count++
+			total += info.Size()
+		}
+	}
+	return count > maxPacks || total > maxPackBytes
 }
+
+func packsOf(dir string) string { return filepath.Join(dir, "objects", "pack") }
+
+// packs is the directory of the mirror's packs.
+func (m *mirror) packs() string { return packsOf(m.dir) }
 
 func discard(dir string) error {
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(brokenMark(dir))); err != nil {

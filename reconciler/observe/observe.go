@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/address"
+	"github.com/nuon-toolkit/nuon/pkg/gitpack"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	Interval time.Duration
 	// Roots are the authorities that https:// servers are believed by; nil means the system's.
 	Roots *x509.CertPool
+	// Limits bound what one fetch may bring; zero means gitpack.Default.
+	Limits gitpack.Limits
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Looked is told of every look: outcome is moved, same, trouble or error. Nil is told nothing.
@@ -56,6 +59,9 @@ type Observer struct {
 func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 	if options.Interval == 0 {
 		options.Interval = defaultInterval
+	}
+	if options.Limits == (gitpack.Limits{}) {
+		options.Limits = gitpack.Default()
 	}
 	if options.Now == nil {
 		options.Now = time.Now
@@ -206,11 +212,11 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 	}
 	switch {
 	case at.scheme == "file":
-		return openFileRemote(url, at.path, o.options.AllowFileRemotes)
+		return openFileRemote(url, at.path, o.options)
 	case at.scheme == "https":
-		return &httpRemote{url: at.String(), client: o.https, login: with}, nil
+		return &httpRemote{url: at.String(), client: o.https, login: with, limits: o.options.Limits}, nil
 	case o.options.AllowPrivate:
-		return &httpRemote{url: at.String(), client: o.http, login: with}, nil
+		return &httpRemote{url: at.String(), client: o.http, login: with, limits: o.options.Limits}, nil
 	}
 	return nil, troubled("%s", plainHTTPWords)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -670,6 +671,42 @@ func TestHostileTrees(t *testing.T) {
 	}
 	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", "HEAD", "-m", "bomb", tree))
 	b.trouble("more than 500000 files")
+}
+
+// A file that compresses to nothing is refused before it takes memory, from a server and from this machine alike. What is smaller still
+// becomes a revision.
+func TestPackBombs(t *testing.T) {
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	first := repo.Git("rev-parse", "HEAD")
+	if err := os.Truncate(filepath.Join(repo.Dir, "a"), 200<<20); err != nil {
+		t.Fatal(err)
+	}
+	repo.Git("add", "--all")
+	repo.Commit("bomb")
+	server := repo.Serve("", nil)
+	for name, c := range map[string]struct {
+		url     string
+		options observe.Options
+	}{
+		"https": {server.URL, observe.Options{AllowPrivate: true, Roots: server.Roots}},
+		"file":  {repo.URL(), fileOptions(repo)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo.Git("update-ref", "refs/heads/side", "main")
+			b := newBench(t, c.options)
+			b.connect(c.url, "side", "")
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			b.trouble("sends more than may be read (a file of more than 64 MiB)")
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+				t.Errorf("%d bytes were allocated", took)
+			}
+			repo.Git("update-ref", "refs/heads/side", first)
+			b.mustPoll()
+		})
+	}
 }
 
 // Whoever begins to read a watch at the moment at which it is taken off the list finds it on the list.

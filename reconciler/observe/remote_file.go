@@ -14,12 +14,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/nuon-toolkit/nuon/pkg/gitpack"
 )
 
 // fileRemote is a repository on this machine. It is read directly, object by object; no program of it or of git is run.
 type fileRemote struct {
-	url   string
-	store *filesystem.Storage
+	url     string
+	refsOf  *filesystem.Storage
+	objects *gitpack.Repository
 }
 
 // errRefused says that a repository on this machine is not one that may be read, whether it is there or not.
@@ -27,7 +30,8 @@ var errRefused = errors.New("not below an allowed directory")
 
 // openFileRemote opens the repository at a path that lies, with all links on the way resolved, below one of the allowed
 // directories. Of what lies elsewhere it does not even say whether it is there.
-func openFileRemote(url, dir string, allowed []string) (*fileRemote, error) {
+func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
+	allowed := options.AllowFileRemotes
 	if len(allowed) == 0 {
 		return nil, &Trouble{Words: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errRefused}
 	}
@@ -47,7 +51,10 @@ func openFileRemote(url, dir string, allowed []string) (*fileRemote, error) {
 	}
 	// Bound: a link inside of the repository's own directory cannot lead a read out of it either.
 	root := osfs.New(gitDir, osfs.WithBoundOS())
-	return &fileRemote{url: url, store: filesystem.NewStorage(root, cache.NewObjectLRU(16*cache.MiByte))}, nil
+	return &fileRemote{
+		url: url, refsOf: filesystem.NewStorage(root, cache.NewObjectLRU(cache.MiByte)),
+		objects: gitpack.NewRepository(root, gitpack.Options{Limits: options.Limits}),
+	}, nil
 }
 
 func refuseFile(url string, allowed []string) error {
@@ -97,7 +104,7 @@ func findGitDir(url, dir string, allowed []string) (string, error) {
 }
 
 func (r *fileRemote) refs(ctx context.Context) (tips, error) {
-	listed, err := r.store.IterReferences()
+	listed, err := r.refsOf.IterReferences()
 	if err != nil {
 		return nil, explain(ctx, r.url, err)
 	}
@@ -110,7 +117,7 @@ func (r *fileRemote) refs(ctx context.Context) (tips, error) {
 		if len(found) == maxRefs {
 			return troubled("%s has more than %d branches and tags; remove old ones", r.url, maxRefs)
 		}
-		found[name] = tip{name: name, object: ref.Hash(), commit: r.peel(ref.Hash())}
+		found[name] = tip{name: name, object: ref.Hash(), commit: r.peel(ctx, ref.Hash())}
 		return nil
 	})
 	if err != nil {
@@ -123,10 +130,11 @@ func (r *fileRemote) refs(ctx context.Context) (tips, error) {
 }
 
 // peel gives the commit that a tag object leads to; what cannot be read stays as it is, and fails when it is fetched.
-func (r *fileRemote) peel(hash plumbing.Hash) plumbing.Hash {
-	for range 8 {
-		tag, err := object.GetTag(r.store, hash)
-		if err != nil {
+func (r *fileRemote) peel(ctx context.Context, hash plumbing.Hash) plumbing.Hash {
+	for range maxTags {
+		found, err := readObject(ctx, r.objects, hash)
+		tag, is := found.(*object.Tag)
+		if err != nil || !is {
 			return hash
 		}
 		hash = tag.Target
@@ -134,14 +142,34 @@ func (r *fileRemote) peel(hash plumbing.Hash) plumbing.Hash {
 	return hash
 }
 
+// maxTags is how many tags may lead from one to the next; nobody stacks many.
+const maxTags = 8
+
+// readObject reads a commit, a tree or a tag.
+func readObject(ctx context.Context, from *gitpack.Repository, hash plumbing.Hash) (found object.Object, err error) {
+	err = from.Read(ctx, hash, func(encoded *plumbing.MemoryObject) (err error) {
+		found, err = decode(encoded, hash)
+		return err
+	})
+	return found, err
+}
+
+// decode reads what an object says; of a file, it returns no content.
+func decode(encoded *plumbing.MemoryObject, hash plumbing.Hash) (object.Object, error) {
+	if encoded.Type() == plumbing.BlobObject {
+		return &object.Blob{Hash: hash}, nil
+	}
+	return object.DecodeObject(nil, encoded)
+}
+
 func (r *fileRemote) fetch(ctx context.Context, into *mirror, want, _ plumbing.Hash, depth int) error {
-	copying := objectCopy{ctx: ctx, from: r.store, into: into}
+	copying := objectCopy{ctx: ctx, from: r.objects, into: into}
 	commit, err := copying.commit(want)
 	if err == nil {
 		err = copying.history(commit, depth)
 	}
 	if errors.Is(err, plumbing.ErrObjectNotFound) && commit == nil {
-		err = fmt.Errorf("%w: %s", errNotOurs, want)
+		err = fmt.Errorf("%w: %s", gitpack.ErrNotGiven, want)
 	}
 	return explain(ctx, r.url, err)
 }
@@ -149,19 +177,16 @@ func (r *fileRemote) fetch(ctx context.Context, into *mirror, want, _ plumbing.H
 // objectCopy copies objects that a mirror does not have.
 type objectCopy struct {
 	ctx    context.Context
-	from   *filesystem.Storage
+	from   *gitpack.Repository
 	into   *mirror
 	copied int
 }
 
 // commit copies a commit with its tree, and the tag objects that lead to it.
 func (c *objectCopy) commit(hash plumbing.Hash) (*object.Commit, error) {
-	for range 8 {
-		found, err := object.GetObject(c.from, hash)
+	for range maxTags {
+		found, err := c.one(hash)
 		if err != nil {
-			return nil, err
-		}
-		if err := c.one(hash); err != nil {
 			return nil, err
 		}
 		switch found := found.(type) {
@@ -184,26 +209,28 @@ func (c *objectCopy) tree(hash plumbing.Hash, deep int) error {
 	if deep > maxDeep {
 		return troubled("the repository has directories more than %d deep; flatten them", maxDeep)
 	}
-	if err := c.ctx.Err(); err != nil {
-		return err
-	}
-	found, err := object.GetTree(c.from, hash)
+	found, err := readObject(c.ctx, c.from, hash)
 	if err != nil {
 		return err
 	}
-	for _, entry := range found.Entries {
+	tree, is := found.(*object.Tree)
+	if !is {
+		return fmt.Errorf("%w: %s is a %s, not a tree", gitpack.ErrMalformed, hash, found.Type())
+	}
+	for _, entry := range tree.Entries {
 		switch {
 		case isDir(entry):
 			err = c.tree(entry.Hash, deep+1)
 		case isSubmodule(entry) || c.into.has(entry.Hash):
 		default:
-			err = c.one(entry.Hash)
+			_, err = c.one(entry.Hash)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return c.one(hash)
+	_, err = c.one(hash)
+	return err
 }
 
 // history copies the commits, without their trees, that lead to one, so that the mirror can tell whether a branch was rewritten.
@@ -215,15 +242,16 @@ func (c *objectCopy) history(commit *object.Commit, depth int) error {
 			if copied++; copied > depth {
 				break
 			}
-			parent, err := object.GetCommit(c.from, hash)
+			found, err := c.one(hash)
 			if errors.Is(err, plumbing.ErrObjectNotFound) {
 				continue // the repository is itself shallow
 			}
 			if err != nil {
 				return err
 			}
-			if err := c.one(hash); err != nil {
-				return err
+			parent, is := found.(*object.Commit)
+			if !is {
+				return fmt.Errorf("%w: %s is a %s, not a commit", gitpack.ErrMalformed, hash, found.Type())
 			}
 			next = append(next, parent.ParentHashes...)
 		}
@@ -232,21 +260,20 @@ func (c *objectCopy) history(commit *object.Commit, depth int) error {
 	return nil
 }
 
-func (c *objectCopy) one(hash plumbing.Hash) error {
-	if c.into.has(hash) {
-		return nil
-	}
-	size, err := c.from.EncodedObjectSize(hash)
-	if err != nil {
+// one copies an object, and returns it without the content of a file.
+func (c *objectCopy) one(hash plumbing.Hash) (found object.Object, err error) {
+	err = c.from.Read(c.ctx, hash, func(encoded *plumbing.MemoryObject) (err error) {
+		if found, err = decode(encoded, hash); err != nil {
+			return err
+		}
+		if c.into.has(hash) {
+			return nil
+		}
+		if c.copied++; c.copied > 2*maxEntries {
+			return &gitpack.LimitError{What: "a repository", Limit: 2 * maxEntries, Unit: "objects"}
+		}
+		_, err = c.into.store.SetEncodedObject(encoded)
 		return err
-	}
-	if c.copied++; size > maxPackBytes || c.copied > 2*maxEntries {
-		return errTooMuch
-	}
-	found, err := c.from.EncodedObject(plumbing.AnyObject, hash)
-	if err != nil {
-		return err
-	}
-	_, err = c.into.store.SetEncodedObject(found)
-	return err
+	})
+	return found, err
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/gitpack"
 )
 
 // Trouble is what keeps a repository from being read, in words for the person who can change it. It is kept with the watch and
@@ -33,9 +35,6 @@ func (t *Trouble) Unwrap() error { return t.Err }
 func troubled(format string, arguments ...any) *Trouble {
 	return &Trouble{Words: fmt.Sprintf(format, arguments...)}
 }
-
-// errNotOurs is wrapped when a server has a commit perhaps, but does not give it because no ref leads to it.
-var errNotOurs = errors.New("no ref of the repository leads to the commit")
 
 // explain puts what went wrong between us and a server in words. The caller's own end (a cancelled context) stays what it is.
 func explain(ctx context.Context, url string, err error) error {
@@ -71,6 +70,7 @@ func words(url string, err error) string {
 		dial     *net.OpError
 		lookup   *net.DNSError
 		unproven *tls.CertificateVerificationError
+		limit    *gitpack.LimitError
 	)
 	switch {
 	case errors.Is(err, transport.ErrAuthenticationRequired):
@@ -81,10 +81,14 @@ func words(url string, err error) string {
 		return url + " is not there, or not for this credential; check the address, and that the token may read it"
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return url + " has no commits yet; push one"
-	case strings.Contains(err.Error(), "not our ref"), errors.Is(err, errNotOurs):
+	case errors.Is(err, gitpack.ErrNotGiven):
 		return url + " does not give this commit: no branch or tag leads to it any more; push it to a branch, or name a branch or tag"
-	case errors.Is(err, errTooMuch):
-		return fmt.Sprintf("%s sends more than may be read (%v); keep large files out of the repository", url, err)
+	case errors.Is(err, gitpack.ErrShallow):
+		return url + " does not give shallow histories, which nuon needs; use a server that speaks git's smart protocol in full"
+	case errors.As(err, &limit):
+		return fmt.Sprintf("%s sends more than may be read (%v); keep large files out of the repository", url, limit)
+	case errors.Is(err, gitpack.ErrMalformed):
+		return fmt.Sprintf("%s cannot be read (%s); run `git fsck` there", url, plainText(err.Error(), 300))
 	case errors.As(err, &lookup):
 		return fmt.Sprintf("the name %s is not known; check the address, and the name server of the control plane's machine", plainText(lookup.Name, 200))
 	case errors.As(err, &unproven):

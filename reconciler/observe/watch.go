@@ -51,7 +51,7 @@ func (o *Observer) wakeUp(ctx context.Context, tx *store.Tx, watchID string) err
 func (o *Observer) Check(url, ref string) error {
 	at, err := o.allowed(url, ref)
 	if err == nil && at.scheme == "file" {
-		_, err = openFileRemote(url, at.path, o.options.AllowFileRemotes)
+		_, err = openFileRemote(url, at.path, o.options)
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func (o *Observer) allowed(url, ref string) (repository, error) {
 	}
 	switch at.scheme {
 	case "file":
-		if _, err := openFileRemote(url, at.path, o.options.AllowFileRemotes); errors.Is(err, errRefused) {
+		if _, err := openFileRemote(url, at.path, o.options); errors.Is(err, errRefused) {
 			return at, err
 		}
 	case "http":

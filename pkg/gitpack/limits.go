@@ -1,0 +1,131 @@
+package gitpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Limits bound one pack. Sizes are in bytes.
+type Limits struct {
+	// Pack is the size of the pack itself.
+	Pack int64
+	// Objects is how many objects it holds.
+	Objects int64
+	// Object is the size of one blob, and of one delta's instructions.
+	Object int64
+	// Tree is the size of one tree, commit or tag.
+	Tree int64
+	// Total is the size of all objects, and of all deltas, together.
+	Total int64
+	// Depth is how many deltas lead from an object to one that is stored whole.
+	Depth int
+	// Chain is the size of all that must be inflated to read one object: its base, and on the way each delta and what it makes.
+	Chain int64
+	// Held is how much content Index holds in memory at once.
+	Held int64
+}
+
+// Default returns the limits of a repository that a control plane mirrors.
+func Default() Limits {
+	return Limits{
+		Pack: 1 << 30, Objects: 1_000_000, Object: 64 << 20, Tree: 16 << 20, Total: 4 << 30,
+		Depth: 4095, // git's own limit (pack-objects.h, OE_DEPTH_BITS)
+		Chain: 1 << 30, Held: 256 << 20,
+	}
+}
+
+// ErrTooMuch is wrapped by every *LimitError.
+var ErrTooMuch = errors.New("too much")
+
+// ErrMalformed is wrapped when a pack is none that git would make.
+var ErrMalformed = errors.New("malformed pack")
+
+// LimitError reports a bound that a pack exceeds.
+type LimitError struct {
+	What  string // such as "an object"
+	Limit int64
+	Unit  string // "bytes", "objects" or "deltas"
+}
+
+// Error describes the bound, such as "an object of more than 64 MiB".
+func (e *LimitError) Error() string {
+	if e.Unit == "bytes" && e.Limit >= 1<<20 {
+		return fmt.Sprintf("%s of more than %d MiB", e.What, e.Limit>>20)
+	}
+	return fmt.Sprintf("%s of more than %d %s", e.What, e.Limit, e.Unit)
+}
+
+// Unwrap makes it an ErrTooMuch.
+func (e *LimitError) Unwrap() error { return ErrTooMuch }
+
+// of returns the limit on an object of a kind, and its name.
+func (l Limits) of(kind plumbing.ObjectType) (int64, string) {
+	switch kind {
+	case plumbing.CommitObject, plumbing.TreeObject, plumbing.TagObject:
+		return l.Tree, "a " + kind.String()
+	case plumbing.BlobObject:
+		return l.Object, "a file"
+	}
+	return l.Object, "a delta"
+}
+
+// checkSize fails if an object of a kind is larger than it may be.
+func (l Limits) checkSize(kind plumbing.ObjectType, size int64) error {
+	if most, what := l.of(kind); size < 0 || size > most {
+		return &LimitError{What: what, Limit: most, Unit: "bytes"}
+	}
+	return nil
+}
+
+// record is the memory that Index uses for each object of a pack, its index included.
+const record = 256
+
+// Budget bounds the memory and the work of all packs that are read at the same time. It is safe for concurrent use.
+type Budget struct {
+	size     int64
+	records  *semaphore.Weighted // taken first
+	contents *semaphore.Weighted
+	workers  *semaphore.Weighted
+}
+
+// NewBudget returns a budget of size bytes for content, and as much for records. At most workers packs are resolved at once.
+func NewBudget(size int64, workers int) *Budget {
+	return &Budget{
+		size: size, records: semaphore.NewWeighted(size), contents: semaphore.NewWeighted(size),
+		workers: semaphore.NewWeighted(int64(workers)),
+	}
+}
+
+// shared is the budget of this process.
+var shared = NewBudget(512<<20, max(2, runtime.GOMAXPROCS(0)))
+
+// Shared returns the budget that all packs of this process share.
+func Shared() *Budget { return shared }
+
+// acquireRecords waits for room for the records of n objects, and for a worker.
+func (b *Budget) acquireRecords(ctx context.Context, n int64) (release func(), err error) {
+	if err := b.workers.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	weight := min(n*record, b.size)
+	if err := b.records.Acquire(ctx, weight); err != nil {
+		b.workers.Release(1)
+		return nil, err
+	}
+	return func() { b.records.Release(weight); b.workers.Release(1) }, nil
+}
+
+// Acquire waits for room for n bytes of content. Whoever holds some must not ask for more.
+func (b *Budget) Acquire(ctx context.Context, n int64) (release func(), err error) {
+	weight := min(n, b.size)
+	if err := b.contents.Acquire(ctx, weight); err != nil {
+		return nil, err
+	}
+	return func() { b.contents.Release(weight) }, nil
+}

@@ -1,0 +1,98 @@
+// Package packtest makes git packs for tests, byte by byte, also such as git never makes.
+package packtest
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1" //nolint:gosec // what git's format prescribes
+	"encoding/binary"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Pack is a pack under construction. Its zero value is empty.
+type Pack struct {
+	body  bytes.Buffer
+	count uint32
+}
+
+// Add appends an object that declares a size, with the bytes that name its base, if it is a delta. It returns where the object begins.
+func (p *Pack) Add(kind plumbing.ObjectType, declared int64, base, content []byte) int64 {
+	return p.AddDeflated(kind, declared, base, Deflate(content))
+}
+
+// AddDeflated is Add for content that is compressed already.
+func (p *Pack) AddDeflated(kind plumbing.ObjectType, declared int64, base, deflated []byte) int64 {
+	at := p.Offset()
+	p.count++
+	first := byte(kind)<<4 | byte(declared&15)
+	for rest := declared >> 4; rest != 0; rest >>= 7 {
+		p.body.WriteByte(first | 0x80)
+		first = byte(rest & 0x7f)
+	}
+	p.body.WriteByte(first)
+	p.body.Write(base)
+	p.body.Write(deflated)
+	return at
+}
+
+// Blob appends a file.
+func (p *Pack) Blob(content []byte) int64 {
+	return p.Add(plumbing.BlobObject, int64(len(content)), nil, content)
+}
+
+// Based appends a delta of the object that begins at an offset.
+func (p *Pack) Based(on int64, delta []byte) int64 {
+	return p.Add(plumbing.OFSDeltaObject, int64(len(delta)), Back(p.Offset()-on), delta)
+}
+
+// Named appends a delta of the object with a hash.
+func (p *Pack) Named(on plumbing.Hash, delta []byte) int64 {
+	return p.Add(plumbing.REFDeltaObject, int64(len(delta)), on[:], delta)
+}
+
+// Offset returns where the next object begins.
+func (p *Pack) Offset() int64 { return int64(12 + p.body.Len()) }
+
+// Bytes returns the pack.
+func (p *Pack) Bytes() []byte { return p.Claiming(p.count) }
+
+// Claiming returns the pack with another number of objects in its header.
+func (p *Pack) Claiming(count uint32) []byte {
+	pack := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), count)
+	pack = append(pack, p.body.Bytes()...)
+	sum := sha1.Sum(pack) //nolint:gosec // what git's format prescribes
+	return append(pack, sum[:]...)
+}
+
+// Deflate compresses.
+func Deflate(content []byte) []byte {
+	var out bytes.Buffer
+	w := zlib.NewWriter(&out)
+	_, _ = w.Write(content) // a buffer does not fail
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// Delta returns a delta with the two sizes that it declares, and operations.
+func Delta(from, to int64, operations ...byte) []byte {
+	return append(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(from)), uint64(to)), operations...)
+}
+
+// CopyAll returns the operations that copy n bytes from the beginning of a base, in steps of 64 KiB, of which n is a multiple.
+func CopyAll(n int64) (operations []byte) {
+	for at := int64(0); at < n; at += 1 << 16 {
+		operations = append(operations, 0x80|0x04, byte(at>>16)) // offset's third byte; no size means 64 KiB
+	}
+	return operations
+}
+
+// Back is how far back a base is (git's pack-format documentation).
+func Back(distance int64) []byte {
+	out := []byte{byte(distance & 0x7f)}
+	for distance >>= 7; distance != 0; distance >>= 7 {
+		distance--
+		out = append([]byte{0x80 | byte(distance&0x7f)}, out...)
+	}
+	return out
+}

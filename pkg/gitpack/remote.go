@@ -1,0 +1,206 @@
+package gitpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+// Bounds of what a server sends before a pack.
+const (
+	maxRefsBytes    = 16 << 20
+	maxErrorBytes   = 64 << 10
+	maxPrefaceBytes = 1 << 20 // what is shallow, and what both sides have
+)
+
+// Errors of a Remote.
+var (
+	// ErrNotGiven is wrapped when a server does not give an object that was asked for by its hash.
+	ErrNotGiven = errors.New("the server does not give the object: no branch or tag leads to it")
+	// ErrShallow is returned when a request has a depth and the server gives only whole histories.
+	ErrShallow = errors.New("the server does not give shallow histories")
+)
+
+// Remote is a repository on a server that speaks git's smart HTTP protocol.
+type Remote struct {
+	// Advertised are the server's branches, tags and capabilities.
+	Advertised *packp.AdvRefs
+
+	session transport.UploadPackSession
+	bodies  *boundedBodies
+}
+
+// Request is what a server is asked for.
+type Request struct {
+	// Want is the object: a commit, a tag, or, where the server allows it, anything else.
+	Want plumbing.Hash
+	// Have is a commit whose tree is there already; zero for none.
+	Have plumbing.Hash
+	// Depth is how many commits of history are wanted; zero means all.
+	Depth int
+	// Filter leaves objects out, where the server can.
+	Filter packp.Filter
+}
+
+// Open asks a server for its branches and tags. The client decides which addresses may be dialled and which redirects followed.
+func Open(ctx context.Context, client *http.Client, url string, auth transport.AuthMethod) (*Remote, error) {
+	endpoint, err := transport.NewEndpoint(url)
+	if err != nil {
+		return nil, err
+	}
+	bodies := &boundedBodies{RoundTripper: client.Transport}
+	bounded := *client
+	bounded.Transport = bodies
+	session, err := githttp.NewClient(&bounded).NewUploadPackSession(endpoint, auth)
+	if err != nil {
+		return nil, err
+	}
+	advertised, err := session.AdvertisedReferencesContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Remote{Advertised: advertised, session: session, bodies: bodies}, nil
+}
+
+// Supports reports whether the server has a capability.
+func (r *Remote) Supports(one capability.Capability) bool { return r.Advertised.Capabilities.Supports(one) }
+
+// Fetch asks for a pack of at most limit bytes, which the caller reads and closes. An empty pack is an empty answer.
+func (r *Remote) Fetch(ctx context.Context, asked Request, limit int64) (io.ReadCloser, error) {
+	request, err := r.request(asked)
+	if err != nil {
+		return nil, err
+	}
+	response, err := r.session.UploadPack(ctx, request)
+	if errors.Is(err, transport.ErrEmptyUploadPackRequest) {
+		return nil, fmt.Errorf("%w (empty answer)", ErrNotGiven)
+	}
+	if err != nil {
+		return nil, notGiven(err)
+	}
+	r.bodies.allow(limit)
+	var pack io.Reader = response
+	if request.Capabilities.Supports(capability.Sideband64k) {
+		pack = sideband.NewDemuxer(sideband.Sideband64k, response)
+	}
+	return answer{pack, response}, nil
+}
+
+// answer is a pack on its way.
+type answer struct {
+	pack io.Reader
+	io.Closer
+}
+
+// Read reads the pack.
+func (a answer) Read(into []byte) (int, error) {
+	n, err := a.pack.Read(into)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = notGiven(err)
+	}
+	return n, err
+}
+
+// notGiven recognizes the words in which servers refuse an object.
+func notGiven(err error) error {
+	if strings.Contains(err.Error(), "not our ref") {
+		return fmt.Errorf("%w: %w", ErrNotGiven, err)
+	}
+	return err
+}
+
+func (r *Remote) request(asked Request) (*packp.UploadPackRequest, error) {
+	request := packp.NewUploadPackRequest()
+	wanted := []capability.Capability{capability.OFSDelta, capability.Sideband64k, capability.NoProgress}
+	if asked.Depth > 0 {
+		if !r.Supports(capability.Shallow) {
+			return nil, ErrShallow
+		}
+		wanted = append(wanted, capability.Shallow)
+		request.Depth = packp.DepthCommits(asked.Depth)
+	}
+	if asked.Filter != "" {
+		wanted = append(wanted, capability.Filter)
+		request.Filter = asked.Filter
+	}
+	for _, one := range wanted {
+		if !r.Supports(one) {
+			continue
+		}
+		if err := request.Capabilities.Set(one); err != nil {
+			return nil, err
+		}
+	}
+	request.Wants = []plumbing.Hash{asked.Want}
+	if !asked.Have.IsZero() && asked.Have != asked.Want {
+		// It is called shallow, whatever more is there of its history: then the server leaves out only what that commit itself holds.
+		request.Haves = []plumbing.Hash{asked.Have}
+		request.Shallows = []plumbing.Hash{asked.Have}
+	}
+	return request, nil
+}
+
+// boundedBodies bounds the answers of a server: the list of refs, errors, and what comes before a pack, which the library holds in
+// memory. The pack's own bound is set once the rest was read. One session uses it, for one request at a time.
+type boundedBodies struct {
+	http.RoundTripper
+	pack *boundedBody
+}
+
+// RoundTrip sends one request.
+func (b *boundedBodies) RoundTrip(request *http.Request) (*http.Response, error) {
+	next := b.RoundTripper
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	response, err := next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	body := &boundedBody{ReadCloser: response.Body, left: maxRefsBytes, what: "a list of branches and tags"}
+	switch {
+	case response.StatusCode >= http.StatusMultipleChoices:
+		body.left, body.what = maxErrorBytes, "an error"
+	case request.Method == http.MethodPost:
+		body.left, body.what = maxPrefaceBytes, "an answer without a pack"
+		b.pack = body
+	}
+	body.limit = body.left
+	response.Body = body
+	return response, nil
+}
+
+// allow sets the bound of the pack that follows.
+func (b *boundedBodies) allow(limit int64) {
+	if b.pack != nil {
+		// Sideband's headers take five bytes of each packet, and a packet may be small.
+		b.pack.left, b.pack.limit, b.pack.what = limit+limit/8+maxPrefaceBytes, limit, "a pack"
+	}
+}
+
+// boundedBody fails, instead of ending quietly, when more comes than may.
+type boundedBody struct {
+	io.ReadCloser
+	left, limit int64
+	what        string
+}
+
+// Read reads what may still come.
+func (b *boundedBody) Read(into []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, &LimitError{What: b.what, Limit: b.limit, Unit: "bytes"}
+	}
+	n, err := b.ReadCloser.Read(into[:min(int64(len(into)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,96 @@
+package gitpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+)
+
+// Spool copies a pack from a server to a file in dir, which it removes again when it fails. It reads no more than limit bytes; a server
+// may be slow, and a file costs less than memory meanwhile.
+func Spool(pack io.Reader, dir string, limit int64) (file *os.File, size int64, err error) {
+	file, err = os.CreateTemp(dir, "nuon-pack-")
+	if err != nil {
+		return nil, 0, fmt.Errorf("spool a pack: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, Discard(file))
+			file = nil
+		}
+	}()
+	size, err = io.Copy(file, io.LimitReader(pack, limit+1))
+	if err == nil && size > limit {
+		err = &LimitError{What: "a pack", Limit: limit, Unit: "bytes"}
+	}
+	return file, size, err
+}
+
+// Discard removes a file that Spool made.
+func Discard(file *os.File) error {
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// Store reads a pack from a server and adds it, with an index, to the directory of packs of a repository. An empty answer adds nothing.
+// When it fails, nothing is left of the pack.
+func Store(ctx context.Context, pack io.Reader, dir string, options Options) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("store a pack: %w", err)
+	}
+	file, size, err := Spool(pack, dir, options.Limits.Pack)
+	if err != nil {
+		return err
+	}
+	kept := false
+	defer func() {
+		if !kept {
+			err = errors.Join(err, Discard(file))
+		}
+	}()
+	if size == 0 {
+		return nil
+	}
+	var index idxfile.Writer
+	options.Content = -1
+	checksum, err := Index(ctx, file, size, options, func(o Object) error {
+		index.Add(o.Hash, uint64(o.Offset), o.CRC) //nolint:gosec // an offset in a file
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := index.OnFooter(checksum); err != nil {
+		return fmt.Errorf("index a pack: %w", err)
+	}
+	base := filepath.Join(dir, "pack-"+checksum.String())
+	if err := writeIndex(&index, base+".idx"); err != nil {
+		return err
+	}
+	// A repository takes a pack up as soon as it has its name, so the index is there first.
+	kept = true
+	if err := errors.Join(file.Close(), os.Rename(file.Name(), base+".pack")); err != nil {
+		return fmt.Errorf("store a pack: %w", err)
+	}
+	return nil
+}
+
+func writeIndex(index *idxfile.Writer, path string) error {
+	table, err := index.Index()
+	if err != nil {
+		return fmt.Errorf("index a pack: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("index a pack: %w", err)
+	}
+	_, err = idxfile.NewEncoder(file).Encode(table)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("index a pack: %w", err)
+	}
+	return nil
+}
