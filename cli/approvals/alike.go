@@ -26,7 +26,7 @@ const (
 // What is answered is what is listed here: what comes meanwhile is not.
 func (a *answer) likeIt(ctx context.Context, client *remote.Client, t api.Approval) ([]api.Approval, error) {
 	if t.Status != api.ApprovalStatusWaiting {
-		return nil, fmt.Errorf("%s on %s/%s no longer waits: it is %s", t.Component, t.App, t.Install, t.Status)
+		return nil, fmt.Errorf("%s on %s/%s no longer waits: it is %s", review.Subject(t), t.App, t.Install, t.Status)
 	}
 	all := []api.Approval{t}
 	if t.Group != "" {
@@ -35,7 +35,7 @@ func (a *answer) likeIt(ctx context.Context, client *remote.Client, t api.Approv
 			return nil, err
 		}
 		others = slices.DeleteFunc(others, func(o api.Approval) bool {
-			return o.ID == t.ID || o.Group != t.Group || o.App != t.App || o.Component != t.Component || o.Destroy != t.Destroy
+			return o.ID == t.ID || o.Group != t.Group || o.App != t.App || review.Subject(o) != review.Subject(t) || o.Destroy != t.Destroy
 		})
 		all = append(all, others...)
 	}
@@ -43,7 +43,7 @@ func (a *answer) likeIt(ctx context.Context, client *remote.Client, t api.Approv
 	case a.count != 0 && a.count != n:
 		return nil, fmt.Errorf("%s alike, not %d: `nuon approvals list` shows which", diff.Plural(n, "plan that waits is", "plans that wait are"), a.count)
 	case n == 1:
-		a.env.Console.Say("no other plan that waits is like %s on %s/%s", t.Component, t.App, t.Install)
+		a.env.Console.Say("no other plan that waits is like %s on %s/%s", review.Subject(t), t.App, t.Install)
 		return all, nil
 	}
 	return all, a.agree(ctx, all)
@@ -52,9 +52,9 @@ func (a *answer) likeIt(ctx context.Context, client *remote.Client, t api.Approv
 // agree lists plans that are alike, and asks.
 func (a *answer) agree(ctx context.Context, all []api.Approval) error {
 	c, t := a.env.Console, all[0]
-	c.Say("%s %s on %s, each %s", review.Verb(t), t.Component, review.Place(all), each(t))
+	c.Say("%s %s on %s, each %s", review.Verb(t), review.Subject(t), review.Place(all), each(t))
 	c.Say("%s", c.Wrap("  at "+console.Line(review.Names(all, mostAsked)), 2))
-	what := fmt.Sprintf("this %ss %s on %s", a.give, t.Component, review.Place(all))
+	what := fmt.Sprintf("this %ss %s on %s", a.give, review.Subject(t), review.Place(all))
 	switch {
 	case a.count == len(all):
 		return nil
@@ -63,7 +63,7 @@ func (a *answer) agree(ctx context.Context, all []api.Approval) error {
 	case !c.Asks():
 		return exit.Usagef("%s, which %s; say --count %d if you mean it", what, each(t), len(all))
 	}
-	word := fmt.Sprintf("%s %d", t.Component, len(all))
+	word := fmt.Sprintf("%s %d", review.Subject(t), len(all))
 	answer, err := c.Ask(ctx, fmt.Sprintf("This cannot be undone. Type %s to approve: ", word))
 	if err == nil && strings.TrimSpace(answer) != word {
 		err = exit.With(exit.Rejected, errors.New("nothing was done"))

@@ -40,7 +40,7 @@ func NewApprove(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
 		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Say yes to plans: exactly what was shown is applied", Args: cobra.ArbitraryArgs,
-		Long: "Says yes to the plans that are named, or with --all to everything that waits but what destroys, replaces or restores; when there is\n" +
+		Long: "Says yes to the plans that are named, or with --all to everything that waits but what destroys, replaces, restores or loosens settings; when there is\n" +
 			"any of that, it is named, and the exit code is 3: it still waits. With --alike a yes to one plan goes to all that wait and are like\n" +
 			"it (`nuon approvals list` shows which), after they were listed and asked about. Those that destroy are asked about by their number.",
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/metrics --alike\n  nuon approve acme/metrics --alike --count 40\n  nuon approve --install acme --all",
@@ -71,9 +71,9 @@ func NewReject(e *env.Env) *cobra.Command {
 
 func (a *answer) flags(c *cobra.Command) {
 	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
-	c.Flags().StringVar(&a.install, "install", "", "with --all: only this install's plans")
+	c.Flags().StringVar(&a.install, "install", "", "with --all: only what waits at this install")
 	complete.Flag(a.env, c, "install", complete.Installs)
-	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces or restores")
+	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces, restores or loosens settings")
 	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what nuon review -o json gave)")
 	c.Flags().BoolVar(&a.alike, "alike", false, "the plan that is named, and all that wait and are alike")
 	c.Flags().BoolVar(&a.yes, "yes", false, "with --alike: do not ask, unless they destroy, replace or restore")
@@ -174,7 +174,7 @@ func (a *answer) respondAll(ctx context.Context, client *remote.Client, targets 
 func (a *answer) send(ctx context.Context, client *remote.Client, t api.Approval) (api.Approval, error) {
 	got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, api.Response{Answer: a.give, ContentDigest: t.ContentDigest, Reason: a.reason}))
 	if err != nil {
-		return got, fmt.Errorf("%s %s on %s: %w", a.give, t.Component, t.Install, err)
+		return got, fmt.Errorf("%s %s on %s: %w", a.give, review.Subject(t), t.Install, err)
 	}
 	return got, nil
 }
@@ -190,7 +190,7 @@ func (a *answer) show(done []api.Approval) error {
 func sayAnswers(w io.Writer, done [][]api.Approval) error {
 	for _, alike := range done {
 		for _, d := range byStatus(alike) {
-			if _, err := fmt.Fprintf(w, "%s: %s on %s\n", d[0].Status, d[0].Component, review.Place(d)); err != nil {
+			if _, err := fmt.Fprintf(w, "%s: %s on %s\n", d[0].Status, review.Subject(d[0]), review.Place(d)); err != nil {
 				return err
 			}
 		}
@@ -223,7 +223,7 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 	}
 	var found []api.Approval
 	for _, a := range all {
-		if short := a.Install + "/" + a.Component; name == short || name == a.App+"/"+short {
+		if short := a.Install + "/" + review.Subject(a); name == short || name == a.App+"/"+short {
 			found = append(found, a)
 		}
 	}
@@ -262,12 +262,14 @@ func (a *answer) targets(ctx context.Context, client *remote.Client, args []stri
 		switch {
 		case t.Restore > 0:
 			why = fmt.Sprintf("takes its state back to version %d", t.Restore)
+		case t.Kind == api.ApprovalKindSettings:
+			why = "loosen who is asked"
 		case !review.Grave(t):
 			safe = append(safe, t)
 			continue
 		}
 		a.left++
-		a.env.Console.Say("left out: %s on %s/%s %s; approve it by name: nuon approve %s", t.Component, t.App, t.Install, why, t.ID)
+		a.env.Console.Say("left out: %s on %s/%s %s; approve it by name: nuon approve %s", review.Subject(t), t.App, t.Install, why, t.ID)
 	}
 	return safe, nil
 }

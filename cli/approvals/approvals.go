@@ -181,7 +181,7 @@ func above(s string) (install string, found bool) {
 func named(a api.Approval, words ...string) bool {
 	for _, w := range words {
 		for _, install := range []string{a.Install, a.App + "/" + a.Install, a.InstallID} {
-			if w == install || w == install+"/"+a.Component {
+			if w == install || w == install+"/"+review.Subject(a) {
 				return true
 			}
 		}
@@ -281,7 +281,7 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 			report = review.OfAll(a, report)
 		}
 	}
-	fmt.Fprintf(w, "%s %s on %s   (%s)\n", review.Verb(a), a.Component, review.Place(alike), id)
+	fmt.Fprintf(w, "%s %s on %s   (%s)\n", review.Verb(a), review.Subject(a), review.Place(alike), id)
 	if len(alike) > 1 {
 		fmt.Fprintln(w, c.Wrap("at "+console.Line(review.Names(alike, mostNamed)), 0))
 		fmt.Fprintln(w, c.Wrap(review.Placeholders, 0))
@@ -309,6 +309,6 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 	if len(alike) > 1 {
 		all = " --alike"
 	}
-	_, err = fmt.Fprintf(w, "nuon approve %[1]s/%[2]s%[3]s\nnuon reject %[1]s/%[2]s%[3]s --reason \"…\"\n", a.Install, a.Component, all)
+	_, err = fmt.Fprintf(w, "nuon approve %[1]s/%[2]s%[3]s\nnuon reject %[1]s/%[2]s%[3]s --reason \"…\"\n", a.Install, review.Subject(a), all)
 	return err
 }

@@ -92,5 +92,5 @@ func cells(alike []api.Approval) []string {
 	if a.Status != api.ApprovalStatusWaiting {
 		why = review.Verdict(a)
 	}
-	return []string{a.ID, review.Verb(a) + " " + a.Component, a.App, at, cmp.Or(totals(a).Brief(), "-"), string(a.Status), why}
+	return []string{a.ID, review.Verb(a) + " " + review.Subject(a), a.App, at, cmp.Or(totals(a).Brief(), "-"), string(a.Status), why}
 }

@@ -140,7 +140,9 @@ func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, er
 // Approvals are the plans that wait, as install/component.
 func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Limit: most}))
-	return list(l.Items, err, func(a api.Approval) Name { return Name{a.Install + "/" + a.Component, a.Reason} })
+	return list(l.Items, err, func(a api.Approval) Name {
+		return Name{a.Install + "/" + cmp.Or(a.Component, string(a.Kind)), a.Reason}
+	})
 }
 
 // Runners are the runners of the org.

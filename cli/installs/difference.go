@@ -111,11 +111,16 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 // labels (none) and components that may be switched. Inputs that the customer sets are in nobody's file, and stay.
 func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallChange {
 	c := api.InstallChange{By: api.InstallChangeByFile}
-	if f.ApprovalOption != string(i.Approval) {
+	asked := i.Pending.Settings // what waits for an approver already is not asked for again
+	waits := i.Pending.Approval != ""
+	if f.ApprovalOption != string(i.Approval) || waits && f.ApprovalOption != string(asked.Approval) {
 		c.Approval = api.InstallChangeApproval(f.ApprovalOption)
 	}
-	if f.AllowDestroy != i.AllowDestroy {
+	if f.AllowDestroy != i.AllowDestroy || waits && f.AllowDestroy != asked.AllowDestroy {
 		c.AllowDestroy = &f.AllowDestroy
+	}
+	if waits && f.ApprovalOption == string(asked.Approval) && f.AllowDestroy == asked.AllowDestroy {
+		c.Approval, c.AllowDestroy = "", nil
 	}
 	for _, in := range app.Inputs {
 		if want, says := wanted(in, f); says && want != is(in, i) {

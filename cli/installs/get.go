@@ -88,15 +88,19 @@ func facts(i api.Install) []string {
 	if len(i.Behind) > 0 {
 		say("behind: %s", strings.Join(i.Behind, ", "))
 	}
-	rule := string(i.Approval)
-	if i.AllowDestroy {
-		rule += ", also what destroys"
+	rule := approvalWords(string(i.Approval), i.AllowDestroy, i.ApprovalsByOthers)
+	if i.Approval == api.InstallApprovalApproveAll || i.AllowDestroy {
+		rule += setBy(i.Rule)
 	}
 	online := "offline"
 	if i.RunnerOnline {
 		online = "online"
 	}
 	say("approval %s, runner %s (%s)", rule, i.Runner, online)
+	if p := i.Pending; p.Approval != "" {
+		say("%s asks for approval %s: it waits for an approver (nuon review %s)", p.Author,
+			approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers), p.Approval)
+	}
 	switch i.Owner {
 	case api.InstallOwnerFile:
 		say("belongs to its file: `nuon installs sync` changes it")
@@ -113,6 +117,28 @@ func facts(i api.Install) []string {
 		say("labels %s", pairs(i.Labels))
 	}
 	return append(lines, toggles(i.Toggles)...)
+}
+
+// setBy names who set looser approval settings.
+func setBy(r api.ApprovalRule) string {
+	switch {
+	case r.By == "":
+		return ""
+	case r.ApprovedBy != "":
+		return " (set by " + r.By + ", approved by " + r.ApprovedBy + ")"
+	}
+	return " (set by " + r.By + ")"
+}
+
+// approvalWords describes approval settings.
+func approvalWords(approval string, allowDestroy, byOthers bool) string {
+	if allowDestroy {
+		approval += ", also what destroys"
+	}
+	if byOthers {
+		approval += ", by others than who asked"
+	}
+	return approval
 }
 
 // toggles says which components were switched on and off.

@@ -22,6 +22,7 @@ type updating struct {
 	env      *env.Env
 	approval string
 	destroy  bool
+	others   bool
 	labels   []string
 	values   values
 	preview  bool
@@ -38,17 +39,22 @@ read a changed input are planned again, and those that read what these put out.
 
 On a terminal it first shows what would change and what would follow from it, and asks; --yes leaves that out. In a script
 nobody is asked. --preview only shows it. Without anything to change, a terminal shows a form of the inputs.
+
+To loosen the approval settings needs the role approver. Who set them, and when, is stored, and shown with every approval that
+follows from them. With --approvals-by-others nobody approves a plan, a script or a looser setting that they asked for themselves.
+
 An install that belongs to a file (` + "`nuon installs sync`" + `) is changed there.`,
 		Example: `  nuon installs update acme --input greeting=hello --preview
   nuon installs update acme --input-file settings=@settings.json --wait
   nuon installs update acme --label tier=gold --label region=`,
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.run(c.Context(), args[0], c.Flags().Changed("allow-destroy"))
+			return o.run(c.Context(), args[0], c.Flags().Changed)
 		},
 	}
-	c.Flags().StringVar(&o.approval, "approval", "", "prompt or approve-all")
-	c.Flags().BoolVar(&o.destroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too")
+	c.Flags().StringVar(&o.approval, "approval", "", "prompt, or approve-all, which needs the role approver")
+	c.Flags().BoolVar(&o.destroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too; needs the role approver")
+	c.Flags().BoolVar(&o.others, "approvals-by-others", false, "let nobody approve what they asked for themselves; =false needs another approver's yes")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE; NAME= removes it (repeatable)")
 	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and what would follow, and end")
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not show and ask first")
@@ -60,24 +66,28 @@ An install that belongs to a file (` + "`nuon installs sync`" + `) is changed th
 	return c
 }
 
-func (o *updating) run(ctx context.Context, install string, destroy bool) error {
+func (o *updating) run(ctx context.Context, install string, says func(flag string) bool) error {
 	var change api.InstallChange
 	var err error
 	if change.Labels, err = given.Pairs("--label", o.labels); err != nil {
 		return err
 	}
 	change.Approval = api.InstallChangeApproval(o.approval)
+	destroy, others := says("allow-destroy"), says("approvals-by-others")
 	if destroy {
 		change.AllowDestroy = &o.destroy
+	}
+	if others {
+		change.ApprovalsByOthers = &o.others
 	}
 	entered, err := o.values.read(ctx, o.env, nil)
 	if err != nil {
 		return err
 	}
-	other := destroy || o.approval != "" || len(o.labels) > 0
+	other := destroy || others || o.approval != "" || len(o.labels) > 0
 	asks := !other && !o.values.any()
 	if asks && (o.yes || !o.env.Console.Asks()) {
-		return exit.Usagef("say what to change: --input, --input-file, --secret, --label, --approval or --allow-destroy")
+		return exit.Usagef("say what to change: --input, --input-file, --secret, --label, --approval, --allow-destroy or --approvals-by-others")
 	}
 	client, err := o.env.Client()
 	if err != nil {

@@ -51,7 +51,7 @@ func gather[T any](all []T, of func(T) api.Approval) [][]T {
 
 // familyOf is what plans have in common that may be alike.
 func familyOf(a api.Approval) string {
-	return strings.Join([]string{a.App, a.Component, Verb(a)}, "\x00")
+	return strings.Join([]string{a.App, Subject(a), Verb(a)}, "\x00")
 }
 
 // groupOf is the group of a plan that has one. It says of what component, too, so that a control plane cannot put plans together that

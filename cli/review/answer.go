@@ -45,7 +45,7 @@ func (m *model) refusal(answer api.ResponseAnswer) string {
 
 // name is what a plan is called.
 func name(a api.Approval) string {
-	return console.Line(fmt.Sprintf("%s on %s/%s", a.Component, a.App, a.Install))
+	return console.Line(fmt.Sprintf("%s on %s/%s", Subject(a), a.App, a.Install))
 }
 
 // cover binds an answer to the chosen row: to the plan that was read, by the content that was shown; or to each of the plans that are
@@ -111,10 +111,10 @@ func (m *model) word() string {
 	if at.none() {
 		return ""
 	}
-	if word := at.lead().approval.Component; !at.several() {
+	if word := Subject(at.lead().approval); !at.several() {
 		return word
 	}
-	return fmt.Sprintf("%s %d", at.lead().approval.Component, len(m.covered))
+	return fmt.Sprintf("%s %d", Subject(at.lead().approval), len(m.covered))
 }
 
 // send gives the answer to what was covered when it was asked for, bound to what was there then.

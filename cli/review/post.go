@@ -123,11 +123,11 @@ func (m *model) tell(b *batch) {
 	over := b.done+len(b.left) == b.all
 	switch {
 	case !over:
-		m.say(m.theme.faint, fmt.Sprintf("%s: %d of %d are answered", b.lead.Component, b.done, b.all))
+		m.say(m.theme.faint, fmt.Sprintf("%s: %d of %d are answered", Subject(b.lead), b.done, b.all))
 	case b.all == 1 && b.err != nil:
 		m.say(m.theme.bad, firstLine(b.err))
 	case b.err != nil:
-		m.say(m.theme.bad, fmt.Sprintf("%s: %s on %d of %d; not %s: %s", b.past(), b.lead.Component, b.done, b.all, some(b.left, 3), firstLine(b.err)))
+		m.say(m.theme.bad, fmt.Sprintf("%s: %s on %d of %d; not %s: %s", b.past(), Subject(b.lead), b.done, b.all, some(b.left, 3), firstLine(b.err)))
 	default:
 		m.say(m.theme.good, fmt.Sprintf("%s: %s%s", b.past(), b.name(), m.leftOver()))
 		m.counting = true
@@ -146,7 +146,7 @@ func (b *batch) name() string {
 	if b.all == 1 {
 		return name(b.lead)
 	}
-	return console.Line(fmt.Sprintf("%s on %s of %s", b.lead.Component, diff.Plural(b.done, "install", "installs"), b.lead.App))
+	return console.Line(fmt.Sprintf("%s on %s of %s", Subject(b.lead), diff.Plural(b.done, "install", "installs"), b.lead.App))
 }
 
 // leftOver says what else there is to do.

@@ -172,7 +172,7 @@ func (r row) name() string {
 	if !r.several() {
 		return name(a)
 	}
-	return console.Line(fmt.Sprintf("%s on %s of %s", a.Component, r.places(), a.App))
+	return console.Line(fmt.Sprintf("%s on %s of %s", Subject(a), r.places(), a.App))
 }
 
 // places counts the installs of a group: "40 installs".

@@ -285,7 +285,7 @@ func (m *model) label(at row, room int) strip {
 		if at.group.open {
 			sign = "▾ "
 		}
-		what := console.Line(a.App + " " + a.Component)
+		what := console.Line(a.App + " " + Subject(a))
 		count := " · " + at.places()
 		if terminal.Columns(sign+what+count) >= room {
 			count = fmt.Sprintf(" ×%d", len(at.alike()))
@@ -294,7 +294,7 @@ func (m *model) label(at row, room int) strip {
 	case at.group != nil:
 		return strip{{"    " + console.Line(a.App+"/"+a.Install), st}, {" ", ""}}
 	}
-	return strip{{console.Line(fmt.Sprintf("%s/%s %s", a.App, a.Install, a.Component)), st}, {" ", ""}}
+	return strip{{console.Line(fmt.Sprintf("%s/%s %s", a.App, a.Install, Subject(a))), st}, {" ", ""}}
 }
 
 // bare leaves out the colours of a strip, which the chosen row's own would make hard to read.
@@ -564,7 +564,7 @@ func (m *model) asking() string {
 		return at.name()
 	}
 	a := at.lead().approval
-	return console.Line(fmt.Sprintf("%s on %s of %s", a.Component, diff.Plural(len(m.covered), "install", "installs"), a.App))
+	return console.Line(fmt.Sprintf("%s on %s of %s", Subject(a), diff.Plural(len(m.covered), "install", "installs"), a.App))
 }
 
 // those are the installs that the question about several is about, and the ones that left it since, as far as there is room.

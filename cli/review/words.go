@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -9,21 +10,46 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Verb is what an approval is about: deploy, DESTROY, or a state that is taken back.
+// Verb is what an approval lets happen: deploy, DESTROY, a state that is taken back, run scripts, or loosen settings.
 func Verb(a api.Approval) string {
 	switch {
 	case a.Destroy:
 		return "DESTROY"
 	case a.Restore > 0:
 		return fmt.Sprintf("restore state version %d of", a.Restore)
+	case a.Kind == api.ApprovalKindScripts:
+		return "run"
+	case a.Kind == api.ApprovalKindSettings:
+		return "loosen"
 	}
 	return "deploy"
+}
+
+// Subject is what an approval is about: a component, scripts, or settings.
+func Subject(a api.Approval) string { return cmp.Or(a.Component, string(a.Kind)) }
+
+// SetBy is who set an approval rule, and when; empty when nobody is recorded.
+func SetBy(r api.ApprovalRule) string {
+	if r.By == "" {
+		return ""
+	}
+	words := "set by " + r.By
+	if r.ApprovedBy != "" {
+		words += ", approved by " + r.ApprovedBy
+	}
+	if !r.At.IsZero() {
+		words += ", on " + r.At.UTC().Format("2006-01-02 at 15:04 UTC")
+	}
+	return words
 }
 
 // Verdict is how an approval ended: by whom and why, else its reason. It is not neutralised.
 func Verdict(a api.Approval) string {
 	if a.Response.Actor == "" {
 		return a.Reason
+	}
+	if by := SetBy(a.Response.Rule); by != "" {
+		return fmt.Sprintf("%s (%s; %s)", a.Response.Reason, by, a.Response.Rule.Digest)
 	}
 	s := "by " + a.Response.Actor
 	if a.Response.Reason != "" {

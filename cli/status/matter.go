@@ -111,8 +111,8 @@ func (s seen) questions() []Matter {
 	for _, a := range s.approvals {
 		install := s.called(a.App, a.Install)
 		g.add(Matter{
-			Kind: KindApproval, App: a.App, Component: a.Component, What: review.Verb(a) + " " + a.Component, Why: sentence(totals(a), cmp.Or(a.Because, a.Reason)),
-			Command: "nuon review " + install + "/" + a.Component,
+			Kind: KindApproval, App: a.App, Component: a.Component, What: review.Verb(a) + " " + review.Subject(a), Why: sentence(totals(a), cmp.Or(a.Because, a.Reason)),
+			Command: "nuon review " + install + "/" + review.Subject(a),
 		}, a.Install, a.CreatedAt)
 	}
 	for i, m := range g.all {

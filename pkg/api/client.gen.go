@@ -18,6 +18,27 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for ApprovalKind.
+const (
+	ApprovalKindPlan     ApprovalKind = "plan"
+	ApprovalKindScripts  ApprovalKind = "scripts"
+	ApprovalKindSettings ApprovalKind = "settings"
+)
+
+// Valid indicates whether the value is a known member of the ApprovalKind enum.
+func (e ApprovalKind) Valid() bool {
+	switch e {
+	case ApprovalKindPlan:
+		return true
+	case ApprovalKindScripts:
+		return true
+	case ApprovalKindSettings:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ApprovalStatus.
 const (
 	ApprovalStatusApproved  ApprovalStatus = "approved"
@@ -36,6 +57,24 @@ func (e ApprovalStatus) Valid() bool {
 	case ApprovalStatusWaiting:
 		return true
 	case ApprovalStatusWithdrawn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApprovalRuleApproval.
+const (
+	ApprovalRuleApprovalApproveAll ApprovalRuleApproval = "approve-all"
+	ApprovalRuleApprovalPrompt     ApprovalRuleApproval = "prompt"
+)
+
+// Valid indicates whether the value is a known member of the ApprovalRuleApproval enum.
+func (e ApprovalRuleApproval) Valid() bool {
+	switch e {
+	case ApprovalRuleApprovalApproveAll:
+		return true
+	case ApprovalRuleApprovalPrompt:
 		return true
 	default:
 		return false
@@ -1191,8 +1230,13 @@ type ApplySpec struct {
 type Approval struct {
 	App string `json:"app"`
 
+	// Author who asked for what waits; nuon itself for what a push led to
+	Author string `json:"author,omitempty,omitzero"`
+
 	// Because why there is a plan at all
-	Because       string    `json:"because,omitempty,omitzero"`
+	Because string `json:"because,omitempty,omitzero"`
+
+	// Component of a plan
 	Component     string    `json:"component"`
 	ContentDigest string    `json:"content_digest"`
 	CreatedAt     time.Time `json:"created_at"`
@@ -1204,7 +1248,10 @@ type Approval struct {
 	ID        string `json:"id"`
 	Install   string `json:"install"`
 	InstallID string `json:"install_id"`
-	Plan      string `json:"plan"`
+
+	// Kind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a looser approval rule of the install
+	Kind ApprovalKind `json:"kind"`
+	Plan string       `json:"plan"`
 
 	// Reason why it waits, or why it was withdrawn
 	Reason string `json:"reason"`
@@ -1214,13 +1261,24 @@ type Approval struct {
 	Response GivenResponse   `json:"response,omitempty,omitzero"`
 
 	// Restore the version of its state that becomes the newest; 0 when that is not what it is about
-	Restore int            `json:"restore,omitempty,omitzero"`
-	Status  ApprovalStatus `json:"status"`
+	Restore int `json:"restore,omitempty,omitzero"`
+
+	// ScriptReport of a plan with scripts: what the scripts are, as a diff.Report; left out in a brief list. Of scripts alone, report shows them
+	ScriptReport json.RawMessage `json:"script_report,omitempty,omitzero"`
+
+	// Scripts the scripts that a yes approves for this install
+	Scripts []ApprovalScript `json:"scripts,omitempty,omitzero"`
+	Status  ApprovalStatus   `json:"status"`
 
 	// Totals the report's totals (diff.Totals)
-	Totals   json.RawMessage `json:"totals,omitempty,omitzero"`
-	Workflow string          `json:"workflow"`
+	Totals json.RawMessage `json:"totals,omitempty,omitzero"`
+
+	// Workflow of a plan and of scripts
+	Workflow string `json:"workflow"`
 }
+
+// ApprovalKind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a looser approval rule of the install
+type ApprovalKind string
 
 // ApprovalStatus defines model for Approval.Status.
 type ApprovalStatus string
@@ -1229,6 +1287,32 @@ type ApprovalStatus string
 type ApprovalList struct {
 	Items []Approval `json:"items"`
 	Next  string     `json:"next,omitempty,omitzero"`
+}
+
+// ApprovalRule defines model for ApprovalRule.
+type ApprovalRule struct {
+	AllowDestroy      bool                 `json:"allow_destroy"`
+	Approval          ApprovalRuleApproval `json:"approval"`
+	ApprovalsByOthers bool                 `json:"approvals_by_others"`
+
+	// ApprovedBy who approved it, when that was another
+	ApprovedBy string    `json:"approved_by,omitempty,omitzero"`
+	At         time.Time `json:"at,omitempty,omitzero"`
+
+	// By who set it
+	By     string `json:"by,omitempty,omitzero"`
+	Digest string `json:"digest,omitempty,omitzero"`
+}
+
+// ApprovalRuleApproval defines model for ApprovalRule.Approval.
+type ApprovalRuleApproval string
+
+// ApprovalScript defines model for ApprovalScript.
+type ApprovalScript struct {
+	Action string `json:"action"`
+
+	// Digest of everything that runs and is not rendered
+	Digest string `json:"digest"`
 }
 
 // ArtifactRef defines model for ArtifactRef.
@@ -1581,6 +1665,9 @@ type GivenResponse struct {
 	Answer string    `json:"answer"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
+
+	// Rule the rule that answered by itself; left out when a person did
+	Rule ApprovalRule `json:"rule,omitempty,omitzero"`
 }
 
 // Health How what was deployed is, as the runner saw it.
@@ -1677,6 +1764,9 @@ type Install struct {
 	App          string                       `json:"app"`
 	Approval     InstallApproval              `json:"approval"`
 
+	// ApprovalsByOthers nobody approves what they asked for themselves
+	ApprovalsByOthers bool `json:"approvals_by_others,omitempty,omitzero"`
+
 	// Behind components that are not as they are wanted
 	Behind     []string           `json:"behind,omitempty,omitzero"`
 	Components []InstallComponent `json:"components"`
@@ -1694,14 +1784,20 @@ type Install struct {
 	Name   string `json:"name"`
 
 	// Owner who changes it: people, or installs/*.toml of its app
-	Owner     InstallOwner `json:"owner,omitempty,omitzero"`
-	PinReason string       `json:"pin_reason,omitempty,omitzero"`
+	Owner InstallOwner `json:"owner,omitempty,omitzero"`
+
+	// Pending looser settings that wait for an approver; left out when there are none
+	Pending   PendingSettings `json:"pending,omitempty,omitzero"`
+	PinReason string          `json:"pin_reason,omitempty,omitzero"`
 
 	// Pinned number of the version that it is held at; 0 when it follows the newest
 	Pinned   int    `json:"pinned,omitempty,omitzero"`
 	PinnedBy string `json:"pinned_by,omitempty,omitzero"`
 	Reason   string `json:"reason"`
-	Runner   string `json:"runner,omitempty,omitzero"`
+
+	// Rule approval, allow_destroy and approvals_by_others, and who set them
+	Rule   ApprovalRule `json:"rule,omitempty,omitzero"`
+	Runner string       `json:"runner,omitempty,omitzero"`
 
 	// RunnerOnline it was heard of lately, and takes jobs
 	RunnerOnline bool          `json:"runner_online,omitempty,omitzero"`
@@ -1736,9 +1832,16 @@ type InstallWanted string
 // InstallChange defines model for InstallChange.
 type InstallChange struct {
 	// Account the cloud account, when none is known yet; another than it has is 409 fixed
-	Account      map[string]map[string]string `json:"account,omitempty,omitzero"`
-	AllowDestroy *bool                        `json:"allow_destroy,omitempty"`
-	Approval     InstallChangeApproval        `json:"approval,omitempty,omitzero"`
+	Account map[string]map[string]string `json:"account,omitempty,omitzero"`
+
+	// AllowDestroy true needs an approver, as approve-all does
+	AllowDestroy *bool `json:"allow_destroy,omitempty"`
+
+	// Approval approve-all needs an approver: 403 for others, but from an install file (by file) it waits for one
+	Approval InstallChangeApproval `json:"approval,omitempty,omitzero"`
+
+	// ApprovalsByOthers nobody approves what they asked for themselves; false needs an approver other than the one who asks
+	ApprovalsByOthers *bool `json:"approvals_by_others,omitempty"`
 
 	// By whose change this is, default hand; 409 owned when the install belongs to the other and owner does not change with it
 	By     InstallChangeBy `json:"by,omitempty,omitzero"`
@@ -1754,7 +1857,7 @@ type InstallChange struct {
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
-// InstallChangeApproval defines model for InstallChange.Approval.
+// InstallChangeApproval approve-all needs an approver: 403 for others, but from an install file (by file) it waits for one
 type InstallChangeApproval string
 
 // InstallChangeBy whose change this is, default hand; 409 owned when the install belongs to the other and owner does not change with it
@@ -2013,13 +2116,18 @@ type NewCredential struct {
 // NewInstall defines model for NewInstall.
 type NewInstall struct {
 	// Account at most one of aws_account, azure_account, gcp_account; it never changes
-	Account      map[string]map[string]string `json:"account,omitempty,omitzero"`
-	AllowDestroy bool                         `json:"allow_destroy,omitempty,omitzero"`
-	App          string                       `json:"app"`
-	Approval     NewInstallApproval           `json:"approval,omitempty,omitzero"`
-	Inputs       []InputValue                 `json:"inputs,omitempty,omitzero"`
-	Labels       map[string]string            `json:"labels,omitempty,omitzero"`
-	Name         string                       `json:"name"`
+	Account map[string]map[string]string `json:"account,omitempty,omitzero"`
+
+	// AllowDestroy needs an approver, as approve-all does
+	AllowDestroy bool   `json:"allow_destroy,omitempty,omitzero"`
+	App          string `json:"app"`
+
+	// Approval approve-all needs an approver: 403 for others, but from an install file (owner file) it waits for one
+	Approval          NewInstallApproval `json:"approval,omitempty,omitzero"`
+	ApprovalsByOthers bool               `json:"approvals_by_others,omitempty,omitzero"`
+	Inputs            []InputValue       `json:"inputs,omitempty,omitzero"`
+	Labels            map[string]string  `json:"labels,omitempty,omitzero"`
+	Name              string             `json:"name"`
 
 	// Owner default hand
 	Owner NewInstallOwner `json:"owner,omitempty,omitzero"`
@@ -2029,7 +2137,7 @@ type NewInstall struct {
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 }
 
-// NewInstallApproval defines model for NewInstall.Approval.
+// NewInstallApproval approve-all needs an approver: 403 for others, but from an install file (owner file) it waits for one
 type NewInstallApproval string
 
 // NewInstallOwner default hand
@@ -2173,6 +2281,16 @@ type PartHealthResult struct {
 	// Health How what was deployed is, as the runner saw it.
 	Health           Health `json:"health"`
 	InstallComponent string `json:"install_component"`
+}
+
+// PendingSettings defines model for PendingSettings.
+type PendingSettings struct {
+	// Approval id of the approval that waits
+	Approval      string       `json:"approval"`
+	Author        string       `json:"author"`
+	ContentDigest string       `json:"content_digest"`
+	CreatedAt     time.Time    `json:"created_at"`
+	Settings      ApprovalRule `json:"settings"`
 }
 
 // Plan defines model for Plan.

@@ -70,7 +70,8 @@ func (w *world) workflow(id string, number, days int, plan string) {
 	w.exec(`insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, status, desired_digest, basis, basis_digest,
 		bundle_digest, report, report_digest, content_digest, destructive, target, created_at)
 		values ($1, $2, $3, $4, 'ins', 'ico', 'web', $5, 'd', '{}', 'b', 'b', '{}', 'r', 'c', false, '{}', $6)`, w.org, "pln-"+id, "stp-"+id, id, plan, at)
-	w.exec("insert into approvals (org_id, id, plan_id, step_id, install_id, content_digest, status) values ($1, $2, $3, 's', 'ins', 'c', 'approved')", w.org, "apr-"+id, "pln-"+id)
+	w.exec("insert into approvals (org_id, id, plan_id, step_id, workflow_id, install_id, content_digest, status) values ($1, $2, $3, 's', $4, 'ins', 'c', 'approved')",
+		w.org, "apr-"+id, "pln-"+id, id)
 	w.exec("insert into approval_responses (org_id, id, approval_id, content_digest, answer, actor) values ($1, $2, $3, 'c', 'approve', 'vera')", w.org, "rsp-"+id, "apr-"+id)
 	w.job("job-"+id, "step", "stp-"+id, days)
 	w.exec("update jobs set kind = 'apply', plan_id = $2 where id = $3 and org_id = $1", w.org, "pln-"+id, "job-"+id)

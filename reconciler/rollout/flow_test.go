@@ -17,7 +17,7 @@ import (
 
 func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	w := newWorld(t)
-	w.exec("update installs set approval = 'approve-all'")
+	w.exec(`update installs set approval = 'approve-all', rule = '{"by": "dana", "at": "2026-11-01T10:00:00Z"}'`)
 	w.look()
 	w.want(strings.Join(w.runJobs(), "\n"), strings.Join([]string{
 		"plan sandbox", "apply sandbox",
@@ -33,6 +33,12 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	w.want(w.list("select name || '=' || value from outputs where scope = 'action'"), "[answer=42]")
 	w.want(w.list("select distinct kind || ' of ' || component_kind from jobs order by 1"),
 		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module sync of sandbox sync of terraform_module]")
+	// Each automatic approval says by which rule, and who set that.
+	w.want(w.list(`select distinct a.status || ' by ' || r.actor || ': ' || r.reason || '; ' || (r.rule->>'by') || ' ' || (r.rule->>'at') || ' ' || (r.rule->>'digest' = $1)
+		from approval_responses r join approvals a on a.id = r.approval_id`, workflow.Settings{Approval: "approve-all"}.Digest(w.install)),
+		"[approved by the install's rule: let through by the install's rule (approve-all, set by dana); dana 2026-11-01T10:00:00Z true]")
+	w.want(w.one("select count(*)::text from approval_responses"), "4")
+	w.want(w.list("select distinct detail->'rule'->>'by' from audit_events where action = 'plan.allow'"), "[dana]")
 	// Looking again finds nothing to do.
 	w.look()
 	w.want(w.workflows(), "[provision succeeded]")

@@ -201,7 +201,7 @@ func (v View) stands() (status, reason string) {
 		there = there || c.AppliedArtifact != ""
 	}
 	switch {
-	case len(v.Waiting) > 0:
+	case len(v.questions()) > 0:
 		return StatusWaitingForYes, v.asked()
 	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 && len(v.Contested) == 0:
 		return StatusGone, "nothing of it is there"
@@ -310,15 +310,33 @@ func (v View) Applied() int32 {
 	return v.Version
 }
 
+// questions are what the install's workflows wait for. Looser settings that wait hold nothing up.
+func (v View) questions() []store.WaitingOfInstallsRow {
+	return slices.DeleteFunc(slices.Clone(v.Waiting), func(a store.WaitingOfInstallsRow) bool { return a.Kind == workflow.ApprovalOfSettings })
+}
+
 func (v View) asked() string {
-	var names []string
-	for _, a := range v.Waiting {
-		names = append(names, a.Component)
+	var plans []string
+	scripts := false
+	for _, a := range v.questions() {
+		if a.Kind == workflow.ApprovalOfScripts {
+			scripts = true
+		} else {
+			plans = append(plans, a.Component)
+		}
 	}
-	if len(names) == 1 {
-		return "the plan of " + names[0] + " waits for a person"
+	var words []string
+	if scripts {
+		words = append(words, "scripts that nobody has approved for it wait for a person")
 	}
-	return fmt.Sprintf("%d plans wait for a person: %s", len(names), strings.Join(names, ", "))
+	switch len(plans) {
+	case 0:
+	case 1:
+		words = append(words, "the plan of "+plans[0]+" waits for a person")
+	default:
+		words = append(words, fmt.Sprintf("%d plans wait for a person: %s", len(plans), strings.Join(plans, ", ")))
+	}
+	return strings.Join(words, "; ")
 }
 
 func (v View) working() string {

@@ -7,6 +7,8 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 )
 
 const abandonComponent = `-- name: AbandonComponent :execrows
@@ -293,7 +295,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -307,6 +309,8 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.RunnerID,
 		&i.Approval,
 		&i.AllowDestroy,
+		&i.ApprovalsByOthers,
+		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
 		&i.PinVersionID,
@@ -807,14 +811,20 @@ func (q *Queries) VersionBuilds(ctx context.Context, orgID string, versionID str
 }
 
 const waitingOfInstalls = `-- name: WaitingOfInstalls :many
-select a.install_id, a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
-where a.org_id = $1 and a.install_id = any($2::text[]) and a.status = 'waiting' order by a.created_at
+select a.install_id, a.id, a.kind, coalesce(p.component, '')::text as component, a.content_digest, a.subject, a.author, a.created_at
+from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = $1 and a.install_id = any($2::text[]) and a.status = 'waiting' order by a.created_at, a.id
 `
 
 type WaitingOfInstallsRow struct {
-	InstallID string
-	ID        string
-	Component string
+	InstallID     string
+	ID            string
+	Kind          string
+	Component     string
+	ContentDigest string
+	Subject       json.RawMessage
+	Author        string
+	CreatedAt     time.Time
 }
 
 func (q *Queries) WaitingOfInstalls(ctx context.Context, orgID string, installIds []string) ([]WaitingOfInstallsRow, error) {
@@ -826,7 +836,16 @@ func (q *Queries) WaitingOfInstalls(ctx context.Context, orgID string, installId
 	items := []WaitingOfInstallsRow{}
 	for rows.Next() {
 		var i WaitingOfInstallsRow
-		if err := rows.Scan(&i.InstallID, &i.ID, &i.Component); err != nil {
+		if err := rows.Scan(
+			&i.InstallID,
+			&i.ID,
+			&i.Kind,
+			&i.Component,
+			&i.ContentDigest,
+			&i.Subject,
+			&i.Author,
+			&i.CreatedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -37,12 +37,18 @@ type AppVersion struct {
 type Approval struct {
 	OrgID         string
 	ID            string
-	PlanID        string
-	StepID        string
+	Kind          string
+	PlanID        *string
+	StepID        *string
+	WorkflowID    *string
 	InstallID     string
 	ContentDigest string
 	Status        string
 	Reason        string
+	Author        string
+	Subject       json.RawMessage
+	Report        json.RawMessage
+	GroupDigest   string
 	CreatedAt     time.Time
 	EndedAt       *time.Time
 }
@@ -55,6 +61,7 @@ type ApprovalResponse struct {
 	Answer        string
 	Reason        string
 	Actor         string
+	Rule          json.RawMessage
 	At            time.Time
 }
 
@@ -152,23 +159,25 @@ type IdempotencyKey struct {
 }
 
 type Install struct {
-	OrgID        string
-	ID           string
-	AppID        string
-	Name         string
-	RunnerID     string
-	Approval     string
-	AllowDestroy bool
-	Wanted       string
-	Provisioned  bool
-	PinVersionID *string
-	PinReason    string
-	PinnedBy     string
-	Owner        string
-	Labels       json.RawMessage
-	Account      json.RawMessage
-	Toggles      json.RawMessage
-	CreatedAt    time.Time
+	OrgID             string
+	ID                string
+	AppID             string
+	Name              string
+	RunnerID          string
+	Approval          string
+	AllowDestroy      bool
+	ApprovalsByOthers bool
+	Rule              json.RawMessage
+	Wanted            string
+	Provisioned       bool
+	PinVersionID      *string
+	PinReason         string
+	PinnedBy          string
+	Owner             string
+	Labels            json.RawMessage
+	Account           json.RawMessage
+	Toggles           json.RawMessage
+	CreatedAt         time.Time
 }
 
 type InstallComponent struct {
@@ -361,6 +370,19 @@ type RunnerLog struct {
 	Many     int32
 	Size     int32
 	At       time.Time
+}
+
+type ScriptAnswer struct {
+	OrgID      string
+	InstallID  string
+	Digest     string
+	Action     string
+	Answer     string
+	Content    json.RawMessage
+	Reason     string
+	Actor      string
+	ApprovalID string
+	At         time.Time
 }
 
 type State struct {

@@ -80,23 +80,25 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 }
 
 const addInstall = `-- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, owner, labels, account, toggles)
-values ($1, $2, $3, $4, $5, $6, $7, coalesce(nullif($8::text, ''), 'hand'),
-    coalesce($9::jsonb, '{}'), coalesce($10::jsonb, '{}'), coalesce($11::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles)
+values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'hand'),
+    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at
 `
 
 type AddInstallParams struct {
-	OrgID        string
-	ID           string
-	AppID        string
-	Name         string
-	RunnerID     string
-	Approval     string
-	AllowDestroy bool
-	Owner        string
-	Labels       json.RawMessage
-	Account      json.RawMessage
-	Toggles      json.RawMessage
+	OrgID             string
+	ID                string
+	AppID             string
+	Name              string
+	RunnerID          string
+	Approval          string
+	AllowDestroy      bool
+	ApprovalsByOthers bool
+	Rule              json.RawMessage
+	Owner             string
+	Labels            json.RawMessage
+	Account           json.RawMessage
+	Toggles           json.RawMessage
 }
 
 // AddInstall makes one; it belongs to people, and has no labels, account and toggles, unless they are given.
@@ -109,6 +111,8 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		arg.RunnerID,
 		arg.Approval,
 		arg.AllowDestroy,
+		arg.ApprovalsByOthers,
+		arg.Rule,
 		arg.Owner,
 		arg.Labels,
 		arg.Account,
@@ -123,6 +127,8 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.RunnerID,
 		&i.Approval,
 		&i.AllowDestroy,
+		&i.ApprovalsByOthers,
+		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
 		&i.PinVersionID,
@@ -179,25 +185,21 @@ func (q *Queries) BuildWanted(ctx context.Context, orgID string, installComponen
 }
 
 const changeInstall = `-- name: ChangeInstall :exec
-update installs set approval = $1, allow_destroy = $2, owner = $3, labels = $4, account = $5, toggles = $6
-where org_id = $7 and id = $8
+update installs set owner = $1, labels = $2, account = $3, toggles = $4
+where org_id = $5 and id = $6
 `
 
 type ChangeInstallParams struct {
-	Approval     string
-	AllowDestroy bool
-	Owner        string
-	Labels       json.RawMessage
-	Account      json.RawMessage
-	Toggles      json.RawMessage
-	OrgID        string
-	ID           string
+	Owner   string
+	Labels  json.RawMessage
+	Account json.RawMessage
+	Toggles json.RawMessage
+	OrgID   string
+	ID      string
 }
 
 func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) error {
 	_, err := q.db.Exec(ctx, changeInstall,
-		arg.Approval,
-		arg.AllowDestroy,
 		arg.Owner,
 		arg.Labels,
 		arg.Account,
@@ -500,56 +502,70 @@ func (q *Queries) ViewAppVersions(ctx context.Context, orgID string, ids []strin
 }
 
 const viewApproval = `-- name: ViewApproval :one
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, p.report::jsonb as report,
+select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
+    coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
+    coalesce(p.destructive, false)::bool as destructive, coalesce(p.destroy, false)::bool as destroy,
+    coalesce(p.totals, ap.report -> 'totals')::jsonb as totals, coalesce(p.report, ap.report)::jsonb as report,
+    (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
+    (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
+    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
-join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
-join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
+left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
+left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = $1 and ap.id = $2
 `
 
 type ViewApprovalRow struct {
-	Approval    Approval
-	Plan        string
-	Component   string
-	WorkflowID  string
-	Destructive bool
-	Destroy     bool
-	GroupDigest string
-	Totals      json.RawMessage
-	Report      json.RawMessage
-	Install     string
-	App         string
-	Restore     int32
-	Because     string
+	ID            string
+	Kind          string
+	Status        string
+	InstallID     string
+	ContentDigest string
+	Reason        string
+	Author        string
+	CreatedAt     time.Time
+	GroupDigest   string
+	Plan          string
+	WorkflowID    string
+	Component     string
+	Destructive   bool
+	Destroy       bool
+	Totals        json.RawMessage
+	Report        json.RawMessage
+	Scripts       json.RawMessage
+	Subject       json.RawMessage
+	Install       string
+	App           string
+	Restore       int32
+	Because       string
 }
 
 func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (ViewApprovalRow, error) {
 	row := q.db.QueryRow(ctx, viewApproval, orgID, iD)
 	var i ViewApprovalRow
 	err := row.Scan(
-		&i.Approval.OrgID,
-		&i.Approval.ID,
-		&i.Approval.PlanID,
-		&i.Approval.StepID,
-		&i.Approval.InstallID,
-		&i.Approval.ContentDigest,
-		&i.Approval.Status,
-		&i.Approval.Reason,
-		&i.Approval.CreatedAt,
-		&i.Approval.EndedAt,
+		&i.ID,
+		&i.Kind,
+		&i.Status,
+		&i.InstallID,
+		&i.ContentDigest,
+		&i.Reason,
+		&i.Author,
+		&i.CreatedAt,
+		&i.GroupDigest,
 		&i.Plan,
-		&i.Component,
 		&i.WorkflowID,
+		&i.Component,
 		&i.Destructive,
 		&i.Destroy,
-		&i.GroupDigest,
 		&i.Totals,
 		&i.Report,
+		&i.Scripts,
+		&i.Subject,
 		&i.Install,
 		&i.App,
 		&i.Restore,
@@ -559,17 +575,22 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewApprovals = `-- name: ViewApprovals :many
-select ap.org_id, ap.id, ap.plan_id, ap.step_id, ap.install_id, ap.content_digest, ap.status, ap.reason, ap.created_at, ap.ended_at, p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, (case when not $1::bool then p.report end)::jsonb as report,
+select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
+    coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
+    coalesce(p.destructive, false)::bool as destructive, coalesce(p.destroy, false)::bool as destroy,
+    coalesce(p.totals, ap.report -> 'totals')::jsonb as totals, (case when not $1::bool then coalesce(p.report, ap.report) end)::jsonb as report,
+    (case when not $1::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
+    (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
+    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
-join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
-join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
+left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
+left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = $2 and ap.status = $3
-  and ($4::text = '' or ap.install_id = $4) and ($5::text = '' or p.group_digest = $5) and ap.id > $6
+  and ($4::text = '' or ap.install_id = $4) and ($5::text = '' or ap.group_digest = $5) and ap.id > $6
 order by ap.id limit $7
 `
 
@@ -584,19 +605,28 @@ type ViewApprovalsParams struct {
 }
 
 type ViewApprovalsRow struct {
-	Approval    Approval
-	Plan        string
-	Component   string
-	WorkflowID  string
-	Destructive bool
-	Destroy     bool
-	GroupDigest string
-	Totals      json.RawMessage
-	Report      json.RawMessage
-	Install     string
-	App         string
-	Restore     int32
-	Because     string
+	ID            string
+	Kind          string
+	Status        string
+	InstallID     string
+	ContentDigest string
+	Reason        string
+	Author        string
+	CreatedAt     time.Time
+	GroupDigest   string
+	Plan          string
+	WorkflowID    string
+	Component     string
+	Destructive   bool
+	Destroy       bool
+	Totals        json.RawMessage
+	Report        json.RawMessage
+	Scripts       json.RawMessage
+	Subject       json.RawMessage
+	Install       string
+	App           string
+	Restore       int32
+	Because       string
 }
 
 // ViewApprovals leaves out the reports of a brief list, which are by far the most of it: they are not even read.
@@ -618,24 +648,24 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 	for rows.Next() {
 		var i ViewApprovalsRow
 		if err := rows.Scan(
-			&i.Approval.OrgID,
-			&i.Approval.ID,
-			&i.Approval.PlanID,
-			&i.Approval.StepID,
-			&i.Approval.InstallID,
-			&i.Approval.ContentDigest,
-			&i.Approval.Status,
-			&i.Approval.Reason,
-			&i.Approval.CreatedAt,
-			&i.Approval.EndedAt,
+			&i.ID,
+			&i.Kind,
+			&i.Status,
+			&i.InstallID,
+			&i.ContentDigest,
+			&i.Reason,
+			&i.Author,
+			&i.CreatedAt,
+			&i.GroupDigest,
 			&i.Plan,
-			&i.Component,
 			&i.WorkflowID,
+			&i.Component,
 			&i.Destructive,
 			&i.Destroy,
-			&i.GroupDigest,
 			&i.Totals,
 			&i.Report,
+			&i.Scripts,
+			&i.Subject,
 			&i.Install,
 			&i.App,
 			&i.Restore,
@@ -899,7 +929,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -927,6 +957,8 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.RunnerID,
 			&i.Install.Approval,
 			&i.Install.AllowDestroy,
+			&i.Install.ApprovalsByOthers,
+			&i.Install.Rule,
 			&i.Install.Wanted,
 			&i.Install.Provisioned,
 			&i.Install.PinVersionID,
@@ -1003,7 +1035,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1050,6 +1082,8 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.RunnerID,
 			&i.Install.Approval,
 			&i.Install.AllowDestroy,
+			&i.Install.ApprovalsByOthers,
+			&i.Install.Rule,
 			&i.Install.Wanted,
 			&i.Install.Provisioned,
 			&i.Install.PinVersionID,
@@ -1230,7 +1264,7 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 }
 
 const viewResponses = `-- name: ViewResponses :many
-select org_id, id, approval_id, content_digest, answer, reason, actor, at from approval_responses where org_id = $1 and approval_id = any($2::text[])
+select org_id, id, approval_id, content_digest, answer, reason, actor, rule, at from approval_responses where org_id = $1 and approval_id = any($2::text[])
 `
 
 func (q *Queries) ViewResponses(ctx context.Context, orgID string, approvalIds []string) ([]ApprovalResponse, error) {
@@ -1250,6 +1284,7 @@ func (q *Queries) ViewResponses(ctx context.Context, orgID string, approvalIds [
 			&i.Answer,
 			&i.Reason,
 			&i.Actor,
+			&i.Rule,
 			&i.At,
 		); err != nil {
 			return nil, err
@@ -1423,7 +1458,8 @@ func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner
 
 const viewSteps = `-- name: ViewSteps :many
 select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.tries, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, coalesce(ap.id, '') as approval from steps s
-left join approvals ap on ap.org_id = s.org_id and ap.plan_id = s.plan_id
+left join approvals ap on ap.org_id = s.org_id and (ap.plan_id = s.plan_id
+    or s.kind = 'action' and s.status = 'waiting' and ap.workflow_id = s.workflow_id and ap.kind = 'scripts' and ap.status = 'waiting')
 where s.org_id = $1 and s.workflow_id = any($2::text[]) order by s.workflow_id, s.position
 `
 

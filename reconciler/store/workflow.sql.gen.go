@@ -12,31 +12,45 @@ import (
 )
 
 const addApproval = `-- name: AddApproval :exec
-insert into approvals (org_id, id, plan_id, step_id, install_id, content_digest, status, reason)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, author, subject, report, group_digest,
+    ended_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text, $10,
+    $11, $12, $13, $14, case when $9::text <> 'waiting' then now() end)
 `
 
 type AddApprovalParams struct {
 	OrgID         string
 	ID            string
-	PlanID        string
-	StepID        string
+	Kind          string
+	PlanID        *string
+	StepID        *string
+	WorkflowID    *string
 	InstallID     string
 	ContentDigest string
 	Status        string
 	Reason        string
+	Author        string
+	Subject       json.RawMessage
+	Report        json.RawMessage
+	GroupDigest   string
 }
 
 func (q *Queries) AddApproval(ctx context.Context, arg AddApprovalParams) error {
 	_, err := q.db.Exec(ctx, addApproval,
 		arg.OrgID,
 		arg.ID,
+		arg.Kind,
 		arg.PlanID,
 		arg.StepID,
+		arg.WorkflowID,
 		arg.InstallID,
 		arg.ContentDigest,
 		arg.Status,
 		arg.Reason,
+		arg.Author,
+		arg.Subject,
+		arg.Report,
+		arg.GroupDigest,
 	)
 	return err
 }
@@ -98,8 +112,8 @@ func (q *Queries) AddPlan(ctx context.Context, arg AddPlanParams) error {
 }
 
 const addResponse = `-- name: AddResponse :exec
-insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor)
-values ($1, $2, $3, $4, $5, $6, $7)
+insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor, rule)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type AddResponseParams struct {
@@ -110,6 +124,7 @@ type AddResponseParams struct {
 	Answer        string
 	Reason        string
 	Actor         string
+	Rule          json.RawMessage
 }
 
 func (q *Queries) AddResponse(ctx context.Context, arg AddResponseParams) error {
@@ -121,6 +136,7 @@ func (q *Queries) AddResponse(ctx context.Context, arg AddResponseParams) error 
 		arg.Answer,
 		arg.Reason,
 		arg.Actor,
+		arg.Rule,
 	)
 	return err
 }
@@ -340,7 +356,7 @@ func (q *Queries) EndApproval(ctx context.Context, arg EndApprovalParams) (int64
 
 const findPlan = `-- name: FindPlan :one
 select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, status, desired_digest, basis,
-    bundle_digest, report_digest, content_digest, target
+    bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = $1 and id = $2 for update
 `
 
@@ -359,6 +375,7 @@ type FindPlanRow struct {
 	BundleDigest       string
 	ReportDigest       string
 	ContentDigest      string
+	GroupDigest        string
 	Target             json.RawMessage
 }
 
@@ -380,6 +397,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 		&i.BundleDigest,
 		&i.ReportDigest,
 		&i.ContentDigest,
+		&i.GroupDigest,
 		&i.Target,
 	)
 	return i, err
@@ -610,15 +628,15 @@ func (q *Queries) LinkPlan(ctx context.Context, arg LinkPlanParams) error {
 }
 
 const lockApproval = `-- name: LockApproval :one
-select a.org_id, a.id, a.plan_id, a.step_id, a.install_id, a.content_digest, a.status, a.reason, a.created_at, a.ended_at, p.status as plan_status, p.workflow_id, p.component, p.content_digest as plan_content
-from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
-where a.org_id = $1 and a.id = $2 for update
+select a.org_id, a.id, a.kind, a.plan_id, a.step_id, a.workflow_id, a.install_id, a.content_digest, a.status, a.reason, a.author, a.subject, a.report, a.group_digest, a.created_at, a.ended_at, coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
+    coalesce(p.content_digest, '')::text as plan_content
+from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = $1 and a.id = $2 for update of a
 `
 
 type LockApprovalRow struct {
 	Approval    Approval
 	PlanStatus  string
-	WorkflowID  string
 	Component   string
 	PlanContent string
 }
@@ -629,16 +647,21 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 	err := row.Scan(
 		&i.Approval.OrgID,
 		&i.Approval.ID,
+		&i.Approval.Kind,
 		&i.Approval.PlanID,
 		&i.Approval.StepID,
+		&i.Approval.WorkflowID,
 		&i.Approval.InstallID,
 		&i.Approval.ContentDigest,
 		&i.Approval.Status,
 		&i.Approval.Reason,
+		&i.Approval.Author,
+		&i.Approval.Subject,
+		&i.Approval.Report,
+		&i.Approval.GroupDigest,
 		&i.Approval.CreatedAt,
 		&i.Approval.EndedAt,
 		&i.PlanStatus,
-		&i.WorkflowID,
 		&i.Component,
 		&i.PlanContent,
 	)
@@ -647,7 +670,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
@@ -663,6 +686,8 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.RunnerID,
 		&i.Approval,
 		&i.AllowDestroy,
+		&i.ApprovalsByOthers,
+		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
 		&i.PinVersionID,
@@ -732,6 +757,35 @@ func (q *Queries) MoveStep(ctx context.Context, arg MoveStepParams) (int64, erro
 	return result.RowsAffected(), nil
 }
 
+const newestSettings = `-- name: NewestSettings :one
+select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, author, subject, report, group_digest, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
+`
+
+// NewestSettings is the newest question about an install's settings.
+func (q *Queries) NewestSettings(ctx context.Context, orgID string, installID string) (Approval, error) {
+	row := q.db.QueryRow(ctx, newestSettings, orgID, installID)
+	var i Approval
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.Kind,
+		&i.PlanID,
+		&i.StepID,
+		&i.WorkflowID,
+		&i.InstallID,
+		&i.ContentDigest,
+		&i.Status,
+		&i.Reason,
+		&i.Author,
+		&i.Subject,
+		&i.Report,
+		&i.GroupDigest,
+		&i.CreatedAt,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
 const passStep = `-- name: PassStep :execrows
 update steps set passed = true where org_id = $1 and id = $2 and status = 'skipped'
 `
@@ -746,7 +800,8 @@ func (q *Queries) PassStep(ctx context.Context, orgID string, iD string) (int64,
 }
 
 const planAnswered = `-- name: PlanAnswered :one
-select exists (select from approvals where org_id = $1 and plan_id = $2 and status = 'approved')
+select exists (select from approvals a join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+    where a.org_id = $1 and a.plan_id = $2::text and a.status = 'approved' and r.rule is null)
 `
 
 // Approved by a person; false when an install's rule let it through.
@@ -760,7 +815,7 @@ func (q *Queries) PlanAnswered(ctx context.Context, orgID string, planID string)
 const plansUnderWay = `-- name: PlansUnderWay :many
 select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive,
        coalesce(p.target->>'problem', '')::text as problem,
-       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because
+       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, (r.rule is not null)::bool as by_rule
 from steps s
 join plans p on p.org_id = s.org_id and p.id = s.plan_id
 left join approvals a on a.org_id = p.org_id and a.plan_id = p.id
@@ -780,6 +835,7 @@ type PlansUnderWayRow struct {
 	ApprovalID    string
 	Actor         string
 	Because       string
+	ByRule        bool
 }
 
 // PlansUnderWay gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
@@ -803,6 +859,7 @@ func (q *Queries) PlansUnderWay(ctx context.Context, orgID string, workflowID st
 			&i.ApprovalID,
 			&i.Actor,
 			&i.Because,
+			&i.ByRule,
 		); err != nil {
 			return nil, err
 		}
@@ -1052,6 +1109,33 @@ func (q *Queries) SetPlanTarget(ctx context.Context, target json.RawMessage, org
 	return err
 }
 
+const setRule = `-- name: SetRule :exec
+update installs set approval = $1, allow_destroy = $2, approvals_by_others = $3, rule = $4
+where org_id = $5 and id = $6
+`
+
+type SetRuleParams struct {
+	Approval          string
+	AllowDestroy      bool
+	ApprovalsByOthers bool
+	Rule              json.RawMessage
+	OrgID             string
+	ID                string
+}
+
+// SetRule sets what an install lets through unasked, and who said so.
+func (q *Queries) SetRule(ctx context.Context, arg SetRuleParams) error {
+	_, err := q.db.Exec(ctx, setRule,
+		arg.Approval,
+		arg.AllowDestroy,
+		arg.ApprovalsByOthers,
+		arg.Rule,
+		arg.OrgID,
+		arg.ID,
+	)
+	return err
+}
+
 const setStepTarget = `-- name: SetStepTarget :exec
 update steps set target = $1 where org_id = $2 and id = $3
 `
@@ -1154,7 +1238,7 @@ func (q *Queries) TouchWorkflow(ctx context.Context, orgID string, iD string) er
 
 const withdrawApproval = `-- name: WithdrawApproval :exec
 update approvals set status = 'withdrawn', reason = $1, ended_at = coalesce(ended_at, now())
-where org_id = $2 and plan_id = $3 and status in ('waiting', 'approved')
+where org_id = $2 and plan_id = $3::text and status in ('waiting', 'approved')
 `
 
 func (q *Queries) WithdrawApproval(ctx context.Context, reason string, orgID string, planID string) error {

@@ -234,9 +234,17 @@ func (r Rule) lets(destructive bool) (bool, string) {
 	case destructive && !r.AllowDestroy:
 		return false, "the plan deletes or replaces something, and this install does not allow that unasked"
 	case destructive:
-		return true, "let through by the install's rule (approve-all, allow_destroy)"
+		return true, r.words("approve-all, allow_destroy")
 	}
-	return true, "let through by the install's rule (approve-all)"
+	return true, r.words("approve-all")
+}
+
+// words describe an automatic approval: the settings that it follows from, and who set them.
+func (r Rule) words(settings string) string {
+	if r.By == "" {
+		return "let through by the install's rule (" + settings + ")"
+	}
+	return "let through by the install's rule (" + settings + ", set by " + r.By + ")"
 }
 
 // lapsed says why a plan that the install's rule once let through would not be let through now; nothing for one that a person

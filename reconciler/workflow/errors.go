@@ -17,6 +17,7 @@ const (
 	CodeWorkflowEnded = "workflow_ended" // there is nothing left to cancel
 	CodeTooLong       = "too_long"       // the reason
 	CodeBusy          = "busy"           // a running workflow is at work on the same component
+	CodeOwnChange     = "own_change"     // who asked for it may not approve it on this install
 	CodeNotRetryable  = "not_retryable"  // nothing failed at the step, or it cannot be begun again
 	CodeNotSkippable  = "not_skippable"  // the step is at work, or has ended
 )

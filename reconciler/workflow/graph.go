@@ -19,8 +19,9 @@ type Cancellation struct{ Actor, Reason string }
 
 // Rule is what an install lets through without asking.
 type Rule struct {
-	ApproveAll   bool // everything but plans that delete or replace
-	AllowDestroy bool // with ApproveAll: those too
+	ApproveAll   bool   // everything but plans that delete or replace
+	AllowDestroy bool   // with ApproveAll: those too
+	By           string // who set it; empty when nobody is recorded
 }
 
 // Step is one step and what is known of its work.

@@ -83,6 +83,13 @@ const (
 	ApprovalWithdrawn ApprovalStatus = "withdrawn" // what it asked about is no longer what would be applied
 )
 
+// The kinds of approval: what it is about, as the database's constraint has them.
+const (
+	ApprovalOfPlan     = "plan"
+	ApprovalOfScripts  = "scripts"
+	ApprovalOfSettings = "settings"
+)
+
 // RefusalKind is why something that is behind is left alone.
 type RefusalKind string
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -71,7 +72,11 @@ func decodeAsked(row store.Workflow) (Asked, error) {
 
 // ruleOf is what an install lets through unasked, as it says now.
 func ruleOf(install store.Install) Rule {
-	return Rule{ApproveAll: install.Approval == "approve-all", AllowDestroy: install.AllowDestroy}
+	rule := Rule{ApproveAll: install.Approval == appconfig.ApproveAll, AllowDestroy: install.AllowDestroy}
+	if record, err := RuleRecord(install); err == nil {
+		rule.By = record.By
+	}
+	return rule
 }
 
 func (f *flow) loadSteps(ctx context.Context) error {
@@ -103,8 +108,8 @@ func (f *flow) loadPlans(ctx context.Context) error {
 			ID: r.ID, Status: PlanStatus(r.Status), Desired: r.DesiredDigest, Destructive: r.Destructive,
 			Approval: r.ApprovalID, By: r.Actor, Because: r.Because,
 		}
-		if plan.By == "" && plan.Status == PlanApproved {
-			plan.By, plan.Because = byRule, r.Reason
+		if r.ByRule {
+			plan.By = byRule
 		}
 		s := f.graph.step(r.StepID)
 		s.Plan = plan

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Answer is a person's word about a plan.
+// Answer is a person's word about what waits.
 type Answer string
 
 // The answers, as the database's constraint has them.
@@ -27,7 +27,7 @@ func tooLong() error {
 	return conflict(CodeTooLong, "Say it in fewer words.", "the reason is longer than %d bytes", mostReason)
 }
 
-// Response is a person's word about one plan.
+// Response is a person's word about one approval.
 type Response struct {
 	Approval      string // id
 	Answer        Answer
@@ -37,7 +37,8 @@ type Response struct {
 }
 
 // Respond takes a person's word. It binds to the content digest that was shown; of two that answer, one wins. The audit is the
-// caller's. Errors: store.ErrNotFound; a *Conflict when the question no longer waits or the digest is another's.
+// caller's. Errors: store.ErrNotFound; a *Conflict when the question no longer waits, the digest is another's, or the person may not
+// approve what they asked for themselves.
 func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if r.Answer != Approve && r.Answer != Reject {
 		return fmt.Errorf("an answer is %s or %s, not %.20q", Approve, Reject, r.Answer)
@@ -45,24 +46,47 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if len(r.Reason) > mostReason {
 		return tooLong()
 	}
-	install, err := tx.ApprovalInstall(ctx, tx.Org, r.Approval)
+	installID, err := tx.ApprovalInstall(ctx, tx.Org, r.Approval)
 	if err != nil {
 		return fmt.Errorf("approval %s: %w", r.Approval, err)
 	}
-	if _, err := tx.LockInstall(ctx, tx.Org, install); err != nil {
+	install, err := tx.LockInstall(ctx, tx.Org, installID)
+	if err != nil {
 		return fmt.Errorf("approval %s: %w", r.Approval, err)
 	}
 	row, err := tx.LockApproval(ctx, tx.Org, r.Approval)
 	if err != nil {
 		return fmt.Errorf("approval %s: %w", r.Approval, err)
 	}
-	switch a := row.Approval; {
-	case a.Status != string(ApprovalWaiting) || row.PlanStatus != string(PlanReady):
-		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "this plan of %s no longer waits for an answer: %s", row.Component, answered(a))
-	case a.ContentDigest != r.ContentDigest || row.PlanContent != r.ContentDigest:
-		return conflict(CodePlanChanged, "Read the plan again (nuon review), then answer.", "what you answered is not the plan of %s that waits", row.Component)
+	a, what := row.Approval, subjectOf(row)
+	plan := a.Kind == ApprovalOfPlan
+	switch {
+	case a.Status != string(ApprovalWaiting) || plan && row.PlanStatus != string(PlanReady):
+		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s", what, answered(a))
+	case a.ContentDigest != r.ContentDigest:
+		return conflict(CodePlanChanged, "Read it again (nuon review), then answer.", "what you answered is not %s as it waits", what)
+	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
+		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.Name+" --approvals-by-others=false.",
+			"%s asked for this, and install %s lets nobody approve what they asked for themselves", r.Actor, install.Name)
 	}
-	return r.record(ctx, tx, row)
+	if err := r.record(ctx, tx, row); err != nil {
+		return err
+	}
+	if a.Kind == ApprovalOfSettings {
+		return r.answerSettings(ctx, tx, install, row)
+	}
+	return r.answerWork(ctx, tx, row)
+}
+
+// subjectOf is what an approval is about, in words.
+func subjectOf(row store.LockApprovalRow) string {
+	switch row.Approval.Kind {
+	case ApprovalOfSettings:
+		return "this change of the approval settings"
+	case ApprovalOfScripts:
+		return "this approval of scripts"
+	}
+	return "this plan of " + row.Component
 }
 
 // answered says who or what ended a question, and when.
@@ -77,13 +101,23 @@ func answered(a store.Approval) string {
 	return words
 }
 
-func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
-	status, plan, words := ApprovalApproved, PlanApproved, "approved by "+r.Actor
+// words are the answer as it is shown.
+func (r Response) words() string {
+	words := "approved by " + r.Actor
 	if r.Answer == Reject {
-		status, plan, words = ApprovalRejected, PlanRejected, "rejected by "+r.Actor
+		words = "rejected by " + r.Actor
 	}
 	if r.Reason != "" {
 		words += ": " + r.Reason
+	}
+	return words
+}
+
+// record writes the answer down, and ends the question.
+func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+	status := ApprovalApproved
+	if r.Answer == Reject {
+		status = ApprovalRejected
 	}
 	err := tx.AddResponse(ctx, store.AddResponseParams{
 		OrgID: tx.Org, ID: id.New("rsp"), ApprovalID: r.Approval, ContentDigest: r.ContentDigest,
@@ -92,31 +126,39 @@ func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprov
 	if err != nil {
 		return fmt.Errorf("record the answer: %w", err)
 	}
-	err = one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: r.Approval, Status: string(status), Reason: words}))
-	if err != nil {
-		return err
+	return one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID, Status: string(status), Reason: r.words()}))
+}
+
+// answerWork takes an answer about the work of a workflow, which then continues.
+func (r Response) answerWork(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+	if plan := row.Approval.PlanID; plan != nil {
+		to := PlanApproved
+		if r.Answer == Reject {
+			to = PlanRejected
+		}
+		err := one(tx.MovePlan(ctx, store.MovePlanParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.words(), Was: string(PlanReady)}))
+		if err != nil {
+			return err
+		}
 	}
-	err = one(tx.MovePlan(ctx, store.MovePlanParams{OrgID: tx.Org, ID: row.Approval.PlanID, Status: string(plan), Reason: words, Was: string(PlanReady)}))
-	if err != nil {
-		return err
-	}
+	workflow := *row.Approval.WorkflowID
 	if err := r.told(ctx, tx, row); err != nil {
 		return err
 	}
-	if err := touch(ctx, tx, row.WorkflowID); err != nil {
+	if err := touch(ctx, tx, workflow); err != nil {
 		return err
 	}
-	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: row.WorkflowID})
+	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: workflow})
 }
 
 // told adds to the workflow's trace how long the plan waited for a person.
 func (r Response) told(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
-	of, err := tx.FindWorkflow(ctx, tx.Org, row.WorkflowID)
+	of, err := tx.FindWorkflow(ctx, tx.Org, *row.Approval.WorkflowID)
 	if err != nil {
 		return err
 	}
 	_, span := telemetry.BeginAt(telemetry.Extract(ctx, of.Trace), row.Approval.CreatedAt, "approval", slog.String("org", tx.Org),
-		slog.String("install", row.Approval.InstallID), slog.String("workflow", row.WorkflowID), slog.String("answer", string(r.Answer)))
+		slog.String("install", row.Approval.InstallID), slog.String("workflow", *row.Approval.WorkflowID), slog.String("answer", string(r.Answer)))
 	span.End(nil)
 	return nil
 }

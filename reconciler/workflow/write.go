@@ -90,28 +90,56 @@ func (f *flow) plan(step string) *Plan {
 }
 
 func (f *flow) ask(ctx context.Context, c Ask) error {
-	plan := f.plan(c.Step)
-	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
-	if err != nil {
-		return err
-	}
-	plan.Approval = id.New("apr")
-	err = f.tx.AddApproval(ctx, store.AddApprovalParams{
-		OrgID: f.tx.Org, ID: plan.Approval, PlanID: plan.ID, StepID: c.Step, InstallID: f.install.ID,
-		ContentDigest: row.ContentDigest, Status: string(ApprovalWaiting), Reason: c.Reason,
-	})
-	if err != nil {
+	if err := f.addApproval(ctx, c.Step, ApprovalWaiting, c.Reason); err != nil {
 		return err
 	}
 	return f.move(ctx, c.Step, StepWaiting, c.Reason)
 }
 
+// addApproval adds the approval of the plan that a step is about.
+func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStatus, reason string) error {
+	plan := f.plan(step)
+	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
+	if err != nil {
+		return err
+	}
+	plan.Approval = id.New("apr")
+	return f.tx.AddApproval(ctx, store.AddApprovalParams{
+		OrgID: f.tx.Org, ID: plan.Approval, Kind: ApprovalOfPlan, PlanID: &plan.ID, StepID: &step, WorkflowID: &f.row.ID, InstallID: f.install.ID,
+		ContentDigest: row.ContentDigest, Status: string(status), Reason: reason, Author: f.row.RequestedBy, GroupDigest: row.GroupDigest,
+	})
+}
+
+// allow approves a plan by the install's rule, and records the rule and who set it.
 func (f *flow) allow(ctx context.Context, c Allow) error {
 	plan := f.plan(c.Step)
 	if err := f.movePlan(ctx, plan, PlanApproved, c.Reason); err != nil {
 		return err
 	}
-	if err := f.tx.Audit(ctx, itself, "plan.allow", plan.ID, map[string]any{"reason": c.Reason, "workflow": f.row.ID}); err != nil {
+	if err := f.addApproval(ctx, c.Step, ApprovalApproved, c.Reason); err != nil {
+		return err
+	}
+	rule, err := RuleRecord(f.install)
+	if err != nil {
+		return err
+	}
+	raw, err := encode(rule)
+	if err != nil {
+		return err
+	}
+	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
+	if err != nil {
+		return err
+	}
+	err = f.tx.AddResponse(ctx, store.AddResponseParams{
+		OrgID: f.tx.Org, ID: id.New("rsp"), ApprovalID: plan.Approval, ContentDigest: row.ContentDigest, Answer: string(Approve), Reason: c.Reason,
+		Actor: byRule, Rule: raw,
+	})
+	if err != nil {
+		return err
+	}
+	detail := map[string]any{"reason": c.Reason, "workflow": f.row.ID, "approval": plan.Approval, "content_digest": row.ContentDigest, "rule": rule}
+	if err := f.tx.Audit(ctx, itself, "plan.allow", plan.ID, detail); err != nil {
 		return err
 	}
 	return f.move(ctx, c.Step, StepSucceeded, c.Reason)

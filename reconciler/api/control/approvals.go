@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -32,14 +34,17 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 		if err != nil {
 			return err
 		}
-		rows, list.Next = paged(rows, most, func(a store.ViewApprovalsRow) string { return a.Approval.ID })
-		responses, err := tx.ViewResponses(ctx, tx.Org, each(rows, func(a store.ViewApprovalsRow) string { return a.Approval.ID }))
+		rows, list.Next = paged(rows, most, func(a store.ViewApprovalsRow) string { return a.ID })
+		responses, err := tx.ViewResponses(ctx, tx.Org, each(rows, func(a store.ViewApprovalsRow) string { return a.ID }))
 		if err != nil {
 			return err
 		}
-		list.Items = each(rows, func(a store.ViewApprovalsRow) api.Approval {
-			return approvalOf(store.ViewApprovalRow(a), responses)
-		})
+		list.Items = make([]api.Approval, len(rows))
+		for i, row := range rows {
+			if list.Items[i], err = approvalOf(store.ViewApprovalRow(row), responses); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 	return ListApprovals200JSONResponse(list), err
@@ -69,13 +74,15 @@ func (s *Server) RespondApproval(ctx context.Context, r RespondApprovalRequestOb
 		if err := s.rooms.Respond(ctx, tx, a.ID, *r.Body, actor); err != nil {
 			return err
 		}
-		detail := map[string]any{"content_digest": r.Body.ContentDigest, "reason": r.Body.Reason}
+		detail := map[string]any{"kind": a.Kind, "install": a.InstallID, "content_digest": r.Body.ContentDigest, "reason": r.Body.Reason}
 		return tx.Audit(ctx, actor, "approval."+string(r.Body.Answer), a.ID, detail)
 	})
 	if err != nil {
 		return nil, err
 	}
-	goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, a.Workflow))
+	if a.Workflow != "" {
+		goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, a.Workflow))
+	}
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		a, err = viewApproval(ctx, tx, a.ID)
 		return err
@@ -88,21 +95,33 @@ func viewApproval(ctx context.Context, tx *store.Tx, key string) (api.Approval, 
 	if err != nil {
 		return api.Approval{}, named("approval", key, err)
 	}
-	responses, err := tx.ViewResponses(ctx, tx.Org, []string{row.Approval.ID})
-	return approvalOf(row, responses), err
+	responses, err := tx.ViewResponses(ctx, tx.Org, []string{row.ID})
+	if err != nil {
+		return api.Approval{}, err
+	}
+	return approvalOf(row, responses)
 }
 
-func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) api.Approval {
-	ap := row.Approval
+func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) (api.Approval, error) {
 	out := api.Approval{
-		ID: ap.ID, Status: api.ApprovalStatus(ap.Status), Install: row.Install, InstallID: ap.InstallID, App: row.App,
-		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, ContentDigest: ap.ContentDigest, Group: row.GroupDigest, Report: row.Report, Totals: row.Totals,
-		Destructive: row.Destructive, Destroy: row.Destroy, Restore: int(row.Restore), Reason: ap.Reason, Because: row.Because, CreatedAt: ap.CreatedAt,
+		ID: row.ID, Kind: api.ApprovalKind(row.Kind), Status: api.ApprovalStatus(row.Status), Install: row.Install, InstallID: row.InstallID, App: row.App,
+		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, Author: row.Author, ContentDigest: row.ContentDigest, Group: row.GroupDigest,
+		Report: row.Report, ScriptReport: row.Scripts, Totals: row.Totals, Destructive: row.Destructive, Destroy: row.Destroy, Restore: int(row.Restore),
+		Reason: row.Reason, Because: row.Because, CreatedAt: row.CreatedAt,
+	}
+	if err := json.Unmarshal(row.Subject, &out.Scripts); err != nil {
+		return out, fmt.Errorf("read the scripts of approval %s: %w", row.ID, err)
 	}
 	for _, r := range responses {
-		if r.ApprovalID == ap.ID {
-			out.Response = api.GivenResponse{Answer: r.Answer, Actor: r.Actor, Reason: r.Reason, At: r.At}
+		if r.ApprovalID != row.ID {
+			continue
+		}
+		out.Response = api.GivenResponse{Answer: r.Answer, Actor: r.Actor, Reason: r.Reason, At: r.At}
+		if len(r.Rule) > 0 {
+			if err := json.Unmarshal(r.Rule, &out.Response.Rule); err != nil {
+				return out, fmt.Errorf("read the rule of approval %s: %w", row.ID, err)
+			}
 		}
 	}
-	return out
+	return out, nil
 }

@@ -158,6 +158,7 @@ func TestAlikePlansAreListedTogether(t *testing.T) {
 	w.one.fill()
 	w.manyRows(3)
 	w.exec("update plans set group_digest = 'sha256:alike' where component = 'web'")
+	w.exec("update approvals a set group_digest = p.group_digest from plans p where p.id = a.plan_id")
 	list := func(p api.ListApprovalsParams) (groups []string) {
 		got, err := w.one.as("viewer").ListApprovalsWithResponse(w.Context(), &p)
 		must(w, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // firstLook is when a new install is looked at even if the request to look at it at once was lost.
@@ -75,19 +76,32 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	if err != nil {
 		return made, err
 	}
+	c := callerOf(ctx)
+	to, begin := workflow.SettingsOf(fresh), workflow.Strictest()
+	if err := mayLoosen(c, quoted(n.Name), begin, to, fresh.Owner); err != nil {
+		return made, err
+	}
 	runner, created, err := s.runnerFor(ctx, tx, n)
 	if err != nil {
 		return made, err
 	}
+	rule, err := workflow.NewRule(c.actor, "")
+	if err != nil {
+		return made, err
+	}
+	begin.ByOthers = to.ByOthers // from the beginning, so that it holds for the looser settings, too
 	row, err := tx.AddInstall(ctx, store.AddInstallParams{
-		OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: fresh.Approval, AllowDestroy: fresh.AllowDestroy,
-		Owner: fresh.Owner, Labels: fresh.Labels, Account: fresh.Account, Toggles: fresh.Toggles,
+		OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval, AllowDestroy: begin.AllowDestroy,
+		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels, Account: fresh.Account, Toggles: fresh.Toggles,
 	})
 	if _, taken := store.IsConflict(err); taken {
 		return made, problem.Error{Status: http.StatusConflict, Code: "exists", Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name))}
 	}
 	if err != nil {
 		return made, fmt.Errorf("create install %s: %w", n.Name, err)
+	}
+	if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{Name: c.actor, Approve: c.role >= approver}); err != nil {
+		return made, err
 	}
 	plain := row
 	plain.Toggles = json.RawMessage("{}")
@@ -128,7 +142,7 @@ func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInsta
 	owner := orElse(string(n.Owner), "hand")
 	bare := store.Install{Name: n.Name, Approval: "prompt", Owner: owner, Labels: none, Account: none, Toggles: none}
 	made, err := changed(bare, config, api.InstallChange{
-		Approval: api.InstallChangeApproval(n.Approval), AllowDestroy: &n.AllowDestroy, Toggles: n.Toggles, Labels: n.Labels, Account: n.Account,
+		Approval: api.InstallChangeApproval(n.Approval), AllowDestroy: &n.AllowDestroy, ApprovalsByOthers: &n.ApprovalsByOthers, Toggles: n.Toggles, Labels: n.Labels, Account: n.Account,
 		Owner: api.InstallChangeOwner(owner), By: api.InstallChangeBy(owner),
 	})
 	if err == nil {
@@ -216,8 +230,18 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 	if err != nil {
 		return err
 	}
+	who := callerOf(ctx)
+	now, to := workflow.SettingsOf(row), workflow.SettingsOf(as)
+	if err := mayLoosen(who, row.Name, now, to, orElse(string(c.By), "hand")); err != nil {
+		return err
+	}
 	if err := rollout.CheckToggles(ctx, tx, row, as); err != nil {
 		return conflicting(err)
+	}
+	if c.Approval != "" || c.AllowDestroy != nil || c.ApprovalsByOthers != nil {
+		if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{Name: who.actor, Approve: who.role >= approver}); err != nil {
+			return err
+		}
 	}
 	if len(c.Inputs) > 0 {
 		kept, err := tx.InputsOfInstalls(ctx, tx.Org, []string{row.ID})
@@ -235,7 +259,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 		return err
 	}
 	err = tx.ChangeInstall(ctx, store.ChangeInstallParams{
-		OrgID: tx.Org, ID: row.ID, Approval: as.Approval, AllowDestroy: as.AllowDestroy, Owner: as.Owner, Labels: as.Labels, Account: as.Account, Toggles: as.Toggles,
+		OrgID: tx.Org, ID: row.ID, Owner: as.Owner, Labels: as.Labels, Account: as.Account, Toggles: as.Toggles,
 	})
 	if err != nil {
 		return err
@@ -319,13 +343,19 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Version: s.Version, Latest: s.Latest,
 		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind, Health: api.InstallHealth(s.Health), Unwell: s.Unwell,
 		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels, LastWorkflow: s.LastWorkflow,
-		Approval: api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy, Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
+		Approval: api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy, ApprovalsByOthers: row.ApprovalsByOthers, Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
 	}
 	settings, err := settingsOf(row)
 	if err != nil {
 		return api.Install{}, err
 	}
 	out.Account, out.Toggles = settings.account, settings.toggles
+	if out.Rule, err = workflow.RuleRecord(row); err != nil {
+		return api.Install{}, err
+	}
+	if out.Pending, err = pendingSettings(view); err != nil {
+		return api.Install{}, err
+	}
 	values, err := tx.InputsOfInstalls(ctx, tx.Org, []string{row.ID})
 	if err != nil {
 		return api.Install{}, err
@@ -333,6 +363,21 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	out.Inputs = each(values, viewInput)
 	out.Components, err = viewInstallComponents(ctx, tx, row.ID, view)
 	return out, err
+}
+
+// pendingSettings are the looser settings of an install that wait for an approver.
+func pendingSettings(view rollout.View) (api.PendingSettings, error) {
+	for _, w := range view.Waiting {
+		if w.Kind != workflow.ApprovalOfSettings {
+			continue
+		}
+		p := api.PendingSettings{Approval: w.ID, Author: w.Author, CreatedAt: w.CreatedAt, ContentDigest: w.ContentDigest}
+		if err := json.Unmarshal(w.Subject, &p.Settings); err != nil {
+			return p, fmt.Errorf("read the settings that %s is about: %w", w.ID, err)
+		}
+		return p, nil
+	}
+	return api.PendingSettings{}, nil
 }
 
 func viewInput(i store.InstallInput) api.InputValue {

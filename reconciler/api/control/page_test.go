@@ -109,7 +109,8 @@ func (w *world) manyRows(n int) {
 		o.add("plans", "id", pln, "step_id", stp, "workflow_id", wfl, "install_id", o.ids["install"], "install_component_id", o.ids["install_component"],
 			"component", "web", "status", "ready", "desired_digest", "d", "basis", `{}`, "basis_digest", "b", "bundle_digest", "b", "report", `{}`,
 			"report_digest", "r", "content_digest", "c", "destructive", false, "target", `{}`)
-		o.add("approvals", "id", id.New("apr"), "plan_id", pln, "step_id", stp, "install_id", o.ids["install"], "content_digest", "c", "status", "waiting")
+		o.add("approvals", "id", id.New("apr"), "plan_id", pln, "step_id", stp, "workflow_id", wfl, "install_id", o.ids["install"],
+			"content_digest", "c", "status", "waiting")
 		input := id.New("inp")
 		o.add("component_inputs", "id", input, "component_id", o.ids["component"], "digest", fmt.Sprint(i), "recipe", `{}`, "reason", "r")
 		o.add("builds", "id", id.New("bld"), "component_id", o.ids["component"], "input_id", input, "number", i+2, "status", "succeeded",

@@ -129,8 +129,8 @@ func (o *tenant) fillInstall() {
 		"desired_digest", "sha256:"+m+"-want", "basis", `{}`, "basis_digest", m, "bundle_digest", m, "report", `{"note":"`+m+`"}`,
 		"report_digest", m, "content_digest", "sha256:"+m+"-content", "destructive", false,
 		"target", `{"deploy":{"artifact":{"digest":"sha256:`+m+`-art"}},"version":"`+o.ids["version"]+`"}`)
-	o.add("approvals", "id", o.make("approval", "apr"), "plan_id", o.ids["plan"], "step_id", o.ids["step"], "install_id", o.ids["install"],
-		"content_digest", "sha256:"+m+"-content", "status", "waiting", "reason", m+" needs a person")
+	o.add("approvals", "id", o.make("approval", "apr"), "plan_id", o.ids["plan"], "step_id", o.ids["step"],
+		"workflow_id", o.ids["workflow"], "install_id", o.ids["install"], "content_digest", "sha256:"+m+"-content", "status", "waiting", "reason", m+" needs a person")
 	o.add("jobs", "id", o.make("job", "job"), "runner_id", o.ids["runner"], "kind", "plan", "status", "succeeded", "owner_kind", "step",
 		"owner_id", o.ids["step"], "install_id", o.ids["install"], "spec", `{}`, "attempt", 1, "reason", m+" is planned")
 	o.add("attempts", "job_id", o.ids["job"], "number", 1, "runner_id", o.ids["runner"], "status", "succeeded", "lease_until", "2026-01-01")

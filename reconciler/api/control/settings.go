@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // This file is about what an install is besides its inputs: how it approves, whose it is, its labels, its account and its toggles.
@@ -72,6 +73,9 @@ func changed(row store.Install, config *appconfig.App, c api.InstallChange) (sto
 	if c.AllowDestroy != nil {
 		row.AllowDestroy = *c.AllowDestroy
 	}
+	if c.ApprovalsByOthers != nil {
+		row.ApprovalsByOthers = *c.ApprovalsByOthers
+	}
 	s, err := settingsOf(row)
 	if err != nil {
 		return row, err
@@ -87,6 +91,20 @@ func changed(row store.Install, config *appconfig.App, c api.InstallChange) (sto
 	}
 	s.put(&row)
 	return row, nil
+}
+
+// mayLoosen refuses looser approval settings to a person who may not approve. Those of an install file are not refused: they wait for an
+// approver.
+func mayLoosen(c caller, install string, now, to workflow.Settings, by string) error {
+	if !now.Loosens(to) || c.role >= approver || by == string(api.InstallOwnerFile) {
+		return nil
+	}
+	return problem.Error{
+		Status: http.StatusForbidden, Code: "forbidden",
+		Title: fmt.Sprintf("token %s has the role %s; to loosen the approval settings of install %s (%s to %s) needs %s",
+			quoted(c.actor), c.role, install, now.Words(), to.Words(), approver),
+		Detail: "Ask an approver to make the change, or write it in the install's file in installs/: there it waits for an approver.",
+	}
 }
 
 // mayChange refuses a change by people of what belongs to the install files, and the other way round, unless the install comes to

@@ -56,7 +56,7 @@ func TestWhoOwnsAnInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.shop()
-	patch := func(c api.InstallChange) answer { return w.call(w.one.token["operator"], http.MethodPatch, path, c) }
+	patch := func(c api.InstallChange) answer { return w.call(w.one.token["approver"], http.MethodPatch, path, c) }
 	free := ptr(true)
 	for _, step := range []struct {
 		change api.InstallChange

@@ -299,6 +299,10 @@ create table installs (
     runner_id     text not null,
     approval      text not null default 'prompt' check (approval in ('prompt', 'approve-all')),
     allow_destroy boolean not null default false,
+    -- Nobody answers what they asked for themselves.
+    approvals_by_others boolean not null default false,
+    -- Who set the three settings above, and when; see workflow.RuleRecord.
+    rule          jsonb not null default '{}',
     wanted        text not null default 'present' check (wanted in ('present', 'absent')),
     provisioned   boolean not null default false,
     -- The version that it is held at; null when it follows the newest.
@@ -488,24 +492,43 @@ create index plans_of_workflow on plans (org_id, workflow_id);
 create index plans_of_step on plans (org_id, step_id);
 create index plans_of_component on plans (org_id, install_component_id);
 
+-- What waits for an approver, and what became of it: a plan, the scripts of a workflow that nobody has approved for the install, or a
+-- looser approval rule of the install.
 create table approvals (
     org_id         text not null,
     id             text not null,
-    plan_id        text not null,
-    step_id        text not null,
+    kind           text not null default 'plan' check (kind in ('plan', 'scripts', 'settings')),
+    plan_id        text,
+    step_id        text,
+    workflow_id    text,
     install_id     text not null,
     content_digest text not null,
     status         text not null check (status in ('waiting', 'approved', 'rejected', 'withdrawn')),
     reason         text not null default '',
+    -- Who asked for what waits.
+    author         text not null default '',
+    -- The scripts (also those shown with a plan), or the settings.
+    subject        jsonb,
+    -- How subject is shown, as a diff.Report.
+    report         jsonb,
+    group_digest   text not null default '',
     created_at     timestamptz not null default now(),
     ended_at       timestamptz,
     primary key (org_id, id),
     unique (org_id, plan_id),
-    foreign key (org_id, plan_id) references plans on delete cascade
+    check ((kind = 'plan') = (plan_id is not null)),
+    check ((kind = 'settings') = (workflow_id is null)),
+    foreign key (org_id, plan_id) references plans on delete cascade,
+    foreign key (org_id, workflow_id) references workflows on delete cascade,
+    foreign key (org_id, install_id) references installs on delete cascade
 );
 -- What waits in an org, which is little beside what was answered; and on one install, for its status.
 create index approvals_by_status on approvals (org_id, status, id);
 create index approvals_waiting_of_install on approvals (org_id, install_id) where status = 'waiting';
+-- What goes with a workflow or an install.
+create index approvals_of_workflow on approvals (org_id, workflow_id);
+create index approvals_of_install on approvals (org_id, install_id, kind, id);
+create unique index approvals_one_setting on approvals (org_id, install_id) where kind = 'settings' and status = 'waiting';
 
 create table approval_responses (
     org_id         text not null,
@@ -515,10 +538,29 @@ create table approval_responses (
     answer         text not null check (answer in ('approve', 'reject')),
     reason         text not null default '',
     actor          text not null,
+    -- The install's rule, when that answered by itself: what it was, its digest, and who set it.
+    rule           jsonb,
     at             timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, approval_id),
     foreign key (org_id, approval_id) references approvals on delete cascade
+);
+
+-- What approvers said about scripts, by the digest of what runs; one answer for an install and a digest, the newest.
+create table script_answers (
+    org_id     text not null,
+    install_id text not null,
+    digest     text not null,
+    action     text not null,
+    answer     text not null check (answer in ('approve', 'reject')),
+    -- What was shown, as it is digested: the next one is shown as a difference from it.
+    content    jsonb not null,
+    reason     text not null default '',
+    actor      text not null,
+    approval_id text not null,
+    at         timestamptz not null default now(),
+    primary key (org_id, install_id, digest),
+    foreign key (org_id, install_id) references installs on delete cascade
 );
 
 -- dispatch: our own lease table -----------------------------------------------------------------

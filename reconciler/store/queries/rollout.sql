@@ -98,8 +98,9 @@ where w.org_id = @org_id and w.install_id = any(@install_ids::text[]) and w.stat
 order by w.install_id, w.number, s.component;
 
 -- name: WaitingOfInstalls :many
-select a.install_id, a.id, p.component from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
-where a.org_id = @org_id and a.install_id = any(@install_ids::text[]) and a.status = 'waiting' order by a.created_at;
+select a.install_id, a.id, a.kind, coalesce(p.component, '')::text as component, a.content_digest, a.subject, a.author, a.created_at
+from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = @org_id and a.install_id = any(@install_ids::text[]) and a.status = 'waiting' order by a.created_at, a.id;
 
 -- name: DropRefusals :exec
 delete from refusals r using install_components ic

@@ -70,12 +70,12 @@ cross join lateral (
 
 -- AddInstall makes one; it belongs to people, and has no labels, account and toggles, unless they are given.
 -- name: AddInstall :one
-insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, owner, labels, account, toggles)
-values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy, coalesce(nullif(@owner::text, ''), 'hand'),
+insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles)
+values (@org_id, @id, @app_id, @name, @runner_id, @approval, @allow_destroy, @approvals_by_others, coalesce(sqlc.narg('rule')::jsonb, '{}'), coalesce(nullif(@owner::text, ''), 'hand'),
     coalesce(sqlc.narg('labels')::jsonb, '{}'), coalesce(sqlc.narg('account')::jsonb, '{}'), coalesce(sqlc.narg('toggles')::jsonb, '{}')) returning *;
 
 -- name: ChangeInstall :exec
-update installs set approval = @approval, allow_destroy = @allow_destroy, owner = @owner, labels = @labels, account = @account, toggles = @toggles
+update installs set owner = @owner, labels = @labels, account = @account, toggles = @toggles
 where org_id = @org_id and id = @id;
 
 -- name: PinInstall :exec
@@ -118,34 +118,45 @@ where w.org_id = @org_id and w.id = @id;
 
 -- name: ViewSteps :many
 select sqlc.embed(s), coalesce(ap.id, '') as approval from steps s
-left join approvals ap on ap.org_id = s.org_id and ap.plan_id = s.plan_id
+left join approvals ap on ap.org_id = s.org_id and (ap.plan_id = s.plan_id
+    or s.kind = 'action' and s.status = 'waiting' and ap.workflow_id = s.workflow_id and ap.kind = 'scripts' and ap.status = 'waiting')
 where s.org_id = @org_id and s.workflow_id = any(@workflow_ids::text[]) order by s.workflow_id, s.position;
 
 -- ViewApprovals leaves out the reports of a brief list, which are by far the most of it: they are not even read.
 -- name: ViewApprovals :many
-select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, (case when not @brief::bool then p.report end)::jsonb as report,
+select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
+    coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
+    coalesce(p.destructive, false)::bool as destructive, coalesce(p.destroy, false)::bool as destroy,
+    coalesce(p.totals, ap.report -> 'totals')::jsonb as totals, (case when not @brief::bool then coalesce(p.report, ap.report) end)::jsonb as report,
+    (case when not @brief::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
+    (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
+    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
-join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
-join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
+left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
+left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = @org_id and ap.status = @status
-  and (@install_id::text = '' or ap.install_id = @install_id) and (@group_digest::text = '' or p.group_digest = @group_digest) and ap.id > @after
+  and (@install_id::text = '' or ap.install_id = @install_id) and (@group_digest::text = '' or ap.group_digest = @group_digest) and ap.id > @after
 order by ap.id limit @most;
 
 -- name: ViewApproval :one
-select sqlc.embed(ap), p.id as plan, p.component, p.workflow_id, p.destructive, p.destroy, p.group_digest, p.totals, p.report::jsonb as report,
+select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
+    coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
+    coalesce(p.destructive, false)::bool as destructive, coalesce(p.destroy, false)::bool as destroy,
+    coalesce(p.totals, ap.report -> 'totals')::jsonb as totals, coalesce(p.report, ap.report)::jsonb as report,
+    (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
+    (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case w.kind when 'restore' then w.reason else coalesce(ic.desired_reason, '') end)::text as because
+    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
 from approvals ap
-join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-join workflows w on w.org_id = p.org_id and w.id = p.workflow_id
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
-join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
+left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
+left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
+left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = @org_id and ap.id = @id;
 
 -- name: ViewResponses :many

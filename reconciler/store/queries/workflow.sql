@@ -29,7 +29,7 @@ where s.org_id = @org_id and s.id = @id;
 -- name: PlansUnderWay :many
 select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive,
        coalesce(p.target->>'problem', '')::text as problem,
-       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because
+       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, (r.rule is not null)::bool as by_rule
 from steps s
 join plans p on p.org_id = s.org_id and p.id = s.plan_id
 left join approvals a on a.org_id = p.org_id and a.plan_id = p.id
@@ -97,12 +97,13 @@ values (@org_id, @id, @step_id, @workflow_id, @install_id, @install_component_id
 
 -- name: FindPlan :one
 select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, status, desired_digest, basis,
-    bundle_digest, report_digest, content_digest, target
+    bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = @org_id and id = @id for update;
 
 -- Approved by a person; false when an install's rule let it through.
 -- name: PlanAnswered :one
-select exists (select from approvals where org_id = @org_id and plan_id = @plan_id and status = 'approved');
+select exists (select from approvals a join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+    where a.org_id = @org_id and a.plan_id = @plan_id::text and a.status = 'approved' and r.rule is null);
 
 -- name: MovePlan :execrows
 update plans set status = @status, reason = @reason where org_id = @org_id and id = @id and status = @was;
@@ -115,13 +116,25 @@ where org_id = @org_id and id = @id and status = 'approved' and consumed_at is n
 update plans set target = @target where org_id = @org_id and id = @id;
 
 -- name: AddApproval :exec
-insert into approvals (org_id, id, plan_id, step_id, install_id, content_digest, status, reason)
-values (@org_id, @id, @plan_id, @step_id, @install_id, @content_digest, @status, @reason);
+insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, author, subject, report, group_digest,
+    ended_at)
+values (@org_id, @id, @kind, sqlc.narg('plan_id'), sqlc.narg('step_id'), sqlc.narg('workflow_id'), @install_id, @content_digest, @status::text, @reason,
+    @author, sqlc.narg('subject'), sqlc.narg('report'), @group_digest, case when @status::text <> 'waiting' then now() end);
 
 -- name: LockApproval :one
-select sqlc.embed(a), p.status as plan_status, p.workflow_id, p.component, p.content_digest as plan_content
-from approvals a join plans p on p.org_id = a.org_id and p.id = a.plan_id
-where a.org_id = @org_id and a.id = @id for update;
+select sqlc.embed(a), coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
+    coalesce(p.content_digest, '')::text as plan_content
+from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
+where a.org_id = @org_id and a.id = @id for update of a;
+
+-- NewestSettings is the newest question about an install's settings.
+-- name: NewestSettings :one
+select * from approvals where org_id = @org_id and install_id = @install_id and kind = 'settings' order by id desc limit 1;
+
+-- SetRule sets what an install lets through unasked, and who said so.
+-- name: SetRule :exec
+update installs set approval = @approval, allow_destroy = @allow_destroy, approvals_by_others = @approvals_by_others, rule = @rule
+where org_id = @org_id and id = @id;
 
 -- name: ApprovalInstall :one
 select install_id from approvals where org_id = @org_id and id = @id;
@@ -132,11 +145,11 @@ where org_id = @org_id and id = @id and status = 'waiting';
 
 -- name: WithdrawApproval :exec
 update approvals set status = 'withdrawn', reason = @reason, ended_at = coalesce(ended_at, now())
-where org_id = @org_id and plan_id = @plan_id and status in ('waiting', 'approved');
+where org_id = @org_id and plan_id = @plan_id::text and status in ('waiting', 'approved');
 
 -- name: AddResponse :exec
-insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor)
-values (@org_id, @id, @approval_id, @content_digest, @answer, @reason, @actor);
+insert into approval_responses (org_id, id, approval_id, content_digest, answer, reason, actor, rule)
+values (@org_id, @id, @approval_id, @content_digest, @answer, @reason, @actor, sqlc.narg('rule'));
 
 -- PutRefusal remembers a no to what is wanted of a component. A no to doing again what is there already ends with its workflow: it
 -- is none to what is there.

@@ -1,0 +1,172 @@
+package control_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// patch changes the install of w.shop as a role.
+func (w *world) patch(role string, c api.InstallChange) answer {
+	w.Helper()
+	return w.call(w.one.token[role], http.MethodPatch, "/v1/installs/east", c)
+}
+
+// asked are the questions about settings with a status.
+func (w *world) asked(status string) []api.Approval {
+	w.Helper()
+	var l api.ApprovalList
+	must(w, json.Unmarshal([]byte(w.ok(http.MethodGet, "/v1/approvals?status="+status, nil, http.StatusOK)), &l))
+	for _, a := range l.Items {
+		if a.Kind != api.ApprovalKindSettings {
+			w.Fatalf("%s is about %s", a.ID, a.Kind)
+		}
+	}
+	return l.Items
+}
+
+// give answers a question as a role.
+func (w *world) give(role string, a api.Approval, yes api.ResponseAnswer) answer {
+	w.Helper()
+	return w.call(w.one.token[role], http.MethodPost, "/v1/approvals/"+a.ID+"/response", api.Response{Answer: yes, ContentDigest: a.ContentDigest})
+}
+
+func (w *world) settings() string {
+	w.Helper()
+	return w.text("select approval || ' ' || allow_destroy || ' ' || approvals_by_others from installs where name = 'east'")
+}
+
+// TestOperatorsCannotLoosen: who may not approve cannot set a rule that approves, by hand, in whatever field, or with a new install.
+func TestOperatorsCannotLoosen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	must := func(got answer) {
+		t.Helper()
+		p := w.refusedAs(got, http.StatusForbidden, "forbidden")
+		if !strings.Contains(p.Title, "role operator") || !strings.Contains(p.Title, "needs approver") || !strings.Contains(p.Detail, "Ask an approver") {
+			t.Errorf("the refusal does not name the role and how to go on: %+v", p)
+		}
+	}
+	must(w.patch("operator", api.InstallChange{Approval: "approve-all"}))
+	must(w.patch("operator", api.InstallChange{AllowDestroy: ptr(true)}))
+	must(w.patch("operator", api.InstallChange{Approval: "approve-all", Owner: "file"}))
+	must(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Approval: "approve-all"}))
+	must(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", AllowDestroy: true}))
+	if now := w.settings(); now != "prompt false false" {
+		t.Errorf("the settings are %s", now)
+	}
+	if n := w.text("select count(*)::text from installs where name = 'west'"); n != "0" {
+		t.Error("the install was created all the same")
+	}
+	if got := w.patch("ci", api.InstallChange{Approval: "approve-all", By: "file"}); got.Status != http.StatusForbidden {
+		t.Errorf("a ci token: %d %s", got.Status, got.Body)
+	}
+
+	// An approver may, at once, and it is recorded.
+	if got := w.patch("approver", api.InstallChange{Approval: "approve-all", AllowDestroy: ptr(true)}); got.Status != http.StatusOK {
+		t.Fatalf("an approver: %d %s", got.Status, got.Body)
+	}
+	i := w.install("/v1/installs/east")
+	if i.Approval != "approve-all" || !i.AllowDestroy || i.Rule.By != w.one.mark+"-approver" || i.Rule.At.IsZero() || !strings.HasPrefix(i.Rule.Digest, "sha256:") {
+		t.Errorf("the rule is %s %t, %+v", i.Approval, i.AllowDestroy, i.Rule)
+	}
+	if rules := w.texts("select actor || ' ' || (detail->'to'->>'approval') from audit_events where action = 'install.rule'"); len(rules) != 1 || rules[0] != w.one.mark+"-approver approve-all" {
+		t.Errorf("the audit has %q", rules)
+	}
+
+	// To make it stricter is everybody's.
+	if got := w.patch("operator", api.InstallChange{AllowDestroy: ptr(false)}); got.Status != http.StatusOK || w.settings() != "approve-all false false" {
+		t.Errorf("an operator makes it stricter: %d %s, now %s", got.Status, got.Body, w.settings())
+	}
+	if got := w.patch("operator", api.InstallChange{Approval: "prompt"}); got.Status != http.StatusOK || w.settings() != "prompt false false" {
+		t.Errorf("an operator makes it stricter: %d %s, now %s", got.Status, got.Body, w.settings())
+	}
+}
+
+// TestAFileThatLoosensWaits: a looser setting that an install file brings is stored and waits; until an approver says yes the stricter
+// one holds.
+func TestAFileThatLoosensWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	loosen := api.InstallChange{By: "file", Owner: "file", Approval: "approve-all", AllowDestroy: ptr(true), Labels: map[string]string{"tier": "gold"}}
+	for range 2 { // a sync may run again and again
+		if got := w.patch("operator", loosen); got.Status != http.StatusOK {
+			t.Fatalf("a file: %d %s", got.Status, got.Body)
+		}
+	}
+	i := w.install("/v1/installs/east")
+	if w.settings() != "prompt false false" || i.Labels["tier"] != "gold" {
+		t.Errorf("the settings are %s, the labels %v", w.settings(), i.Labels)
+	}
+	waiting := w.asked("waiting")
+	if len(waiting) != 1 || i.Pending.Approval != waiting[0].ID || i.Pending.Author != w.one.mark+"-operator" || i.Pending.Settings.Approval != "approve-all" || i.Status == "waiting_for_approval" {
+		t.Fatalf("waiting %+v, pending %+v, status %s", waiting, i.Pending, i.Status)
+	}
+	if !strings.Contains(string(waiting[0].Report), "approve-all") || waiting[0].ContentDigest == "" || waiting[0].Author != i.Pending.Author {
+		t.Errorf("the question shows %s", waiting[0].Report)
+	}
+	w.refusedAs(w.give("operator", waiting[0], api.ResponseAnswerApprove), http.StatusForbidden, "forbidden")
+	old := waiting[0]
+
+	// Less is asked for: what waited is withdrawn, and a yes to it changes nothing.
+	if got := w.patch("operator", api.InstallChange{By: "file", Approval: "approve-all"}); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	w.refusedAs(w.give("approver", old, api.ResponseAnswerApprove), http.StatusConflict, "approval_gone")
+	if waiting = w.asked("waiting"); len(waiting) != 1 || waiting[0].ID == old.ID {
+		t.Fatalf("waiting %+v", waiting)
+	}
+
+	// A no is remembered.
+	if got := w.give("approver", waiting[0], api.ResponseAnswerReject); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	if got := w.patch("operator", api.InstallChange{By: "file", Approval: "approve-all"}); got.Status != http.StatusOK || len(w.asked("waiting")) != 0 || w.settings() != "prompt false false" {
+		t.Errorf("asked again after a no: %d %s; %s", got.Status, got.Body, w.settings())
+	}
+
+	// Another is not, and takes effect with a yes.
+	if got := w.patch("operator", loosen); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	if got := w.give("approver", w.asked("waiting")[0], api.ResponseAnswerApprove); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	i = w.install("/v1/installs/east")
+	if w.settings() != "approve-all true false" || i.Rule.By != w.one.mark+"-operator" || i.Rule.ApprovedBy != w.one.mark+"-approver" || i.Pending.Approval != "" {
+		t.Errorf("after a yes: %s, %+v, pending %+v", w.settings(), i.Rule, i.Pending)
+	}
+
+	// An install that a file creates begins with the strictest settings.
+	made := w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Owner: "file", Approval: "approve-all"}, http.StatusCreated)
+	if !strings.Contains(made, `"approval":"prompt"`) || len(w.asked("waiting")) != 1 {
+		t.Errorf("made as %s", made)
+	}
+}
+
+// TestFourEyes: where an install says so, nobody's yes counts for what they asked for themselves.
+func TestFourEyes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	if got := w.patch("approver", api.InstallChange{ApprovalsByOthers: ptr(true)}); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	w.refusedAs(w.patch("operator", api.InstallChange{ApprovalsByOthers: ptr(false)}), http.StatusForbidden, "forbidden")
+	if got := w.patch("approver", api.InstallChange{Approval: "approve-all", ApprovalsByOthers: ptr(false)}); got.Status != http.StatusOK || w.settings() != "prompt false true" {
+		t.Fatalf("an approver loosens alone: %d %s, now %s", got.Status, got.Body, w.settings())
+	}
+	waiting := w.asked("waiting")
+	if len(waiting) != 1 || !strings.Contains(string(waiting[0].Report), "approvals_by_others") {
+		t.Fatalf("waiting %+v", waiting)
+	}
+	w.refusedAs(w.give("approver", waiting[0], api.ResponseAnswerApprove), http.StatusConflict, "own_change")
+	if got := w.give("admin", waiting[0], api.ResponseAnswerApprove); got.Status != http.StatusOK || w.settings() != "approve-all false false" {
+		t.Errorf("another approver: %d %s, now %s", got.Status, got.Body, w.settings())
+	}
+}

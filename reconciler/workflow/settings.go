@@ -1,0 +1,208 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/diff/app"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// This file is about the rule that answers approvals of an install by itself: who may loosen it, and who set it.
+
+// Settings are the approval settings of an install.
+type Settings struct {
+	Approval     string `json:"approval"`            // prompt or approve-all
+	AllowDestroy bool   `json:"allow_destroy"`       // with approve-all: plans that delete or replace pass, too
+	ByOthers     bool   `json:"approvals_by_others"` // nobody approves what they asked for themselves
+}
+
+// SettingsOf returns the settings that are in force on an install.
+func SettingsOf(i store.Install) Settings {
+	return Settings{Approval: i.Approval, AllowDestroy: i.AllowDestroy, ByOthers: i.ApprovalsByOthers}
+}
+
+// Strictest are the settings of an install for which nothing was said.
+func Strictest() Settings { return Settings{Approval: appconfig.ApprovalPrompt} }
+
+// Stricter returns the stricter of both values of each setting.
+func (s Settings) Stricter(o Settings) Settings {
+	strict := Settings{Approval: appconfig.ApprovalPrompt, AllowDestroy: s.AllowDestroy && o.AllowDestroy, ByOthers: s.ByOthers || o.ByOthers}
+	if s.Approval == o.Approval {
+		strict.Approval = s.Approval
+	}
+	return strict
+}
+
+// Loosens reports whether a change from s to o lets anything through that s does not.
+func (s Settings) Loosens(o Settings) bool { return s.Stricter(o) != o }
+
+// Digest names the settings on one install.
+func (s Settings) Digest(install string) string {
+	raw, _ := json.Marshal(s) //nolint:errchkjson // strings and flags
+	return Hash(fmt.Appendf(nil, "nuon approval rule 1\n%s\n%s\n", install, raw))
+}
+
+// RuleRecord returns the settings in force on an install, their digest, and who set them.
+func RuleRecord(i store.Install) (api.ApprovalRule, error) {
+	var r api.ApprovalRule
+	if err := json.Unmarshal(i.Rule, &r); err != nil {
+		return r, fmt.Errorf("decode the approval rule of install %s: %w", i.Name, err)
+	}
+	s := SettingsOf(i)
+	r.Approval, r.AllowDestroy, r.ApprovalsByOthers = api.ApprovalRuleApproval(s.Approval), s.AllowDestroy, s.ByOthers
+	r.Digest = s.Digest(i.ID)
+	return r, nil
+}
+
+// NewRule returns the record of settings that a person sets now.
+func NewRule(by, approvedBy string) (json.RawMessage, error) {
+	return encode(map[string]any{"by": by, "approved_by": approvedBy, "at": time.Now().UTC().Truncate(time.Second)})
+}
+
+// Author is who changes settings.
+type Author struct {
+	Name    string
+	Approve bool // the author may approve what others ask for
+}
+
+// mayLoosen reports whether the author's word is enough to loosen settings.
+func (a Author) mayLoosen(now Settings) bool { return a.Approve && !now.ByOthers }
+
+// ChangeSettings sets the approval settings of a locked install. What is stricter takes effect at once, and so does what is looser when
+// its author may approve it. What else is looser waits for an approver: the stricter settings stay until then. It reports whether
+// something waits. A question about other settings is withdrawn; settings that an approver rejected are not asked about again.
+func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by Author) (waits bool, err error) {
+	now, at := SettingsOf(install), to
+	if !by.mayLoosen(now) {
+		at = now.Stricter(to)
+	}
+	if at != now {
+		if err := setRule(ctx, tx, install, at, by.Name, ""); err != nil {
+			return false, err
+		}
+		install.Approval, install.AllowDestroy, install.ApprovalsByOthers = at.Approval, at.AllowDestroy, at.ByOthers
+	}
+	newest, err := tx.NewestSettings(ctx, tx.Org, install.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, fmt.Errorf("settings of install %s: %w", install.Name, err)
+	}
+	found := err == nil
+	asked := false
+	if found {
+		var was Settings
+		if err := json.Unmarshal(newest.Subject, &was); err != nil {
+			return false, fmt.Errorf("decode the settings that %s is about: %w", newest.ID, err)
+		}
+		asked = was == to
+	}
+	switch {
+	case found && newest.Status == string(ApprovalWaiting) && asked && at != to && newest.Author == by.Name:
+		return true, nil
+	case found && newest.Status == string(ApprovalWaiting):
+		reason := "withdrawn: " + by.Name + " asked for other settings"
+		if err := one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: newest.ID, Status: string(ApprovalWithdrawn), Reason: reason})); err != nil {
+			return false, err
+		}
+	case found && newest.Status == string(ApprovalRejected) && asked && at != to:
+		return false, nil
+	}
+	if at == to {
+		return false, nil
+	}
+	return true, askSettings(ctx, tx, install, to, by.Name)
+}
+
+func setRule(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by, approvedBy string) error {
+	rule, err := NewRule(by, approvedBy)
+	if err != nil {
+		return err
+	}
+	err = tx.SetRule(ctx, store.SetRuleParams{
+		OrgID: tx.Org, ID: install.ID, Approval: to.Approval, AllowDestroy: to.AllowDestroy, ApprovalsByOthers: to.ByOthers, Rule: rule,
+	})
+	if err != nil {
+		return fmt.Errorf("set the approval rule of install %s: %w", install.Name, err)
+	}
+	detail := map[string]any{"from": SettingsOf(install), "to": to, "digest": to.Digest(install.ID)}
+	if approvedBy != "" {
+		detail["approved_by"] = approvedBy
+	}
+	if err := tx.Audit(ctx, by, "install.rule", install.ID, detail); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
+}
+
+// askSettings puts looser settings before an approver.
+func askSettings(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by string) error {
+	subject, err := encode(to)
+	if err != nil {
+		return err
+	}
+	report, group, err := settingsReport(install, to)
+	if err != nil {
+		return err
+	}
+	content := Hash(fmt.Appendf(nil, "nuon settings 1\n%s\n%s\n%s\n%q\n", SettingsOf(install).Digest(install.ID), to.Digest(install.ID), group, by))
+	approval := id.New("apr")
+	err = tx.AddApproval(ctx, store.AddApprovalParams{
+		OrgID: tx.Org, ID: approval, Kind: ApprovalOfSettings, InstallID: install.ID, ContentDigest: content, Status: string(ApprovalWaiting),
+		Reason: "looser approval settings need an approver", Author: by, Subject: subject, Report: report, GroupDigest: group,
+	})
+	if err != nil {
+		return fmt.Errorf("ask about the settings of install %s: %w", install.Name, err)
+	}
+	return tx.Audit(ctx, by, "install.ask_rule", install.ID, map[string]any{"approval": approval, "to": to, "digest": to.Digest(install.ID)})
+}
+
+// settingsReport shows the difference between the settings in force and others, and names what installs with the same have in common.
+func settingsReport(install store.Install, to Settings) (report json.RawMessage, group string, err error) {
+	now := SettingsOf(install)
+	as := func(s Settings) *appconfig.App {
+		return &appconfig.App{Installs: []appconfig.Install{{Name: install.Name, ApprovalOption: s.Approval, AllowDestroy: s.AllowDestroy}}}
+	}
+	r, err := app.Report(as(now), as(to), app.Options{})
+	if err != nil {
+		return nil, "", fmt.Errorf("show the settings of install %s: %w", install.Name, err)
+	}
+	r.Notes = nil // they are about versions of the app
+	if now.ByOthers && !to.ByOthers {
+		r.Notes = append(r.Notes, "people may approve what they asked for themselves (approvals_by_others becomes false)")
+	}
+	group = Hash(fmt.Appendf(nil, "nuon settings group 1\n%s\n%s\n", install.AppID, r.Gist().GroupDigest(install.Name, install.ID)))
+	report, err = encode(r)
+	return report, group, err
+}
+
+// answerSettings takes an approver's word about looser settings of a locked install.
+func (r Response) answerSettings(ctx context.Context, tx *store.Tx, install store.Install, row store.LockApprovalRow) error {
+	if r.Answer != Approve {
+		return nil
+	}
+	var to Settings
+	if err := json.Unmarshal(row.Approval.Subject, &to); err != nil {
+		return fmt.Errorf("decode the settings that %s is about: %w", row.Approval.ID, err)
+	}
+	return setRule(ctx, tx, install, to, row.Approval.Author, r.Actor)
+}
+
+// Words describe the settings in a few words.
+func (s Settings) Words() string {
+	words := []string{s.Approval}
+	if s.AllowDestroy {
+		words = append(words, "allow_destroy")
+	}
+	if s.ByOthers {
+		words = append(words, "approvals by others")
+	}
+	return strings.Join(words, ", ")
+}
