@@ -12,10 +12,6 @@ import (
 // them.
 const VarNamed = "NUON_PASS_ENV"
 
-// VarAttempt marks every process of an attempt, by which runnerd finds those that got away from their parents: the attempt's spool
-// directory.
-const VarAttempt = "NUON_ATTEMPT"
-
 // basic are the variables that every program may need: how to reach the network and where things lie.
 var basic = []string{
 	"PATH", "HOME", "TMPDIR", "LANG", "TZ",
@@ -75,12 +71,12 @@ func ForJob(environ []string, install bool, named []string) []string {
 	return made
 }
 
-// ForTool gives what of a job process's environment the tools and scripts see that it runs: the attempt's mark too.
+// ForTool gives what of a job process's environment the tools and scripts see that it runs.
 func ForTool(environ []string) map[string]string {
 	named := namedIn(environ)
 	made := map[string]string{}
 	for _, entry := range pick(environ, func(name string) bool {
-		return name == VarAttempt || slices.Contains(basic, name) || slices.Contains(named, name) || isIdentity(name)
+		return slices.Contains(basic, name) || slices.Contains(named, name) || isIdentity(name)
 	}) {
 		name, value, _ := strings.Cut(entry, "=")
 		made[name] = value

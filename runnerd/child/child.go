@@ -29,6 +29,17 @@ type Program struct {
 	Warn func(format string, args ...any)
 }
 
+// Setup is what holds for every program that this process runs.
+type Setup struct {
+	// Started, when set, is called when a program has been started. What it returns is told to Program.Warn.
+	Started func() error
+}
+
+var setup Setup
+
+// Configure sets what holds for every program from now on. A process calls it before it runs the first.
+func Configure(s Setup) { setup = s }
+
 // Run starts the program and waits for its end. When it has returned nothing of the program's process group runs any more. The
 // error is an *exec.ExitError when the program did not succeed, and one of the start when it did not begin; after the end of ctx
 // it is whatever came of that.
@@ -60,6 +71,11 @@ func (p Program) Run(ctx context.Context) error {
 	stdout.began()
 	stderr.began()
 	if err == nil {
+		if setup.Started != nil {
+			if trouble := setup.Started(); trouble != nil {
+				p.Warn("cannot write down which processes %s has: %v", p.Name, trouble)
+			}
+		}
 		err = p.wait(ctx, command)
 	}
 	stdout.finish()

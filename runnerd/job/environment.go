@@ -22,6 +22,8 @@ const (
 	VarRoot = "NUON_JOB_ROOT"
 	// VarLock is the number of the open file that holds the attempt's lock; left out, the process takes the lock itself.
 	VarLock = "NUON_JOB_LOCK"
+	// VarCgroup is the directory of the control group that the process is to join; empty for none.
+	VarCgroup = "NUON_JOB_CGROUP"
 	// VarKubeConfig is the file by which actions that ask for it find the cluster; empty when the runner was given none.
 	VarKubeConfig = "NUON_KUBECONFIG"
 	// VarKeyFile is the file of the install key; it need not be there.
@@ -44,7 +46,7 @@ const (
 // environment is what the variables say.
 type environment struct {
 	url, dir, root   string
-	lock             string
+	lock, cgroup     string
 	keyFile          string
 	kubeConfig       string
 	token            seal.Secret
@@ -58,6 +60,7 @@ type environment struct {
 func readEnvironment() (environment, error) {
 	env := environment{
 		url: os.Getenv(VarURL), dir: os.Getenv(VarDir), root: os.Getenv(VarRoot), lock: os.Getenv(VarLock),
+		cgroup:     os.Getenv(VarCgroup),
 		keyFile:    os.Getenv(VarKeyFile),
 		kubeConfig: os.Getenv(VarKubeConfig),
 		registry:   os.Getenv(VarRegistry),

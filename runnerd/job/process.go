@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
@@ -39,7 +40,7 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 		return err
 	}
 	attempt := spool.Attempt{Dir: env.dir}
-	lock, err := takeOver(attempt, env.lock)
+	lock, this, err := takeOver(attempt, env)
 	if err != nil {
 		return err
 	}
@@ -47,6 +48,7 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
+	defer record(attempt, this, at)()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
@@ -99,9 +101,33 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 	_ = stop(last)
 }
 
-// takeOver makes sure that the lock of the attempt is held by this process, keeps it from what this process starts, and notes
-// which process this is.
-func takeOver(attempt spool.Attempt, inherited string) (lock *os.File, err error) {
+// record writes down which processes the job has: each program as it starts, and, where no control group holds them together, what
+// those start, every few looks. The function that it returns ends that.
+func record(attempt spool.Attempt, this spool.Process, at timing.Timing) (stop func()) {
+	recorder := &process.Recorder{Attempt: attempt}
+	child.Configure(child.Setup{Started: recorder.Note})
+	if this.Cgroup != "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { // until stop
+		defer close(ended)
+		for contact.Pause(ctx, 2*at.Look) {
+			_ = recorder.Note() // a disk that takes nothing ends no job; the next look tries again
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// takeOver makes sure that the lock of the attempt is held by this process, keeps it from what this process starts, joins the
+// control group of the attempt, and notes which process this is.
+func takeOver(attempt spool.Attempt, env environment) (lock *os.File, this spool.Process, err error) {
+	this = spool.ThisProcess()
+	inherited := env.lock
 	if inherited == "" {
 		lock, err = attempt.TakeLock()
 	} else {
@@ -112,9 +138,13 @@ func takeOver(attempt spool.Attempt, inherited string) (lock *os.File, err error
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take the lock of this attempt: %w", err)
+		return nil, this, fmt.Errorf("take the lock of this attempt: %w", err)
 	}
-	return lock, attempt.SaveProcess(spool.ThisProcess())
+	// Where the kernel does not let it in, what record writes down has to do.
+	if env.cgroup != "" && process.Join(env.cgroup) == nil {
+		this.Cgroup = env.cgroup
+	}
+	return lock, this, attempt.SaveProcess(this)
 }
 
 // openLog opens the log, and sends to it at warn what any library prints to the standard output or error. The crash of this

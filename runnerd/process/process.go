@@ -13,6 +13,16 @@ var ErrNone = errors.New("there is no such process")
 type Job struct {
 	// Leader is the job process.
 	Leader spool.Process
-	// Mark is an entry NAME=value of the environment that only this attempt's processes have; empty for none.
-	Mark string
+	// Members are processes that descended from it when it last looked.
+	Members []spool.Member
+}
+
+// Of returns the job of an attempt; false when its process has not noted yet which one it is.
+func Of(attempt spool.Attempt) (Job, bool, error) {
+	leader, found, err := attempt.Process()
+	if err != nil || !found {
+		return Job{}, found, err
+	}
+	members, err := attempt.Members()
+	return Job{Leader: leader, Members: members}, true, err
 }

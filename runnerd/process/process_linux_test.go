@@ -22,7 +22,7 @@ func TestMembersOfAnother(t *testing.T) {
 		"init":           {PID: 1, Boot: this.Boot},
 		"given out anew": {PID: parentOf(t, this.PID), Start: 1, Boot: this.Boot},
 	} {
-		if members, err := (Job{Leader: other}).members(false); err != nil || len(members) != 0 {
+		if members, err := (Job{Leader: other}).members(); err != nil || len(members) != 0 {
 			t.Errorf("%s: %v %v", name, members, err)
 		}
 	}
@@ -37,38 +37,69 @@ func parentOf(t *testing.T, pid int) int {
 	return stat.Parent
 }
 
-// A session whose leader is gone is the job's while one of its processes says so. Without that it may be another's, who was given
-// the leader's number since.
+// A session whose leader is gone is the job's while one of its processes was written down. Without that it may be another's, who was
+// given the leader's number since.
 func TestASessionWithoutItsLeader(t *testing.T) {
-	const mark = "NUON_ATTEMPT=/this/attempt"
 	for name, test := range map[string]struct {
-		env  string
-		ours int
-	}{"one has the mark": {mark, 2}, "of another attempt": {"NUON_ATTEMPT=/another", 0}, "none has one": {"NONE=", 0}} {
+		written bool
+		later   uint64
+		ours    int
+	}{"one was written down": {true, 0, 2}, "its number was given out again": {true, 1, 0}, "none was": {false, 0, 0}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			// The leader leaves one process that has its environment, and one that has none, and ends.
-			command := exec.Command("sh", "-c", `sleep 1000 & echo $! >with; env -i sleep 1000 & echo $! >without; exit 0`)
-			command.Dir, command.Env, command.SysProcAttr = dir, []string{"PATH=" + os.Getenv("PATH"), test.env}, &syscall.SysProcAttr{Setsid: true}
+			// The leader leaves two processes and ends.
+			command := exec.Command("sh", "-c", `sleep 1000 & echo $! >first; sleep 1000 & echo $! >second; exit 0`)
+			command.Dir, command.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
-			stat, err := spool.ReadStat(command.Process.Pid) // it is there until it is waited for
-			if err != nil {
-				t.Fatal(err)
-			}
+			leader := statOf(t, command.Process.Pid) // it is there until it is waited for
 			if err := command.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			for _, file := range []string{"with", "without"} {
+			var members []spool.Member
+			for _, file := range []string{"first", "second"} {
 				pid := pidIn(t, filepath.Join(dir, file))
 				t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+				if file == "first" && test.written {
+					members = []spool.Member{{PID: pid, Start: statOf(t, pid).Start + test.later}}
+				}
 			}
-			job := Job{Leader: spool.Process{PID: stat.PID, Start: stat.Start, Boot: spool.Boot()}, Mark: mark}
+			job := Job{Leader: spool.Process{PID: leader.PID, Start: leader.Start, Boot: spool.Boot()}, Members: members}
 			if killed, err := job.Kill(); killed != test.ours || err != nil {
 				t.Errorf("killed %d, %v", killed, err)
 			}
 		})
+	}
+}
+
+func statOf(t *testing.T, pid int) spool.Stat {
+	t.Helper()
+	stat, err := spool.ReadStat(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stat
+}
+
+func TestCgroupDir(t *testing.T) {
+	const hybrid = "9:name=systemd:/\n4:memory:/x\n0::/\n"
+	mount := func(root, at, kind string) string {
+		return "24 1 0:22 / / rw - ext4 /dev/a rw\n30 24 0:26 " + root + " " + at + " rw,nosuid shared:4 - " + kind + " cgroup2 rw\n"
+	}
+	for name, test := range map[string]struct{ membership, mounts, want, wrong string }{
+		"systemd":            {"0::/system.slice/runner.service\n", mount("/", "/sys/fs/cgroup", "cgroup2"), "/sys/fs/cgroup/system.slice/runner.service", ""},
+		"hybrid":             {hybrid, mount("/", "/sys/fs/cgroup/unified", "cgroup2"), "/sys/fs/cgroup/unified", ""},
+		"a part is mounted":  {"0::/kube/pod/box\n", mount("/kube/pod", "/sys/fs/cgroup", "cgroup2"), "/sys/fs/cgroup/box", ""},
+		"another part is":    {"0::/kube/pod\n", mount("/docker", "/sys/fs/cgroup", "cgroup2"), "", "mounted"},
+		"outside of its own": {"0::/../other\n", mount("/", "/sys/fs/cgroup", "cgroup2"), "", "in no control group"},
+		"version 1 alone":    {"4:memory:/x\n", mount("/", "/sys/fs/cgroup", "cgroup"), "", "in no control group"},
+		"none is mounted":    {"0::/\n", mount("/", "/sys/fs/cgroup", "tmpfs"), "", "mounted"},
+	} {
+		got, err := cgroupDir(test.membership, test.mounts)
+		if got != test.want || (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -37,7 +36,10 @@ func (j Job) Interrupt() error {
 
 // Kill kills every process of the job and gives how many there were. Called until it gives none, nothing of the job is left.
 func (j Job) Kill() (int, error) {
-	members, err := j.members(true)
+	if j.Leader.Boot == spool.Boot() {
+		killCgroup(j.Leader.Cgroup) // at once, so that nothing forks faster than it is killed
+	}
+	members, err := j.members()
 	if err != nil {
 		return 0, err
 	}
@@ -48,7 +50,7 @@ func (j Job) Kill() (int, error) {
 // their own, each of which sees to what it started. It gives how many processes of the job there are. A second interrupt tells
 // Terraform to leave everything as it is, so this is called once.
 func (j Job) InterruptRest() (int, error) {
-	members, err := j.members(true)
+	members, err := j.members()
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +67,7 @@ func (j Job) InterruptRest() (int, error) {
 
 // Living gives how many processes of the job there are.
 func (j Job) Living() (int, error) {
-	members, err := j.members(true)
+	members, err := j.members()
 	return len(members), err
 }
 
@@ -104,7 +106,7 @@ func Children() (map[int]bool, error) {
 func KillStrays(known map[int]bool, spared []Job) (int, error) {
 	belongs := map[int]bool{}
 	for _, job := range spared {
-		members, err := job.members(true)
+		members, err := job.members()
 		if err != nil {
 			return 0, err
 		}
@@ -134,7 +136,7 @@ func KillStrays(known map[int]bool, spared []Job) (int, error) {
 // Memory gives how many bytes the processes of the job have in memory that are no copies of files: what would have to be swapped
 // out.
 func (j Job) Memory() (int64, error) {
-	members, err := j.members(false)
+	members, err := j.members()
 	if err != nil {
 		return 0, err
 	}
@@ -151,9 +153,8 @@ func (j Job) Memory() (int64, error) {
 	return sum, nil
 }
 
-// members gives the live processes of the job. Reading the environment of every process of the machine is left out unless marked
-// is asked for.
-func (j Job) members(marked bool) ([]spool.Stat, error) {
+// members returns the live processes of the job.
+func (j Job) members() ([]spool.Stat, error) {
 	leader := j.Leader
 	if leader.PID <= 1 || leader.PID == os.Getpid() || leader.Boot != spool.Boot() {
 		return nil, nil // before a reboot, or never
@@ -162,28 +163,44 @@ func (j Job) members(marked bool) ([]spool.Stat, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, session := map[int]bool{}, []int{}
-	// The number is given out again only when the session is empty. So while the leader is there, or somebody in the session who has
-	// the mark, all of the session is the job's; else it may be one that has come since, and whose leader has gone as well.
-	ours := all[leader.PID].Start == leader.Start
-	for _, stat := range all {
-		if stat.Start < leader.Start || stat.PID == os.Getpid() {
-			continue
-		}
-		mine := marked && j.Mark != "" && hasMark(stat.PID, j.Mark)
-		if stat.Session == leader.PID {
-			session, ours = append(session, stat.PID), ours || mine
-		}
-		if mine {
-			chosen[stat.PID] = true
+	for pid, stat := range all {
+		if stat.Start < leader.Start || pid == os.Getpid() {
+			delete(all, pid) // it was there before, so it is nobody's of this job
 		}
 	}
-	for _, pid := range session {
-		if ours {
-			chosen[pid] = true
+	chosen := map[int]bool{}
+	for _, pid := range cgroupMembers(leader.Cgroup) {
+		chosen[pid] = true
+	}
+	for _, seen := range append([]spool.Member{{PID: leader.PID, Start: leader.Start}}, j.Members...) {
+		if stat, there := all[seen.PID]; there && stat.Start == seen.Start {
+			chosen[seen.PID] = true
 		}
 	}
-	return living(all, below(all, chosen)), nil
+	return living(all, related(all, chosen)), nil
+}
+
+// related adds to chosen all that descends from them, and all that is in a session with them, until there is no more. The number of
+// a session is given out again only when the session is empty, so as long as one of them is in it, all of it is the job's. The
+// session of this process is none of the job's.
+func related(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
+	own, _ := unix.Getsid(0)
+	sessions := map[int]bool{}
+	for grown := true; grown; {
+		below(all, chosen)
+		for pid := range chosen {
+			if stat, there := all[pid]; there && stat.Session > 0 && stat.Session != own {
+				sessions[stat.Session] = true
+			}
+		}
+		grown = false
+		for pid, stat := range all {
+			if sessions[stat.Session] && !chosen[pid] {
+				chosen[pid], grown = true, true
+			}
+		}
+	}
+	return chosen
 }
 
 // below adds to chosen all that descends from them.
@@ -207,12 +224,6 @@ func living(all map[int]spool.Stat, chosen map[int]bool) []spool.Stat {
 		}
 	}
 	return members
-}
-
-// hasMark tells whether a process was started with NAME=value in its environment; false for those of other users.
-func hasMark(pid int, mark string) bool {
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+mark+"\x00"))
 }
 
 func killEach(members []spool.Stat) error {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
 // Adopt does nothing here; production runners are Linux.
@@ -56,3 +58,29 @@ func (j Job) signal(signal syscall.Signal) error {
 	}
 	return nil
 }
+
+// Cgroups are none without Linux.
+type Cgroups struct{}
+
+// FindCgroups finds none.
+func FindCgroups(string) (Cgroups, error) {
+	return Cgroups{}, errors.New("this system has no control groups")
+}
+
+// Make makes none.
+func (Cgroups) Make(string) (string, error) { return "", nil }
+
+// Close does nothing.
+func (Cgroups) Close() {}
+
+// Join joins none.
+func Join(string) error { return nil }
+
+// RemoveCgroup does nothing.
+func (j Job) RemoveCgroup() error { return nil }
+
+// Recorder writes nothing down without /proc.
+type Recorder struct{ Attempt spool.Attempt }
+
+// Note does nothing.
+func (r *Recorder) Note() error { return nil }

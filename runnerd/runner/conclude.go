@@ -78,6 +78,9 @@ func (a *attempt) sweep(ctx context.Context) error {
 			return err
 		}
 		if left == 0 {
+			if err := job.RemoveCgroup(); err != nil {
+				a.log.Warn("a control group is left behind", "error", err)
+			}
 			return nil
 		}
 		if time.Now().After(warnAt) {

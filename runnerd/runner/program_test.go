@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
@@ -43,8 +45,15 @@ func TestMain(m *testing.M) {
 			exit(runner.Run(ctx, options))
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, dir := range leftovers {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
 }
+
+// leftovers are the directories that all tests share.
+var leftovers []string
 
 func exit(err error) {
 	if err != nil {
@@ -199,18 +208,20 @@ func deaf(env *job.Env) (api.JobResult, error) {
 	select {}
 }
 
-// escape leaves a process that has forked twice and leads a session of its own: neither its parent nor its session tells whose it
-// is. What it has in its environment is given by the test: the attempt's mark, or nothing.
+// escape leaves a process that has forked twice, leads a session of its own, and has an empty environment: neither its parent nor its
+// session tells whose it is.
 func escape(env *job.Env) error {
 	file := filepath.Join(env.Root, "escaped.pid")
-	command := exec.Command("sh", "-c", `setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 1000' "$0" & exit 0`, file)
-	if env.Spec.Action.Env["mark"] == "" {
-		command.Env = []string{"PATH=" + os.Getenv("PATH")}
+	script := `env -i setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 1000' "` + file + `" & until test -e "` + file + `"; do sleep 0.05; done`
+	return shell(env, script).Run(context.Background())
+}
+
+// shell is a script as handlers run programs.
+func shell(env *job.Env, script string) child.Program {
+	return child.Program{
+		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: env.Root, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Stdout: io.Discard, Stderr: os.Stderr, Name: "the script", Grace: time.Minute, Warn: env.Log.Warn,
 	}
-	if err := command.Run(); err != nil {
-		return err
-	}
-	return waitFor(context.Background(), file)
 }
 
 func sleeper(env *job.Env, pidFile string) error {

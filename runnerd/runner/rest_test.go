@@ -1,8 +1,8 @@
 package runner_test
 
 import (
+	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,14 +16,8 @@ import (
 // program runs what takes its time after an interrupt, as Terraform does (until the test lets it go), and notes each that it gets.
 func program(env *job.Env) error {
 	const script = `trap 'echo interrupted >>heard' INT; echo $$ >pid.new; mv pid.new program.pid; until test -e heard -a -e go; do sleep 0.05; done; echo saved >>heard`
-	command := exec.Command("sh", "-c", script)
-	command.Dir = env.Root
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := command.Start(); err != nil {
-		return err
-	}
 	env.Log.Info("running")
-	return command.Wait()
+	return shell(env, script).Run(context.Background())
 }
 
 // What a killed job process ran is interrupted, once, also when runnerd is started again in between, and comes to its end before

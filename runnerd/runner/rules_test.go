@@ -4,7 +4,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -170,49 +169,4 @@ func TestTheOwnersTimeLimit(t *testing.T) {
 			t.Errorf("got %+v", job.result)
 		}
 	})
-}
-
-// A process that forked twice into a session of its own dies with its job: when that ends by itself, and when it is killed.
-func TestNothingEscapes(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		mark, kill string
-		status     api.JobResultStatus
-	}{
-		"the job ends, and nothing tells whose it is": {"", "", "succeeded"},
-		"the job is killed alone":                     {"marked", "job", "lost"},
-		"it is killed, and nothing tells whose it is": {"", "job", "lost"},
-		"the job is killed with its runnerd":          {"marked", "both", "lost"},
-		"the job is cancelled":                        {"", "cancel", "cancelled"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, dir := newServer(t), t.TempDir()
-			job := s.enqueue("job_1", "escape", map[string]string{"mark": test.mark})
-			program := startProgram(t, s, dir)
-			s.until("it has escaped", func() bool { return len(job.lines) > 0 })
-			switch test.kill {
-			case "":
-				touch(t, dir, "go")
-			case "cancel":
-				s.with(func() { job.cancel = true })
-			case "both":
-				_ = program.Process.Kill()
-				_ = program.Wait()
-				fallthrough
-			case "job":
-				if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if test.kill == "both" {
-				startProgram(t, s, dir)
-			}
-			s.until("the result is there", job.ended)
-			isGone(t, dir, "escaped.pid")
-			if job.result.Status != test.status {
-				t.Errorf("got %+v", job.result)
-			}
-		})
-	}
 }

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -143,6 +145,8 @@ type runner struct {
 	working sync.WaitGroup
 	// children are the processes of attempts.
 	children children
+	// cgroups is where the attempts' control groups are made; the zero value where this process may not.
+	cgroups process.Cgroups
 	// stuck takes the error that ends this runner, for a person to mend.
 	stuck chan error
 }
@@ -181,6 +185,10 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
+	if r.cgroups, err = process.FindCgroups(cgroupName(r.Dir)); err != nil {
+		r.log.Info("no control group holds the processes of a job together here; they are found by their descent", "reason", err)
+	}
+	defer r.cgroups.Close()
 	identity, err := r.identify(ctx)
 	if err != nil {
 		return err
@@ -219,6 +227,12 @@ func isOpenLine(base string) bool {
 
 // lockFile is held by the runnerd that works in dir.
 func lockFile(dir string) string { return filepath.Join(dir, "runnerd.lock") }
+
+// cgroupName is that of a runner: another one, in another directory, may be in the same control group.
+func cgroupName(dir string) string {
+	digest := sha256.Sum256([]byte(dir))
+	return "nuon-" + hex.EncodeToString(digest[:6])
+}
 
 // claimDirectory makes the directory, and makes sure that no other runnerd uses it. Whoever only looks (ReadStatus) holds the lock
 // for a moment, so it is tried a few times.

@@ -353,7 +353,7 @@ func TestTimeLimit(t *testing.T) {
 }
 
 // isGone checks a process whose number a job has written down.
-func isGone(t *testing.T, dir, file string) {
+func pidIn(t *testing.T, dir, file string) int {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
@@ -363,6 +363,12 @@ func isGone(t *testing.T, dir, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return pid
+}
+
+func isGone(t *testing.T, dir, file string) {
+	t.Helper()
+	pid := pidIn(t, dir, file)
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil && !strings.Contains(string(stat), ") Z ") {
 		t.Errorf("%s: process %d still runs: %s", file, pid, stat)
@@ -387,8 +393,18 @@ func startProgram(t *testing.T, s *server, dir string) *exec.Cmd {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
+	stopAtTheEnd(t, command)
 	return command
+}
+
+// stopAtTheEnd stops a runnerd as its owner would, so that it clears up, unless the test has killed it.
+func stopAtTheEnd(t *testing.T, command *exec.Cmd) {
+	t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		hung := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() })
+		defer hung.Stop()
+		_ = command.Wait()
+	})
 }
 
 func TestKilledRunnerdIsFollowedByOneThatAdopts(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -76,10 +77,6 @@ func (a *attempt) command(lock, secrets *os.File) (*exec.Cmd, func(), error) {
 	return command, closeAll, nil
 }
 
-// mark is the entry of the environment that all processes of the attempt have, and no other on this machine: another runner, of another
-// control plane, may have a job of the same name.
-func (a *attempt) mark() string { return ambient.VarAttempt + "=" + a.dir.Dir }
-
 func (a *attempt) environment() []string {
 	env := ambient.ForJob(os.Environ(), a.runner.kind == string(api.RunnerKindInstall), a.runner.PassEnv)
 	for _, name := range passed {
@@ -87,11 +84,15 @@ func (a *attempt) environment() []string {
 			env = append(env, name+"="+value)
 		}
 	}
+	if cgroup, err := a.runner.cgroups.Make(filepath.Base(a.dir.Dir)); err != nil {
+		a.log.Warn("cannot hold the processes of the job together", "error", err)
+	} else if cgroup != "" {
+		env = append(env, job.VarCgroup+"="+cgroup)
+	}
 	if a.runner.KubeConfig != "" && a.runner.kind == string(api.RunnerKindInstall) {
 		env = append(env, job.VarKubeConfig+"="+a.runner.KubeConfig)
 	}
 	return append(env,
-		a.mark(),
 		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"), a.record.Job, a.record.Attempt),
 		job.VarDir+"="+a.dir.Dir,
 		job.VarRoot+"="+a.runner.Dir,

@@ -165,8 +165,7 @@ func (a *attempt) memoryIsOver() (bool, error) {
 
 // processes gives what tells the processes of this attempt from others; false when it has not said yet which process it is.
 func (a *attempt) processes() (process.Job, bool, error) {
-	leader, found, err := a.dir.Process()
-	return process.Job{Leader: leader, Mark: a.mark()}, found, err
+	return process.Of(a.dir)
 }
 
 // steady gives a time of the disk as one of this process's steady clock: when the machine's clock is set after that, no job is

@@ -19,6 +19,7 @@ const (
 	startedFile = "started.json"  // time, by runnerd, before it starts the process
 	lockFile    = "lock"          // flock, held by the job process for its life
 	processFile = "process.json"  // Process, by the job process
+	membersFile = "members.json"  // []Member, by the job process
 	specFile    = "spec.json"     // api.JobSpec, by the job process
 	logFile     = "log.ndjson"    // api.LogLine each, by both, appended
 	chunksFile  = "chunks.ndjson" // where the log was cut, by runnerd, appended

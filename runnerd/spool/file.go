@@ -32,6 +32,18 @@ func WriteFile(file string, content []byte) error {
 	return nil
 }
 
+// replaceFile replaces file by content as a whole, without waiting for the disk. Only one process may do so for a file.
+func replaceFile(file string, content []byte) error {
+	beside := file + ".new"
+	if err := os.WriteFile(beside, content, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	if err := os.Rename(beside, file); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
 // syncDir makes a new name in dir itself survive a crash.
 func syncDir(dir string) error {
 	opened, err := os.Open(dir)

@@ -1,0 +1,164 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Cgroups is a control group (version 2) of a runner, in which it makes one for each attempt. The zero value makes none.
+type Cgroups struct{ dir string }
+
+// FindCgroups makes the runner's control group, below the one that this process is in, and removes what ended attempts have left
+// there. The error says why this process may not; then there is no harm but that a process of a job which gets away from its
+// session and its parents is found by what the job process wrote down alone.
+func FindCgroups(name string) (Cgroups, error) {
+	own, err := ownCgroup()
+	if err != nil {
+		return Cgroups{}, err
+	}
+	made := Cgroups{dir: filepath.Join(own, name)}
+	if err := os.Mkdir(made.dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Cgroups{}, fmt.Errorf("make a control group: %w", err)
+	}
+	// It has to take processes, too, which another user's does not.
+	if file, err := os.OpenFile(filepath.Join(made.dir, "cgroup.procs"), os.O_WRONLY, 0); err != nil {
+		return Cgroups{}, fmt.Errorf("use a control group: %w", err)
+	} else if err := file.Close(); err != nil {
+		return Cgroups{}, fmt.Errorf("use a control group: %w", err)
+	}
+	left, err := os.ReadDir(made.dir)
+	if err != nil {
+		return Cgroups{}, fmt.Errorf("use a control group: %w", err)
+	}
+	for _, entry := range left {
+		if entry.IsDir() {
+			_ = removeCgroup(filepath.Join(made.dir, entry.Name())) // not one that has processes
+		}
+	}
+	return made, nil
+}
+
+// Make makes the control group of an attempt and returns its directory, empty where there are none.
+func (c Cgroups) Make(attempt string) (string, error) {
+	if c.dir == "" {
+		return "", nil
+	}
+	dir := filepath.Join(c.dir, attempt)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make the control group of the attempt: %w", err)
+	}
+	return dir, nil
+}
+
+// Close removes the runner's control group, unless jobs go on in it.
+func (c Cgroups) Close() {
+	if c.dir != "" {
+		_ = os.Remove(c.dir)
+	}
+}
+
+// Join puts this process, and all that it starts from now on, into a control group.
+func Join(dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0); err != nil {
+		return fmt.Errorf("join the control group of the attempt: %w", err)
+	}
+	return nil
+}
+
+// RemoveCgroup removes the control group of a job whose processes are gone.
+func (j Job) RemoveCgroup() error {
+	if j.Leader.Cgroup == "" {
+		return nil
+	}
+	if err := removeCgroup(j.Leader.Cgroup); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the control group of the attempt: %w", err)
+	}
+	return nil
+}
+
+// removeCgroup removes a control group with those that were made in it. Their files go with them.
+func removeCgroup(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			err = errors.Join(err, removeCgroup(filepath.Join(dir, entry.Name())))
+		}
+	}
+	return errors.Join(err, os.Remove(dir))
+}
+
+// killCgroup kills all that is in a control group at once, where the kernel can (since 5.14). What is left is killed one by one.
+func killCgroup(dir string) {
+	if dir != "" {
+		if file, err := os.OpenFile(filepath.Join(dir, "cgroup.kill"), os.O_WRONLY, 0); err == nil {
+			_, _ = file.WriteString("1")
+			_ = file.Close()
+		}
+	}
+}
+
+// cgroupMembers returns the processes of a control group and of those that were made in it.
+func cgroupMembers(dir string) []int {
+	var pids []int
+	if dir == "" {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "cgroup.procs" {
+			return nil //nolint:nilerr // one that has just been removed has no processes
+		}
+		content, _ := os.ReadFile(name)
+		for _, line := range strings.Fields(string(content)) {
+			if pid, err := strconv.Atoi(line); err == nil && pid > 0 { // 0 is outside of this container
+				pids = append(pids, pid)
+			}
+		}
+		return nil
+	})
+	return pids
+}
+
+// ownCgroup returns the directory of the control group that this process is in (cgroups(7)).
+func ownCgroup() (string, error) {
+	membership, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", fmt.Errorf("find the own control group: %w", err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", fmt.Errorf("find the own control group: %w", err)
+	}
+	return cgroupDir(string(membership), string(mounts))
+}
+
+func cgroupDir(membership, mounts string) (string, error) {
+	var own string
+	for line := range strings.Lines(membership) {
+		if path, found := strings.CutPrefix(strings.TrimSpace(line), "0::"); found {
+			own = path
+		}
+	}
+	if own == "" || strings.HasPrefix(own, "/..") {
+		return "", errors.New("this process is in no control group of version 2")
+	}
+	for line := range strings.Lines(mounts) {
+		// 36 35 98:0 /root /mount/point options - type source options, see proc_pid_mountinfo(5).
+		before, after, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if len(fields) < 5 || !strings.HasPrefix(after, "cgroup2 ") {
+			continue
+		}
+		if below, err := filepath.Rel(fields[3], own); err == nil && filepath.IsLocal(below) {
+			return filepath.Join(fields[4], below), nil
+		}
+	}
+	return "", errors.New("no file system of control groups of version 2 is mounted")
+}

@@ -1,0 +1,56 @@
+package process
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// Recorder writes down in the spool which processes descend from this one, for a runnerd that comes after the death of this process:
+// then nothing else tells whose they are. This process has to have called Adopt.
+type Recorder struct {
+	// Attempt is whose processes they are.
+	Attempt spool.Attempt
+
+	mutex sync.Mutex
+	known map[spool.Member]bool
+}
+
+// Note looks, and writes if there is another process than before.
+func (r *Recorder) Note() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); errors.Is(err, unix.ECHILD) {
+		return nil // most jobs start nothing most of the time
+	}
+	all, err := spool.Processes()
+	if err != nil {
+		return err
+	}
+	now := map[spool.Member]bool{}
+	for pid := range below(all, map[int]bool{os.Getpid(): true}) {
+		if stat, there := all[pid]; there && pid != os.Getpid() {
+			now[spool.Member{PID: pid, Start: stat.Start}] = true
+		}
+	}
+	grown := false
+	for member := range now {
+		grown = grown || !r.known[member]
+	}
+	if !grown {
+		return nil
+	}
+	sorted := slices.SortedFunc(maps.Keys(now), func(a, b spool.Member) int { return cmp.Compare(a.PID, b.PID) })
+	if err := r.Attempt.SaveMembers(sorted); err != nil {
+		return err
+	}
+	r.known = now
+	return nil
+}

@@ -1,0 +1,151 @@
+package runner_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// nobody is the user whom tests that run as root use for an ordinary one.
+const nobody = 65534
+
+// users runs a test as root and as an ordinary user, each with a runner's directory of its own.
+func users(t *testing.T, test func(t *testing.T, dir string, uid int)) {
+	t.Run("root", func(t *testing.T) {
+		if os.Getuid() != 0 {
+			t.Skip("needs root: run the tests as root to try this half")
+		}
+		test(t, t.TempDir(), 0)
+	})
+	t.Run("not root", func(t *testing.T) {
+		uid := os.Getuid()
+		if uid == 0 {
+			uid = nobody
+		}
+		test(t, dirOf(t, uid), uid)
+	})
+}
+
+// dirOf makes a directory of a user. Those of the tests lie in one of root's.
+func dirOf(t *testing.T, uid int) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "runner-*")
+	if err == nil && uid != os.Getuid() {
+		err = os.Chown(dir, uid, uid)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// everybodys returns a copy of the test's program that every user may run.
+var everybodys = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "runner-program-*")
+	if err != nil {
+		return "", err
+	}
+	leftovers = append(leftovers, dir)
+	content, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "runnerd")
+	if err := os.WriteFile(path, content, 0o755); err != nil {
+		return "", err
+	}
+	return path, os.Chmod(dir, 0o755)
+})
+
+// startProgramAs starts runnerd as a program of its own that belongs to a user.
+func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string) *exec.Cmd {
+	t.Helper()
+	program, err := everybodys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program, append([]string{"run", s.http.URL, dir}, args...)...)
+	command.Dir, command.Stderr = "/", os.Stderr
+	if uid != os.Getuid() {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stopAtTheEnd(t, command)
+	return command
+}
+
+// A process that forked twice into a session of its own with an empty environment dies with its job: when that ends by itself, and
+// when it is killed, alone or at the same moment as its runnerd.
+func TestNothingEscapes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kill   string
+		status api.JobResultStatus
+	}{
+		"the job ends":                       {"", "succeeded"},
+		"the job is killed alone":            {"job", "lost"},
+		"the job is killed with its runnerd": {"both", "lost"},
+		"the job is cancelled":               {"cancel", "cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			users(t, func(t *testing.T, dir string, uid int) {
+				s := newServer(t)
+				job := s.enqueue("job_1", "escape", nil)
+				program := startProgramAs(t, s, dir, uid)
+				s.until("it has escaped", func() bool { return len(job.lines) > 0 })
+				switch test.kill {
+				case "":
+					touch(t, dir, "go")
+				case "cancel":
+					s.with(func() { job.cancel = true })
+				case "both":
+					isWrittenDown(t, dir)
+					_ = program.Process.Kill()
+					_ = program.Wait()
+					fallthrough
+				case "job":
+					if err := syscall.Kill(pidOfJob(t, dir), syscall.SIGKILL); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if test.kill == "both" {
+					startProgramAs(t, s, dir, uid)
+				}
+				s.until("the result is there", job.ended)
+				isGone(t, dir, "escaped.pid")
+				if job.result.Status != test.status {
+					t.Errorf("got %+v", job.result)
+				}
+			})
+		})
+	}
+}
+
+// isWrittenDown waits until the spool says where the process that got away is found.
+func isWrittenDown(t *testing.T, dir string) {
+	t.Helper()
+	pid := pidIn(t, dir, "escaped.pid")
+	attempt := spool.Attempt{Dir: filepath.Join(dir, "spool", "job_1.1")}
+	eventually(t, "it is written down", func() bool {
+		leader, found, err := attempt.Process()
+		if err != nil || !found {
+			t.Fatal(err)
+		}
+		members, err := attempt.Members()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leader.Cgroup != "" || slices.ContainsFunc(members, func(m spool.Member) bool { return m.PID == pid })
+	})
+}
