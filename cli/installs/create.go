@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
 // creating is one run of `nuon installs create`.
@@ -96,7 +97,8 @@ func (o *creating) run(ctx context.Context, args []string) error {
 	if err := o.ask(ctx, client, entered); err != nil {
 		return err
 	}
-	if o.new.Inputs, err = entered.seal(ctx, client, ""); err != nil {
+	o.new.ID = id.New("ins")
+	if o.new.Inputs, err = entered.seal(ctx, client, o.new.ID, keyOfNew(o.new.Runner)); err != nil {
 		return err
 	}
 	made, err := remote.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, o.new))
@@ -104,6 +106,11 @@ func (o *creating) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return o.end(ctx, client, made)
+}
+
+// keyOfNew asks for the key of an install that is to be created: that of its runner, if one that has registered will work for it.
+func keyOfNew(runner string) api.GetSealingKeyParams {
+	return api.GetSealingKeyParams{Runner: runner, Shared: runner == ""}
 }
 
 // asks says that a person fills in what is missing: there is one, and neither a file nor --yes says otherwise.

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -172,11 +174,14 @@ func TestSecretsAreSealed(t *testing.T) {
 			if err := execute(t, New(e), c.args...); err != nil {
 				t.Fatal(err)
 			}
-			got := map[string]string{}
+			got, install := map[string]string{}, "ins_acme"
+			if p.created != nil {
+				install = p.created.ID
+			}
 			for _, in := range c.given(p) {
 				got[in.Name] = in.Value
 				if in.Sensitive {
-					opened, err := c.key(p).Open(in.Sealed)
+					opened, err := c.key(p).Open(in.Sealed, seal.InputContext(install, in.Name))
 					if err != nil || in.Value != "" {
 						t.Errorf("%+v: %v", in, err)
 					}
@@ -341,8 +346,8 @@ func TestCreateFromAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &api.NewInstall{App: "hello", Name: "acme-2", Approval: "approve-all", AllowDestroy: true, Inputs: []api.InputValue{{Name: "greeting", Value: "hey"}, {Name: "replicas", Value: "3"}}}
-	if d := cmp.Diff(want, p.created); d != "" {
-		t.Error(d)
+	if d := cmp.Diff(want, p.created, cmpopts.IgnoreFields(api.NewInstall{}, "ID")); d != "" || !id.Valid("ins", p.created.ID) {
+		t.Error(d, p.created.ID)
 	}
 	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, "install hello/acme-2 made (ins_1)\n") || !strings.Contains(got, "NUON_REGISTRATION_TOKEN=once") {
 		t.Errorf("printed %q", got)

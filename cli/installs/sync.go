@@ -24,6 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -192,7 +193,7 @@ func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconf
 }
 
 // one does what is to be done about one install, and says so.
-func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, secrets map[string]seal.Secret) (id string, err error) {
+func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, secrets map[string]seal.Secret) (install string, err error) {
 	if d.Outcome == OutcomeChange {
 		i, err := remote.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
 		if err == nil {
@@ -200,8 +201,8 @@ func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, 
 		}
 		return i.ID, err
 	}
-	d.create.Runner = o.runner
-	sealed, err := entered{secret: secrets}.seal(ctx, client, "")
+	d.create.ID, d.create.Runner = id.New("ins"), o.runner
+	sealed, err := entered{secret: secrets}.seal(ctx, client, d.create.ID, keyOfNew(o.runner))
 	if err != nil {
 		return "", err
 	}

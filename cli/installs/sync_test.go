@@ -12,6 +12,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // written puts the shop and its install files on disk, and gives the directory.
@@ -79,7 +80,7 @@ func TestSync(t *testing.T) {
 			if d := cmp.Diff(api.NewInstallOwnerFile, p.created.Owner); d != "" || len(p.created.Inputs) != 1 || p.created.Inputs[0].Name != "token" {
 				t.Errorf("made %+v", p.created)
 			}
-			opened, err := p.own.Open(p.created.Inputs[0].Sealed)
+			opened, err := p.own.Open(p.created.Inputs[0].Sealed, seal.InputContext(p.created.ID, "token"))
 			if err != nil || string(opened.Reveal()) != "hush" {
 				t.Errorf("sealed is %v", err)
 			}

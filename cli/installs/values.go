@@ -91,15 +91,21 @@ func (g entered) check(config api.AppConfig) error {
 	return nil
 }
 
-// seal gives the inputs as they are sent: the sensitive ones sealed to the install's key or, install empty, to the control
-// plane's.
-func (g entered) seal(ctx context.Context, client *remote.Client, install string) ([]api.InputValue, error) {
+// seal returns the inputs of an install as they are sent: the sensitive ones sealed to the key that which asks for.
+func (g entered) seal(ctx context.Context, client *remote.Client, install string, which api.GetSealingKeyParams) ([]api.InputValue, error) {
+	var key vault.Key
+	if len(g.secret) > 0 {
+		var err error
+		if key, err = vault.Ask(ctx, client, which); err != nil {
+			return nil, err
+		}
+	}
 	var out []api.InputValue
 	for _, name := range slices.Sorted(maps.Keys(g.plain)) {
 		out = append(out, api.InputValue{Name: name, Value: g.plain[name]})
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.secret)) {
-		sealed, err := vault.Seal(ctx, client, install, g.secret[name])
+		sealed, err := key.Seal(seal.InputContext(install, name), g.secret[name])
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // NewCredentials is `nuon credentials`.
@@ -34,7 +35,11 @@ func newCreateCredential(e *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sealed, err := Seal(ctx, client, "", secret)
+			key, err := Ask(ctx, client, api.GetSealingKeyParams{})
+			if err != nil {
+				return err
+			}
+			sealed, err := key.Seal(seal.CredentialContext(key.Org, args[0]), secret)
 			if err != nil {
 				return err
 			}

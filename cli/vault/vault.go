@@ -48,15 +48,26 @@ func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secr
 	return seal.NewSecret([]byte(text)), nil
 }
 
-// Seal seals a secret to an install's key, or (install empty) to the control plane's.
-func Seal(ctx context.Context, client *remote.Client, install string, secret seal.Secret) (seal.Sealed, error) {
-	key, err := remote.Get[api.SealingKey](client.GetSealingKey(ctx, &api.GetSealingKeyParams{Install: install}))
+// Key is a key that secrets are sealed to before they leave.
+type Key struct {
+	api.SealingKey
+	recipient seal.Recipient
+}
+
+// Ask asks the control plane for a key: an install's, or without parameters its own.
+func Ask(ctx context.Context, client *remote.Client, which api.GetSealingKeyParams) (Key, error) {
+	key, err := remote.Get[api.SealingKey](client.GetSealingKey(ctx, &which))
 	if err != nil {
-		return seal.Sealed{}, err
+		return Key{}, err
 	}
 	to, err := seal.ParseRecipient(key.Recipient)
 	if err != nil {
-		return seal.Sealed{}, fmt.Errorf("read the sealing key: %w", err)
+		return Key{}, fmt.Errorf("read the sealing key: %w", err)
 	}
-	return to.Seal(secret.Reveal())
+	return Key{SealingKey: key, recipient: to}, nil
+}
+
+// Seal seals a secret for one use.
+func (k Key) Seal(use seal.Context, secret seal.Secret) (seal.Sealed, error) {
+	return k.recipient.Seal(use, secret.Reveal())
 }

@@ -87,7 +87,7 @@ func keys(t *testing.T, own map[string]seal.Identity, kept *api.NewCredential) *
 		if !key.IsZero() {
 			recipient = key.Recipient().String()
 		}
-		_ = json.NewEncoder(w).Encode(api.SealingKey{KeyID: "k", Recipient: recipient})
+		_ = json.NewEncoder(w).Encode(api.SealingKey{KeyID: "k", Recipient: recipient, Org: "org_1"})
 	})
 	mux.HandleFunc("POST /v1/credentials", func(w http.ResponseWriter, r *http.Request) {
 		if err := json.NewDecoder(r.Body).Decode(kept); err != nil {
@@ -130,19 +130,24 @@ func TestSeal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	use := seal.InputContext("ins_1", "token")
 	for of, other := range map[string]string{"": "acme", "acme": ""} {
-		sealed, err := Seal(t.Context(), client, of, seal.NewSecret([]byte("hush")))
+		key, err := Ask(t.Context(), client, api.GetSealingKeyParams{Install: of})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if opened, err := own[of].Open(sealed); err != nil || string(opened.Reveal()) != "hush" {
+		sealed, err := key.Seal(use, seal.NewSecret([]byte("hush")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opened, err := own[of].Open(sealed, use); err != nil || string(opened.Reveal()) != "hush" {
 			t.Errorf("%q opened %q, %v", of, opened.Reveal(), err)
 		}
-		if _, err := own[other].Open(sealed); err == nil {
+		if _, err := own[other].Open(sealed, use); err == nil {
 			t.Errorf("what is for %q is open to %q", of, other)
 		}
 	}
-	if _, err := Seal(t.Context(), client, "has none", seal.NewSecret([]byte("hush"))); err == nil || strings.Contains(fmt.Sprint(err), "hush") {
+	if _, err := Ask(t.Context(), client, api.GetSealingKeyParams{Install: "has none"}); err == nil {
 		t.Errorf("without a key it ended with %v", err)
 	}
 }
@@ -158,7 +163,7 @@ func TestCreateCredential(t *testing.T) {
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := own[""].Open(kept.Password)
+	opened, err := own[""].Open(kept.Password, seal.CredentialContext("org_1", "github"))
 	if err != nil || string(opened.Reveal()) != "hush" || kept.Name != "github" || kept.Username != "bot" {
 		t.Errorf("kept %+v (%q), %v", kept, opened.Reveal(), err)
 	}

@@ -202,7 +202,7 @@ func (s *soak) openStates(ctx context.Context) (map[string]string, error) {
 		keys[key.KeyID()] = key
 	}
 	rows, err := s.query(ctx, `
-		select distinct on (s.install_component_id) json_build_object('at', i.name || '/' || c.name, 'sealed', s.sealed)::text from states s
+		select distinct on (s.install_component_id) json_build_object('at', i.name || '/' || c.name, 'install', i.id, 'component', c.id, 'sealed', s.sealed)::text from states s
 		join install_components c on c.org_id = s.org_id and c.id = s.install_component_id join installs i on i.org_id = c.org_id and i.id = c.install_id
 		where s.status = 'kept' order by s.install_component_id, s.version desc`)
 	if err != nil {
@@ -211,13 +211,13 @@ func (s *soak) openStates(ctx context.Context) (map[string]string, error) {
 	states := map[string]string{}
 	for _, row := range rows {
 		var read struct {
-			At     string
-			Sealed seal.Sealed
+			At, Install, Component string
+			Sealed                 seal.Sealed
 		}
 		if err := json.Unmarshal([]byte(row), &read); err != nil {
 			return nil, err
 		}
-		plain, err := keys[read.Sealed.KeyID].Open(read.Sealed)
+		plain, err := keys[read.Sealed.KeyID].Open(read.Sealed, seal.Context{Install: read.Install, Kind: seal.KindState, Component: read.Component})
 		if err != nil {
 			return nil, fmt.Errorf("open the state of %s: %w", read.At, err)
 		}

@@ -536,8 +536,9 @@ func (s *system) state() ([]byte, error) {
 	}
 	defer c.Close(s.ctx) //nolint:errcheck // nothing is in flight on it
 	var raw []byte
-	err = c.QueryRow(s.ctx, `select s.sealed from states s join install_components c on c.org_id = s.org_id and c.id = s.install_component_id
-		where c.name = 'web' order by s.version desc limit 1`).Scan(&raw)
+	context := seal.Context{Kind: seal.KindState}
+	err = c.QueryRow(s.ctx, `select s.sealed, c.install_id, c.id from states s join install_components c on c.org_id = s.org_id and c.id = s.install_component_id
+		where c.name = 'web' order by s.version desc limit 1`).Scan(&raw, &context.Install, &context.Component)
 	if err != nil {
 		return nil, fmt.Errorf("read the state of web: %w", err)
 	}
@@ -545,7 +546,7 @@ func (s *system) state() ([]byte, error) {
 	if err := json.Unmarshal(raw, &sealed); err != nil {
 		return nil, err
 	}
-	plain, err := key.Open(sealed)
+	plain, err := key.Open(sealed, context)
 	if err != nil {
 		return nil, err
 	}

@@ -861,6 +861,24 @@ func (e RunnerKind) Valid() bool {
 	}
 }
 
+// Defines values for SealingKeyHolder.
+const (
+	SealingKeyHolderRunner SealingKeyHolder = "runner"
+	SealingKeyHolderServer SealingKeyHolder = "server"
+)
+
+// Valid indicates whether the value is a known member of the SealingKeyHolder enum.
+func (e SealingKeyHolder) Valid() bool {
+	switch e {
+	case SealingKeyHolderRunner:
+		return true
+	case SealingKeyHolderServer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StateVersionStatus.
 const (
 	Contested StateVersionStatus = "contested"
@@ -1453,6 +1471,18 @@ type Cause struct {
 	Record string `json:"record"`
 }
 
+// Challenge defines model for Challenge.
+type Challenge struct {
+	// Nonce of kind registration, for the recipient
+	Nonce Sealed `json:"nonce"`
+}
+
+// ChallengeRequest defines model for ChallengeRequest.
+type ChallengeRequest struct {
+	// Recipient the public half of the install key
+	Recipient string `json:"recipient"`
+}
+
 // ChartSource defines model for ChartSource.
 type ChartSource struct {
 	Chart string `json:"chart"`
@@ -1773,11 +1803,14 @@ type Install struct {
 	CreatedAt  time.Time          `json:"created_at"`
 
 	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
-	Health       InstallHealth     `json:"health,omitempty,omitzero"`
-	ID           string            `json:"id"`
-	Inputs       []InputValue      `json:"inputs"`
-	Labels       map[string]string `json:"labels,omitempty,omitzero"`
-	LastWorkflow WorkflowRef       `json:"last_workflow,omitempty,omitzero"`
+	Health InstallHealth `json:"health,omitempty,omitzero"`
+	ID     string        `json:"id"`
+	Inputs []InputValue  `json:"inputs"`
+
+	// KeyFingerprint of the install key that its runner registered; empty before that
+	KeyFingerprint string            `json:"key_fingerprint,omitempty,omitzero"`
+	Labels         map[string]string `json:"labels,omitempty,omitzero"`
+	LastWorkflow   WorkflowRef       `json:"last_workflow,omitempty,omitzero"`
 
 	// Latest number of the app's newest version
 	Latest int    `json:"latest,omitempty,omitzero"`
@@ -2125,9 +2158,12 @@ type NewInstall struct {
 	// Approval approve-all needs an approver: 403 for others, but from an install file (owner file) it waits for one
 	Approval          NewInstallApproval `json:"approval,omitempty,omitzero"`
 	ApprovalsByOthers bool               `json:"approvals_by_others,omitempty,omitzero"`
-	Inputs            []InputValue       `json:"inputs,omitempty,omitzero"`
-	Labels            map[string]string  `json:"labels,omitempty,omitzero"`
-	Name              string             `json:"name"`
+
+	// ID chosen by the client, so that sensitive inputs can be sealed for this install before it exists; required with them
+	ID     string            `json:"id,omitempty,omitzero"`
+	Inputs []InputValue      `json:"inputs,omitempty,omitzero"`
+	Labels map[string]string `json:"labels,omitempty,omitzero"`
+	Name   string            `json:"name"`
 
 	// Owner default hand
 	Owner NewInstallOwner `json:"owner,omitempty,omitzero"`
@@ -2249,7 +2285,7 @@ type Offers struct {
 	Offers []Offer `json:"offers"`
 }
 
-// Output Plain, or sealed to the install key; the hash is of the value's JSON (plain sha256, sealed keyed).
+// Output Plain, or sealed to the install key. The hash is keyed with the install key and covers where the value comes from.
 type Output struct {
 	Hash string `json:"hash"`
 	Name string `json:"name"`
@@ -2440,6 +2476,9 @@ type RegisteredKind string
 // Registration defines model for Registration.
 type Registration struct {
 	Capacity int `json:"capacity"`
+
+	// Proof the nonce of the challenge that was sealed to the recipient
+	Proof string `json:"proof,omitempty,omitzero"`
 
 	// Recipient the public half of the install key; install runners only
 	Recipient string `json:"recipient,omitempty,omitzero"`
@@ -2667,6 +2706,11 @@ type Sealed = seal.Sealed
 
 // SealedValue defines model for SealedValue.
 type SealedValue struct {
+	// Component id of the install component that an output comes from; empty for inputs and for outputs of actions
+	Component string `json:"component,omitempty,omitzero"`
+
+	// Hash keyed hash of an output, as the runner made it; empty for inputs
+	Hash string   `json:"hash,omitempty,omitzero"`
 	Path []string `json:"path"`
 
 	// Sealed age ciphertext to one key
@@ -2675,11 +2719,19 @@ type SealedValue struct {
 
 // SealingKey defines model for SealingKey.
 type SealingKey struct {
-	KeyID string `json:"key_id"`
+	// Holder who has the private half; default server
+	Holder SealingKeyHolder `json:"holder,omitempty,omitzero"`
+	KeyID  string           `json:"key_id"`
+
+	// Org id of the org that what is sealed to the control plane's own key belongs to
+	Org string `json:"org,omitempty,omitzero"`
 
 	// Recipient age X25519 recipient, age1…
 	Recipient string `json:"recipient"`
 }
+
+// SealingKeyHolder who has the private half; default server
+type SealingKeyHolder string
 
 // State defines model for State.
 type State struct {
@@ -2839,10 +2891,21 @@ type TokenList struct {
 	Next  string  `json:"next,omitempty,omitzero"`
 }
 
+// ValueProof The keyed hash of a plain output, with which a runner recognizes a value that a holder of its install key reported.
+type ValueProof struct {
+	// Component id of the install component that it comes from; empty for outputs of actions
+	Component string   `json:"component,omitempty,omitzero"`
+	Hash      string   `json:"hash"`
+	Path      []string `json:"path"`
+}
+
 // Values What templates read below `.nuon`. Plain is a tree; each sealed leaf is put at its path by the runner.
 type Values struct {
-	Plain  json.RawMessage `json:"plain"`
-	Sealed []SealedValue   `json:"sealed"`
+	Plain json.RawMessage `json:"plain"`
+
+	// Proofs of the plain outputs, each by the runner that read it
+	Proofs []ValueProof  `json:"proofs,omitempty,omitzero"`
+	Sealed []SealedValue `json:"sealed"`
 }
 
 // Webhook defines model for Webhook.
@@ -3142,6 +3205,12 @@ type GetRunnerLogsParams struct {
 type GetSealingKeyParams struct {
 	// Install an install's name or id; then the install's own key once its runner has registered
 	Install string `form:"install,omitempty" json:"install,omitempty,omitzero"`
+
+	// Runner for an install that is to be created: the name or id of its runner
+	Runner string `form:"runner,omitempty" json:"runner,omitempty,omitzero"`
+
+	// Shared for an install that is to be created and names no runner
+	Shared bool `form:"shared,omitempty" json:"shared,omitempty,omitzero"`
 }
 
 // ListTokensParams defines parameters for ListTokens.
@@ -8591,6 +8660,22 @@ func NewGetSealingKeyRequest(server string, params *GetSealingKeyParams) (*http.
 		var rawQueryFragments []string
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "install", params.Install, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "runner", params.Runner, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "shared", params.Shared, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {

@@ -80,9 +80,12 @@ func (i Identity) Recipient() Recipient {
 // KeyID names the key, as Recipient.KeyID does; empty for the zero Identity.
 func (i Identity) KeyID() string { return i.Recipient().KeyID() }
 
-// Open decrypts a sealed value. When it was sealed to another key the error wraps ErrWrongKey and names the key that is needed;
-// when the bytes are damaged it wraps ErrBroken.
-func (i Identity) Open(sealed Sealed) (Secret, error) {
+// Open decrypts a sealed value that was sealed under the same context. When it was sealed to another key the error wraps
+// ErrWrongKey and names the key that is needed; when the bytes are damaged it wraps ErrBroken; when it was sealed under another
+// context it wraps ErrContext and names both, and ErrFormat when it was sealed under none.
+//
+// A value that opens came from anybody who knows the public key: where the sender matters, check a keyed hash as well.
+func (i Identity) Open(sealed Sealed, context Context) (Secret, error) {
 	if i.key == nil {
 		return Secret{}, fmt.Errorf("open a value that needs key %s: no key was loaded: %w", sealed.KeyID, ErrWrongKey)
 	}
@@ -101,7 +104,11 @@ func (i Identity) Open(sealed Sealed) (Secret, error) {
 	if err != nil {
 		return Secret{}, fmt.Errorf("open a value with key %s: %w: %w", sealed.KeyID, ErrBroken, err)
 	}
-	return NewSecret(plain), nil
+	value, err := context.unwrap(plain)
+	if err != nil {
+		return Secret{}, fmt.Errorf("open a value with key %s: %w", sealed.KeyID, err)
+	}
+	return NewSecret(value), nil
 }
 
 // Hash gives "hmac:" and 64 hexadecimal digits: HMAC-SHA256 of value under a key that is derived from this identity and context.

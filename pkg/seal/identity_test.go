@@ -27,7 +27,7 @@ func TestSealAndOpen(t *testing.T) {
 	identity := newIdentity(t)
 	rapid.Check(t, func(t *rapid.T) {
 		plain := rapid.SliceOf(rapid.Byte()).Draw(t, "plain")
-		sealed, err := identity.Recipient().Seal(plain)
+		sealed, err := identity.Recipient().Seal(InputContext("ins_1", "x"), plain)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestSealAndOpen(t *testing.T) {
 		if diff := cmp.Diff(sealed, back); diff != "" {
 			t.Fatal(diff)
 		}
-		opened, err := identity.Open(back)
+		opened, err := identity.Open(back, InputContext("ins_1", "x"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,40 +57,40 @@ func TestSealAndOpen(t *testing.T) {
 
 func TestOpenSaysWhichKeyIsNeeded(t *testing.T) {
 	mine, other := newIdentity(t), newIdentity(t)
-	sealed, err := other.Recipient().Seal([]byte(planted))
+	sealed, err := other.Recipient().Seal(InputContext("ins_1", "x"), []byte(planted))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = mine.Open(sealed)
+	_, err = mine.Open(sealed, InputContext("ins_1", "x"))
 	if !errors.Is(err, ErrWrongKey) || !strings.Contains(err.Error(), other.KeyID()) || !strings.Contains(err.Error(), mine.KeyID()) {
 		t.Errorf("error is %v, want both key ids and ErrWrongKey", err)
 	}
 	relabelled := Sealed{KeyID: mine.KeyID(), Ciphertext: sealed.Ciphertext}
-	if _, err = mine.Open(relabelled); !errors.Is(err, ErrWrongKey) {
+	if _, err = mine.Open(relabelled, InputContext("ins_1", "x")); !errors.Is(err, ErrWrongKey) {
 		t.Errorf("a relabelled value gives %v, want ErrWrongKey", err)
 	}
-	if _, err = (Identity{}).Open(sealed); !errors.Is(err, ErrWrongKey) || !strings.Contains(err.Error(), other.KeyID()) {
+	if _, err = (Identity{}).Open(sealed, InputContext("ins_1", "x")); !errors.Is(err, ErrWrongKey) || !strings.Contains(err.Error(), other.KeyID()) {
 		t.Errorf("without a key: %v, want the id that is needed", err)
 	}
-	if _, err = (Recipient{}).Seal([]byte("x")); err == nil {
+	if _, err = (Recipient{}).Seal(Context{}, []byte("x")); err == nil {
 		t.Error("the zero recipient sealed something")
 	}
 }
 
 func TestOpenRefusesEveryDamage(t *testing.T) {
 	identity := newIdentity(t)
-	sealed, err := identity.Recipient().Seal([]byte(planted))
+	sealed, err := identity.Recipient().Seal(InputContext("ins_1", "x"), []byte(planted))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range sealed.Ciphertext {
 		damaged := Sealed{KeyID: sealed.KeyID, Ciphertext: bytes.Clone(sealed.Ciphertext)}
 		damaged.Ciphertext[i] ^= 1
-		if opened, err := identity.Open(damaged); err == nil {
+		if opened, err := identity.Open(damaged, InputContext("ins_1", "x")); err == nil {
 			t.Fatalf("byte %d changed and it opened as %q", i, opened.Reveal())
 		}
 		cut := Sealed{KeyID: sealed.KeyID, Ciphertext: sealed.Ciphertext[:i]}
-		if _, err := identity.Open(cut); !errors.Is(err, ErrBroken) {
+		if _, err := identity.Open(cut, InputContext("ins_1", "x")); !errors.Is(err, ErrBroken) {
 			t.Fatalf("cut to %d bytes it gives %v, want ErrBroken", i, err)
 		}
 	}
@@ -135,15 +135,23 @@ func TestFixedForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	everything := Context{Org: "org_1", Install: "ins_1", Kind: KindOutput, Component: "inc_1", Path: `components."a.b".outputs.<url>`}
 	got := map[string]string{
-		"recipient": identity.Recipient().String(),
-		"key id":    identity.KeyID(),
-		"hash":      identity.Hash("input/x", []byte("value")),
+		"recipient":    identity.Recipient().String(),
+		"key id":       identity.KeyID(),
+		"hash":         identity.Hash("input/x", []byte("value")),
+		"fingerprint":  identity.Recipient().Fingerprint(),
+		"context":      string(everything.line()),
+		"context hash": everything.Hash(identity, []byte("value")),
 	}
 	want := map[string]string{
-		"recipient": "age14eu3l03yt2l36pq4lmkll4cd0ldhdg3pz358ugh2gd2kjhl9aufq9gr5rq",
-		"key id":    "key-2e2901834eb43a7d",
-		"hash":      "hmac:9c98919b727c409f43c8cbbb07a5155d546ab66b36f3f32e967b2e537ff90d33",
+		"recipient":   "age14eu3l03yt2l36pq4lmkll4cd0ldhdg3pz358ugh2gd2kjhl9aufq9gr5rq",
+		"key id":      "key-2e2901834eb43a7d",
+		"hash":        "hmac:9c98919b727c409f43c8cbbb07a5155d546ab66b36f3f32e967b2e537ff90d33",
+		"fingerprint": "a4ce-503b-b689-6dbd-fa70-6983-2714-730b",
+		"context": `{"nuon_sealed":2,"org":"org_1","install":"ins_1","kind":"output","component":"inc_1",` +
+			`"path":"components.\"a.b\".outputs.\u003curl\u003e"}` + "\n",
+		"context hash": "hmac:daf86e75e61cbb338e41a069291319cbdb5acdff8c0e80b4eeaf086f6cc1dc5b",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

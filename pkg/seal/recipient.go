@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"filippo.io/age"
@@ -67,15 +68,45 @@ func (r *Recipient) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Seal encrypts plain so that only the holder of the private half can open it. Two seals of the same bytes differ; compare by
-// Identity.Hash instead.
-func (r Recipient) Seal(plain []byte) (Sealed, error) {
+// Fingerprint names the key for people who compare it: 32 hexadecimal digits in groups of four. Unlike KeyID it is long enough
+// that nobody can make another key with the same one. Empty for the zero Recipient.
+func (r Recipient) Fingerprint() string {
+	if r.key == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte("nuon key fingerprint v1\n" + r.key.String()))
+	digits := hex.EncodeToString(sum[:16])
+	groups := make([]string, 0, len(digits)/4)
+	for i := 0; i < len(digits); i += 4 {
+		groups = append(groups, digits[i:i+4])
+	}
+	return strings.Join(groups, "-")
+}
+
+// fingerprint is what Fingerprint returns.
+var fingerprint = regexp.MustCompile(`^[0-9a-f]{4}(-[0-9a-f]{4}){7}$`)
+
+// ParseFingerprint reads what Fingerprint returned. Surrounding space and upper case are allowed.
+func ParseFingerprint(text string) (string, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if !fingerprint.MatchString(text) {
+		return "", fmt.Errorf("%.60q is no key fingerprint; it has eight groups of four hexadecimal digits, as `runnerd status` prints it", text)
+	}
+	return text, nil
+}
+
+// Seal encrypts plain, bound to a context, so that only the holder of the private half can open it, and only under that context.
+// Two seals of the same bytes differ; compare by Context.Hash instead.
+func (r Recipient) Seal(context Context, plain []byte) (Sealed, error) {
 	if r.key == nil {
 		return Sealed{}, errNoRecipient
 	}
 	var out bytes.Buffer
 	writer, err := age.Encrypt(&out, r.key)
 	if err != nil {
+		return Sealed{}, fmt.Errorf("seal to %s: %w", r.KeyID(), err)
+	}
+	if _, err := writer.Write(context.line()); err != nil {
 		return Sealed{}, fmt.Errorf("seal to %s: %w", r.KeyID(), err)
 	}
 	if _, err := writer.Write(plain); err != nil {

@@ -257,7 +257,7 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 	b := &bench{t: t, store: s, org: org.ID, asked: &asked{}}
 	b.observer = observe.New(s, identity, observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowPrivate: true, Roots: server.Roots})
 	b.catalog = catalog.New(s, b.observer, b.asked)
-	sealed, err := identity.Recipient().Seal([]byte("token"))
+	sealed, err := identity.Recipient().Seal(seal.Context{Org: org.ID, Kind: seal.KindCredential, Component: "crd_app"}, []byte("token"))
 	if err != nil {
 		t.Fatal(err)
 	}

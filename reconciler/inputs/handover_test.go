@@ -90,7 +90,7 @@ func (b *bench) in(work func(context.Context, *store.Tx) error) error {
 
 func (b *bench) seal(to seal.Identity, name, plain string) api.InputValue {
 	b.Helper()
-	sealed, err := to.Recipient().Seal([]byte(plain))
+	sealed, err := to.Recipient().Seal(seal.InputContext(b.install.ID, name), []byte(plain))
 	must(b, err)
 	return api.InputValue{Name: name, Sealed: sealed}
 }
@@ -122,7 +122,7 @@ func (b *bench) holds(key seal.Identity, name, want string) {
 	if value != nil {
 		b.Errorf("input %s is kept in clear", name)
 	}
-	secret, err := key.Open(sealed)
+	secret, err := key.Open(sealed, seal.InputContext(b.install.ID, name))
 	if err != nil || string(secret.Reveal()) != want {
 		b.Errorf("input %s: opened %d bytes, %v", name, len(secret.Reveal()), err)
 	}

@@ -102,7 +102,7 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 		if v.Sealed.IsZero() {
 			p.Value, p.Hash = &v.Value, hashPlain(v.Value)
 		} else {
-			sealed, err := own(ours, runner, v)
+			sealed, err := own(ours, runner, install.ID, v)
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 }
 
 // own gives a sealed value as it is to be kept: under the key of the install's runner when that has one, else under ours.
-func own(ours seal.Identity, runner store.Runner, v api.InputValue) (seal.Sealed, error) {
+func own(ours seal.Identity, runner store.Runner, install string, v api.InputValue) (seal.Sealed, error) {
 	if runner.Recipient != "" {
 		to, err := seal.ParseRecipient(runner.Recipient)
 		if err != nil {
@@ -138,16 +138,17 @@ func own(ours seal.Identity, runner store.Runner, v api.InputValue) (seal.Sealed
 			Detail: "Ask for the key again (GET /v1/sealing-key) and seal to that; the nuon command does so.",
 		}
 	}
-	sealed, err := reseal(ours, runner.Recipient, v.Sealed)
+	sealed, err := reseal(ours, runner.Recipient, seal.InputContext(install, v.Name), v.Sealed)
 	if err != nil {
 		return seal.Sealed{}, problem.Error{Status: http.StatusUnprocessableEntity, Code: "unreadable_secret", Title: fmt.Sprintf("input %s: %v", v.Name, err)}
 	}
 	return sealed, nil
 }
 
-// reseal opens what is sealed to our key and seals it to a recipient; an empty one leaves it, after a look that it can be opened.
-func reseal(ours seal.Identity, recipient string, sealed seal.Sealed) (seal.Sealed, error) {
-	secret, err := ours.Open(sealed)
+// reseal opens what is sealed to our key and seals it to a recipient, under the same context; with an empty recipient it only checks
+// that the value can be opened.
+func reseal(ours seal.Identity, recipient string, of seal.Context, sealed seal.Sealed) (seal.Sealed, error) {
+	secret, err := ours.Open(sealed, of)
 	if err != nil || recipient == "" {
 		return sealed, err
 	}
@@ -155,7 +156,7 @@ func reseal(ours seal.Identity, recipient string, sealed seal.Sealed) (seal.Seal
 	if err != nil {
 		return seal.Sealed{}, err
 	}
-	return to.Seal(secret.Reveal())
+	return to.Seal(of, secret.Reveal())
 }
 
 // HandOver seals the values that wait under our key to the key of the runner that has just registered; from then on we cannot
@@ -173,7 +174,7 @@ func HandOver(ctx context.Context, tx *store.Tx, ours seal.Identity, runner stor
 		if err := json.Unmarshal(r.Sealed, &sealed); err != nil {
 			return fmt.Errorf("read input %s: %w", r.Name, err)
 		}
-		if sealed, err = reseal(ours, runner.Recipient, sealed); err != nil {
+		if sealed, err = reseal(ours, runner.Recipient, seal.InputContext(r.InstallID, r.Name), sealed); err != nil {
 			return fmt.Errorf("hand input %s over: %w", r.Name, err)
 		}
 		b, err := json.Marshal(sealed)

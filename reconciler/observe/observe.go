@@ -193,7 +193,7 @@ func (o *Observer) loginOf(ctx context.Context, tx *store.Tx, watch store.Watch)
 	if err := json.Unmarshal(row.Sealed, &sealed); err != nil {
 		return login{}, fmt.Errorf("read credential %s: %w", row.Name, err)
 	}
-	password, err := o.identity.Open(sealed)
+	password, err := o.identity.Open(sealed, seal.Context{Org: tx.Org, Kind: seal.KindCredential, Component: row.ID})
 	if err != nil {
 		return login{}, &Trouble{Words: fmt.Sprintf("the credential %s cannot be opened with the control plane's key; create it again", row.Name), Err: err}
 	}

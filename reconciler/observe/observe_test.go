@@ -338,7 +338,8 @@ func TestCredentials(t *testing.T) {
 	server := repo.Serve(token, nil)
 	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
 	credential := func(password string) string {
-		sealed, err := b.identity.Recipient().Seal([]byte(password))
+		crd := id.New("crd")
+		sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: crd}, []byte(password))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +347,6 @@ func TestCredentials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		crd := id.New("crd")
 		b.in(func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: crd, Name: crd, Sealed: encoded})
 			return err

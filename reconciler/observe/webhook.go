@@ -149,7 +149,7 @@ func (h *webhook) secret(ctx context.Context, tx *store.Tx, hookID string) (seal
 	if err := json.Unmarshal(row.Sealed, &sealed); err != nil {
 		return seal.Secret{}, err
 	}
-	return h.identity.Open(sealed)
+	return h.identity.Open(sealed, seal.Context{Org: tx.Org, Kind: seal.KindWebhook, Component: hookID})
 }
 
 // remember refuses a delivery that was taken before, and forgets those that are too old to be taken again.

@@ -27,7 +27,8 @@ func FuzzWebhook(f *testing.F) {
 		f.Fatal(err)
 	}
 	secret := seal.NewSecret([]byte("the webhook's secret"))
-	sealed, err := identity.Recipient().Seal(secret.Reveal())
+	hook := id.New("hok")
+	sealed, err := identity.Recipient().Seal(seal.Context{Org: org.ID, Kind: seal.KindWebhook, Component: hook}, secret.Reveal())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -35,7 +36,6 @@ func FuzzWebhook(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	hook := id.New("hok")
 	if err := s.In(f.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error { return tx.AddWebhook(ctx, org.ID, hook, encoded) }); err != nil {
 		f.Fatal(err)
 	}

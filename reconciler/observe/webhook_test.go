@@ -26,7 +26,7 @@ func TestWebhook(t *testing.T) {
 	b.connect(repo.URL(), "main", "")
 	secret := seal.NewSecret([]byte("planted-webhook-secret"))
 	hook := id.New("hok")
-	sealed, err := b.identity.Recipient().Seal(secret.Reveal())
+	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindWebhook, Component: hook}, secret.Reveal())
 	if err != nil {
 		t.Fatal(err)
 	}

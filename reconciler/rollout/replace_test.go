@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -42,7 +43,7 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	status, _ := w.component("metrics")
 	w.want(status, "current")
 	// The machine was not gone: what it did arrives late, and what is there is looked at before anybody calls it current again.
-	sealed, err := w.key.Recipient().Seal([]byte("state"))
+	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
 	must(t, err)
 	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0], api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
 	must(t, err)
@@ -95,7 +96,7 @@ func TestAStaleApplyDoesNotBringBackWhatALateStateTookAway(t *testing.T) {
 	if _, ok := w.accept(apply); !ok {
 		t.Fatal("not accepted")
 	}
-	sealed, err := w.key.Recipient().Seal([]byte("state"))
+	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
 	must(t, err)
 	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0], api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
 	must(t, err)

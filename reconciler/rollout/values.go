@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,6 +20,8 @@ type leaf struct {
 	plain   json.RawMessage
 	sealed  json.RawMessage
 	hash    string // of a sealed value
+	proof   string // keyed hash of an output, as its runner reported it
+	from    string // id of the install component that an output comes from; empty for an action
 	counted bool   // part of the desired digest
 }
 
@@ -147,9 +150,13 @@ func (s *snapshot) actionLeaves() []leaf {
 // outputLeaves are the outputs of one owner. A step's output of an action is called steps.<step>.<key>, and is a path of its own.
 func (s *snapshot) outputLeaves(owner outputOwner, prefix ...string) []leaf {
 	var all []leaf
+	from := ""
+	if p := s.places[owner.name]; p != nil && owner.scope == "component" {
+		from = p.row.ID
+	}
 	for _, o := range s.outputs[owner] {
 		all = append(all, leaf{
-			path: append(slices.Clone(render.Path(prefix)), outputKeys(o)...), plain: o.Value, sealed: o.Sealed, hash: o.Hash, counted: true,
+			path: append(slices.Clone(render.Path(prefix)), outputKeys(o)...), plain: o.Value, sealed: o.Sealed, hash: o.Hash, proof: o.Hash, from: from, counted: true,
 		})
 	}
 	return all
@@ -274,12 +281,18 @@ func (l leaf) put(tree render.Tree, out *api.Values) error {
 		if err := json.Unmarshal(l.sealed, &sealed); err != nil {
 			return fmt.Errorf("decode the sealed value %s: %w", l.path, err)
 		}
-		out.Sealed = append(out.Sealed, api.SealedValue{Path: l.path, Sealed: sealed})
+		out.Sealed = append(out.Sealed, api.SealedValue{Path: l.path, Component: l.from, Hash: l.proof, Sealed: sealed})
 		return nil
 	}
+	// Numbers stay as they are: the runner knows a value by its keyed hash.
+	decoder := json.NewDecoder(bytes.NewReader(l.plain))
+	decoder.UseNumber()
 	var v any
-	if err := json.Unmarshal(l.plain, &v); err != nil {
+	if err := decoder.Decode(&v); err != nil {
 		return fmt.Errorf("decode the value %s: %w", l.path, err)
+	}
+	if l.proof != "" {
+		out.Proofs = append(out.Proofs, api.ValueProof{Path: l.path, Component: l.from, Hash: l.proof})
 	}
 	tree.Set(l.path, v)
 	return nil

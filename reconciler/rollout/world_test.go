@@ -215,7 +215,7 @@ const (
 
 func (w *world) secret(name, plain string) {
 	w.Helper()
-	sealed, err := w.key.Recipient().Seal([]byte(plain))
+	sealed, err := w.key.Recipient().Seal(seal.InputContext(w.install, name), []byte(plain))
 	must(w, err)
 	raw, err := json.Marshal(sealed)
 	must(w, err)
@@ -401,7 +401,11 @@ func (w *world) rendered(m api.DeploySpec) string {
 	tree := render.Tree{}
 	must(w, json.Unmarshal(m.Values.Plain, &tree))
 	for _, v := range m.Values.Sealed {
-		secret, err := w.key.Open(v.Sealed)
+		use := seal.Context{Install: w.install, Kind: seal.KindOutput, Component: v.Component, Path: strings.Join(v.Path, ".")}
+		if v.Path[0] == "inputs" {
+			use = seal.InputContext(w.install, v.Path[2])
+		}
+		secret, err := w.key.Open(v.Sealed, use)
 		must(w, err)
 		tree.Set(v.Path, string(secret.Reveal()))
 	}
@@ -422,16 +426,17 @@ func (w *world) rendered(m api.DeploySpec) string {
 func (w *world) outputs(component string) []api.Output {
 	switch component {
 	case "sandbox":
-		return []api.Output{{Name: "region", Value: json.RawMessage(`"eu"`), Hash: "x"}}
+		return []api.Output{{Name: "region", Value: json.RawMessage(`"eu"`), Hash: "hmac:01"}}
 	case "network":
-		sealed, err := w.key.Recipient().Seal([]byte(plantedOutput))
+		use := seal.Context{Install: w.install, Kind: seal.KindOutput, Component: w.one("select id from install_components where name = $1", component), Path: "components.network.outputs.join_token"}
+		sealed, err := w.key.Recipient().Seal(use, []byte(plantedOutput))
 		must(w, err)
 		return []api.Output{
-			{Name: "cidr", Value: json.RawMessage(`"10.0.0.0/16"`), Hash: "x"},
+			{Name: "cidr", Value: json.RawMessage(`"10.0.0.0/16"`), Hash: "hmac:02"},
 			{Name: "join_token", Sealed: sealed, Hash: w.key.Hash("output", []byte(plantedOutput))},
 		}
 	case "web":
-		return []api.Output{{Name: "url", Value: json.RawMessage(`"http://web"`), Hash: "x"}}
+		return []api.Output{{Name: "url", Value: json.RawMessage(`"http://web"`), Hash: "hmac:03"}}
 	}
 	return []api.Output{}
 }

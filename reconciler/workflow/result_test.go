@@ -59,13 +59,12 @@ func repeated(o api.Output, n int) []api.Output {
 	return all
 }
 
-func TestTheHashOfAPlainOutputIsMadeHere(t *testing.T) {
-	one, err := checkOutputs([]api.Output{{Name: "a", Value: json.RawMessage(`{"b": 1, "a": 2}`), Hash: "sha256:forged"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := checkOutputs([]api.Output{{Name: "a", Value: json.RawMessage(`{"a":2,"b":1}`)}})
-	if err != nil || one[0].hash != two[0].hash || one[0].hash == "sha256:forged" {
-		t.Errorf("equal values have the hashes %s and %s (%v)", one[0].hash, two[0].hash, err)
+// TestTheHashOfAnOutputIsTheRunners: it is keyed, so that it is stored as it came, and sent back with the value.
+func TestTheHashOfAnOutputIsTheRunners(t *testing.T) {
+	for hash, good := range map[string]bool{"hmac:0a": true, "": true, "x": false, "hmac:0a\n": false, "hmac:" + strings.Repeat("a", 200): false} {
+		kept, err := checkOutputs([]api.Output{{Name: "a", Value: json.RawMessage(`{"b": 1, "a": 2}`), Hash: hash}})
+		if (err == nil) != good || good && kept[0].hash != hash {
+			t.Errorf("%q is kept as %+v, %v", hash, kept, err)
+		}
 	}
 }

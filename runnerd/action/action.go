@@ -29,7 +29,7 @@ type run struct {
 // holds for all steps together.
 func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Action
-	opened, err := values.Open(spec.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.JobResult{}, err
 	}

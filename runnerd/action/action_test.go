@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
+	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
 // rig is what the job process gives the handler.
@@ -63,7 +64,7 @@ func (r *rig) run(ctx context.Context, steps ...api.ActionStep) (map[string]stri
 	for _, output := range result.Action.Outputs {
 		made[output.Name] = string(output.Value)
 		if output.Value == nil {
-			opened, err := r.env.Key.Open(output.Sealed)
+			opened, err := r.env.Key.Open(output.Sealed, seal.Context{Install: "ins_1", Kind: seal.KindOutput, Path: "actions.workflows.smoke.outputs." + output.Name})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -142,11 +143,7 @@ func TestABusyProgram(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	r := newRig(t)
 	const secret = "planted-s3cret"
-	closed, err := r.env.Key.Recipient().Seal([]byte(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.env.Spec.Action.Values.Sealed = []api.SealedValue{{Path: []string{"inputs", "inputs", "token"}, Sealed: closed}}
+	r.env.Spec.Action.Values.Sealed = []api.SealedValue{valuestest.Sealed(t, r.env.Key, "ins_1", "inputs.inputs.token", secret)}
 	step := script("s", `echo "token is $TOKEN"; echo "$TOKEN" | base64 >&2; echo "copy=<$TOKEN>" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; echo "length=${#TOKEN}" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"`)
 	step.EnvVars = map[string]string{"TOKEN": "{{.nuon.inputs.inputs.token}}"}
 	got, err := r.run(t.Context(), step)

@@ -8,17 +8,23 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
+// ContextOf returns what the plan bundles of the component that a spec deploys are sealed for.
+func ContextOf(spec api.DeploySpec) seal.Context {
+	return seal.Context{Install: spec.InstallID, Kind: seal.KindBundle, Component: spec.InstallComponent}
+}
+
 // Seal packs files and seals them. Each sealing of the same files is another artifact.
-func Seal(files []artifact.File, to seal.Recipient) (artifact.Artifact, error) {
+func Seal(files []artifact.File, context seal.Context, to seal.Recipient) (artifact.Artifact, error) {
 	packed, err := artifact.Tarball(files, artifact.Limits{})
 	if err != nil {
 		return artifact.Artifact{}, fmt.Errorf("pack the plan bundle: %w; let the plan write fewer or smaller files", err)
 	}
-	sealed, err := to.Seal(packed)
+	sealed, err := to.Seal(context, packed)
 	if err != nil {
 		return artifact.Artifact{}, err
 	}
@@ -29,8 +35,8 @@ func Seal(files []artifact.File, to seal.Recipient) (artifact.Artifact, error) {
 	return artifact.Wrap(artifact.MediaPlan, encoded, nil), nil
 }
 
-// Open gives the files that were sealed. Every error ends with what to do.
-func Open(packed artifact.Artifact, key seal.Identity) ([]artifact.File, error) {
+// Open returns the files that were sealed under the same context. Every error ends with what to do.
+func Open(packed artifact.Artifact, context seal.Context, key seal.Identity) ([]artifact.File, error) {
 	if packed.Type != artifact.MediaPlan || packed.Form != artifact.FormSealed {
 		return nil, fmt.Errorf("the artifact is of type %s, not a plan bundle; this is a fault of the control plane, report it", packed.Type)
 	}
@@ -38,7 +44,7 @@ func Open(packed artifact.Artifact, key seal.Identity) ([]artifact.File, error) 
 	if err := json.Unmarshal(packed.Layer, &sealed); err != nil {
 		return nil, fmt.Errorf("the plan bundle is damaged: %w; plan again", err)
 	}
-	plain, err := key.Open(sealed)
+	plain, err := key.Open(sealed, context)
 	if err != nil {
 		return nil, fmt.Errorf("open the plan bundle: %w; plan again with the key that the runner has now", err)
 	}

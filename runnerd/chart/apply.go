@@ -19,11 +19,11 @@ type Apply struct{}
 // become ready the release is marked as failed, and the result says why, with their health.
 func (Apply) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Apply
-	opened, err := values.Open(spec.Deploy.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.JobResult{}, err
 	}
-	saved, known, err := pullBundle(ctx, env, spec.Bundle)
+	saved, known, err := pullBundle(ctx, env, spec)
 	if err != nil {
 		return api.JobResult{}, err
 	}

@@ -71,7 +71,7 @@ type savedPlan struct {
 }
 
 // seal packs the bundle and seals it.
-func (b savedPlan) seal(to seal.Recipient) (artifact.Artifact, error) {
+func (b savedPlan) seal(context seal.Context, to seal.Recipient) (artifact.Artifact, error) {
 	noted, err := json.Marshal(b.note)
 	if err != nil {
 		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
@@ -84,16 +84,16 @@ func (b savedPlan) seal(to seal.Recipient) (artifact.Artifact, error) {
 		}
 		files = append(files, artifact.File{Path: renderedName, Content: templates}, artifact.File{Path: againName, Content: b.again}, artifact.File{Path: valuesName, Content: b.values})
 	}
-	return bundle.Seal(files, to)
+	return bundle.Seal(files, context, to)
 }
 
 // pullBundle fetches and opens a bundle. Its secrets are known to the redactor before it returns.
-func pullBundle(ctx context.Context, env *job.Env, from api.ArtifactRef) (savedPlan, *values.Secrets, error) {
-	packed, err := env.Install.Pull(ctx, from)
+func pullBundle(ctx context.Context, env *job.Env, spec api.ApplySpec) (savedPlan, *values.Secrets, error) {
+	packed, err := env.Install.Pull(ctx, spec.Bundle)
 	if err != nil {
 		return savedPlan{}, nil, err
 	}
-	opened, err := openBundle(packed, env.Key)
+	opened, err := openBundle(packed, bundle.ContextOf(spec.Deploy), env.Key)
 	if err != nil {
 		return savedPlan{}, nil, err
 	}
@@ -101,8 +101,8 @@ func pullBundle(ctx context.Context, env *job.Env, from api.ArtifactRef) (savedP
 }
 
 // openBundle reads what seal made.
-func openBundle(packed artifact.Artifact, key seal.Identity) (savedPlan, error) {
-	files, err := bundle.Open(packed, key)
+func openBundle(packed artifact.Artifact, context seal.Context, key seal.Identity) (savedPlan, error) {
+	files, err := bundle.Open(packed, context, key)
 	if err != nil {
 		return savedPlan{}, err
 	}

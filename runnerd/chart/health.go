@@ -11,7 +11,7 @@ import (
 
 // Health says how the objects of the release are that is deployed; without one it is unknown. It is a health.Look.
 func Health(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
-	opened, err := values.Open(part.Deploy.Values, env.Key, env.Redact)
+	opened, err := values.Open(part.Deploy.InstallID, part.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.Health{}, err
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
 const deployment = `apiVersion: apps/v1
@@ -75,11 +77,7 @@ func TestLifeOfAChart(t *testing.T) {
 	const secret = "planted-s3cret-value"
 	templates := []string{"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/service.yaml", service, "templates/settings.yaml", settingsMap}
 	spec := r.spec(r.chart(templates...))
-	closed, err := r.key.Recipient().Seal([]byte(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec.Values.Sealed = []api.SealedValue{{Path: []string{"inputs", "inputs", "password"}, Sealed: closed}}
+	spec.Values.Sealed = []api.SealedValue{valuestest.Sealed(t, r.key, spec.InstallID, "inputs.inputs.password", secret)}
 	spec.Helm.Values["password"] = value("{{.nuon.inputs.inputs.password}}")
 
 	first := r.mustPlan(spec, false)
@@ -94,7 +92,9 @@ func TestLifeOfAChart(t *testing.T) {
 	if applied.Health.Status != api.HealthStatusReady || r.object("v1", "Service", "web") == nil {
 		t.Fatalf("%+v", applied.Health)
 	}
-	manifest, err := r.key.Open(outputOf(applied.Outputs, "manifest").Sealed)
+	manifest, err := r.key.Open(outputOf(applied.Outputs, "manifest").Sealed, seal.Context{
+		Install: spec.InstallID, Kind: seal.KindOutput, Component: spec.InstallComponent, Path: "components.web.outputs.manifest",
+	})
 	if err != nil || !strings.Contains(string(manifest.Reveal()), "kind: Deployment") {
 		t.Errorf("the output manifest: %v", err)
 	}
@@ -198,7 +198,7 @@ func (r *rig) rendered(t *testing.T, planned api.PlanResult) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return chart.RenderedIn(t, packed, r.key)
+	return chart.RenderedIn(t, packed, r.spec(api.ArtifactRef{}), r.key)
 }
 
 // Between plan and apply the world moves. What moves by itself does not matter; what people change does, and is named.

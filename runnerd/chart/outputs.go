@@ -42,7 +42,7 @@ func (s *session) refs(release *helm.Release) ([]api.ObjectRef, error) {
 // outputs gives the outputs of a release: what it is, and what is there of it. The manifest holds whatever the chart puts into it, so it
 // leaves sealed.
 func (s *session) outputs(ctx context.Context, release *helm.Release, refs []api.ObjectRef) ([]api.Output, error) {
-	secret := s.known.Contains()
+	from, secret := values.ComponentOf(s.deploy), s.known.Contains()
 	var made []api.Output
 	for _, each := range []struct {
 		name      string
@@ -57,12 +57,12 @@ func (s *session) outputs(ctx context.Context, release *helm.Release, refs []api
 		if err != nil {
 			return nil, fmt.Errorf("write the output %s: %w", each.name, err)
 		}
-		output, err := values.Output(each.name, encoded, each.sensitive, s.deploy.Component, s.env.Key, secret)
+		output, err := values.Output(from, each.name, encoded, each.sensitive, s.env.Key, secret)
 		if err != nil {
 			return nil, err
 		}
 		made = append(made, output)
 	}
-	more, err := s.cluster.Outputs(ctx, refs, s.deploy.Component, s.env.Key, secret)
+	more, err := s.cluster.Outputs(ctx, refs, from, s.env.Key, secret)
 	return append(made, more...), err
 }

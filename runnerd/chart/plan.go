@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/bundle"
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
@@ -32,7 +33,7 @@ func (Plan) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 func plan(ctx context.Context, env *job.Env) (api.PlanResult, error) {
 	spec := env.Spec.Plan
 	// First what needs nobody: a template that cannot be rendered.
-	opened, err := values.Open(spec.Deploy.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.PlanResult{}, err
 	}
@@ -174,7 +175,7 @@ func (s *session) planned(ctx context.Context, spec api.PlanSpec, report *diff.R
 	saved.report = encoded
 	saved.note.Format, saved.note.settings, saved.note.Basis, saved.note.ReportDigest = bundleFormat, s.settings, made.Basis, made.ReportDigest
 	saved.note.Destroy, saved.note.TakeOwnership, saved.note.Secrets = spec.Destroy, spec.Deploy.Helm.TakeOwnership, s.known.Texts()
-	sealed, err := saved.seal(s.env.Key.Recipient())
+	sealed, err := saved.seal(bundle.ContextOf(s.deploy), s.env.Key.Recipient())
 	if err != nil {
 		return api.PlanResult{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
 func opened(t *testing.T, plain string, sealed ...string) *values.Values {
@@ -21,13 +22,9 @@ func opened(t *testing.T, plain string, sealed ...string) *values.Values {
 	}
 	given := api.Values{Plain: json.RawMessage(plain)}
 	for i := 0; i < len(sealed); i += 2 {
-		closed, err := key.Recipient().Seal([]byte(sealed[i+1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		given.Sealed = append(given.Sealed, api.SealedValue{Path: strings.Split(sealed[i], "."), Sealed: closed})
+		given.Sealed = append(given.Sealed, valuestest.Sealed(t, key, "ins_1", sealed[i], sealed[i+1]))
 	}
-	made, err := values.Open(given, key, &redact.Set{})
+	made, err := values.Open("ins_1", given, key, &redact.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}

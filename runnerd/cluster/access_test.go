@@ -33,7 +33,7 @@ func environment(t *testing.T, outputs any) (*job.Env, *values.Values, *strings.
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := values.Open(api.Values{Plain: encoded}, seal.Identity{}, known)
+	opened, err := values.Open("ins_1", api.Values{Plain: encoded}, seal.Identity{}, known)
 	if err != nil {
 		t.Fatal(err)
 	}

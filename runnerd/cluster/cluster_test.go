@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
 func deployment(name, image string) string {
@@ -55,7 +56,7 @@ func TestWaitUntilAllIsReady(t *testing.T) {
 	if err != nil || health.Status != api.HealthStatusDegraded || len(health.Objects) != 1 || health.Objects[0].Object != missing {
 		t.Errorf("%+v %v", health, err)
 	}
-	outputs, err := c.Outputs(t.Context(), refs, "owner", seal.Identity{}, func(string) bool { return false })
+	outputs, err := c.Outputs(t.Context(), refs, values.ComponentOf(api.DeploySpec{InstallID: "ins_1", Component: "web", InstallComponent: "ic_web"}), seal.Identity{}, func(string) bool { return false })
 	if err != nil || len(outputs) != 4 || !strings.Contains(string(outputs[1].Value), `"`+namespace+`":{"web":`) || !strings.Contains(string(outputs[1].Value), `"ingress"`) {
 		t.Errorf("%s %v", outputs, err)
 	}

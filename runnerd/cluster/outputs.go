@@ -14,8 +14,8 @@ import (
 
 // Outputs gives the outputs resources, services, ingresses and deployments of objects: resources as a list of what there is, the others
 // by namespace and name, as the API has them. Of each there is only what does not change by itself (no counts of what is ready, no versions), so that a
-// component that reads them is not deployed for nothing. owner, key and secret are those of values.Output.
-func (c *Cluster) Outputs(ctx context.Context, refs []api.ObjectRef, owner string, key seal.Identity, secret func(string) bool) ([]api.Output, error) {
+// component that reads them is not deployed for nothing. from, key and secret are those of values.Output.
+func (c *Cluster) Outputs(ctx context.Context, refs []api.ObjectRef, from values.Producer, key seal.Identity, secret func(string) bool) ([]api.Output, error) {
 	objects, err := c.Objects(ctx, refs)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (c *Cluster) Outputs(ctx context.Context, refs []api.ObjectRef, owner strin
 		if err != nil {
 			return nil, fmt.Errorf("write the output %s: %w", name, err)
 		}
-		output, err := values.Output(name, encoded, false, owner, key, secret)
+		output, err := values.Output(from, name, encoded, false, key, secret)
 		if err != nil {
 			return nil, err
 		}

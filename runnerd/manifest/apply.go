@@ -27,7 +27,7 @@ const margin = 20 * time.Second
 // done. An apply that was killed on its way is healed by the next plan and apply: every request says the whole of what is wanted.
 func (h Apply) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Apply
-	opened, err := values.Open(spec.Deploy.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -133,8 +133,8 @@ func remaining(ctx context.Context) time.Duration {
 
 // outputs are those of the component: its manifest, sealed, and what the objects are known by.
 func (s *session) outputs(ctx context.Context, objects []*wanted) ([]api.Output, error) {
-	owner, secret := s.deploy.Component, s.known.Contains()
-	made, err := s.cluster.Outputs(ctx, refs(objects), owner, s.env.Key, secret)
+	from, secret := values.ComponentOf(s.deploy), s.known.Contains()
+	made, err := s.cluster.Outputs(ctx, refs(objects), from, s.env.Key, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +150,6 @@ func (s *session) outputs(ctx context.Context, objects []*wanted) ([]api.Output,
 	if err != nil {
 		return nil, fmt.Errorf("write the manifest for the outputs: %w", err)
 	}
-	manifest, err := values.Output("manifest", encoded, true, owner, s.env.Key, secret)
+	manifest, err := values.Output(from, "manifest", encoded, true, s.env.Key, secret)
 	return append(made, manifest), err
 }

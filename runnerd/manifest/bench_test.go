@@ -46,7 +46,7 @@ func benchmarkDryRuns(b *testing.B, away time.Duration) {
 		b.Fatal(err)
 	}
 	env := r.env(api.JobSpecKindPlan)
-	opened, err := values.Open(api.Values{}, env.Key, &redact.Set{})
+	opened, err := values.Open("inl1", api.Values{}, env.Key, &redact.Set{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -56,7 +56,7 @@ type savedObject struct {
 }
 
 // seal packs the bundle and seals it.
-func (b saved) seal(to seal.Recipient) (artifact.Artifact, error) {
+func (b saved) seal(context seal.Context, to seal.Recipient) (artifact.Artifact, error) {
 	noted, err := json.Marshal(b.note)
 	if err != nil {
 		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
@@ -74,12 +74,12 @@ func (b saved) seal(to seal.Recipient) (artifact.Artifact, error) {
 	}
 	return bundle.Seal([]artifact.File{
 		{Path: noteName, Content: noted}, {Path: objectsName, Content: objects}, {Path: reportName, Content: b.report},
-	}, to)
+	}, context, to)
 }
 
 // openBundle reads what seal made.
-func openBundle(packed artifact.Artifact, key seal.Identity) (saved, error) {
-	files, err := bundle.Open(packed, key)
+func openBundle(packed artifact.Artifact, context seal.Context, key seal.Identity) (saved, error) {
+	files, err := bundle.Open(packed, context, key)
 	if err != nil {
 		return saved{}, err
 	}
@@ -128,7 +128,7 @@ func pullBundle(ctx context.Context, env *job.Env) (saved, *values.Secrets, erro
 	if err != nil {
 		return saved{}, nil, err
 	}
-	opened, err := openBundle(packed, env.Key)
+	opened, err := openBundle(packed, bundle.ContextOf(env.Spec.Apply.Deploy), env.Key)
 	if err != nil {
 		return saved{}, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/bundle"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -21,7 +22,7 @@ type Plan struct{}
 // they stand. Whatever the server refuses is told at once, and no plan is made.
 func (Plan) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Plan
-	opened, err := values.Open(spec.Deploy.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -129,7 +130,7 @@ func (s *session) keep(ctx context.Context, spec api.PlanSpec, made api.PlanResu
 			Inventory: spec.Inventory, Secrets: s.known.Texts(),
 		},
 		objects: objects, report: made.Report,
-	}.seal(s.env.Key.Recipient())
+	}.seal(bundle.ContextOf(s.deploy), s.env.Key.Recipient())
 	if err != nil {
 		return api.ArtifactRef{}, err
 	}

@@ -30,10 +30,10 @@ func (Apply) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 func apply(ctx context.Context, env *job.Env) (result api.JobResult, err error) {
 	spec := env.Spec.Apply
 	// Only to make them known to the redactor: what was rendered is in the bundle.
-	if _, err := values.Open(spec.Deploy.Values, env.Key, env.Redact); err != nil {
+	if _, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact); err != nil {
 		return api.JobResult{}, err
 	}
-	opened, known, err := pullBundle(ctx, env, spec.Bundle)
+	opened, known, err := pullBundle(ctx, env, spec)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -152,7 +152,7 @@ func (s *session) applied(ctx context.Context, known *values.Secrets) (api.JobRe
 	if !done {
 		return api.JobResult{}, err
 	}
-	outputs, err := outputsOf(s.endpoint.Last(), s.env.Key, s.spec.Component, known)
+	outputs, err := outputsOf(s.endpoint.Last(), s.env.Key, s.spec, known)
 	if err != nil {
 		return api.JobResult{}, err
 	}

@@ -61,7 +61,7 @@ type savedPlan struct {
 }
 
 // seal packs the bundle and seals it.
-func (b savedPlan) seal(to seal.Recipient) (artifact.Artifact, error) {
+func (b savedPlan) seal(context seal.Context, to seal.Recipient) (artifact.Artifact, error) {
 	noted, err := json.Marshal(b.note)
 	if err != nil {
 		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
@@ -75,12 +75,12 @@ func (b savedPlan) seal(to seal.Recipient) (artifact.Artifact, error) {
 		file.Path = path.Join("tree", file.Path)
 		files = append(files, file)
 	}
-	return bundle.Seal(files, to)
+	return bundle.Seal(files, context, to)
 }
 
 // openBundle reads what seal made.
-func openBundle(packed artifact.Artifact, key seal.Identity) (savedPlan, error) {
-	files, err := bundle.Open(packed, key)
+func openBundle(packed artifact.Artifact, context seal.Context, key seal.Identity) (savedPlan, error) {
+	files, err := bundle.Open(packed, context, key)
 	if err != nil {
 		return savedPlan{}, err
 	}
@@ -120,12 +120,12 @@ func readBundle(files []artifact.File) (savedPlan, error) {
 }
 
 // pullBundle fetches and opens the bundle of an apply, and makes its secrets known to the redactor.
-func pullBundle(ctx context.Context, env *job.Env, from api.ArtifactRef) (savedPlan, *values.Secrets, error) {
-	packed, err := env.Install.Pull(ctx, from)
+func pullBundle(ctx context.Context, env *job.Env, spec api.ApplySpec) (savedPlan, *values.Secrets, error) {
+	packed, err := env.Install.Pull(ctx, spec.Bundle)
 	if err != nil {
 		return savedPlan{}, nil, err
 	}
-	opened, err := openBundle(packed, env.Key)
+	opened, err := openBundle(packed, bundle.ContextOf(spec.Deploy), env.Key)
 	if err != nil {
 		return savedPlan{}, nil, err
 	}

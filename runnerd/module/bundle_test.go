@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/bundle"
 )
 
 func TestBundleComesBack(t *testing.T) {
@@ -23,11 +24,12 @@ func TestBundleComesBack(t *testing.T) {
 		vars: []artifact.File{{Path: "000.tfvars.json", Content: []byte("{}")}},
 		tree: []artifact.File{{Path: "m/gen/x", Content: []byte("x"), Executable: true}, {Path: "m/link", Link: "gen/x"}},
 	}
-	packed, err := made.seal(key.Recipient())
+	context := bundle.ContextOf(api.DeploySpec{InstallID: "ins_1", InstallComponent: "ic_web"})
+	packed, err := made.seal(context, key.Recipient())
 	if err != nil || strings.Contains(string(packed.Layer), "planted-secret") {
 		t.Fatal(err)
 	}
-	got, err := openBundle(packed, key)
+	got, err := openBundle(packed, context, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,26 +42,26 @@ func TestBundleComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openBundle(packed, other); err == nil || !strings.Contains(err.Error(), key.KeyID()) {
+	if _, err := openBundle(packed, context, other); err == nil || !strings.Contains(err.Error(), key.KeyID()) {
 		t.Error("another key:", err)
 	}
 	torn := packed
 	torn.Layer = packed.Layer[:len(packed.Layer)/2]
-	if _, err := openBundle(torn, key); err == nil || !strings.Contains(err.Error(), "plan again") {
+	if _, err := openBundle(torn, context, key); err == nil || !strings.Contains(err.Error(), "plan again") {
 		t.Error("torn:", err)
 	}
 	module, err := artifact.Pack(artifact.MediaTerraform, nil, nil, artifact.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openBundle(module, key); err == nil {
+	if _, err := openBundle(module, context, key); err == nil {
 		t.Error("a module was taken for a bundle")
 	}
 	made.note.Format = 2
-	if packed, err = made.seal(key.Recipient()); err != nil {
+	if packed, err = made.seal(context, key.Recipient()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openBundle(packed, key); err == nil || !strings.Contains(err.Error(), "format 2") {
+	if _, err := openBundle(packed, context, key); err == nil || !strings.Contains(err.Error(), "format 2") {
 		t.Error("another format:", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // hello has a resource, a plain output, a sensitive output, and one that gives a secret away without marking it.
@@ -113,12 +114,12 @@ func TestLifeOfAComponent(t *testing.T) {
 	r.mustBeFree()
 
 	applied := r.mustApply(applySpec(spec, first, false))
-	if got := find(applied.Outputs, "text"); string(got.Value) != `"hello from acme"` || !strings.HasPrefix(got.Hash, "sha256:") {
+	if got := find(applied.Outputs, "text"); string(got.Value) != `"hello from acme"` || !strings.HasPrefix(got.Hash, "hmac:") {
 		t.Fatalf("text is %+v", got)
 	}
 	for name, want := range map[string]string{"token": "nested", "careless": "postgres"} {
 		got := find(applied.Outputs, name)
-		opened, err := r.key.Open(got.Sealed)
+		opened, err := r.key.Open(got.Sealed, seal.Context{Install: "ins_1", Kind: seal.KindOutput, Component: "ic_web", Path: "components.web.outputs." + name})
 		if err != nil || got.Value != nil || !strings.HasPrefix(got.Hash, "hmac:") || !strings.Contains(string(opened.Reveal()), want) {
 			t.Fatalf("%s is %+v, %v", name, got, err)
 		}
@@ -347,7 +348,7 @@ func TestCancelInMidApply(t *testing.T) {
 	if len(r.states) == 0 {
 		t.Fatalf("the state was not shipped\n%s", r.log.String())
 	}
-	opened, err := r.key.Open(r.states[len(r.states)-1].Sealed)
+	opened, err := r.key.Open(r.states[len(r.states)-1].Sealed, stateContext)
 	if err != nil || !strings.Contains(string(opened.Reveal()), `"first"`) {
 		t.Fatalf("the state does not have what was done: %v", err)
 	}

@@ -11,15 +11,15 @@ import (
 )
 
 // outputsOf gives the outputs of a state as they may leave, in the order of their names.
-func outputsOf(version state.Version, key seal.Identity, component string, known *values.Secrets) ([]api.Output, error) {
+func outputsOf(version state.Version, key seal.Identity, from api.DeploySpec, known *values.Secrets) ([]api.Output, error) {
 	found, err := version.Outputs()
 	if err != nil {
 		return nil, err
 	}
-	secret := known.Contains()
+	producer, secret := values.ComponentOf(from), known.Contains()
 	made := make([]api.Output, 0, len(found))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		output, err := values.Output(name, found[name].Value.Reveal(), found[name].Sensitive, component, key, secret)
+		output, err := values.Output(producer, name, found[name].Value.Reveal(), found[name].Sensitive, key, secret)
 		if err != nil {
 			return nil, err
 		}

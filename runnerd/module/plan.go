@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/bundle"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -27,7 +28,7 @@ func (Plan) Run(ctx context.Context, env *job.Env) (result api.JobResult, err er
 		return planRestore(ctx, env)
 	}
 	// First what needs nobody: a template that cannot be rendered.
-	opened, err := values.Open(spec.Deploy.Values, env.Key, env.Redact)
+	opened, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -123,7 +124,7 @@ func (p *planned) result(ctx context.Context, given *variables, known *values.Se
 		Basis:        p.basis,
 	}
 	if !made.Applyable {
-		made.Outputs, err = outputsOf(p.endpoint.Last(), p.env.Key, p.spec.Deploy.Component, known)
+		made.Outputs, err = outputsOf(p.endpoint.Last(), p.env.Key, p.spec.Deploy, known)
 		return made, err
 	}
 	made.Bundle, err = p.keep(ctx, given, known)
@@ -149,7 +150,7 @@ func (p *planned) keep(ctx context.Context, given *variables, known *values.Secr
 			Secrets:      known.Texts(),
 		},
 		plan: file, vars: given.files, tree: p.changed,
-	}.seal(p.env.Key.Recipient())
+	}.seal(bundle.ContextOf(p.spec.Deploy), p.env.Key.Recipient())
 	if err != nil {
 		return api.ArtifactRef{}, err
 	}

@@ -33,7 +33,7 @@ func openRestore(ctx context.Context, env *job.Env, module api.DeploySpec, asked
 	if env.Key.IsZero() {
 		return nil, errors.New("this runner has no install key, so no state can be opened; start it with a key file")
 	}
-	opened, err := values.Open(module.Values, env.Key, env.Redact)
+	opened, err := values.Open(module.InstallID, module.Values, env.Key, env.Redact)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (r *restoring) readNewest(ctx context.Context) error {
 }
 
 func (r *restoring) open(kept api.State) (state.Version, error) {
-	version, err := state.Opened(kept, r.env.Key, r.module.InstallComponent)
+	version, err := state.Opened(kept, r.env.Key, state.ContextOf(r.module))
 	if err == nil {
 		version.Sensitive(func(secret []byte) { r.env.Redact.Add(secret) })
 	}
@@ -114,7 +114,7 @@ func planRestore(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		},
 	}
 	if !made.Applyable {
-		if made.Outputs, err = outputsOf(r.now, env.Key, spec.Deploy.Component, r.known); err != nil {
+		if made.Outputs, err = outputsOf(r.now, env.Key, spec.Deploy, r.known); err != nil {
 			return api.JobResult{}, err
 		}
 	}
@@ -157,7 +157,7 @@ func applyRestore(ctx context.Context, env *job.Env) (result api.JobResult, err 
 		return api.JobResult{}, err
 	}
 	// Read before it is written: outputs that cannot be read must not end a job that has done its work.
-	outputs, err := outputsOf(made, env.Key, spec.Deploy.Component, r.known)
+	outputs, err := outputsOf(made, env.Key, spec.Deploy, r.known)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -173,7 +173,7 @@ func applyRestore(ctx context.Context, env *job.Env) (result api.JobResult, err 
 
 // keep puts the version into the spool, or, when the disk takes no more, delivers it at once.
 func (r *restoring) keep(ctx context.Context, made state.Version) error {
-	closed, err := state.Sealed(made, r.env.Key, r.module.InstallComponent)
+	closed, err := state.Sealed(made, r.env.Key, state.ContextOf(r.module))
 	if err != nil {
 		return err
 	}

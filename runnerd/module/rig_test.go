@@ -31,6 +31,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
+	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
 const (
@@ -326,12 +327,11 @@ func (r *rig) mustBuild(dir string, files ...string) api.ArtifactRef {
 // sealed seals a value to the install's key.
 func (r *rig) sealed(path, value string) api.SealedValue {
 	r.t.Helper()
-	closed, err := r.key.Recipient().Seal([]byte(value))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return api.SealedValue{Path: strings.Split(path, "."), Sealed: closed}
+	return valuestest.Sealed(r.t, r.key, "ins_1", path, value)
 }
+
+// state is what the states of the rig's component are sealed for.
+var stateContext = seal.Context{Install: "ins_1", Kind: seal.KindState, Component: "ic_web"}
 
 func (r *rig) spec(built api.ArtifactRef) api.DeploySpec {
 	return api.DeploySpec{

@@ -31,7 +31,7 @@ func open(ctx context.Context, env *job.Env, spec api.DeploySpec) (*session, err
 	endpoint, err := state.Start(ctx, state.Options{
 		Remote:  ahead{Remote: env.API, spool: spool.Spool{Root: env.Root}, component: spec.InstallComponent, say: env.Log.Warn},
 		Key:     env.Key,
-		Context: spec.InstallComponent,
+		Context: state.ContextOf(spec),
 		Learn:   func(secret []byte) { env.Redact.Add(secret) },
 		Say:     env.Log.Warn,
 	})

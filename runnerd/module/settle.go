@@ -19,11 +19,11 @@ import (
 // secrets is removed. root is the runner's directory and keyFile that of the install key. The sentences are for the job's log. An
 // error is one of the disk, and Settle can be called again; there is nothing left to do when the job ended by itself.
 func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
-	component := spec.Plan.Deploy.InstallComponent
+	deploy := spec.Plan.Deploy
 	if spec.Kind == api.JobSpecKindApply {
-		component = spec.Apply.Deploy.InstallComponent
+		deploy = spec.Apply.Deploy
 	}
-	place, err := workplaceOf(root, component)
+	place, err := workplaceOf(root, deploy.InstallComponent)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no job of a module, or one that was refused for this
 	}
@@ -42,7 +42,7 @@ func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said
 		place.free()
 		return nil, nil
 	}
-	said, err = place.salvage(root, keyFile, component, attempt, spec)
+	said, err = place.salvage(root, keyFile, state.ContextOf(deploy), attempt, spec)
 	if err != nil {
 		place.free()
 		return said, err
@@ -62,7 +62,7 @@ func (w *workplace) isOf(spec api.JobSpec) bool {
 }
 
 // salvage keeps a last state. One that is not whole is kept too, aside, because it may name what was made.
-func (w *workplace) salvage(root, keyFile, component string, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
 	content, err := w.strayState()
 	if err != nil {
 		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at what exists", err)}, nil
@@ -79,9 +79,10 @@ func (w *workplace) salvage(root, keyFile, component string, attempt spool.Attem
 	}
 	last, err := state.Parse(content, firstLineage(spec))
 	if err != nil {
-		return w.setAside(content, key, root, spec)
+		context.Kind = seal.KindStrayState
+		return w.setAside(content, key, context, root, spec)
 	}
-	kept, err := state.Sealed(last, key, component)
+	kept, err := state.Sealed(last, key, context)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +101,8 @@ func firstLineage(spec api.JobSpec) string {
 	return fmt.Sprintf("%s-%d", spec.Job, spec.Attempt)
 }
 
-func (w *workplace) setAside(content []byte, key seal.Identity, root string, spec api.JobSpec) ([]string, error) {
-	closed, err := key.Recipient().Seal(content)
+func (w *workplace) setAside(content []byte, key seal.Identity, context seal.Context, root string, spec api.JobSpec) ([]string, error) {
+	closed, err := key.Recipient().Seal(context, content)
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (r *trouble) inState() string {
 	if len(r.states) == 0 {
 		return "none"
 	}
-	opened, err := r.key.Open(r.states[len(r.states)-1].Sealed)
+	opened, err := r.key.Open(r.states[len(r.states)-1].Sealed, stateContext)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -257,7 +257,7 @@ func plugged(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	}
 	for serial := int64(1); serial <= 3; serial++ {
 		plain := fmt.Appendf(nil, "state %d", serial)
-		sealed, err := env.Key.Recipient().Seal(plain)
+		sealed, err := env.Key.Recipient().Seal(seal.Context{Kind: seal.KindState}, plain)
 		if err != nil {
 			return api.JobResult{}, err
 		}
@@ -287,7 +287,7 @@ func states(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	}
 	for serial := range int64(3) {
 		plain := fmt.Appendf(nil, "state %d", serial+1)
-		sealed, err := env.Key.Recipient().Seal(plain)
+		sealed, err := env.Key.Recipient().Seal(seal.Context{Kind: seal.KindState}, plain)
 		if err != nil {
 			return api.JobResult{}, err
 		}

@@ -274,7 +274,7 @@ func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := key.Open(job.states[2].Sealed)
+	plain, err := key.Open(job.states[2].Sealed, seal.Context{Kind: seal.KindState})
 	if err != nil || string(plain.Reveal()) != "state 3" {
 		t.Errorf("the last state: %v", err)
 	}

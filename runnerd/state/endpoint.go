@@ -34,8 +34,8 @@ type Options struct {
 	Remote Remote
 	// Key seals and opens.
 	Key seal.Identity
-	// Context keeps the hashes of this component's states apart from others'.
-	Context string
+	// Context names the component that the states belong to.
+	Context seal.Context
 	// Learn, when set, gets every sensitive value of a state as soon as the state is in memory, so that the caller can keep it
 	// out of its logs.
 	Learn func(secret []byte)

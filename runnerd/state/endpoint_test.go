@@ -145,6 +145,8 @@ func identity(t *testing.T) seal.Identity {
 
 const planted = "planted-in-the-state"
 
+var component = seal.Context{Install: "ins_1", Kind: seal.KindState, Component: "ic"}
+
 func written(serial int) string {
 	return fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"line-1","outputs":{"token":{"value":["%s"],"sensitive":true},"url":{"value":"http://x"}},
  "resources":[{"instances":[{"attributes":{"input":{"value":[{"deep":"%s-too"}]}},"sensitive_attributes":[[{"type":"get_attr","value":"input"},{"type":"get_attr","value":"value"},{"type":"index","value":{"value":0,"type":"number"}}]]}]}]}`, serial, planted, planted)
@@ -153,7 +155,7 @@ func written(serial int) string {
 func TestProtocol(t *testing.T) {
 	remote, key := &shelf{}, identity(t)
 	var learnt []string
-	endpoint, terraform := start(t, Options{Remote: remote, Key: key, Context: "ic", Learn: func(secret []byte) { learnt = append(learnt, string(secret)) }})
+	endpoint, terraform := start(t, Options{Remote: remote, Key: key, Context: component, Learn: func(secret []byte) { learnt = append(learnt, string(secret)) }})
 
 	terraform.want(http.StatusNotFound, "GET", "", "")
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1","Who":"me"}`)
@@ -178,7 +180,7 @@ func TestProtocol(t *testing.T) {
 	if err != nil || bytes.Contains(shipped, []byte(planted)) {
 		t.Fatalf("the state left in plain: %v", err)
 	}
-	opened, err := key.Open(kept.Sealed)
+	opened, err := key.Open(kept.Sealed, component)
 	if err != nil || string(opened.Reveal()) != written(2) || kept.Serial != 2 || kept.Lineage != "line-1" || !strings.HasPrefix(kept.Digest, "hmac:") {
 		t.Fatalf("kept %v, %v", kept, err)
 	}
@@ -209,7 +211,7 @@ func TestNextProcessReads(t *testing.T) {
 	if said := stranger.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, key.KeyID()) {
 		t.Fatalf("the key that is needed is not named: %s", said)
 	}
-	forged, err := key.Recipient().Seal([]byte(written(7)))
+	forged, err := key.Recipient().Seal(seal.Context{}, []byte(written(7)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,10 +71,18 @@ func (v Version) Outputs() (map[string]Output, error) {
 	return made, nil
 }
 
-// Opened opens a version that was kept, and checks that it is what it is said to be and that a runner of this install wrote it;
-// context is that of Sealed.
-func Opened(kept api.State, key seal.Identity, context string) (Version, error) {
-	plain, err := key.Open(kept.Sealed)
+// ContextOf returns what the states of the component that a spec deploys are sealed for.
+func ContextOf(spec api.DeploySpec) seal.Context {
+	return seal.Context{Install: spec.InstallID, Kind: seal.KindState, Component: spec.InstallComponent}
+}
+
+// Opened opens a version that was kept, and checks that it is what it is said to be, of the component that the context names, and
+// written by a runner of its install.
+func Opened(kept api.State, key seal.Identity, context seal.Context) (Version, error) {
+	plain, err := key.Open(kept.Sealed, context)
+	if errors.Is(err, seal.ErrContext) {
+		return Version{}, fmt.Errorf("open the state (serial %d): %w: the control plane put it in another place; do not apply, read the audit log", kept.Serial, err)
+	}
 	if err != nil {
 		return Version{}, fmt.Errorf("open the state (serial %d): %w; give the runner the key file that it had before; if that is lost, nobody can read this state any more: restore a version that was sealed to the key of now (nuon state restore), or go on without a state (nuon state abandon)", kept.Serial, err)
 	}
@@ -91,8 +100,8 @@ func Opened(kept api.State, key seal.Identity, context string) (Version, error) 
 	return version, nil
 }
 
-// Sealed gives a version as it may leave this machine; context keeps the hashes of one component's states apart from another's.
-func Sealed(version Version, key seal.Identity, context string) (api.State, error) {
+// Sealed returns a version as it may leave this machine, bound to the component that the context names.
+func Sealed(version Version, key seal.Identity, context seal.Context) (api.State, error) {
 	return version.sealed(key, context)
 }
 
@@ -150,9 +159,9 @@ func without(fields map[string]json.RawMessage, names ...string) {
 }
 
 // sealed gives the version as it may leave this process.
-func (v Version) sealed(key seal.Identity, context string) (api.State, error) {
+func (v Version) sealed(key seal.Identity, context seal.Context) (api.State, error) {
 	plain := v.Plain.Reveal()
-	closed, err := key.Recipient().Seal(plain)
+	closed, err := key.Recipient().Seal(context, plain)
 	if err != nil {
 		return api.State{}, fmt.Errorf("seal the state: %w", err)
 	}
@@ -160,6 +169,6 @@ func (v Version) sealed(key seal.Identity, context string) (api.State, error) {
 }
 
 // digest is a hash that only holders of the install key can make.
-func (v Version) digest(key seal.Identity, context string) string {
-	return key.Hash("state/"+context, v.Plain.Reveal())
+func (v Version) digest(key seal.Identity, context seal.Context) string {
+	return context.Hash(key, v.Plain.Reveal())
 }

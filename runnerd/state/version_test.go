@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -132,8 +133,43 @@ func FuzzState(f *testing.F) {
 		if _, err := json.Marshal(report); err != nil {
 			t.Fatal(err)
 		}
-		if made.digest(key, "a") == made.digest(key, "b") {
+		if made.digest(key, component) == made.digest(key, seal.Context{Install: component.Install, Kind: component.Kind, Component: "other"}) {
 			t.Fatal("two components' states have one digest")
 		}
 	})
+}
+
+// TestStatesStayWithTheirComponent: a control plane that gives one component the state of another, or of another install, or a value
+// of another kind, is refused, and the error names both.
+func TestStatesStayWithTheirComponent(t *testing.T) {
+	key := identity(t)
+	version, err := parse([]byte(written(7)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Sealed(version, key, component)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened, err := Opened(kept, key, component); err != nil || opened.Serial != 7 {
+		t.Fatal(err)
+	}
+	for name, place := range map[string]seal.Context{
+		"another component": {Install: "ins_1", Kind: seal.KindState, Component: "ic_other"},
+		"another install":   {Install: "ins_2", Kind: seal.KindState, Component: "ic"},
+		"another kind":      {Install: "ins_1", Kind: seal.KindBundle, Component: "ic"},
+	} {
+		if _, err := Opened(kept, key, place); !errors.Is(err, seal.ErrContext) || !strings.Contains(err.Error(), component.String()) || !strings.Contains(err.Error(), place.String()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The public key is all that a control plane needs to seal a state of its own making, but its hash takes the private one.
+	forged, err := key.Recipient().Seal(component, []byte(written(7)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Sealed, kept.Digest = forged, "hmac:"+strings.Repeat("0", 64)
+	if _, err := Opened(kept, key, component); err == nil || !strings.Contains(err.Error(), "not written by a runner of this install") {
+		t.Error(err)
+	}
 }

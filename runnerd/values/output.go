@@ -6,26 +6,41 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Output gives one output as it may leave: sealed with a keyed hash when it is sensitive or holds a secret, else plain with its
-// digest. value is JSON; owner keeps the hashes of one component or action apart from another's.
-func Output(name string, value []byte, sensitive bool, owner string, key seal.Identity, secret func(string) bool) (api.Output, error) {
+// Output returns one output as it may leave: sealed when it is sensitive or holds a secret, else plain, with a keyed hash that only
+// a holder of the install key can make for this producer and name. value is JSON.
+func Output(from Producer, name string, value []byte, sensitive bool, key seal.Identity, secret func(string) bool) (api.Output, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
 		return api.Output{}, fmt.Errorf("output %s is not JSON", name)
 	}
-	plain := compact.Bytes()
+	plain, context := compact.Bytes(), from.context(name)
 	if !sensitive && !holdsSecret(plain, secret) {
-		return api.Output{Name: name, Value: plain, Hash: artifact.Digest(plain)}, nil
+		return api.Output{Name: name, Value: plain, Hash: hashPlain(context, plain, key)}, nil
 	}
-	sealed, err := key.Recipient().Seal(plain)
+	sealed, err := key.Recipient().Seal(context, plain)
 	if err != nil {
 		return api.Output{}, fmt.Errorf("seal output %s: %w", name, err)
 	}
-	return api.Output{Name: name, Sealed: sealed, Hash: key.Hash("output/"+owner+"/"+name, plain)}, nil
+	return api.Output{Name: name, Sealed: sealed, Hash: context.Hash(key, plain)}, nil
+}
+
+// hashPlain returns the keyed hash of a plain output, by its canonical text. It is empty, so that the value is never authentic, for a
+// value that has no such text: one with a number that no double can hold.
+func hashPlain(context seal.Context, plain []byte, key seal.Identity) string {
+	decoder := json.NewDecoder(bytes.NewReader(plain))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return ""
+	}
+	text, err := canonical(value)
+	if err != nil {
+		return ""
+	}
+	return context.Hash(key, text)
 }
 
 // holdsSecret looks at the JSON and at each text in it, where nothing is escaped.

@@ -1,7 +1,8 @@
 // Package values gives a job the values that its templates read, and says what of them is secret.
 //
-// It owns the opening of sealed values, the rendering of templates over them, the list of texts that must not be shown because of
-// them, and the form in which an output leaves: plain, or sealed with a keyed hash.
+// It owns the opening of sealed values, each only in the place that it was sealed for, the rendering of templates over them, the
+// list of texts that must not be shown because of them, and the form in which an output leaves: plain or sealed, with a keyed hash
+// by which the runner recognizes it when the control plane sends it back.
 //
 // It never stores or sends anything, and knows no kind of component. Packages module and action use it in the job process; every
 // secret that it opens is known to the job's redactor before its caller gets it.
@@ -10,6 +11,7 @@ package values
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -30,11 +32,14 @@ type Values struct {
 	// masked is the tree with other values in place of the secrets: what it gives otherwise than tree does was made of a secret.
 	masked render.Tree
 	sealed []render.Path
+	// proven are the places whose values a holder of the install key reported.
+	proven []render.Path
 }
 
-// Open opens the sealed values and puts each at its place. Every secret is known to the redactor before this returns. The error
-// names the path of a value that cannot be opened, and the key that it needs.
-func Open(given api.Values, key seal.Identity, known *redact.Set) (*Values, error) {
+// Open opens the sealed values of a job for an install and puts each at its place. Every secret is known to the redactor before
+// this returns. A value opens only in the place that it was sealed for, and an output only if its keyed hash matches. The error
+// names the path of a value that cannot be opened, and the reason.
+func Open(install string, given api.Values, key seal.Identity, known *redact.Set) (*Values, error) {
 	made := &Values{Secrets: NewSecrets(known)}
 	var err error
 	if made.tree, err = plainTree(given.Plain); err != nil {
@@ -43,22 +48,44 @@ func Open(given api.Values, key seal.Identity, known *redact.Set) (*Values, erro
 	if made.masked, err = plainTree(given.Plain); err != nil {
 		return nil, err
 	}
+	made.prove(install, given.Proofs, key)
 	for _, each := range given.Sealed {
 		path := render.Canonical(render.Path(each.Path))
-		if len(path) == 0 {
-			return nil, fmt.Errorf("a sealed value has no path; this is a fault of the control plane, report it")
-		}
-		opened, err := key.Open(each.Sealed)
+		opened, err := openOne(install, path, each, key)
 		if err != nil {
-			return nil, fmt.Errorf("open .nuon.%s: %w; enter the value again, or give the runner the key file that it had before", path, err)
+			return nil, err
 		}
 		value := sealedValue(path, opened)
 		made.Secrets.addLeaves(value)
 		made.tree.Set(path, value)
 		made.masked.Set(path, disguise(value))
 		made.sealed = append(made.sealed, path)
+		made.proven = slices.DeleteFunc(made.proven, func(p render.Path) bool { return p.HasPrefix(path...) || path.HasPrefix(p...) })
+		if each.Hash != "" {
+			made.proven = append(made.proven, path)
+		}
 	}
 	return made, nil
+}
+
+// openOne opens the sealed value of one place.
+func openOne(install string, path render.Path, given api.SealedValue, key seal.Identity) (seal.Secret, error) {
+	context, err := contextOf(install, path, given.Component)
+	if err != nil {
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w", path, err)
+	}
+	opened, err := key.Open(given.Sealed, context)
+	switch {
+	case errors.Is(err, seal.ErrContext):
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w: the control plane put it in another place; do not run this job, read the audit log", path, err)
+	case err != nil:
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: %w; enter the value again, or give the runner the key file that it had before", path, err)
+	case context.Kind == seal.KindOutput && !sameHash(context.Hash(key, opened.Reveal()), given.Hash):
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: no runner of this install reported this output: its keyed hash is missing or wrong; deploy what it comes from again", path)
+	case context.Kind != seal.KindOutput && given.Hash != "":
+		return seal.Secret{}, fmt.Errorf("open .nuon.%s: a value that is no output came with the hash of one; this is a fault of the control plane, report it", path)
+	}
+	return opened, nil
 }
 
 func plainTree(plain json.RawMessage) (render.Tree, error) {
@@ -78,7 +105,7 @@ func plainTree(plain json.RawMessage) (render.Tree, error) {
 // sealed as the text that it is: an input is always a string, and must not turn into a number on the way.
 func sealedValue(path render.Path, opened seal.Secret) any {
 	text := opened.Reveal()
-	if path.HasPrefix("inputs") || path.HasPrefix("secrets") {
+	if path.HasPrefix("inputs") {
 		return string(text)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -120,7 +147,7 @@ func disguise(value any) any {
 
 // Get gives a plain or opened value as text; false when there is none, or when it is no text.
 func (v *Values) Get(path ...string) (string, bool) {
-	value, _ := v.tree.Get(render.Path(path))
+	value, _ := v.tree.Get(render.Canonical(render.Path(path)))
 	text, found := value.(string)
 	return text, found
 }

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -25,12 +25,29 @@ func identity(t testing.TB) seal.Identity {
 
 func sealed(t testing.TB, key seal.Identity, path, value string) api.SealedValue {
 	t.Helper()
-	closed, err := key.Recipient().Seal([]byte(value))
+	made := api.SealedValue{Path: strings.Split(path, ".")}
+	if strings.HasPrefix(path, "components.") || strings.HasPrefix(path, "sandbox.") {
+		made.Component = "ic_1"
+	}
+	use, err := contextOf(install, render.Canonical(made.Path), made.Component)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return api.SealedValue{Path: strings.Split(path, "."), Sealed: closed}
+	if use.Kind == seal.KindOutput {
+		made.Hash = use.Hash(key, []byte(value))
+	}
+	if made.Sealed, err = key.Recipient().Seal(use, []byte(value)); err != nil {
+		t.Fatal(err)
+	}
+	return made
 }
+
+const install = "ins_1"
+
+// web is what the tests' outputs come from, and noSecret what they hold.
+var web = ComponentOf(api.DeploySpec{InstallID: install, Component: "web", InstallComponent: "ic_web"})
+
+func noSecret(string) bool { return false }
 
 func open(t testing.TB, plain string, pairs ...string) (*Values, *redact.Set) {
 	t.Helper()
@@ -39,7 +56,7 @@ func open(t testing.TB, plain string, pairs ...string) (*Values, *redact.Set) {
 	for i := 0; i < len(pairs); i += 2 {
 		given.Sealed = append(given.Sealed, sealed(t, key, pairs[i], pairs[i+1]))
 	}
-	opened, err := Open(given, key, known)
+	opened, err := Open(install, given, key, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +135,12 @@ func TestOpenRefuses(t *testing.T) {
 		want  string
 	}{
 		"another key": {api.Values{Sealed: []api.SealedValue{sealed(t, identity(t), "inputs.inputs.a", "x")}}, ".nuon.inputs.inputs.a"},
-		"no path":     {api.Values{Sealed: []api.SealedValue{{}}}, "has no path"},
+		"no path":     {api.Values{Sealed: []api.SealedValue{{}}}, "no sealed value belongs there"},
 		"no object":   {api.Values{Plain: json.RawMessage(`[1]`)}, "not a JSON object"},
 		"null":        {api.Values{Plain: json.RawMessage(`null`)}, "not a JSON object"},
 	}
 	for name, test := range tests {
-		if _, err := Open(test.given, key, &redact.Set{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := Open(install, test.given, key, &redact.Set{}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -145,22 +162,16 @@ func TestOutput(t *testing.T) {
 		"truncated": {`"planted \"secre"`, false, false},
 	}
 	for name, test := range tests {
-		got, err := Output("o", []byte(test.value), test.sensitive, "web", key, secrets.Contains())
+		got, err := Output(web, "o", []byte(test.value), test.sensitive, key, secrets.Contains())
 		if err != nil || (got.Value == nil) != test.sealed || got.Sealed.IsZero() == test.sealed {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		again, _ := Output("o", []byte(" "+test.value+"\n"), test.sensitive, "web", key, secrets.Contains())
+		again, _ := Output(web, "o", []byte(" "+test.value+"\n"), test.sensitive, key, secrets.Contains())
 		if again.Hash != got.Hash {
 			t.Errorf("%s: one value, two hashes", name)
 		}
 	}
-	one, _ := Output("o", []byte(`"x"`), true, "web", key, secrets.Contains())
-	two, _ := Output("o", []byte(`"x"`), true, "db", key, secrets.Contains())
-	plain, _ := Output("o", []byte(`"x"`), false, "web", key, secrets.Contains())
-	if one.Hash == two.Hash || plain.Hash != artifact.Digest([]byte(`"x"`)) {
-		t.Error(one.Hash, two.Hash, plain.Hash)
-	}
-	if _, err := Output("o", []byte("{"), false, "web", key, secrets.Contains()); err == nil {
+	if _, err := Output(web, "o", []byte("{"), false, key, secrets.Contains()); err == nil {
 		t.Error("broken JSON was taken")
 	}
 }

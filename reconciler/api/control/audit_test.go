@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // changed is how one operation is performed so that it changes something, and what the audit then has.
@@ -28,7 +29,7 @@ func changes(w *world) map[string]changed {
 	plain := hello("web")
 	plain.Inputs = nil
 	return map[string]changed{
-		"createCredential": {body: map[string]any{"name": "made", "password": w.sealed(w.key.Recipient(), "planted")}, action: "credential.create"},
+		"createCredential": {body: map[string]any{"name": "made", "password": w.sealed(seal.CredentialContext(o.org.ID, "made"), w.key.Recipient(), "planted")}, action: "credential.create"},
 		"createWebhook":    {action: "webhook.create"},
 		"createToken":      {body: map[string]any{"name": "made", "role": "viewer"}, action: "token.create"},
 		"revokeToken":      {path: "/v1/tokens/" + o.mark + "-viewer", action: "token.revoke"},

@@ -78,7 +78,7 @@ func (s *Server) recall(ctx context.Context, tx *store.Tx, r repeatable, answer 
 	if err := json.Unmarshal(kept.Response, &sealed); err != nil {
 		return true, fmt.Errorf("read the remembered answer: %w", err)
 	}
-	plain, err := s.key.Open(sealed)
+	plain, err := s.key.Open(sealed, r.context(tx.Org))
 	if err != nil {
 		return true, fmt.Errorf("read the remembered answer: %w", err)
 	}
@@ -99,7 +99,7 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 	if err != nil {
 		return err
 	}
-	sealed, err := s.key.Recipient().Seal(plain)
+	sealed, err := s.key.Recipient().Seal(r.context(tx.Org), plain)
 	if err != nil {
 		return fmt.Errorf("seal the answer: %w", err)
 	}
@@ -114,6 +114,11 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 		return fmt.Errorf("remember the answer: %w", err)
 	}
 	return nil
+}
+
+// context is what the kept answer is sealed for.
+func (r repeatable) context(org string) seal.Context {
+	return seal.Context{Org: org, Kind: seal.KindAnswer, Path: r.key}
 }
 
 // fingerprint names what was asked for, and by whom as far as that decides what it means: a token for one app is not given the answer

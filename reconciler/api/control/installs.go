@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -68,6 +69,9 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 			Detail: "Use lower-case letters, digits, - and _, at most 63, the first a letter or digit.",
 		}
 	}
+	if err := chooseID(&n); err != nil {
+		return made, err
+	}
 	app, err := findApp(ctx, tx, n.App)
 	if err != nil {
 		return made, err
@@ -91,11 +95,11 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	}
 	begin.ByOthers = to.ByOthers // from the beginning, so that it holds for the looser settings, too
 	row, err := tx.AddInstall(ctx, store.AddInstallParams{
-		OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval, AllowDestroy: begin.AllowDestroy,
+		OrgID: tx.Org, ID: n.ID, AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval, AllowDestroy: begin.AllowDestroy,
 		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels, Account: fresh.Account, Toggles: fresh.Toggles,
 	})
-	if _, taken := store.IsConflict(err); taken {
-		return made, problem.Error{Status: http.StatusConflict, Code: "exists", Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name))}
+	if constraint, taken := store.IsConflict(err); taken {
+		return made, installTaken(app, n, constraint)
 	}
 	if err != nil {
 		return made, fmt.Errorf("create install %s: %w", n.Name, err)
@@ -124,6 +128,30 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	made.Runner = created
 	made.Install, err = s.viewInstall(ctx, tx, row.ID)
 	return made, err
+}
+
+// chooseID gives a new install an id, unless its client chose one: sensitive inputs are sealed for that id, before the install exists.
+func chooseID(n *api.NewInstall) error {
+	switch {
+	case n.ID != "" && !id.Valid("ins", n.ID):
+		return problem.New(http.StatusUnprocessableEntity, "bad_id", "an install cannot have the id "+quoted(n.ID), "Choose ins_ and 26 random characters of 0-9 and a-v, or leave it out.")
+	case n.ID != "":
+		return nil
+	case slices.ContainsFunc(n.Inputs, func(v api.InputValue) bool { return !v.Sealed.IsZero() }):
+		return problem.New(http.StatusUnprocessableEntity, "id_needed", "an install with sensitive inputs is created with an id that its client chose",
+			"Choose an id, seal the inputs for it, and send it along; the nuon command does so.")
+	}
+	n.ID = id.New("ins")
+	return nil
+}
+
+// installTaken is the error of a new install whose name or id another one has.
+func installTaken(app store.App, n api.NewInstall, constraint string) error {
+	if constraint == "installs_pkey" {
+		return problem.New(http.StatusConflict, "exists", "there is an install with the id "+n.ID+" already",
+			"If this repeats a create whose answer was lost, the install exists: look at it with `nuon installs get "+n.ID+"`. Else choose another id.")
+	}
+	return problem.Error{Status: http.StatusConflict, Code: "exists", Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name))}
 }
 
 // newInstall is an install as it is to be made, but for its runner: it has fit inputs and settings of the app's current version.
@@ -167,28 +195,34 @@ func (s *Server) runnerFor(ctx context.Context, tx *store.Tx, n api.NewInstall) 
 }
 
 func (s *Server) chosenRunner(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
-	if n.Runner != "" {
-		r, err := tx.ViewRunner(ctx, tx.Org, n.Runner)
-		if err == nil {
-			err = runnerIsSeen(ctx, tx, r)
-		}
-		if err == nil && r.Kind != "install" {
-			err = problem.Error{Status: http.StatusUnprocessableEntity, Code: "bad_runner", Title: "runner " + quoted(n.Runner) + " builds; an install needs an install runner"}
-		}
-		return r, api.CreatedRunner{}, named("runner", n.Runner, err)
-	}
-	shared, err := tx.ViewSharedRunners(ctx, tx.Org)
-	if err != nil {
-		return store.Runner{}, api.CreatedRunner{}, err
-	}
-	if len(shared) > 0 {
-		return shared[0], api.CreatedRunner{}, nil
+	r, found, err := existingRunner(ctx, tx, n.Runner)
+	if err != nil || found {
+		return r, api.CreatedRunner{}, err
 	}
 	if _, err := tx.ViewRunner(ctx, tx.Org, n.Name); !isNotFound(err) {
 		return store.Runner{}, api.CreatedRunner{}, orTaken(err, n.Name)
 	}
 	r, registration, err := s.rooms.AddRunner(ctx, tx, api.NewRunner{Name: n.Name, Kind: api.NewRunnerKindInstall})
 	return r, api.CreatedRunner{Runner: viewRunner(r), RegistrationToken: registration}, err
+}
+
+// existingRunner is the runner of a new install that names one, or the shared one; found is false when it gets one of its own.
+func existingRunner(ctx context.Context, tx *store.Tx, name string) (r store.Runner, found bool, err error) {
+	if name == "" {
+		shared, err := tx.ViewSharedRunners(ctx, tx.Org)
+		if err != nil || len(shared) == 0 {
+			return store.Runner{}, false, err
+		}
+		return shared[0], true, nil
+	}
+	r, err = tx.ViewRunner(ctx, tx.Org, name)
+	if err == nil {
+		err = runnerIsSeen(ctx, tx, r)
+	}
+	if err == nil && r.Kind != "install" {
+		err = problem.Error{Status: http.StatusUnprocessableEntity, Code: "bad_runner", Title: "runner " + quoted(name) + " builds; an install needs an install runner"}
+	}
+	return r, err == nil, named("runner", name, err)
 }
 
 // runnerIsSeen is ErrNotFound for a runner that works for no install that the caller sees, unless it is shared: it works with the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -24,7 +25,8 @@ func TestInputErrorsComeAllAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.one.app("hello", hello("web"))
 	operator := w.one.token["operator"]
-	sealed := w.sealed(w.key.Recipient(), planted)
+	made := id.New("ins")
+	sealed := w.sealed(seal.InputContext(made, "api_token"), w.key.Recipient(), planted)
 	check := func(a answer, want ...string) {
 		t.Helper()
 		p := w.refusedAs(a, http.StatusUnprocessableEntity, "bad_inputs")
@@ -45,7 +47,7 @@ func TestInputErrorsComeAllAtOnce(t *testing.T) {
 		}
 	}
 	create := func(inputs ...any) answer {
-		return w.call(operator, http.MethodPost, "/v1/installs", map[string]any{"app": "hello", "name": "acme", "inputs": inputs})
+		return w.call(operator, http.MethodPost, "/v1/installs", map[string]any{"id": made, "app": "hello", "name": "acme", "inputs": inputs})
 	}
 	plain := func(name, value string) any { return map[string]any{"name": name, "value": value} }
 	secret := func(name string) any { return map[string]any{"name": name, "sealed": sealed} }
@@ -111,15 +113,17 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	if key.KeyID != w.key.KeyID() {
 		t.Fatalf("the key is %s, want the control plane's", key.KeyID)
 	}
+	ins := id.New("ins")
+	use := seal.InputContext(ins, "api_token")
 	values := func(to seal.Recipient) []api.InputValue {
-		return []api.InputValue{{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(to, planted), Sensitive: true}}
+		return []api.InputValue{{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(use, to, planted), Sensitive: true}}
 	}
-	refused, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: "hello", Name: "acme", Inputs: values(stranger.Recipient())})
+	refused, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{ID: ins, App: "hello", Name: "acme", Inputs: values(stranger.Recipient())})
 	must(t, err)
 	if f := refused.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" || !strings.Contains(f.Title, stranger.KeyID()) {
 		t.Errorf("sealed to a stranger: %s", refused.Body)
 	}
-	made, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: "hello", Name: "acme", Inputs: values(w.key.Recipient())})
+	made, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{ID: ins, App: "hello", Name: "acme", Inputs: values(w.key.Recipient())})
 	must(t, err)
 	if made.JSON201 == nil {
 		t.Fatalf("%s", made.Body)
@@ -138,30 +142,30 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	if now := w.sealingKey("acme"); now.KeyID != install.KeyID() || now.Recipient != install.Recipient().String() {
 		t.Errorf("the sealing key is %+v after the runner has registered", now)
 	}
-	w.opens(install, w.kept("api_token"), planted)
+	w.opens(install, use, w.kept("api_token"), planted)
 	w.nowhere(base64.StdEncoding.EncodeToString(old.Ciphertext))
 
 	// A client that asked for the key just before is not turned away, and one that asked after is taken as it is.
 	for _, to := range []seal.Recipient{w.key.Recipient(), install.Recipient()} {
-		changed, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(to, planted+"2")}}})
+		changed, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(use, to, planted+"2")}}})
 		must(t, err)
 		if changed.JSON200 == nil {
 			t.Fatalf("%s", changed.Body)
 		}
-		w.opens(install, w.kept("api_token"), planted+"2")
+		w.opens(install, use, w.kept("api_token"), planted+"2")
 	}
-	bad, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(stranger.Recipient(), planted)}}})
+	bad, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(use, stranger.Recipient(), planted)}}})
 	must(t, err)
 	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" {
 		t.Errorf("a change that is sealed to a stranger: %s", bad.Body)
 	}
-	relabelled := seal.Sealed{KeyID: w.key.KeyID(), Ciphertext: w.sealed(stranger.Recipient(), planted).Ciphertext}
+	relabelled := seal.Sealed{KeyID: w.key.KeyID(), Ciphertext: w.sealed(use, stranger.Recipient(), planted).Ciphertext}
 	bad, err = client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: relabelled}}})
 	must(t, err)
 	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "unreadable_secret" {
 		t.Errorf("a change that cannot be opened: %s", bad.Body)
 	}
-	w.opens(install, w.kept("api_token"), planted+"2")
+	w.opens(install, use, w.kept("api_token"), planted+"2")
 	w.nowhere(planted)
 }
 
@@ -170,14 +174,14 @@ func TestCredentialsAndWebhooksKeepNoSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	client := w.one.as("admin")
-	made, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "git", Password: w.sealed(w.key.Recipient(), planted)})
+	made, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "git", Password: w.sealed(seal.CredentialContext(w.one.org.ID, "git"), w.key.Recipient(), planted)})
 	must(t, err)
 	if made.JSON201 == nil || made.JSON201.Username != "git" {
 		t.Errorf("%s", made.Body)
 	}
 	stranger, err := seal.NewIdentity()
 	must(t, err)
-	bad, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "other", Password: w.sealed(stranger.Recipient(), planted)})
+	bad, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "other", Password: w.sealed(seal.CredentialContext(w.one.org.ID, "other"), stranger.Recipient(), planted)})
 	must(t, err)
 	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" {
 		t.Errorf("%s", bad.Body)
@@ -241,8 +245,9 @@ func TestConcurrentInstallsOnOneRunner(t *testing.T) {
 	var group sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		group.Go(func() {
-			got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "hello", Name: name, Inputs: []api.InputValue{
-				{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(w.key.Recipient(), planted)},
+			ins := id.New("ins")
+			got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{ID: ins, App: "hello", Name: name, Inputs: []api.InputValue{
+				{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(seal.InputContext(ins, "api_token"), w.key.Recipient(), planted)},
 			}})
 			if got.Status != http.StatusCreated {
 				t.Errorf("%s: %d %s", name, got.Status, got.Body)
@@ -356,9 +361,9 @@ func (w *world) kept(name string) (sealed seal.Sealed) {
 	return sealed
 }
 
-func (w *world) opens(key seal.Identity, sealed seal.Sealed, want string) {
+func (w *world) opens(key seal.Identity, use seal.Context, sealed seal.Sealed, want string) {
 	w.Helper()
-	secret, err := key.Open(sealed)
+	secret, err := key.Open(sealed, use)
 	if err != nil || string(secret.Reveal()) != want {
 		w.Errorf("opened %d bytes, %v", len(secret.Reveal()), err)
 	}

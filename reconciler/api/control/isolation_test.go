@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // bodies are requests that name another org's things, by operation. An operation that takes a body has its line here.
@@ -236,7 +237,7 @@ func TestNamesBelongToAnOrg(t *testing.T) {
 		for path, body := range map[string]any{
 			"/v1/apps":        map[string]any{"name": "same"},
 			"/v1/runners":     map[string]any{"name": "same", "kind": "install", "shared": true},
-			"/v1/credentials": map[string]any{"name": "same", "password": w.sealed(w.key.Recipient(), "p")},
+			"/v1/credentials": map[string]any{"name": "same", "password": w.sealed(seal.CredentialContext(o.org.ID, "same"), w.key.Recipient(), "p")},
 		} {
 			if got := w.call(o.token["admin"], http.MethodPost, path, body, "Idempotency-Key", "same"); got.Status != http.StatusCreated {
 				t.Errorf("POST %s as %s: %d %s", path, o.mark, got.Status, got.Body)

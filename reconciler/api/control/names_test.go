@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // TestNamesAndIDs: whatever names a thing leads to the same thing.
@@ -77,7 +79,7 @@ func TestBadNames(t *testing.T) {
 		for path, body := range map[string]any{
 			"/v1/apps":        map[string]any{"name": name},
 			"/v1/installs":    map[string]any{"name": name, "app": "hello"},
-			"/v1/credentials": map[string]any{"name": name, "password": w.sealed(w.key.Recipient(), "p")},
+			"/v1/credentials": map[string]any{"name": name, "password": w.sealed(seal.CredentialContext(w.one.org.ID, name), w.key.Recipient(), "p")},
 		} {
 			p := w.refusedAs(w.call(admin, http.MethodPost, path, body), http.StatusUnprocessableEntity, "bad_name")
 			if !strings.Contains(p.Detail, "63") {

@@ -19,25 +19,49 @@ import (
 
 // GetSealingKey implements GET /v1/sealing-key.
 func (s *Server) GetSealingKey(ctx context.Context, r GetSealingKeyRequestObject) (GetSealingKeyResponseObject, error) {
-	to := s.key.Recipient()
-	if r.Params.Install != "" {
-		err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
-			install, _, err := findInstall(ctx, tx, r.Params.Install)
-			if err != nil {
-				return err
-			}
-			runner, err := tx.ViewRunner(ctx, tx.Org, install.RunnerID)
-			if err != nil || runner.Recipient == "" {
-				return err
-			}
-			to, err = seal.ParseRecipient(runner.Recipient)
+	to, holder := s.key.Recipient(), api.SealingKeyHolderServer
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		runner, err := sealingRunner(ctx, tx, r.Params)
+		if err != nil || runner.Recipient == "" {
 			return err
-		})
-		if err != nil {
-			return nil, err
 		}
+		to, err = seal.ParseRecipient(runner.Recipient)
+		holder = api.SealingKeyHolderRunner
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return GetSealingKey200JSONResponse(api.SealingKey{Recipient: to.String(), KeyID: to.KeyID()}), nil
+	key := api.SealingKey{Recipient: to.String(), KeyID: to.KeyID(), Org: callerOf(ctx).org.ID, Holder: holder}
+	return GetSealingKey200JSONResponse(key), nil
+}
+
+// sealingRunner is the runner whose key a request asks for; none for the control plane's own key.
+func sealingRunner(ctx context.Context, tx *store.Tx, p api.GetSealingKeyParams) (store.Runner, error) {
+	switch {
+	case p.Install != "":
+		install, _, err := findInstall(ctx, tx, p.Install)
+		if err != nil {
+			return store.Runner{}, err
+		}
+		return tx.ViewRunner(ctx, tx.Org, install.RunnerID)
+	case p.Runner != "" || p.Shared:
+		runner, found, err := existingRunner(ctx, tx, p.Runner)
+		if err != nil || !found {
+			return store.Runner{}, err
+		}
+		return runner, nil
+	}
+	return store.Runner{}, nil
+}
+
+// sealFor seals a value to the control plane's own key, as it is stored.
+func (s *Server) sealFor(context seal.Context, plain []byte) ([]byte, error) {
+	sealed, err := s.key.Recipient().Seal(context, plain)
+	if err != nil {
+		return nil, fmt.Errorf("seal the %s: %w", context.Kind, err)
+	}
+	return json.Marshal(sealed)
 }
 
 // ListCredentials implements GET /v1/credentials.
@@ -64,20 +88,22 @@ func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequest
 		return nil, problem.New(http.StatusUnprocessableEntity, "bad_name", "the user name cannot be sent to a git server",
 			fmt.Sprintf("Use at most %d bytes, without : and control characters.", usernameLength))
 	}
-	if _, err := s.key.Open(n.Password); err != nil {
+	org, row := callerOf(ctx).org.ID, id.New("crd")
+	password, err := s.key.Open(n.Password, seal.CredentialContext(org, n.Name))
+	if err != nil {
 		return nil, problem.Error{
-			Status: http.StatusUnprocessableEntity, Code: "wrong_key", Title: "the password is not sealed to this control plane's key",
-			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that; the nuon command does so.",
+			Status: http.StatusUnprocessableEntity, Code: "wrong_key", Title: "the password is not sealed to this control plane's key, for this credential",
+			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that, for the credential's org and name; the nuon command does so.",
 		}
 	}
-	sealed, err := json.Marshal(n.Password)
+	sealed, err := s.sealFor(seal.Context{Org: org, Kind: seal.KindCredential, Component: row}, password.Reveal())
 	if err != nil {
 		return nil, err
 	}
 	var made store.Credential
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		made, err = tx.AddCredential(ctx, store.AddCredentialParams{
-			OrgID: tx.Org, ID: id.New("crd"), Name: n.Name, Username: orElse(n.Username, "git"), Sealed: sealed,
+			OrgID: tx.Org, ID: row, Name: n.Name, Username: orElse(n.Username, "git"), Sealed: sealed,
 		})
 		if _, taken := store.IsConflict(err); taken {
 			return problem.Error{Status: http.StatusConflict, Code: "exists", Title: "there is a credential " + quoted(n.Name) + " already"}
@@ -122,15 +148,11 @@ func (s *Server) CreateWebhook(ctx context.Context, _ CreateWebhookRequestObject
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw) // never fails: the runtime ends the program where the system has no randomness
 	secret := base64.RawURLEncoding.EncodeToString(raw)
-	sealed, err := s.key.Recipient().Seal([]byte(secret))
-	if err != nil {
-		return nil, fmt.Errorf("seal the webhook's secret: %w", err)
-	}
-	b, err := json.Marshal(sealed)
+	hook := api.Webhook{ID: id.New("hok"), Secret: secret}
+	b, err := s.sealFor(seal.Context{Org: callerOf(ctx).org.ID, Kind: seal.KindWebhook, Component: hook.ID}, []byte(secret))
 	if err != nil {
 		return nil, err
 	}
-	hook := api.Webhook{ID: id.New("hok"), Secret: secret}
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		hook.Path = hookPath(tx.Org, hook.ID)
 		if err := tx.AddWebhook(ctx, tx.Org, hook.ID, b); err != nil {

@@ -354,10 +354,10 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// sealed is a value sealed to a key.
-func (w *world) sealed(to seal.Recipient, plain string) seal.Sealed {
+// sealed is a value sealed to a key, for one use.
+func (w *world) sealed(use seal.Context, to seal.Recipient, plain string) seal.Sealed {
 	w.Helper()
-	sealed, err := to.Seal([]byte(plain))
+	sealed, err := to.Seal(use, []byte(plain))
 	must(w, err)
 	return sealed
 }

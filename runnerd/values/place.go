@@ -1,0 +1,180 @@
+package values
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// Producer is what outputs come from: a component on an install, or an action.
+type Producer struct {
+	install   string
+	component string // id of the install component; empty for an action
+	outputs   render.Path
+}
+
+// ComponentOf returns the component that a spec deploys, as a producer of outputs.
+func ComponentOf(spec api.DeploySpec) Producer {
+	path := render.Path{"components", spec.Component, "outputs"}
+	if spec.Component == "sandbox" {
+		path = render.Path{"sandbox", "outputs"}
+	}
+	return Producer{install: spec.InstallID, component: spec.InstallComponent, outputs: path}
+}
+
+// ActionOf returns the action that a spec runs, as a producer of outputs.
+func ActionOf(spec api.ActionSpec) Producer {
+	return Producer{install: spec.InstallID, outputs: render.Path{"actions", "workflows", spec.Action, "outputs"}}
+}
+
+// context returns the context of one output.
+func (p Producer) context(name string) seal.Context {
+	return seal.Context{Install: p.install, Kind: seal.KindOutput, Component: p.component, Path: joined(p.outputs, name)}
+}
+
+// joined writes the path of an output as one text. Keys that hold a dot are quoted, so that two paths are never written alike; the
+// name comes last and is written as it is.
+func joined(prefix render.Path, name string) string {
+	var text strings.Builder
+	for _, key := range prefix {
+		if strings.ContainsAny(key, `."`) {
+			key = strconv.Quote(key)
+		}
+		text.WriteString(key + ".")
+	}
+	return text.String() + name
+}
+
+// contextOf returns the context that the value at a path must have been sealed under. Only inputs and outputs are ever sealed.
+func contextOf(install string, path render.Path, component string) (seal.Context, error) {
+	if install == "" {
+		return seal.Context{}, errors.New("the job names no install; this is a fault of the control plane, report it")
+	}
+	from := Producer{install: install, component: component}
+	depth := 0
+	switch {
+	case path.HasPrefix("inputs", "inputs") && len(path) == 3 && component == "":
+		return seal.InputContext(install, path[2]), nil
+	case path.HasPrefix("sandbox", "outputs") && len(path) == 3:
+		depth = 2
+	case path.HasPrefix("components") && len(path) == 4 && path[1] != "sandbox" && path[2] == "outputs":
+		depth = 3
+	case path.HasPrefix("actions", "workflows") && len(path) >= 5 && path[3] == "outputs" && component == "":
+		depth = 4
+	default:
+		return seal.Context{}, errors.New("no sealed value belongs there; this is a fault of the control plane, report it")
+	}
+	from.outputs = path[:depth]
+	return from.context(strings.Join(path[depth:], ".")), nil
+}
+
+// prove notes the plain outputs whose keyed hashes match. The others can be rendered, as whatever the control plane sends can; they
+// are not authentic. It runs before sealed values are put into the tree.
+func (v *Values) prove(install string, proofs []api.ValueProof, key seal.Identity) {
+	for _, proof := range proofs {
+		path := render.Canonical(render.Path(proof.Path))
+		context, err := contextOf(install, path, proof.Component)
+		if err != nil || context.Kind != seal.KindOutput {
+			continue
+		}
+		value, found := v.tree.Get(path)
+		if !found {
+			continue
+		}
+		if plain, err := canonical(value); err == nil && sameHash(context.Hash(key, plain), proof.Hash) {
+			v.proven = append(v.proven, path)
+		}
+	}
+}
+
+// sameHash compares two keyed hashes. An empty one equals none.
+func sameHash(made, given string) bool {
+	return made != "" && subtle.ConstantTimeCompare([]byte(made), []byte(given)) == 1
+}
+
+// Authentic returns whether every value at and below a path was reported by a holder of the install key: an output, plain or sealed,
+// whose keyed hash matches. It is false for inputs, for what the control plane adds itself, and where there is nothing.
+//
+// A control plane cannot make up an authentic value. It can still leave one out, or send an older value of the same output.
+func (v *Values) Authentic(path render.Path) bool {
+	path = render.Canonical(path)
+	value, found := v.tree.Get(path)
+	return found && v.authentic(path, value)
+}
+
+func (v *Values) authentic(path render.Path, value any) bool {
+	if slices.ContainsFunc(v.proven, func(p render.Path) bool { return path.HasPrefix(p...) }) {
+		return true
+	}
+	below, isMap := value.(map[string]any)
+	if !isMap || len(below) == 0 {
+		return false
+	}
+	for key, each := range below {
+		if !v.authentic(append(slices.Clone(path), key), each) {
+			return false
+		}
+	}
+	return true
+}
+
+// canonical returns the one JSON text of a value, whoever encoded it: keys sorted, numbers as exact fractions. The control plane keeps
+// plain values as jsonb, which changes spaces, the order of keys and the spelling of numbers.
+func canonical(value any) ([]byte, error) {
+	switch value := value.(type) {
+	case json.Number:
+		exact, ok := new(big.Rat).SetString(bounded(value.String()))
+		if !ok {
+			return nil, fmt.Errorf("%.40s is not a number that can be kept", value)
+		}
+		return []byte(exact.RatString()), nil
+	case []any:
+		text := []byte{'['}
+		for _, each := range value {
+			item, err := canonical(each)
+			if err != nil {
+				return nil, err
+			}
+			text = append(append(text, item...), ',')
+		}
+		return append(text, ']'), nil
+	case map[string]any:
+		text := []byte{'{'}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			name, err := json.Marshal(key)
+			if err != nil {
+				return nil, err
+			}
+			item, err := canonical(value[key])
+			if err != nil {
+				return nil, err
+			}
+			text = append(append(append(append(text, name...), ':'), item...), ',')
+		}
+		return append(text, '}'), nil
+	}
+	return json.Marshal(value) // a string, a boolean or null
+}
+
+// bounded returns a number's text, or none when it is larger or smaller than a double can be: as a fraction it could fill the memory.
+func bounded(text string) string {
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return ""
+	}
+	if _, exponent, found := strings.Cut(strings.ToLower(text), "e"); found {
+		if power, err := strconv.Atoi(exponent); err != nil || power < -400 || power > 400 {
+			return ""
+		}
+	}
+	return text
+}

@@ -1,0 +1,324 @@
+package values
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// TestSealedValuesStayInTheirPlace: a control plane holds ciphertexts that are all sealed to the right key, and may put any of them
+// anywhere. None opens in another place, component or install than it was sealed for, and the error names the path.
+func TestSealedValuesStayInTheirPlace(t *testing.T) {
+	t.Parallel()
+	key := identity(t)
+	output := func(from Producer, name string) api.Output {
+		made, err := Output(from, name, []byte(`"planted"`), true, key, noSecret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	component := func(install, name, id string) Producer {
+		return ComponentOf(api.DeploySpec{InstallID: install, Component: name, InstallComponent: id})
+	}
+	type held struct {
+		path      string
+		component string
+		hash      string
+		sealed    seal.Sealed
+		install   string
+	}
+	var all []held
+	for _, ins := range []string{"ins_1", "ins_2"} {
+		for _, name := range []string{"token", "password"} {
+			v := sealed(t, key, "inputs.inputs."+name, "planted")
+			v.Sealed, _ = key.Recipient().Seal(seal.InputContext(ins, name), []byte("planted"))
+			all = append(all, held{"inputs.inputs." + name, "", "", v.Sealed, ins})
+		}
+		for _, c := range []struct{ name, id, path string }{
+			{"web", "ic_web", "components.web.outputs."}, {"db", "ic_db", "components.db.outputs."},
+			{"web", "ic_later", "components.web.outputs."}, {"sandbox", "ic_sandbox", "sandbox.outputs."},
+		} {
+			for _, name := range []string{"url", "token"} {
+				o := output(component(ins, c.name, c.id), name)
+				all = append(all, held{c.path + name, c.id, o.Hash, o.Sealed, ins})
+			}
+		}
+		o := output(ActionOf(api.ActionSpec{InstallID: ins, Action: "web"}), "token")
+		all = append(all, held{"actions.workflows.web.outputs.token", "", o.Hash, o.Sealed, ins})
+	}
+	for _, place := range all {
+		for _, what := range all {
+			given := api.Values{Sealed: []api.SealedValue{{Path: strings.Split(place.path, "."), Component: place.component, Hash: what.hash, Sealed: what.sealed}}}
+			_, err := Open(place.install, given, key, &redact.Set{})
+			same := place.path == what.path && place.install == what.install && place.component == what.component
+			switch {
+			case same && err != nil:
+				t.Errorf("%s of %s does not open in its own place: %v", what.path, what.install, err)
+			case !same && err == nil:
+				t.Errorf("%s (%s) of %s opens as %s (%s) of %s", what.path, what.component, what.install, place.path, place.component, place.install)
+			case !same && (!strings.Contains(err.Error(), ".nuon."+place.path) || strings.Contains(err.Error(), "planted")):
+				t.Errorf("%v", err)
+			}
+		}
+	}
+}
+
+// TestNothingElseIsSealed: a place that is neither an input's nor an output's takes no sealed value, whatever it says of itself.
+func TestNothingElseIsSealed(t *testing.T) {
+	t.Parallel()
+	key := identity(t)
+	for _, path := range []string{
+		"install.id", "install.name", "app.id", "inputs", "inputs.inputs", "inputs.inputs.a.b", "components.web.status", "components.web.outputs",
+		"components.web.outputs.a.b", "components.sandbox.outputs.a", "sandbox.outputs", "sandbox.outputs.a.b", "actions.workflows.a.outputs", "secrets.a", "",
+	} {
+		for _, kind := range []string{seal.KindInput, seal.KindOutput, seal.KindState, seal.KindRegistration} {
+			closed, err := key.Recipient().Seal(seal.Context{Install: install, Kind: kind, Path: path}, []byte("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			given := api.Values{Sealed: []api.SealedValue{{Path: strings.Split(path, "."), Sealed: closed}}}
+			if _, err := Open(install, given, key, &redact.Set{}); err == nil || !strings.Contains(err.Error(), "no sealed value belongs there") {
+				t.Errorf("%s at %q: %v", kind, path, err)
+			}
+		}
+	}
+	good := api.Values{Sealed: []api.SealedValue{sealed(t, key, "inputs.inputs.a", "x")}}
+	if _, err := Open("", good, key, &redact.Set{}); err == nil {
+		t.Error("a job that names no install opened a value")
+	}
+}
+
+// TestSealedOutputsNeedTheirHash: anybody can seal to a public key, so a ciphertext alone proves nothing of an output.
+func TestSealedOutputsNeedTheirHash(t *testing.T) {
+	t.Parallel()
+	key, other := identity(t), identity(t)
+	use := web.context("url")
+	forged, err := key.Recipient().Seal(use, []byte(`"https://attacker"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	genuine, err := Output(web, "url", []byte(`"https://genuine"`), true, key, noSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, hash := range map[string]string{
+		"none": "", "another value's": genuine.Hash, "a stranger's": use.Hash(other, []byte(`"https://attacker"`)), "another place's": web.context("x").Hash(key, []byte(`"https://attacker"`)),
+	} {
+		given := api.Values{Sealed: []api.SealedValue{{Path: []string{"components", "web", "outputs", "url"}, Component: "ic_web", Hash: hash, Sealed: forged}}}
+		if _, err := Open(install, given, key, &redact.Set{}); err == nil || !strings.Contains(err.Error(), ".nuon.components.web.outputs.url: no runner of this install reported") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	input := sealed(t, key, "inputs.inputs.a", "x")
+	input.Hash = seal.InputContext(install, "a").Hash(key, []byte("x"))
+	if _, err := Open(install, api.Values{Sealed: []api.SealedValue{input}}, key, &redact.Set{}); err == nil {
+		t.Error("an input with the hash of an output was opened")
+	}
+}
+
+// at splits a path.
+func at(path string) []string { return strings.Split(path, ".") }
+
+// reported are values as a control plane sends back what a runner reported.
+func reported(t *testing.T, key seal.Identity) api.Values {
+	t.Helper()
+	given := api.Values{Plain: json.RawMessage(`{"inputs":{"inputs":{"plain":"x"}},"install":{"id":"ins_1"},
+		"components":{"web":{"status":"active","outputs":{"cluster":{"endpoint":"https://genuine","ports":[443,1.50]},"name":"n"}},"db":{"outputs":{}}}}`)}
+	for name, value := range map[string]string{"cluster": `{"ports":[443, 15e-1],"endpoint":"https://genuine"}`, "name": `"n"`} {
+		made, err := Output(web, name, []byte(value), false, key, noSecret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given.Proofs = append(given.Proofs, api.ValueProof{Path: []string{"components", "web", "outputs", name}, Component: "ic_web", Hash: made.Hash})
+	}
+	token, err := Output(web, "token", []byte(`{"deep":"secret"}`), true, key, noSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.Sealed = []api.SealedValue{
+		{Path: at("components.web.outputs.token"), Component: "ic_web", Hash: token.Hash, Sealed: token.Sealed},
+		sealed(t, key, "inputs.inputs.token", "secret"),
+	}
+	return given
+}
+
+func TestAuthentic(t *testing.T) {
+	t.Parallel()
+	key := identity(t)
+	opened, err := Open(install, reported(t, key), key, &redact.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		"components.web.outputs":                  true,
+		"components.web.outputs.cluster":          true,
+		"components.web.outputs.cluster.endpoint": true,
+		"components.web.outputs.token":            true,
+		"components.web.outputs.token.deep":       true,
+		"components.web.outputs.missing":          false,
+		"components.web.outputs.cluster.missing":  false,
+		"components.web":                          false, // its status is the control plane's
+		"components.db.outputs":                   false,
+		"inputs.inputs.token":                     false,
+		"inputs.inputs.plain":                     false,
+		"install.inputs.plain":                    false,
+		"install.id":                              false,
+	} {
+		if got := opened.Authentic(at(path)); got != want {
+			t.Errorf("%s: authentic is %v", path, got)
+		}
+	}
+	if opened.Authentic(nil) {
+		t.Error("all values are authentic")
+	}
+}
+
+// TestMadeUpValuesAreNotAuthentic: each way in which a control plane may change what a runner reported.
+func TestMadeUpValuesAreNotAuthentic(t *testing.T) {
+	t.Parallel()
+	key := identity(t)
+	const evil = "https://attacker"
+	swap := func(from, to string) func(*api.Values) {
+		return func(v *api.Values) { v.Plain = json.RawMessage(strings.Replace(string(v.Plain), from, to, 1)) }
+	}
+	cluster := at("components.web.outputs.cluster")
+	for name, change := range map[string]func(*api.Values){
+		"another value":      swap("https://genuine", evil),
+		"another number":     swap("443", "444"),
+		"one key more":       swap(`"endpoint"`, `"token":"t","endpoint"`),
+		"one key less":       swap(`"endpoint":"https://genuine",`, ""),
+		"another order":      swap("[443,1.50]", "[1.50,443]"),
+		"a text, no number":  swap("443", `"443"`),
+		"no proof":           func(v *api.Values) { v.Proofs = nil },
+		"another's proof":    func(v *api.Values) { v.Proofs[0].Hash, v.Proofs[1].Hash = v.Proofs[1].Hash, v.Proofs[0].Hash },
+		"another component":  func(v *api.Values) { v.Proofs[0].Component, v.Proofs[1].Component = "ic_db", "ic_db" },
+		"proof of all above": func(v *api.Values) { v.Proofs[0].Path, v.Proofs[1].Path = cluster[:3], cluster[:3] },
+	} {
+		given := reported(t, key)
+		change(&given)
+		opened, err := Open(install, given, key, &redact.Set{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if opened.Authentic(cluster) {
+			t.Errorf("%s: the cluster is authentic", name)
+		}
+	}
+	given := reported(t, key)
+	if opened, err := Open("ins_2", api.Values{Plain: given.Plain, Proofs: given.Proofs}, key, &redact.Set{}); err != nil || opened.Authentic(cluster) {
+		t.Errorf("another install's values are authentic: %v", err)
+	}
+	if opened, err := Open(install, api.Values{Plain: given.Plain, Proofs: given.Proofs}, seal.Identity{}, &redact.Set{}); err != nil || opened.Authentic(cluster) {
+		t.Errorf("a runner without a key takes values for authentic: %v", err)
+	}
+}
+
+// TestAuthenticIsWhatGetReads: an alias and its canonical path name one value, so that nobody checks one and reads another.
+func TestAuthenticIsWhatGetReads(t *testing.T) {
+	t.Parallel()
+	key := identity(t)
+	from := ComponentOf(api.DeploySpec{InstallID: install, Component: "sandbox", InstallComponent: "ic_s"})
+	made, err := Output(from, "endpoint", []byte(`"https://genuine"`), false, key, noSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := api.Values{
+		Plain:  json.RawMessage(`{"sandbox":{"outputs":{"endpoint":"https://genuine"}},"install":{"sandbox":{"outputs":{"endpoint":"https://attacker"}}}}`),
+		Proofs: []api.ValueProof{{Path: at("sandbox.outputs.endpoint"), Component: "ic_s", Hash: made.Hash}},
+	}
+	opened, err := Open(install, given, key, &redact.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"sandbox.outputs.endpoint", "install.sandbox.outputs.endpoint"} {
+		if got, _ := opened.Get(at(path)...); !opened.Authentic(at(path)) || got != "https://genuine" {
+			t.Errorf("%s: authentic is %v, and it reads %q", path, opened.Authentic(at(path)), got)
+		}
+	}
+}
+
+// TestProofsSurviveJSONB: Postgres spells numbers, spaces and the order of keys in its own way; the value stays the same.
+func TestProofsSurviveJSONB(t *testing.T) {
+	t.Parallel()
+	key := identity(t)
+	for _, same := range [][]string{
+		{`1e2`, `100`, `100.0`, `1.00E+2`}, {`0.1`, `1e-1`, `0.10`}, {`12345678901234567890`, `12345678901234567890.0`}, {`-0`, `0`, `0.00`},
+		{`{"b":1,"a":[1,2]}`, `{ "a" : [1, 2.0], "b" : 1e0 }`}, {`"\u00e9<"`, `"é\u003c"`}, {`[]`, `[ ]`}, {`{}`}, {`null`}, {`[[]]`}, {`[{}]`}, {`""`},
+		{`12345678901234567891`}, {`"1"`}, {`1`}, {`[1,[2]]`}, {`[[1],2]`}, {`{"a":{"b":1}}`}, {`{"a.b":1}`}, {`{"a":"b:1"}`}, {`true`}, {`false`},
+	} {
+		first := hashPlain(web.context("o"), []byte(same[0]), key)
+		for _, text := range same {
+			if first == "" || hashPlain(web.context("o"), []byte(text), key) != first {
+				t.Errorf("%s and %s have two hashes", same[0], text)
+			}
+		}
+		for _, other := range []string{`2`, `"2"`, `[1,2]`, `{"a":1}`, `[true]`} {
+			if hashPlain(web.context("o"), []byte(other), key) == first {
+				t.Errorf("%s and %s have one hash", same[0], other)
+			}
+		}
+	}
+	for _, huge := range []string{`1e999999999`, `1e-999999999`, `1` + strings.Repeat("0", 400)} {
+		if hash := hashPlain(web.context("o"), []byte(huge), key); hash != "" {
+			t.Errorf("%.20s has a hash", huge)
+		}
+	}
+}
+
+// TestPathsAreWrittenApart: two outputs of other components or names never have one context.
+func TestPathsAreWrittenApart(t *testing.T) {
+	key := rapid.SampledFrom([]string{"a", "b", "a.b", `a"`, "a.outputs.b", `"a.b"`, "outputs", "sandbox", "workflows", ""})
+	rapid.Check(t, func(t *rapid.T) {
+		make := func(label string) (string, seal.Context) {
+			name, output, kind := key.Draw(t, label+" name"), key.Draw(t, label+" output"), rapid.Bool().Draw(t, label+" is an action")
+			from := ComponentOf(api.DeploySpec{InstallID: install, Component: name})
+			if kind {
+				from = ActionOf(api.ActionSpec{InstallID: install, Action: name})
+			}
+			return fmt.Sprintf("%q %q %v", name, output, kind), from.context(output)
+		}
+		one, first := make("one")
+		two, second := make("two")
+		if (one == two) != (first == second) {
+			t.Fatalf("%s and %s: %v and %v", one, two, first, second)
+		}
+	})
+}
+
+// FuzzCanonical: a canonical text is JSON no more, but it is one text for one value, and made of any JSON.
+func FuzzCanonical(f *testing.F) {
+	f.Add(`{"a":[1,2.5e3,null,true,"x"]}`)
+	f.Add(`1e400`)
+	f.Fuzz(func(t *testing.T, text string) {
+		tree, err := plainTree(json.RawMessage(`{"v":` + text + `}`))
+		if err != nil {
+			return
+		}
+		value, _ := tree.Get(render.Path{"v"})
+		first, err := canonical(value)
+		if err != nil {
+			return
+		}
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := plainTree(json.RawMessage(`{"v":` + string(encoded) + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, _ = again.Get(render.Path{"v"})
+		if second, err := canonical(value); err != nil || string(second) != string(first) {
+			t.Fatalf("%s, then %s: %v", first, second, err)
+		}
+	})
+}
