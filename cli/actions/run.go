@@ -38,7 +38,7 @@ func newRun(e *env.Env) *cobra.Command {
 		Use: "run INSTALL ACTION", Short: "Run an action on an install", Args: cobra.ExactArgs(2),
 		Long: `Runs an action on an install, now. Its inputs are given with --input; on a terminal those that it needs and that were not
 given are asked for. They reach its steps as the environment variables NUON_INPUT_<NAME>, and under their own names
-where these are free. --env gives its steps more environment.
+where these are free. --env gives its steps more environment, where the owner of the runner allows that.
 
 Exit codes with --wait: 0 it succeeded, 1 it failed.`,
 		Example:           "  nuon actions run acme migrate --input to=42 --wait\n  nuon actions run acme restore --input-file plan=@plan.json --env DEBUG=1",
@@ -47,7 +47,7 @@ Exit codes with --wait: 0 it succeeded, 1 it failed.`,
 	}
 	c.Flags().StringArrayVar(&o.inputs, "input", nil, "value of an input of the action, NAME=VALUE (repeatable)")
 	c.Flags().StringArrayVar(&o.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
-	c.Flags().StringArrayVar(&o.env, "env", nil, "environment for its steps, NAME=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&o.env, "env", nil, "environment for its steps, NAME=VALUE, where the runner file has free_env = true (repeatable)")
 	o.asking.Flags(c)
 	complete.Flag(e, c, "input", inputs)
 	return c

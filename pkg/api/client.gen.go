@@ -1116,9 +1116,14 @@ type ActionSpec struct {
 	Action string `json:"action"`
 
 	// Cluster Which Kubernetes cluster. For the context sandbox the one that the runner was given (--kubeconfig) comes first, then the outputs at path, then the cluster that the runner is in; any other context is told by its outputs alone.
-	Cluster   ClusterSpec       `json:"cluster,omitempty,omitzero"`
-	Component string            `json:"component,omitempty,omitzero"`
-	Env       map[string]string `json:"env,omitempty,omitzero"`
+	Cluster   ClusterSpec `json:"cluster,omitempty,omitzero"`
+	Component string      `json:"component,omitempty,omitzero"`
+
+	// Env environment that the action does not declare; runners take it only where their own file allows that
+	Env map[string]string `json:"env,omitempty,omitzero"`
+
+	// Inputs values of the declared inputs, by their names
+	Inputs    map[string]string `json:"inputs,omitempty,omitzero"`
 	Install   string            `json:"install"`
 	InstallID string            `json:"install_id"`
 
@@ -1714,6 +1719,9 @@ type HealthStatus string
 
 // HealthPart One component to look at. Each kind has a function Health(ctx, env, part) for it, which runnerd/health calls.
 type HealthPart struct {
+	// Cluster the cluster of the last apply, as its result named it; the runner talks to no other
+	Cluster ClusterIdentity `json:"cluster,omitempty,omitzero"`
+
 	// Deploy One component on one install, all that plan and apply need of it. Exactly one of terraform, helm, manifest is set, by its kind.
 	Deploy    DeploySpec  `json:"deploy"`
 	Inventory []ObjectRef `json:"inventory"`
@@ -2681,11 +2689,17 @@ type RunnerList struct {
 
 // RunnerPolicy What the customer's runner file allows. The runner holds to it by itself; the control plane shows it and offers nothing that it forbids.
 type RunnerPolicy struct {
+	// ClusterExec programs that a cluster's outputs may name to log in with
+	ClusterExec []string `json:"cluster_exec,omitempty,omitzero"`
+
 	// Components component kinds that it takes; left out for all
 	Components *[]string `json:"components,omitempty"`
 
 	// Debug whether it takes debug commands
 	Debug bool `json:"debug,omitempty,omitzero"`
+
+	// FreeEnv whether runs of actions may set environment variables that the action does not declare as inputs
+	FreeEnv bool `json:"free_env,omitempty,omitzero"`
 
 	// Jobs job kinds that it takes; left out for all
 	Jobs   *[]string    `json:"jobs,omitempty"`

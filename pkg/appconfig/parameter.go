@@ -62,10 +62,23 @@ func (i *ActionInput) Check(value string) string {
 	return (&Input{Type: i.Type}).Check(value)
 }
 
-// CheckInputs takes the values that a run is given and gives the environment that they make: each input, given or else its default,
-// as its Variable, and under its own name where envname.Check allows that. What is optional and
-// not given is not there. problems says everything that is wrong, a sentence each, for a person; env is nil then.
-func (a *Action) CheckInputs(given map[string]string) (env map[string]string, problems []string) {
+// InputEnvironment returns the environment that the values of inputs make, by the inputs' names: each value as the input's Variable,
+// and under the input's own name where envname.Check allows that.
+func InputEnvironment(values map[string]string) map[string]string {
+	env := make(map[string]string, 2*len(values))
+	for name, value := range values {
+		env[(&ActionInput{Name: name}).Variable()] = value
+		if envname.Check(name) == nil && envname.CheckValue(name, value) == nil {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// CheckInputs takes the values that a run is given and returns those of all inputs, by their names: each as given, or else its
+// default. What is optional and not given is not there. problems says everything that is wrong, a sentence each, for a person; values
+// is nil then.
+func (a *Action) CheckInputs(given map[string]string) (values map[string]string, problems []string) {
 	names, size := make([]string, 0, len(a.Inputs)), 0
 	for _, in := range a.Inputs {
 		names = append(names, in.Name)
@@ -79,7 +92,7 @@ func (a *Action) CheckInputs(given map[string]string) (env map[string]string, pr
 	if size > mostInputBytes {
 		return nil, append(problems, fmt.Sprintf("the inputs are larger than %d bytes", mostInputBytes))
 	}
-	env = map[string]string{}
+	values = map[string]string{}
 	for _, in := range a.Inputs {
 		value, there := given[in.Name]
 		switch {
@@ -93,16 +106,13 @@ func (a *Action) CheckInputs(given map[string]string) (env map[string]string, pr
 			problems = append(problems, fmt.Sprintf("input %s is required", in.Name))
 		}
 		if there {
-			env[in.Variable()] = value
-			if envname.Check(in.Name) == nil {
-				env[in.Name] = value
-			}
+			values[in.Name] = value
 		}
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	return env, nil
+	return values, nil
 }
 
 // otherInputs is the hint after the name of an input that there is not.

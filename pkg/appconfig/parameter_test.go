@@ -73,7 +73,8 @@ func TestCheckInputs(t *testing.T) {
 		{Name: "dry_run", Type: "bool"}, {Name: "extra", Type: "json"}, {Name: "path", Type: "string"}, {Name: "LD_PRELOAD", Type: "string"}, {Name: "who", Type: "string", Required: true},
 	}}
 	given := map[string]string{"worker-count": "-1.5e3", "dry_run": "true", "extra": `{"a":[1]}`, "path": "/x", "LD_PRELOAD": "/x.so", "who": "$(reboot)\nme"}
-	env, problems := a.CheckInputs(given)
+	values, problems := a.CheckInputs(given)
+	env := InputEnvironment(values)
 	want := map[string]string{
 		"NUON_INPUT_WORKER_COUNT": "-1.5e3", "NUON_INPUT_SIZE": "small", "size": "small", "NUON_INPUT_NOTE": "", "note": "",
 		"NUON_INPUT_DRY_RUN": "true", "dry_run": "true", "NUON_INPUT_EXTRA": `{"a":[1]}`, "extra": `{"a":[1]}`,
@@ -83,7 +84,7 @@ func TestCheckInputs(t *testing.T) {
 		t.Errorf("%v\n%s", problems, diff)
 	}
 
-	env, problems = a.CheckInputs(map[string]string{
+	values, problems = a.CheckInputs(map[string]string{
 		"worker-count": "NaN", "sise": "x", "dry_run": "yes", "extra": "{", "path": "a\x00", "who": "",
 	})
 	wrong := []string{
@@ -91,8 +92,8 @@ func TestCheckInputs(t *testing.T) {
 		"input worker-count is not a number", "input dry_run is neither true nor false", "input extra is not JSON",
 		"input path holds a NUL character, which no variable can", "input who must not be empty",
 	}
-	if diff := cmp.Diff(wrong, problems); diff != "" || env != nil {
-		t.Errorf("%v\n%s", env, diff)
+	if diff := cmp.Diff(wrong, problems); diff != "" || values != nil {
+		t.Errorf("%v\n%s", values, diff)
 	}
 	_, problems = a.CheckInputs(map[string]string{"worker-count": ""})
 	if diff := cmp.Diff([]string{"input worker-count must not be empty: it is a number", "input who is required"}, problems); diff != "" {
@@ -104,8 +105,8 @@ func TestCheckInputs(t *testing.T) {
 	if _, problems = (&Action{Name: "plain"}).CheckInputs(map[string]string{"x": "1"}); len(problems) != 1 || problems[0] != `action plain has no input "x", and no other either` {
 		t.Error(problems)
 	}
-	if env, problems = (&Action{Name: "plain"}).CheckInputs(nil); len(env) != 0 || problems != nil {
-		t.Error(env, problems)
+	if values, problems = (&Action{Name: "plain"}).CheckInputs(nil); len(values) != 0 || problems != nil {
+		t.Error(values, problems)
 	}
 }
 
@@ -116,11 +117,11 @@ func TestCheckedInputsAreHarmless(t *testing.T) {
 			rapid.StringMatching(`[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}`)).Draw(rt, "name")
 		a := Action{Name: "a", Inputs: []ActionInput{{Name: name, Type: rapid.SampledFrom(actionInputTypes).Draw(rt, "type")}}}
 		value := rapid.String().Draw(rt, "value")
-		env, problems := a.CheckInputs(map[string]string{name: value})
-		if (env == nil) != (len(problems) > 0) {
-			rt.Fatalf("%v and %v", env, problems)
+		values, problems := a.CheckInputs(map[string]string{name: value})
+		if (values == nil) != (len(problems) > 0) {
+			rt.Fatalf("%v and %v", values, problems)
 		}
-		for variable, got := range env {
+		for variable, got := range InputEnvironment(values) {
 			if got != value || !envname.Valid(variable) || strings.ContainsRune(got, 0) {
 				rt.Fatalf("%q=%q", variable, got)
 			}

@@ -12,7 +12,7 @@ import (
 // jobKinds are all that a runner can allow.
 var jobKinds = []string{"build", "sync", "plan", "apply", "action", "health"}
 
-// mostKinds bounds the component kinds that a runner's file may name, and mostPolicyText its sentences, in runes.
+// mostKinds bounds the component kinds, and the programs, that a runner's file may name, and mostPolicyText its sentences, in runes.
 const (
 	mostKinds      = 32
 	mostPolicyText = 300
@@ -28,17 +28,32 @@ func policyOf(request api.LeaseRequest) api.RunnerPolicy {
 		p.Jobs = &jobs
 	}
 	if p.Components != nil {
-		components := make([]string, 0, min(len(*p.Components), mostKinds))
-		for _, kind := range (*p.Components)[:cap(components)] {
-			components = append(components, shown(kind))
-		}
+		components := shownAll(*p.Components)
 		p.Components = &components
+	}
+	if p.ClusterExec != nil {
+		p.ClusterExec = shownAll(p.ClusterExec)
 	}
 	p.Reason, p.Window = printable(p.Reason, mostPolicyText), printable(p.Window, mostPolicyText)
 	p.Limits = api.RunnerLimits{
 		Capacity: max(p.Limits.Capacity, 0), MemoryBytes: max(p.Limits.MemoryBytes, 0), TimeoutSeconds: max(p.Limits.TimeoutSeconds, 0),
 	}
 	return p
+}
+
+// shownAll makes the first few of a runner's words fit to be shown.
+func shownAll(words []string) []string {
+	made := make([]string, 0, min(len(words), mostKinds))
+	for _, word := range words[:cap(made)] {
+		made = append(made, shown(word))
+	}
+	return made
+}
+
+// TakesComponents reports whether a runner's file, as it was reported last, allows components of a kind.
+func TakesComponents(runner store.Runner, kind string) bool {
+	p := KeptPolicy(runner)
+	return p.Components == nil || slices.Contains(*p.Components, kind)
 }
 
 // takesNone says that a poll is only a sign of life.
@@ -49,8 +64,8 @@ func takes(p api.RunnerPolicy, kind string) bool {
 	return !p.Off && (p.Jobs == nil || slices.Contains(*p.Jobs, kind))
 }
 
-// keptPolicy is what a runner said last. What is not a policy restricts nothing.
-func keptPolicy(runner store.Runner) api.RunnerPolicy {
+// KeptPolicy returns what a runner reported last of its own file. What is not a policy restricts nothing.
+func KeptPolicy(runner store.Runner) api.RunnerPolicy {
 	var p api.RunnerPolicy
 	if json.Unmarshal(runner.Policy, &p) != nil {
 		return api.RunnerPolicy{}
@@ -60,7 +75,7 @@ func keptPolicy(runner store.Runner) api.RunnerPolicy {
 
 // forbids says in words why a runner's file keeps a job waiting; empty when it does not. The words end with who can change it.
 func forbids(runner store.Runner, job store.Job) string {
-	p := keptPolicy(runner)
+	p := KeptPolicy(runner)
 	because := ""
 	if p.Reason != "" {
 		because = " (" + p.Reason + ")"
@@ -70,7 +85,7 @@ func forbids(runner store.Runner, job store.Job) string {
 		return fmt.Sprintf("runner %s takes no jobs now%s; whoever runs it decides that in its runner file", runner.Name, because)
 	case !takes(p, job.Kind):
 		return fmt.Sprintf("runner %s does not take jobs of kind %s now%s; whoever runs it can allow them in its runner file", runner.Name, job.Kind, because)
-	case p.Components != nil && job.ComponentKind != "" && !slices.Contains(*p.Components, job.ComponentKind):
+	case job.ComponentKind != "" && !TakesComponents(runner, job.ComponentKind):
 		return fmt.Sprintf("runner %s does not take components of kind %s; whoever runs it can allow them in its runner file", runner.Name, job.ComponentKind)
 	}
 	return ""

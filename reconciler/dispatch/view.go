@@ -16,7 +16,7 @@ func IsOnline(runner store.Runner, now time.Time) bool {
 
 // Unable says in words why a runner takes no job at all now; empty when it does.
 func Unable(runner store.Runner, now time.Time) string {
-	switch policy := keptPolicy(runner); {
+	switch policy := KeptPolicy(runner); {
 	case runner.KeyHash == nil:
 		return "runner " + runner.Name + " is not registered"
 	case !IsOnline(runner, now):
@@ -34,7 +34,7 @@ func ViewRunner(runner store.Runner, now time.Time) api.Runner {
 	return api.Runner{
 		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared, Registered: runner.KeyHash != nil,
 		Online: IsOnline(runner, now), Version: runner.Version, Capacity: int(runner.Capacity), LastSeen: orZero(runner.LastSeen),
-		RegisteredAt: orZero(runner.RegisteredAt), KeySince: orZero(runner.KeySince), KeyID: keyIDOf(runner), Policy: keptPolicy(runner),
+		RegisteredAt: orZero(runner.RegisteredAt), KeySince: orZero(runner.KeySince), KeyID: keyIDOf(runner), Policy: KeptPolicy(runner),
 	}
 }
 

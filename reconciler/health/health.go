@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -71,7 +72,7 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	if len(spec.Parts) == 0 { // what is deployed next makes it due again
 		return tx.ClearDue(ctx, tx.Org, store.DueHealth, install.ID)
 	}
-	able, err := able(ctx, tx, install)
+	able, err := allow(ctx, tx, install, &spec)
 	if err != nil {
 		return err
 	}
@@ -93,13 +94,17 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	return dueIn(ctx, tx, install.ID, usually)
 }
 
-// able says that the runner of an install takes jobs: a look that waits for it is worth nothing when it comes back.
-func able(ctx context.Context, tx *store.Tx, install store.Install) (bool, error) {
+// allow takes out of a spec what the install's runner may not look at by its own file. It returns false when the runner takes no
+// jobs now, as a look that waits for it is worth nothing when it comes back, or when nothing is left to look at.
+func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
 	runners, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
 	if err != nil || len(runners) == 0 {
 		return false, err
 	}
-	return dispatch.Unable(runners[0], time.Now()) == "", nil
+	spec.Parts = slices.DeleteFunc(spec.Parts, func(part api.HealthPart) bool {
+		return !dispatch.TakesComponents(runners[0], part.Deploy.ComponentKind)
+	})
+	return len(spec.Parts) > 0 && dispatch.Unable(runners[0], time.Now()) == "", nil
 }
 
 func dueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {

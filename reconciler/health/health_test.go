@@ -19,7 +19,7 @@ type world []string
 func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install) (api.HealthSpec, error) {
 	spec := api.HealthSpec{Install: install.Name, InstallID: install.ID, Parts: []api.HealthPart{}}
 	for _, component := range w {
-		spec.Parts = append(spec.Parts, api.HealthPart{Deploy: api.DeploySpec{InstallComponent: component}, Inventory: []api.ObjectRef{}})
+		spec.Parts = append(spec.Parts, api.HealthPart{Deploy: api.DeploySpec{InstallComponent: component, ComponentKind: "helm_chart"}, Inventory: []api.ObjectRef{}})
 	}
 	return spec, nil
 }
@@ -155,5 +155,19 @@ func TestARunnerThatIsAwayIsNotAsked(t *testing.T) {
 	r.reconcile(t)
 	if got := r.open(t) + " " + r.dueIn(t); got != "0 2" {
 		t.Errorf("looks under way, and due: %s", got)
+	}
+}
+
+func TestKindsThatARunnerDoesNotTakeAreNotLookedAt(t *testing.T) {
+	r := newRig(t)
+	r.Exec(t, `update runners set policy = '{"components": ["kubernetes_manifest"]}'`)
+	r.reconcile(t)
+	if got := r.open(t) + " " + r.dueIn(t); got != "0 2" {
+		t.Errorf("looks under way, and due: %s", got)
+	}
+	r.Exec(t, `update runners set policy = '{"components": ["helm_chart"]}'`)
+	r.reconcile(t)
+	if got := r.open(t); got != "1" {
+		t.Errorf("%s looks are under way", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -254,7 +255,7 @@ func (r *Rollout) SketchAction(ctx context.Context, tx *store.Tx, install store.
 
 // run is the workflow of a run that a person asks for.
 func (s *snapshot) run(run Run) (workflow.Request, error) {
-	if err := checkEnv(run.Env); err != nil {
+	if err := s.checkEnv(run.Env); err != nil {
 		return workflow.Request{}, err
 	}
 	if s.config == nil {
@@ -289,7 +290,12 @@ func actionNames(config *appconfig.App) []string {
 	return names
 }
 
-func checkEnv(env map[string]string) error {
+// checkEnv checks the variables that a person gives to a run beside the action's inputs.
+func (s *snapshot) checkEnv(env map[string]string) error {
+	if len(env) > 0 && !dispatch.KeptPolicy(s.runner).FreeEnv {
+		return refuse(CodeBadEnv, "Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
+			"runner %s takes no environment that an action does not declare (%s)", s.runner.Name, strings.Join(slices.Sorted(maps.Keys(env)), ", "))
+	}
 	if len(env) > mostEnv {
 		return refuse(CodeBadEnv, "Give fewer.", "there are more than %d variables", mostEnv)
 	}

@@ -442,15 +442,18 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 		})
 		return flow, err
 	}
+	_, err := run(map[string]string{"count": "2"}) // LOUD is no input, and the runner's owner has not allowed such
+	w.conflict(err, rollout.CodeBadEnv)
+	w.exec(`update runners set policy = '{"free_env": true}'`)
 	for _, bad := range []map[string]string{nil, {"count": "two"}, {"count": "2", "cuont": "3"}} {
 		_, err := run(bad)
 		w.conflict(err, rollout.CodeBadInputs)
 	}
-	_, err := run(map[string]string{"count": "2"})
+	_, err = run(map[string]string{"count": "2"})
 	must(t, err)
 	w.runJobs()
-	w.want(w.one("select (spec->'action'->'env')::text || (spec->'action'->'kube_config')::text from jobs where kind = 'action' and spec->'action'->>'action' = 'rotate'"),
-		`{"LOUD": "yes", "count": "2", "NUON_INPUT_COUNT": "2"}true`)
+	w.want(w.one("select (spec->'action'->'env')::text || (spec->'action'->'inputs')::text || (spec->'action'->'kube_config')::text from jobs where kind = 'action' and spec->'action'->>'action' = 'rotate'"),
+		`{"LOUD": "yes"}{"count": "2"}true`)
 	w.want(w.workflows(), "[provision failed action succeeded]")
 }
 

@@ -96,6 +96,27 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 	}
 }
 
+// A component whose cluster no runner has named yet is looked at after its next apply; a named one brings its name along.
+func TestHealthBringsTheClusterBack(t *testing.T) {
+	s := inCluster()
+	s.landAll()
+	for _, name := range []string{"web", "metrics"} {
+		landed, err := s.target(s.places[name], facts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.places[name].kept.Deploy = landed.Deploy
+	}
+	if got := s.health(); len(got.Parts) != 0 {
+		t.Errorf("without a cluster there are %d parts", len(got.Parts))
+	}
+	s.places["web"].row.AppliedCluster = json.RawMessage(`{"identity":"sha256:a","hash":"h"}`)
+	got := s.health()
+	if len(got.Parts) != 1 || got.Parts[0].Deploy.Component != "web" || got.Parts[0].Cluster != (api.ClusterIdentity{Identity: "sha256:a", Hash: "h"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAContextThatNothingDeclaresIsNoOtherCluster(t *testing.T) {
 	s := inCluster()
 	if got := clusterNamed(s.config, "egde"); got.Context != "egde" || len(s.leaves(got.Path)) > 0 {

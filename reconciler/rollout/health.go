@@ -2,17 +2,25 @@ package rollout
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// HealthSpec says what there is to look at on an install: what was deployed into a cluster, or may have been (health.World).
+// HealthSpec returns what there is to look at on an install: what was deployed into a cluster that the runner has named, or may have
+// been (health.World).
 func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error) {
 	s, err := load(ctx, tx, install)
 	if err != nil {
 		return api.HealthSpec{}, err
 	}
+	return s.health(), nil
+}
+
+// health returns the parts of a health job.
+func (s *snapshot) health() api.HealthSpec {
+	install := s.install
 	spec := api.HealthSpec{Install: install.Name, InstallID: install.ID, Parts: []api.HealthPart{}}
 	for _, name := range s.names() {
 		p := s.places[name]
@@ -23,7 +31,11 @@ func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.In
 		if err != nil {
 			continue // a deploy of it says what is wrong
 		}
-		spec.Parts = append(spec.Parts, api.HealthPart{Deploy: target.Deploy, Inventory: append([]api.ObjectRef{}, target.Found...)})
+		part := api.HealthPart{Deploy: target.Deploy, Inventory: append([]api.ObjectRef{}, target.Found...)}
+		if json.Unmarshal(p.row.AppliedCluster, &part.Cluster) != nil || part.Cluster.Hash == "" {
+			continue // its next apply returns the cluster
+		}
+		spec.Parts = append(spec.Parts, part)
 	}
-	return spec, nil
+	return spec
 }

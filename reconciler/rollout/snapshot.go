@@ -20,7 +20,8 @@ type snapshot struct {
 	config    *appconfig.App   // nil until the app has a version
 	install   store.Install
 	toggles   map[string]bool // components that the install switched on or off
-	runnerKey string          // id of the runner's public key; empty until it has registered
+	runner    store.Runner
+	runnerKey string // id of the runner's public key; empty until it has registered
 	places    map[string]*place
 	refusals  []store.Refusal
 	inputs    map[string]store.InstallInput
@@ -106,7 +107,8 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 		owner := outputOwner{o.Scope, o.Owner}
 		s.outputs[owner] = append(s.outputs[owner], o)
 	}
-	if runner := rows.runners[install.RunnerID]; runner.Recipient != "" {
+	s.runner = rows.runners[install.RunnerID]
+	if runner := s.runner; runner.Recipient != "" {
 		key, err := seal.ParseRecipient(runner.Recipient)
 		if err != nil {
 			return nil, fmt.Errorf("the key of runner %s: %w", runner.Name, err)

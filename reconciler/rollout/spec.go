@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -126,14 +125,13 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	if err != nil {
 		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
 	}
-	env, problems := action.CheckInputs(run.Inputs)
+	inputs, problems := action.CheckInputs(run.Inputs)
 	if len(problems) > 0 { // a run that no person asked for, or whose declaration has changed since
 		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action, strings.Join(problems, "; "))}
 	}
-	maps.Copy(env, run.Env)
 	spec := api.ActionSpec{
 		Install: install.Name, InstallID: install.ID, Action: run.Action, Trigger: run.Trigger, Component: run.Component,
-		Env: env, KubeConfig: action.KubeConfig, Cluster: cluster, Values: values, Steps: []api.ActionStep{},
+		Inputs: inputs, Env: orEmpty(run.Env), KubeConfig: action.KubeConfig, Cluster: cluster, Values: values, Steps: []api.ActionStep{},
 	}
 	for _, step := range action.Steps {
 		if step.Source != nil {

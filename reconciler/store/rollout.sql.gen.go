@@ -13,7 +13,7 @@ import (
 
 const abandonComponent = `-- name: AbandonComponent :execrows
 update install_components set applied_digest = '', applied_artifact = '', applied_version_id = null, applied_config = null,
-    applied_values = null, applied_inventory = null, applied_at = null, health = null, abandoned = $1
+    applied_values = null, applied_inventory = null, applied_cluster = null, applied_at = null, health = null, abandoned = $1
 where org_id = $2 and id = $3
 `
 
@@ -361,7 +361,7 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 
 const placesOfInstalls = `-- name: PlacesOfInstalls :many
 
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, health, abandoned from install_components where org_id = $1 and install_id = any($2::text[]) order by install_id, name
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = any($2::text[]) order by install_id, name
 `
 
 // What a snapshot of some installs is read from, one query each for all of them.
@@ -393,6 +393,7 @@ func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.AppliedValues,
 			&i.AppliedAt,
 			&i.AppliedInventory,
+			&i.AppliedCluster,
 			&i.Health,
 			&i.Abandoned,
 		); err != nil {
@@ -574,7 +575,7 @@ func (q *Queries) RolloutComponents(ctx context.Context, orgID string, appID str
 }
 
 const rolloutPlaces = `-- name: RolloutPlaces :many
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
 `
 
 func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
@@ -605,6 +606,7 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 			&i.AppliedValues,
 			&i.AppliedAt,
 			&i.AppliedInventory,
+			&i.AppliedCluster,
 			&i.Health,
 			&i.Abandoned,
 		); err != nil {

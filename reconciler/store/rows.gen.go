@@ -199,6 +199,7 @@ type InstallComponent struct {
 	AppliedValues    json.RawMessage
 	AppliedAt        *time.Time
 	AppliedInventory json.RawMessage
+	AppliedCluster   json.RawMessage
 	Health           json.RawMessage
 	Abandoned        string
 }

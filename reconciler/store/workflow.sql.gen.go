@@ -503,7 +503,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, health, abandoned from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -528,6 +528,7 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.AppliedValues,
 		&i.AppliedAt,
 		&i.AppliedInventory,
+		&i.AppliedCluster,
 		&i.Health,
 		&i.Abandoned,
 	)
@@ -1044,7 +1045,8 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 const setApplied = `-- name: SetApplied :execrows
 update install_components set applied_digest = $1, applied_artifact = $2, applied_version_id = $3,
     applied_config = $4, applied_values = $5, applied_inventory = $6, applied_at = now(), abandoned = '',
-    health = case when $2::text = '' then null else health end
+    health = case when $2::text = '' then null else health end,
+    applied_cluster = case when $2::text = '' then null else applied_cluster end
 where org_id = $7 and id = $8
 `
 
@@ -1075,6 +1077,16 @@ func (q *Queries) SetApplied(ctx context.Context, arg SetAppliedParams) (int64, 
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const setCluster = `-- name: SetCluster :exec
+update install_components set applied_cluster = $1 where org_id = $2 and id = $3 and applied_artifact <> ''
+`
+
+// SetCluster keeps which cluster the runner applied to.
+func (q *Queries) SetCluster(ctx context.Context, cluster json.RawMessage, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, setCluster, cluster, orgID, iD)
+	return err
 }
 
 const setHealth = `-- name: SetHealth :exec

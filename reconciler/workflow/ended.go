@@ -94,7 +94,10 @@ func (e jobEnd) plan(ctx context.Context) error {
 	if e.result.Plan.Applyable || target.restores() || e.planOnly {
 		return nil
 	}
-	return e.landed(ctx, *e.step.InstallComponentID, e.step.Destroy, target, outputs)
+	if err := e.landed(ctx, *e.step.InstallComponentID, e.step.Destroy, target, outputs); err != nil {
+		return err
+	}
+	return e.keepCluster(ctx, *e.step.InstallComponentID, e.result.Plan.Cluster)
 }
 
 // noPlan keeps why there is no plan.
@@ -184,6 +187,9 @@ func (e jobEnd) apply(ctx context.Context) error {
 		return e.asBefore(ctx, plan, target)
 	case claimUnknown:
 		return nil // since its accept what is there is not known
+	}
+	if err := e.keepCluster(ctx, plan.InstallComponentID, e.result.Apply.Cluster); err != nil {
+		return err
 	}
 	if plan.Destroy {
 		return e.landed(ctx, plan.InstallComponentID, true, target, nil)

@@ -76,6 +76,7 @@ func (r *rig) run(ctx context.Context, steps ...api.ActionStep) (map[string]stri
 
 func TestSteps(t *testing.T) {
 	r := newRig(t)
+	r.env.Policy.FreeEnv = true
 	r.env.Spec.Action.Env = map[string]string{"ASKED": "run-time", "BOTH": "run-time"}
 	t.Setenv("PLANTED", "must not be passed on")
 	first := script("look around", `
@@ -107,6 +108,43 @@ echo kept >"$NUON_ACTIONS_ROOT/shared"
 		if !strings.Contains(r.log.String(), line) {
 			t.Errorf("%s is not in the log:\n%s", line, r.log)
 		}
+	}
+}
+
+// What an operator or a hostile control plane gives to a run: nothing is started with it.
+func TestEnvironmentThatTakesOver(t *testing.T) {
+	canary := filepath.Join(t.TempDir(), "canary")
+	planted := filepath.Join(t.TempDir(), "planted")
+	if err := os.WriteFile(planted, []byte("#!/bin/sh\ntouch "+canary+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bash := api.ActionStep{Name: "s", InlineContents: "#!/usr/bin/env bash\ntrue\n"}
+	for name, test := range map[string]struct {
+		free bool
+		give func(*api.ActionSpec, *api.ActionStep)
+		want string
+	}{
+		"not declared":     {false, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"HARMLESS": "x"} }, "free_env = true"},
+		"BASH_ENV":         {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"BASH_ENV": planted} }, "BASH_ENV is reserved"},
+		"a function":       {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"BASH_FUNC_true%%": "() { touch " + canary + "; }"} }, "no name"},
+		"PATH":             {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"PATH": filepath.Dir(planted)} }, "PATH is reserved"},
+		"LD_PRELOAD":       {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"LD_PRELOAD": planted} }, "LD_PRELOAD is reserved"},
+		"of a step":        {true, func(_ *api.ActionSpec, s *api.ActionStep) { s.EnvVars = map[string]string{"BASH_ENV": planted} }, "BASH_ENV is reserved"},
+		"PYTHON of a step": {true, func(_ *api.ActionSpec, s *api.ActionStep) { s.EnvVars = map[string]string{"PYTHONSTARTUP": planted} }, "PYTHONSTARTUP is reserved"},
+		"as an input":      {false, func(s *api.ActionSpec, _ *api.ActionStep) { s.Inputs = map[string]string{"BASH_ENV": planted, "LD_PRELOAD": planted} }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, step := newRig(t), bash
+			r.env.Policy.FreeEnv = test.free
+			test.give(&r.env.Spec.Action, &step)
+			_, err := r.run(t.Context(), step)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if _, err := os.Stat(canary); err == nil {
+				t.Fatal("what was planted ran")
+			}
+		})
 	}
 }
 

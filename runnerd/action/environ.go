@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/envname"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// environ gives the whole environment of a step. Later ones win: the runner's own, what the run is about, the step's own
-// variables, those that were given when the run was asked for, and last what the product relies on.
+// environ returns the whole environment of a step. Later ones win: the runner's own, what the run is about, the step's own
+// variables, the inputs of the run, further variables that were given with it, and last what the product relies on.
 func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	own, err := r.values.RenderAll("env_vars", step.EnvVars)
 	if err != nil {
@@ -23,10 +24,14 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	if err := envname.CheckAll(own); err != nil {
 		return nil, fmt.Errorf("env_vars: %w", err)
 	}
+	if err := r.checkFreeEnv(); err != nil {
+		return nil, err
+	}
 	made := ambient.ForTool(os.Environ())
 	reachable := r.cluster(made)
 	made["TRIGGER_TYPE"], made["COMPONENT_NAME"] = r.spec.Trigger, r.spec.Component
 	maps.Copy(made, own)
+	maps.Copy(made, appconfig.InputEnvironment(r.spec.Inputs))
 	maps.Copy(made, r.spec.Env)
 	temporary := filepath.Join(r.work, "tmp")
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
@@ -46,12 +51,25 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	return lines(made)
 }
 
+// checkFreeEnv checks the variables that the run sets and its action does not declare. The control plane refuses them too; it is not
+// believed.
+func (r *run) checkFreeEnv() error {
+	if len(r.spec.Env) > 0 && !r.env.Policy.FreeEnv {
+		return fmt.Errorf("this run sets environment variables that action %s does not declare as inputs (%s), and this runner takes none; its owner can set free_env = true under [actions] in the runner file",
+			r.spec.Action, strings.Join(slices.Sorted(maps.Keys(r.spec.Env)), ", "))
+	}
+	if err := envname.CheckAll(r.spec.Env); err != nil {
+		return fmt.Errorf("the environment of this run: %w", err)
+	}
+	return nil
+}
+
 func lines(environ map[string]string) ([]string, error) {
 	var made []string
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
 		value := environ[name]
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return nil, fmt.Errorf("env_vars.%s: this cannot be an environment variable; correct its name or value", name)
+		if strings.ContainsRune(value, 0) {
+			return nil, fmt.Errorf("the environment variable %s holds a NUL character; correct its value", name)
 		}
 		made = append(made, name+"="+value)
 	}

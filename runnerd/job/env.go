@@ -7,6 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -27,6 +28,10 @@ type Env struct {
 	Key seal.Identity
 	// KubeConfig is the file by which what asks for it finds the cluster: the one that the runner was given, absolute; empty for none.
 	KubeConfig string
+	// Policy is what the runner file allowed when the job was taken. The zero Rule allows what a runner without a file does.
+	Policy policy.Rule
+	// OnlyCluster is the identity of the one cluster that may be reached, as package cluster names it; empty for any.
+	OnlyCluster string
 	// API makes the calls that this attempt may make.
 	API *Remote
 	// Vendor is where the vendor's artifacts are: for a build job the vendor's registry itself, for a sync job the runner API, which hands

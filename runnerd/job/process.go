@@ -233,17 +233,18 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	return err
 }
 
-// allowed holds the spec against what was offered and what the runner file allowed then. Where no runnerd has kept a record, there
-// is nothing to hold it against.
+// allowed checks the spec against what was offered and what the runner file allowed then, and notes that in env. Where no runnerd has
+// kept a record, nothing was offered, and the rule is that of a runner without a file.
 func allowed(env *Env) error {
 	record, err := env.API.spool.Record()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return policy.Rule{RunnerPolicy: record.Policy}.CheckSpec(record.Kind, env.Spec)
+	env.Policy = policy.Rule{RunnerPolicy: record.Policy}
+	if err != nil {
+		record.Kind = string(env.Spec.Kind)
+	}
+	return env.Policy.CheckSpec(record.Kind, env.Spec)
 }
 
 // guarded turns a panic of the handler into an error, so that its message passes the redactor, as the Go runtime would not let

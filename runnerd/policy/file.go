@@ -21,15 +21,31 @@ type File struct {
 	Enabled bool `toml:"enabled"`
 	// Jobs are the kinds of job that it takes; nil for all, empty for none.
 	Jobs []Job `toml:"jobs"`
-	// Components are the kinds of component that it works on; nil for all. An action and a look at health are of none, and not bound
-	// by this.
+	// Components are the kinds of component that it works on; nil for all. An action is of none, and not bound by this.
 	Components []Component `toml:"components"`
 	// Debug lets debug commands through.
 	Debug bool `toml:"debug"`
+	// Actions bound what a run of an action may bring.
+	Actions Actions `toml:"actions"`
+	// Cluster bounds how jobs log in to a cluster.
+	Cluster Cluster `toml:"cluster"`
 	// Window is when applies and actions may begin; nil for always.
 	Window *Window `toml:"window"`
 	// Limits bound each job.
 	Limits Limits `toml:"limits"`
+}
+
+// Actions are the owner's rules for runs of actions.
+type Actions struct {
+	// FreeEnv lets a run set environment variables that its action does not declare as inputs.
+	FreeEnv bool `toml:"free_env"`
+}
+
+// Cluster holds the owner's rules for access to clusters that a component's outputs describe.
+type Cluster struct {
+	// Exec are the programs that such outputs may name to log in with, each by its name on the PATH or by its absolute path; empty for
+	// none. The owner's own kubeconfig is not bound by this.
+	Exec []Program `toml:"exec"`
 }
 
 // Limits bound what jobs use. Zero means no limit of the owner's.
@@ -42,7 +58,8 @@ type Limits struct {
 	Capacity *int `toml:"capacity"`
 }
 
-// Open is the File of a runner that has none: everything is allowed but debug commands.
+// Open is the File of a runner that has none: everything is allowed but debug commands, free environment and programs that a
+// cluster's outputs name.
 func Open() File { return File{Enabled: true} }
 
 // Parse reads a runner file. The error has a line of the form name:line:column: what is wrong, and what would be right, for each

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,12 @@ enabled    = true
 jobs       = ["plan", "apply"]
 components = ["terraform_module"]
 debug      = true
+
+[actions]
+free_env = true
+
+[cluster]
+exec = ["aws"]
 
 [window]
 days  = ["mon", "fri"]
@@ -44,6 +51,7 @@ func TestParse(t *testing.T) {
 	got := parsed(t, whole).At(friday).RunnerPolicy
 	want := api.RunnerPolicy{
 		Jobs: &[]string{"plan", "apply"}, Components: &[]string{"terraform_module"}, Debug: true,
+		FreeEnv: true, ClusterExec: []string{"aws"},
 		Window: "mon, fri 22:00-06:00 Europe/Berlin",
 		Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 2700, Capacity: 3},
 	}
@@ -225,6 +233,39 @@ func TestTimeoutOf(t *testing.T) {
 	} {
 		if got := (Limits{Timeout: Span(test.own)}).TimeoutOf(test.spec, time.Hour); got != test.want {
 			t.Errorf("%+v: got %v", test, got)
+		}
+	}
+}
+
+// Each part of a health job is of a kind that the owner allows, and what a run or a cluster may bring is off by itself.
+func TestWhatASpecMayBring(t *testing.T) {
+	file, err := Parse("runner.toml", []byte("components = [\"helm_chart\"]\n[actions]\nfree_env = true\n[cluster]\nexec = [\"aws\", \"/usr/bin/kubelogin\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := file.At(time.Now())
+	spec := func(kinds ...string) api.JobSpec {
+		made := api.JobSpec{Kind: api.JobSpecKindHealth}
+		for _, kind := range kinds {
+			made.Health.Parts = append(made.Health.Parts, api.HealthPart{Deploy: api.DeploySpec{ComponentKind: kind}})
+		}
+		return made
+	}
+	if err := rule.CheckSpec("health", spec("helm_chart", "helm_chart")); err != nil {
+		t.Error(err)
+	}
+	if err := rule.CheckSpec("health", spec("helm_chart", "kubernetes_manifest")); err == nil || !strings.Contains(err.Error(), "kubernetes_manifest") {
+		t.Errorf("a kind that is not allowed is looked at: %v", err)
+	}
+	if !rule.FreeEnv || !rule.MayExec("aws") || !rule.MayExec("/usr/bin/kubelogin") || rule.MayExec("kubelogin") || rule.MayExec("/tmp/aws") || rule.WithoutExec().MayExec("aws") {
+		t.Errorf("%+v", rule)
+	}
+	if none := Open().At(time.Now()); none.FreeEnv || none.MayExec("aws") || none.MayExec("") {
+		t.Errorf("without a file: %+v", none)
+	}
+	for _, bad := range []string{"", "a/b", "../x", "/a/../b", "a b", "-x y"} {
+		if _, err := Parse("runner.toml", []byte(fmt.Sprintf("[cluster]\nexec = [%q]\n", bad))); err == nil || !strings.Contains(err.Error(), "is no program") {
+			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }

@@ -14,11 +14,14 @@ type Rule struct{ api.RunnerPolicy }
 
 // At gives what the file comes to at a moment.
 func (f File) At(now time.Time) Rule {
-	rule := Rule{api.RunnerPolicy{Debug: f.Debug, Limits: api.RunnerLimits{
+	rule := Rule{api.RunnerPolicy{Debug: f.Debug, FreeEnv: f.Actions.FreeEnv, Limits: api.RunnerLimits{
 		MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
 	}}}
 	if f.Limits.Capacity != nil {
 		rule.Limits.Capacity = *f.Limits.Capacity
+	}
+	if len(f.Cluster.Exec) > 0 {
+		rule.ClusterExec = *plain(f.Cluster.Exec)
 	}
 	if f.Components != nil {
 		rule.Components = plain(f.Components)
@@ -56,8 +59,8 @@ func (r Rule) off(reason string) Rule {
 	return r
 }
 
-// Check says whether a job of a kind on a component of a kind (empty for an action or a look at health, which are on none) is allowed; the error says
-// in words what forbids it.
+// Check returns an error if a job of a kind on a component of a kind (empty for the offer of an action or a look at health) is not
+// allowed; it names what forbids it.
 func (r Rule) Check(kind, component string) error {
 	if r.Off {
 		return fmt.Errorf("this runner takes no jobs: %s", r.Reason)
@@ -68,19 +71,40 @@ func (r Rule) Check(kind, component string) error {
 		}
 		return fmt.Errorf("the runner's own file does not allow jobs of kind %s; its owner decides that, with jobs in the runner file", kind)
 	}
-	if r.Components != nil && !slices.Contains(unbound, kind) && !slices.Contains(*r.Components, component) {
-		if component == "" {
-			component = "unknown"
-		}
-		return fmt.Errorf("the runner's own file does not allow components of kind %s; its owner decides that, with components in the runner file", component)
+	if slices.Contains(unbound, kind) {
+		return nil
 	}
-	return nil
+	return r.checkComponent(component)
+}
+
+func (r Rule) checkComponent(kind string) error {
+	if r.Components == nil || slices.Contains(*r.Components, kind) {
+		return nil
+	}
+	if kind == "" {
+		kind = "unknown"
+	}
+	return fmt.Errorf("the runner's own file does not allow components of kind %.60s; its owner decides that, with components in the runner file", kind)
+}
+
+// MayExec reports whether the owner allows a program that a cluster's outputs name to log in with.
+func (r Rule) MayExec(command string) bool { return slices.Contains(r.ClusterExec, command) }
+
+// WithoutExec returns the rule with no program allowed for the outputs of a cluster.
+func (r Rule) WithoutExec() Rule {
+	r.ClusterExec = nil
+	return r
 }
 
 // CheckSpec says whether a spec is of the kind that was offered, and one that the rule allows: what was taken is all that is done.
 func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 	if string(spec.Kind) != offered {
 		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a fault of the control plane, report it", offered, spec.Kind)
+	}
+	for _, part := range spec.Health.Parts {
+		if err := r.checkComponent(part.Deploy.ComponentKind); err != nil {
+			return err
+		}
 	}
 	return r.Check(string(spec.Kind), componentKind(spec))
 }
@@ -115,19 +139,19 @@ func (r Rule) Lines() [][2]string {
 		}
 		return fmt.Sprintf(format, value)
 	}
-	window, debug := r.Window, "no"
+	window := r.Window
 	if window == "" {
 		window = "always"
 	}
-	if r.Debug {
-		debug = "yes"
-	}
+	yes := map[bool]string{true: "yes", false: "no"}
 	return [][2]string{
 		{"takes", takes},
 		{"jobs", listed(r.Jobs, "all kinds")},
 		{"components", listed(r.Components, "all kinds")},
 		{"window", window},
-		{"debug", debug},
+		{"debug", yes[r.Debug]},
+		{"free env", yes[r.FreeEnv]},
+		{"cluster exec", listed(&r.ClusterExec, "")},
 		{"memory", limit(r.Limits.MemoryBytes > 0, "%v for each job, held by watching its processes", Size(r.Limits.MemoryBytes))},
 		{"timeout", limit(r.Limits.TimeoutSeconds > 0, "%v for each job", time.Duration(r.Limits.TimeoutSeconds)*time.Second)},
 		{"capacity", limit(r.Limits.Capacity > 0, "%d at once", r.Limits.Capacity)},

@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"math"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +25,8 @@ var (
 	// changing are the kinds of job that change something, and are bound to the window. A sync is none of them: it adds a copy to the
 	// install's registry, and nothing uses that before an apply.
 	changing = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
-	// unbound are the kinds of job that are of no kind of component.
+	// unbound are the kinds of job whose offer is of no kind of component: an action's, and a look at health, whose spec has parts of
+	// several kinds.
 	unbound = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth)}
 )
 
@@ -43,7 +46,9 @@ func (j Job) String() string { return j.name }
 type Component struct{ name string }
 
 // components are all that a runner can work on.
-var components = []string{appconfig.KindSandbox, appconfig.KindTerraformModule}
+var components = []string{
+	appconfig.KindSandbox, appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest,
+}
 
 // UnmarshalText takes the kinds that there are.
 func (c *Component) UnmarshalText(text []byte) error {
@@ -56,6 +61,24 @@ func (c *Component) UnmarshalText(text []byte) error {
 
 // String gives the word for it.
 func (c Component) String() string { return c.name }
+
+// Program is a program that the owner allows, by its name or its absolute path.
+type Program struct{ name string }
+
+var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+
+// UnmarshalText takes a name without a slash, or an absolute path.
+func (p *Program) UnmarshalText(text []byte) error {
+	name := string(text)
+	if !programName.MatchString(name) && (!filepath.IsAbs(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0)) {
+		return fmt.Errorf("%q is no program; write its name, such as \"aws\", or its absolute path", text)
+	}
+	p.name = name
+	return nil
+}
+
+// String gives the name or path.
+func (p Program) String() string { return p.name }
 
 // Size is a number of bytes, written as "512 MiB" or "2GiB".
 type Size int64

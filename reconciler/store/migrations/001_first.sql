@@ -360,6 +360,8 @@ create table install_components (
     applied_at         timestamptz,
     -- Of a manifest: the Kubernetes objects that are there, or may be.
     applied_inventory  jsonb,
+    -- The cluster that it is in, as its runner named it with a hash that only that runner's install key makes.
+    applied_cluster    jsonb,
     -- How what is there is, as its runner saw it last.
     health             jsonb,
     -- Who gave its state up and why, in words, until it is applied anew: what was made before may still exist.

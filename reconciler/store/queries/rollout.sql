@@ -59,7 +59,7 @@ where org_id = @org_id and install_id = @install_id and name = any(@names::text[
 -- AbandonComponent says that nothing is known any more of what there is of a component.
 -- name: AbandonComponent :execrows
 update install_components set applied_digest = '', applied_artifact = '', applied_version_id = null, applied_config = null,
-    applied_values = null, applied_inventory = null, applied_at = null, health = null, abandoned = @reason
+    applied_values = null, applied_inventory = null, applied_cluster = null, applied_at = null, health = null, abandoned = @reason
 where org_id = @org_id and id = @id;
 
 -- ForgetApplied says that what is there of a component is not known any more.

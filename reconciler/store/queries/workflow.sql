@@ -177,8 +177,13 @@ select * from install_components where org_id = @org_id and id = @id;
 -- name: SetApplied :execrows
 update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_version_id = @version_id,
     applied_config = @config, applied_values = @values_read, applied_inventory = @inventory, applied_at = now(), abandoned = '',
-    health = case when @artifact::text = '' then null else health end
+    health = case when @artifact::text = '' then null else health end,
+    applied_cluster = case when @artifact::text = '' then null else applied_cluster end
 where org_id = @org_id and id = @id;
+
+-- SetCluster keeps which cluster the runner applied to.
+-- name: SetCluster :exec
+update install_components set applied_cluster = @cluster where org_id = @org_id and id = @id and applied_artifact <> '';
 
 -- SetHealth says how what is there was when its runner looked; an older look than the one that is kept is none.
 -- name: SetHealth :exec
