@@ -14,11 +14,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // command is the program with arguments, as a process that has not begun; see TestAsNuon.
@@ -157,18 +157,19 @@ func (term *terminal) drawn() string {
 // until waits for a text on the screen.
 func (term *terminal) until(t *testing.T, text string) {
 	t.Helper()
-	for begun := time.Now(); !strings.Contains(term.drawn(), text); {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("the screen never shows %q:\n%q", text, term.drawn())
+	testtime.UntilNoError(t, fmt.Sprintf("the screen shows %q", text), func() error {
+		if strings.Contains(term.drawn(), text) {
+			return nil
 		}
 		select {
 		case <-term.done:
 			if !strings.Contains(term.drawn(), text) {
 				t.Fatalf("ended without %q:\n%q", text, term.drawn())
 			}
-		case <-time.After(5 * time.Millisecond):
+		default:
 		}
-	}
+		return fmt.Errorf("it shows\n%q", term.drawn())
+	})
 }
 
 // ends gives the exit code.

@@ -97,7 +97,7 @@ func TestRetentionIsScheduled(t *testing.T) {
 		select {
 		case <-ended:
 			t.Fatal("it ended without a word")
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond): //walltime: the pause between two looks
 		}
 	}
 	stop()

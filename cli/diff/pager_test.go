@@ -16,6 +16,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // TestPagerCommand: NUON_PAGER goes before PAGER, and either can say that there is none.
@@ -187,7 +188,7 @@ func TestCtrlCInAPager(t *testing.T) {
 				select {
 				case err := <-done:
 					t.Fatalf("did not wait: %v", err)
-				case <-time.After(50 * time.Millisecond):
+				case <-time.After(50 * time.Millisecond): //walltime: nothing says that nothing comes
 				}
 				if err := os.WriteFile(release, nil, 0o600); err != nil {
 					t.Fatal(err)
@@ -206,13 +207,8 @@ func TestCtrlCInAPager(t *testing.T) {
 // await waits for a file.
 func await(t *testing.T, name string) {
 	t.Helper()
-	for begun := time.Now(); ; {
-		if _, err := os.Stat(name); err == nil {
-			return
-		}
-		if time.Since(begun) > time.Minute {
-			t.Fatal("the pager never begins")
-		}
-		<-time.After(5 * time.Millisecond)
-	}
+	testtime.UntilNoError(t, "the pager starts", func() error {
+		_, err := os.Stat(name)
+		return err
+	})
 }

@@ -3,10 +3,10 @@ package form
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // person is somebody at a terminal who is asked.
@@ -70,9 +71,9 @@ func sit(t *testing.T, columns, rows int, pages []Page) *person {
 // sees waits until the terminal shows a text.
 func (p *person) sees(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.screen.String(), text); {
-		if time.Now().After(deadline) {
-			p.t.Fatalf("the terminal does not show %q but\n%s", text, p.screen)
+	testtime.UntilNoError(p.t, fmt.Sprintf("the terminal shows %q", text), func() error {
+		if strings.Contains(p.screen.String(), text) {
+			return nil
 		}
 		select {
 		case err := <-p.ended:
@@ -80,9 +81,10 @@ func (p *person) sees(text string) {
 			if !strings.Contains(p.screen.String(), text) {
 				p.t.Fatalf("ended with %v; the terminal does not show %q but\n%s", err, text, p.screen)
 			}
-		case <-time.After(5 * time.Millisecond):
+		default:
 		}
-	}
+		return fmt.Errorf("it shows\n%s", p.screen)
+	})
 }
 
 func (p *person) types(keys string) {
@@ -99,7 +101,7 @@ func (p *person) ends() (Answers, error) {
 	case err := <-p.ended:
 		p.ended <- err
 		return <-p.answers, err
-	case <-time.After(30 * time.Second):
+	case <-testtime.After():
 		p.t.Fatalf("the form does not end:\n%s", p.screen)
 		return Answers{}, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.Local)
@@ -194,7 +195,7 @@ func (o *output) String() string {
 // waitFor waits until text was printed.
 func (o *output) waitFor(t *testing.T, text string) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := testtime.After()
 	for !strings.Contains(o.String(), text) {
 		select {
 		case <-o.wrote:
@@ -218,7 +219,7 @@ func run(ctx context.Context, t *testing.T, format string, args ...string) (out,
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(30 * time.Second):
+		case <-testtime.After():
 			t.Fatalf("nuon logs %v does not end:\n%s", args, out)
 			return nil
 		}

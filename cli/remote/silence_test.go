@@ -27,7 +27,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(d):
+	case <-time.After(d): //walltime: only called in a bubble
 		return nil
 	}
 }

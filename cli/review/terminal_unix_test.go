@@ -32,6 +32,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/silence"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // childIs tells this program, run again, to be a person's `nuon review`; "bomb" lets X break it, and "hasty" does not wait long for what the
@@ -68,7 +69,7 @@ func child() error {
 		first, _ := d.list(scope{})().(listed)
 		return draw(ctx, c, bomb{newModel(d, newTheme(true, false, unknown), "test", time.Now, first)})
 	}
-	patience := deadline
+	patience := testtime.Limit
 	if os.Getenv(childIs) == "hasty" {
 		patience = time.Millisecond
 	}
@@ -215,9 +216,6 @@ func (s *seat) raw() string {
 	return s.shown.String()
 }
 
-// patience of the tests: a machine may be busy.
-const deadline = time.Minute
-
 // sees waits until something is on the screen.
 func (s *seat) sees(want string) {
 	s.t.Helper()
@@ -232,20 +230,24 @@ func (s *seat) told(want string) {
 
 func (s *seat) wait(until func() bool, without string) {
 	s.t.Helper()
-	for end := time.Now().Add(deadline); !until(); {
-		if time.Now().After(end) {
-			s.t.Fatalf("%s on\n%s", without, s.seen())
+	testtime.UntilNoError(s.t, "the screen", func() error {
+		if until() {
+			return nil
 		}
-		<-time.After(10 * time.Millisecond)
-	}
+		return fmt.Errorf("%s on\n%s", without, s.seen())
+	})
 }
 
 // leaves waits for the end of the program, and checks the exit code, and that the terminal is as it was.
 func (s *seat) leaves(code int) {
 	s.t.Helper()
-	late := time.AfterFunc(deadline, func() { _ = s.command.Process.Kill() })
-	err := s.command.Wait()
-	if !late.Stop() {
+	ended := make(chan error, 1)
+	go func() { ended <- s.command.Wait() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-testtime.After():
+		_ = s.command.Process.Kill()
 		s.t.Fatalf("it does not end:\n%s", s.seen())
 	}
 	if exited := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exited) {
@@ -352,7 +354,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("▾ hello metrics · 4 installs")
 	s.keys("m")
 	s.sees("▸ hello metrics · 4 installs")
-	<-time.After(justNow)
+	<-time.After(justNow) //walltime: the plan has to be on the screen for longer than this
 	s.keys("a")
 	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics no longer")
 	s.sees("None of these plans waits any more (3 approved).") // once the queue was looked at again
@@ -374,7 +376,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 // answer presses a key for what is seen, and waits for what it does. A plan that has only just come up is not answered yet.
 func (s *seat) answer(key, want string) {
 	s.t.Helper()
-	<-time.After(justNow)
+	<-time.After(justNow) //walltime: the plan has to be on the screen for longer than this
 	s.keys(key)
 	s.sees(want)
 }

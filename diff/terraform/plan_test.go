@@ -2,7 +2,6 @@ package terraform_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/markdown"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 	"github.com/nuon-toolkit/nuon/diff/terraform"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -178,9 +177,7 @@ func planOf(t *testing.T, module string) []byte {
 
 func terraformRun(t *testing.T, dir, rc string, args ...string) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "terraform", args...)
+	cmd := exec.CommandContext(testtime.Context(t), "terraform", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+rc, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
 	var stderr bytes.Buffer

@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // site is a fleet with examples/hello on it, and where its backups are kept.
@@ -23,9 +24,6 @@ type site struct {
 	vendor  *fleet.Repository
 	backups string
 }
-
-// patience is how long anything may take on a busy machine.
-const patience = 3 * time.Minute
 
 func start(t *testing.T) *site {
 	t.Helper()
@@ -84,7 +82,7 @@ func (s *site) nuon(args ...string) string {
 func (s *site) until(what string, look func() (bool, error)) {
 	s.t.Helper()
 	began := time.Now()
-	s.must(fleet.Until(s.ctx, patience, what, look))
+	s.must(fleet.Until(s.ctx, testtime.Limit, what, look))
 	s.t.Logf("%5.1fs until %s", time.Since(began).Seconds(), what)
 }
 

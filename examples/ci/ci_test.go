@@ -12,13 +12,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // pipeline is a fleet with the app of `nuon init` on it, and what a CI has of it: a work tree and a token of the role ci.
@@ -29,9 +29,6 @@ type pipeline struct {
 	vendor *fleet.Repository
 	token  string
 }
-
-// patience is how long anything may take on a busy machine.
-const patience = 3 * time.Minute
 
 func start(t *testing.T) *pipeline {
 	t.Helper()
@@ -95,12 +92,10 @@ func (p *pipeline) recipe(does string, more ...string) said {
 	p.t.Helper()
 	script, err := filepath.Abs("nuon.sh")
 	p.must(err)
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", append([]string{script}, strings.Fields(does)...)...)
+	cmd := exec.CommandContext(testtime.Context(p.t), "sh", append([]string{script}, strings.Fields(does)...)...)
 	cmd.Dir = p.vendor.Tree
 	cmd.Env = append([]string{
-		"PATH=" + p.Bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.t.TempDir(), "NUON_URL=" + p.Control.URL(), "NUON_TOKEN=" + p.token, "APP=shop", "TIMEOUT=3m",
+		"PATH=" + p.Bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.t.TempDir(), "NUON_URL=" + p.Control.URL(), "NUON_TOKEN=" + p.token, "APP=shop", "TIMEOUT=" + testtime.Limit.String(),
 	}, more...)
 	var out, remark strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &remark

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 func TestFindAndKill(t *testing.T) {
@@ -17,7 +19,7 @@ func TestFindAndKill(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	var sleep Process
-	until(t, "both are there", func() bool {
+	testtime.Until(t, "both are there", func() bool {
 		using, err := Using(dir)
 		if err != nil {
 			t.Fatal(err)

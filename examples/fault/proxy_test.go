@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // server answers every request with its body, and remembers the bodies in the order in which they came.
@@ -70,16 +72,6 @@ func post(ctx context.Context, p *Proxy, body string) (string, error) {
 	return string(got), err
 }
 
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never became so that %s", what)
-		}
-		pause(t.Context(), 5*time.Millisecond)
-	}
-}
-
 func TestGoodWeather(t *testing.T) {
 	s := serve(t)
 	p := proxyTo(t, s.URL)
@@ -111,6 +103,7 @@ func TestHoleSwallowsUntilItCloses(t *testing.T) {
 		_, err := post(context.WithoutCancel(t.Context()), p, "lost")
 		ended <- err
 	}()
+	//walltime: nothing says that nothing comes
 	late, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	select {
@@ -147,7 +140,7 @@ func TestHoleSwallowsAnswersUnderWay(t *testing.T) {
 	select {
 	case err := <-ended:
 		t.Fatalf("the answer came through: %v", err)
-	case <-time.After(100 * time.Millisecond):
+	case <-time.After(100 * time.Millisecond): //walltime: nothing says that nothing comes
 	}
 	p.Set(Weather{})
 	if err := <-ended; err == nil {
@@ -162,7 +155,7 @@ func TestTwiceSendsTheSameAgain(t *testing.T) {
 	if got, err := post(t.Context(), p, "a"); got != "echo a" || err != nil {
 		t.Fatalf("got %q, %v", got, err)
 	}
-	until(t, "it came twice", func() bool { return slices.Equal(s.seen(), []string{"a", "a"}) })
+	testtime.Until(t, "it came twice", func() bool { return slices.Equal(s.seen(), []string{"a", "a"}) })
 }
 
 func TestSlowReorders(t *testing.T) {

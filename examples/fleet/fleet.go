@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/startup"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // Options say what Start needs.
@@ -78,7 +79,7 @@ type Runner struct {
 func (r *Runner) KeyFile() string { return filepath.Join(r.Dir, "install.key") }
 
 // startLimit bounds how long a program may take until it is ready.
-const startLimit = 2 * time.Minute
+const startLimit = testtime.Limit
 
 // newFleet is a fleet of which nothing runs yet, with what its options leave open.
 func newFleet(o Options) *Fleet {
@@ -356,7 +357,7 @@ func (f *Fleet) Register(ctx context.Context, r *Runner, token string) error {
 
 // Nuon runs a command as a person does, and gives what it printed on stdout. The error has what it printed on stderr.
 func (f *Fleet) Nuon(ctx context.Context, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, testtime.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "nuon"), args...)
 	cmd.Dir = f.path("screen")

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/examples/fleet"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 var update = flag.Bool("update", false, "write what the commands of docs/tour.md print into it")
@@ -71,9 +72,6 @@ type shell struct {
 
 // mark ends what a command prints.
 const mark = "=-=-= that was it =-=-="
-
-// patience is how long one command may take on a busy machine.
-const patience = 3 * time.Minute
 
 func openShell(t *testing.T) *shell {
 	t.Helper()
@@ -144,14 +142,14 @@ func (s *shell) paste(line string) string {
 	if _, err := fmt.Fprintf(s.in, "{ %s\n} </dev/null; echo '%s'; echo '%s' >&2\n", line, mark, mark); err != nil {
 		s.t.Fatalf("%s: %v", line, err)
 	}
-	late := time.AfterFunc(patience, s.hangUp)
+	late := time.AfterFunc(testtime.Limit, s.hangUp) //walltime: this is the limit that ends a hang
 	defer late.Stop()
 	var printed strings.Builder
 	for _, stream := range s.streams {
 		for {
 			text, err := stream.ReadString('\n')
 			if err != nil {
-				s.t.Fatalf("%s: not done within %s, or its shell has gone: %v; it printed\n%s", line, patience, err, printed.String())
+				s.t.Fatalf("%s: not done within %s, or its shell has gone: %v; it printed\n%s", line, testtime.Limit, err, printed.String())
 			}
 			text = strings.ReplaceAll(text, "\r", "")
 			if strings.TrimSpace(text) == mark {
@@ -177,7 +175,7 @@ func (s *shell) start() string {
 	}
 	s.ended = make(chan error, 1)
 	go func() { s.ended <- s.dev.Wait() }()
-	err := fleet.Until(s.t.Context(), patience, "nuon dev is ready", func() (bool, error) {
+	err := fleet.Until(s.t.Context(), testtime.Limit, "nuon dev is ready", func() (bool, error) {
 		select {
 		case err := <-s.ended:
 			s.ended <- err
@@ -206,7 +204,7 @@ func (s *shell) stop() {
 		if err != nil {
 			s.t.Errorf("nuon dev ended with %v", err)
 		}
-	case <-time.After(patience):
+	case <-testtime.After():
 		_ = syscall.Kill(-s.dev.Process.Pid, syscall.SIGKILL)
 		_ = <-s.ended // it was killed
 		s.t.Error("nuon dev did not stop")

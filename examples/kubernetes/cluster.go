@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/launch"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 const (
-	// startLimit is for a machine that is very busy; a start takes some seconds.
-	startLimit = 3 * time.Minute
-	// stopLimit is more than the program gives itself.
-	stopLimit = 10 * time.Second
+	// startLimit only ends a hang: a start takes some seconds, and minutes on a machine that is very busy.
+	startLimit = testtime.Limit
+	// stopLimit only ends a hang: the program gives itself some seconds.
+	stopLimit = 2 * time.Minute
 )
 
 // Options say what to start.

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // envRole lets this test program play the cluster's program, or somebody who starts one.
@@ -136,17 +138,10 @@ func TestItEndsWithItsStarter(t *testing.T) {
 	if mistake != nil || rest != "<nil>" || err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("the starter says %q and ends %v", said, err)
 	}
-	deadline, tick := time.Now().Add(20*time.Second), time.NewTicker(10*time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "untied")); err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the process %d lives on: %v", pid, syscall.Kill(pid, 0))
-		}
-		<-tick.C
-	}
+	testtime.UntilNoError(t, fmt.Sprintf("the process %d ends", pid), func() error {
+		_, err := os.Stat(filepath.Join(dir, "untied"))
+		return err
+	})
 }
 
 // sources makes a program that is built in a moment.

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // folder has the pictures of the docs, their inputs, and the list of them.
@@ -29,7 +30,7 @@ func TestPicturesOfTheDocs(t *testing.T) {
 			continue
 		}
 		var name string
-		s := settings{dir: folder, steady: "#[0-9a-f]{6}", limit: time.Minute}
+		s := settings{dir: folder, steady: "#[0-9a-f]{6}", limit: testtime.Limit}
 		if _, err := fmt.Sscan(line, &name, &s.columns); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}

@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 var update = flag.Bool("update", false, "write the golden pictures anew")
@@ -55,7 +56,7 @@ func TestRows(t *testing.T) {
 // TestRun runs a real command on a terminal, and holds what it draws to be XML.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.svg")
-	s := settings{columns: 80, theme: "dark", out: file, prompt: "ask", exit: 3, limit: time.Minute, steady: "#[0-9a-f]{4}"}
+	s := settings{columns: 80, theme: "dark", out: file, prompt: "ask", exit: 3, limit: testtime.Limit, steady: "#[0-9a-f]{4}"}
 	command := []string{"sh", "-c", `test -t 1 && stty size && printf '\033[32m<ok>\033[0m #a1b2 #c3d4 #a1b2\n'; exit 3`}
 	if err := run(t.Context(), s, command); err != nil {
 		t.Fatal(err)
@@ -91,10 +92,10 @@ func TestRefuses(t *testing.T) {
 		"theme":          {settings{columns: 80, theme: "pink"}, sh},
 		"say which":      {settings{columns: 80, theme: "dark"}, nil},
 		"is no size":     {settings{columns: 0, theme: "dark"}, sh},
-		"it showed\nno":  {settings{columns: 80, theme: "dark", limit: time.Minute}, sh},
-		"not with 3":     {settings{columns: 80, theme: "dark", limit: time.Minute, exit: 3}, []string{"true"}},
-		"-steady":        {settings{columns: 80, theme: "dark", limit: time.Minute, steady: "("}, []string{"true"}},
-		"run /not/there": {settings{columns: 80, theme: "dark", limit: time.Minute}, []string{"/not/there"}},
+		"it showed\nno":  {settings{columns: 80, theme: "dark", limit: testtime.Limit}, sh},
+		"not with 3":     {settings{columns: 80, theme: "dark", limit: testtime.Limit, exit: 3}, []string{"true"}},
+		"-steady":        {settings{columns: 80, theme: "dark", limit: testtime.Limit, steady: "("}, []string{"true"}},
+		"run /not/there": {settings{columns: 80, theme: "dark", limit: testtime.Limit}, []string{"/not/there"}},
 	} {
 		if err := run(t.Context(), try.settings, try.command); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)

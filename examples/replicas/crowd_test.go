@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/health"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // crowd asks the control API all the time, as a load balancer would let it: in turn of those replicas that say that they are ready.
@@ -36,7 +37,7 @@ const members = 4
 func newCrowd(t *testing.T, w *world) *crowd {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	c := &crowd{token: w.fleet.Token, ready: map[string]bool{}, counts: map[string]int{}, stop: stop, client: http.Client{Timeout: 30 * time.Second}}
+	c := &crowd{token: w.fleet.Token, ready: map[string]bool{}, counts: map[string]int{}, stop: stop, client: http.Client{Timeout: testtime.Limit}}
 	for n := range w.fleet.Replicas {
 		c.replicas = append(c.replicas, w.fleet.Ready(n).ControlURL)
 	}
@@ -62,7 +63,7 @@ func (c *crowd) end() {
 // look follows /readyz.
 func (c *crowd) look(ctx context.Context) {
 	for _, url := range c.replicas {
-		asking, stop := context.WithTimeout(ctx, 5*time.Second)
+		asking, stop := context.WithTimeout(ctx, 5*time.Second) //walltime: a load balancer's own; others take the requests then
 		ok := false
 		if r, err := c.get(asking, url+"/readyz"); err == nil {
 			var a health.Answer
@@ -160,7 +161,7 @@ func (c *crowd) check(t *testing.T) map[string]int {
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(d) //walltime: the pause between two requests
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // Lines that an apply says before each replica has gone, and after.
@@ -57,10 +57,10 @@ func followed(t *testing.T, w *world, _ *crowd) {
 	case <-seen:
 	case all := <-lines:
 		t.Fatalf("it ended too early: %v: %s\n%s", follow.Wait(), errs.String(), strings.Join(all, "\n"))
-	case <-time.After(patience):
+	case <-testtime.After():
 		t.Fatalf("the first %d lines do not come: %s", linesEach, errs.String())
 	}
-	must(t, w.fleet.Replicas[0].Stop(time.Minute))
+	must(t, w.fleet.Replicas[0].Stop(testtime.Limit))
 	must(t, w.fleet.StartReplica(t.Context(), 0))
 	must(t, w.fleet.Replicas[1].Kill())
 	must(t, w.fleet.StartReplica(t.Context(), 1))

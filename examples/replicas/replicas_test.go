@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/examples/fleet"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // drainDelay is how long a replica that stops says so before it closes its listeners.
@@ -44,7 +45,7 @@ func rollingRestart(t *testing.T, w *world, c *crowd) {
 			w.push()
 		}
 		began := time.Now()
-		must(t, replica.Stop(time.Minute))
+		must(t, replica.Stop(testtime.Limit))
 		t.Logf("%s stopped after %s", replica.Name, time.Since(began).Round(time.Millisecond))
 		must(t, w.fleet.StartReplica(t.Context(), n))
 		ready := w.fleet.Ready(n).ControlURL

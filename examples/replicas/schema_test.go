@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/tern/v2/migrate"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // nextMigration is what a newer version might bring: it only adds (docs/operations.md, expand), so an older replica does not mind.
@@ -29,7 +30,7 @@ func newerSchema(t *testing.T, w *world, c *crowd) {
 	migrateFurther(t, w)
 	w.push()
 	w.arrived()
-	must(t, w.fleet.Replicas[1].Stop(time.Minute))
+	must(t, w.fleet.Replicas[1].Stop(testtime.Limit))
 	must(t, w.fleet.StartReplica(t.Context(), 1))
 	w.push()
 	w.arrived()
@@ -92,8 +93,7 @@ func refused(t *testing.T, w *world, _ *crowd) {
 			t.Errorf("ended with %v and said\n%s\nnot %q", err, said, want)
 		}
 	}
-	bounded, stop := context.WithTimeout(t.Context(), patience)
-	defer stop()
+	bounded := testtime.Context(t)
 	cmd, said := serve(bounded, "unmigrated", "--migrate=false")
 	refuses("run `reconciler migrate`", cmd, said)
 	// The first with an embedded registry is fine, the second is not, nor is another process in the first one's directory.

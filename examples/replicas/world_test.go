@@ -12,10 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nuon-toolkit/nuon/examples/fleet"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
-
-// patience is for what takes a moment on a quiet machine, and may take long on a loaded one.
-const patience = 2 * time.Minute
 
 // world is a fleet with one customer and an app of two components, of which each push changes one.
 type world struct {
@@ -142,7 +140,7 @@ func (w *world) arrived() {
 
 func (w *world) until(what string, look func() (bool, error)) {
 	w.Helper()
-	must(w, fleet.Until(w.Context(), patience, what, look))
+	must(w, fleet.Until(w.Context(), testtime.Limit, what, look))
 }
 
 // ask reads one number as the database's owner, who sees every org. A database that is away has none.

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // This file holds the commands of stories about what goes wrong.
@@ -197,7 +198,7 @@ func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	command.Env = append(command.Env, "TERM=xterm-256color")
 	until, seen, found := regexp.MustCompile(args[1]), []byte(nil), false
-	shown, err := onTerminal(command, 20*time.Second, func(part []byte, press func(string)) {
+	shown, err := onTerminal(command, testtime.Limit, func(part []byte, press func(string)) {
 		if seen = append(seen, part...); !found && until.Match(seen) {
 			if found = true; want == 130 {
 				press("\x03")

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // teller runs one story.
@@ -147,6 +149,7 @@ const between = 200 * time.Millisecond
 func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
+	limit = max(limit, testtime.Limit) // a busy machine may take long
 	pattern := regexp.MustCompile("(?m)" + args[1])
 	deadline := time.Now().Add(limit)
 	for {
@@ -241,7 +244,7 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s.ended = ended
 	go func() { ended <- dev.Wait() }()
 	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m\n", strings.TrimSpace("nuon dev "+shellWords(flags)))
-	for deadline := time.Now().Add(2 * time.Minute); ; s.pause(ts) {
+	for deadline := time.Now().Add(testtime.Limit); ; s.pause(ts) {
 		if b, err := os.ReadFile(ready); err == nil {
 			fmt.Fprintf(s.loud, "  %s\n", strings.TrimSpace(string(b)))
 			return
@@ -268,7 +271,7 @@ func (s *teller) stop() error {
 			return fmt.Errorf("nuon dev: %w\n%s", err, s.tail())
 		}
 		return nil
-	case <-time.After(90 * time.Second):
+	case <-testtime.After():
 		_ = syscall.Kill(-dev.Process.Pid, syscall.SIGKILL)
 		return errors.New("nuon dev does not stop\n" + s.tail())
 	}
@@ -329,6 +332,7 @@ func renderCmd(ts *testscript.TestScript, _ bool, args []string) {
 func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
+	limit = max(limit, testtime.Limit) // a busy machine may take long
 	install, status := args[1], "current"
 	if len(args) > 2 {
 		status = args[2]

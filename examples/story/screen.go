@@ -11,6 +11,8 @@ import (
 
 	"github.com/hinshun/vt10x"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // act is what a person does at a screen: wait until it shows something, then press keys.
@@ -49,7 +51,7 @@ func (s *teller) screen(ts *testscript.TestScript, _ bool, args []string) {
 	command.Env = append(command.Env, "TERM=xterm-256color", "NUON_THEME=dark")
 	seen := vt10x.New(vt10x.WithSize(terminalColumns, terminalRows))
 	left := acts
-	shown, err := onTerminal(command, time.Minute, func(part []byte, press func(string)) {
+	shown, err := onTerminal(command, testtime.Limit, func(part []byte, press func(string)) {
 		_, _ = seen.Write(part) // it takes everything
 		if len(left) > 0 && left[0].sees.MatchString(seen.String()) {
 			keys := left[0].keys

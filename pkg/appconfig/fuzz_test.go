@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // FuzzLoad holds for any bytes in any file: no panic, an App exactly when there is no error, places that exist, and an App that
@@ -39,11 +40,9 @@ func fuzzLoad(t *testing.T, texts files) {
 	for name, text := range texts {
 		dir[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	begun := time.Now()
-	app, found := Load(dir, Options{})
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Fatalf("took %s", took)
-	}
+	var app *App
+	var found Diagnostics
+	testtime.Cheap(t, 5_000, func() { app, found = Load(dir, Options{}) })
 	if (app == nil) != found.HasErrors() {
 		t.Fatalf("app %v with %v", app, found)
 	}

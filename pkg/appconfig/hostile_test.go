@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // Files of the largest allowed size, built to be costly, must be answered soon.
@@ -42,19 +43,16 @@ func TestHostileSizes(t *testing.T) {
 		"dependencies":       {"components/a.toml": moduleFile("a", "dependencies = ["+strings.Repeat("'b',", 200000)+"]")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			begun := time.Now()
-			app, found := Load(small().and(config).fs(), Options{})
+			var app *App
+			var found Diagnostics
+			testtime.Cheap(t, 2_000, func() { app, found = Load(small().and(config).fs(), Options{}) })
 			if app != nil {
 				t.Error("it was accepted")
 			}
 			if len(found) > maxDiagnostics+1 {
 				t.Errorf("%d diagnostics", len(found))
 			}
-			took := time.Since(begun)
-			t.Logf("%s, %d diagnostics, first: %.150s", took, len(found), found[0])
-			if took > time.Minute {
-				t.Errorf("took %s", took)
-			}
+			t.Logf("%d diagnostics, first: %.150s", len(found), found[0])
 		})
 	}
 }

@@ -184,8 +184,8 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 	return found, nil
 }
 
-// askLimit is how long a postgres may take to say its version, once it has started.
-const askLimit = 10 * time.Second
+// askLimit is how long a postgres may take to print its version, once it has started. It only ends a hang.
+const askLimit = 2 * time.Minute
 
 // askVersion gives what `postgres --version` prints. That postgres may have been unpacked a moment ago.
 func askVersion(ctx context.Context, postgres string) (said []byte, err error) {

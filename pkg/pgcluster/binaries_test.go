@@ -288,6 +288,7 @@ func TestABusyPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	//walltime: how long the file is busy; the program under test waits a hundred times longer
 	defer time.AfterFunc(200*time.Millisecond, func() { _ = writer.Close() }).Stop()
 	found, err := Search{}.inspect(t.Context(), dir, "PATH")
 	if err != nil || found.Version != "17.6" {

@@ -31,7 +31,7 @@ const (
 	// stopPatience is how long each signal of a stop is given to work.
 	stopPatience = 15 * time.Second
 	// startPatience is how long the children of a killed postmaster may take to go.
-	startPatience = 10 * time.Second
+	startPatience = time.Minute
 	// retryPause lies between two tries to start.
 	retryPause = 200 * time.Millisecond
 )

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // superviseVariable turns the test binary into a supervisor of its own: a process that can be killed, or run as another user.
@@ -63,8 +65,7 @@ func place(t testing.TB) string {
 
 func start(t testing.TB, dir string) *Cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testtime.Context(t)
 	var log strings.Builder
 	before := time.Now()
 	cluster, err := Start(ctx, Options{Dir: dir, Log: &log})
@@ -83,8 +84,7 @@ func start(t testing.TB, dir string) *Cluster {
 // query runs SQL that gives one text, over a new connection.
 func query(t testing.TB, cluster *Cluster, sql string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testtime.Context(t)
 	connection, err := pgx.Connect(ctx, cluster.DSN(""))
 	if err != nil {
 		t.Fatal(err)
@@ -174,11 +174,7 @@ func TestPostmasterKilled(t *testing.T) {
 	if err := syscall.Kill(cluster.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-cluster.Done():
-	case <-time.After(time.Minute):
-		t.Fatal("nobody noticed")
-	}
+	testtime.Receive(t, cluster.Done(), "the end of the killed server")
 	if cluster.Err() == nil {
 		t.Error("no reason is given")
 	}
@@ -209,7 +205,7 @@ func TestNeverTwoOnTheSameData(t *testing.T) {
 	if err := cluster.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) //walltime: the time for which it must not start
 	defer cancel()
 	if again, err := Start(ctx, Options{Dir: dir}); err == nil {
 		t.Errorf("a second server runs beside a child of the first: %v", again.Stop())
@@ -288,17 +284,10 @@ func TestStray(t *testing.T) {
 	}
 	left := make(chan error, 1)
 	go func() { left <- stray.Wait() }()
-	up, err := until(t.Context(), time.Minute, func() bool { return cluster.readPidFile().status == "ready" })
-	if err != nil || !up {
-		t.Fatalf("the stray does not come up: %v", err)
-	}
+	testtime.Until(t, "the stray is ready", func() bool { return cluster.readPidFile().status == "ready" })
 	again := start(t, dir)
 	mustKeep(t, again)
-	select {
-	case <-left: //nolint:errcheck // how it left does not matter
-	case <-time.After(time.Minute):
-		t.Error("the stray still runs")
-	}
+	_ = testtime.Receive(t, left, "the end of the stray") // how it left does not matter
 }
 
 // supervisor runs this test binary as a supervisor process.
@@ -379,10 +368,7 @@ func TestOrphanLeavesByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = command.Wait()
-	gone, err := until(t.Context(), time.Minute, func() bool { return commandLine(pid) == "" })
-	if err != nil || !gone {
-		t.Errorf("postmaster %d lives on: %v", pid, err)
-	}
+	testtime.Until(t, "the end of the postmaster", func() bool { return commandLine(pid) == "" })
 }
 
 func TestAsAnOrdinaryUser(t *testing.T) {

@@ -4,11 +4,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// TestBombs runs templates that do as much as they may with each costly function: all must end soon. The limit is far above what is
-// needed even on a slow machine under the race detector.
+// TestBombs runs templates that do as much as they may with each costly function: all must end soon, so a unit of work that a
+// template is charged must not cost the machine much more with one function than with another.
 func TestBombs(t *testing.T) {
 	const part = 16 // so that the test does not take long itself
 	const loop = "{{$l := splitList \",\" (repeat 9000 \"a,\")}}{{$t := repeat 10000 \"word \"}}{{range $l}}{{range $l}}"
@@ -58,16 +59,11 @@ func TestBombs(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			begun := time.Now()
-			_, err = tmpl.execute(Tree{}, maxWork/part)
-			took := time.Since(begun)
+			testtime.Cheap(t, 5_000, func() { _, err = tmpl.execute(Tree{}, maxWork/part) })
 			runtime.ReadMemStats(&after)
-			t.Logf("%s, %d MB allocated: %v", took, (after.TotalAlloc-before.TotalAlloc)>>20, err)
+			t.Logf("%d MB allocated: %v", (after.TotalAlloc-before.TotalAlloc)>>20, err)
 			if err == nil || !strings.Contains(err.Error(), "more work") && !strings.Contains(err.Error(), "larger than") && !strings.Contains(err.Error(), "more than") {
 				t.Errorf("it ended with %v", err)
-			}
-			if took > time.Minute/part {
-				t.Errorf("took %s", took)
 			}
 		})
 	}
@@ -85,10 +81,9 @@ func TestManyArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			begun := time.Now()
-			_, err = tmpl.Execute(Tree{})
-			if took := time.Since(begun); took > 3*time.Second || err != nil && !strings.Contains(err.Error(), "more work") {
-				t.Errorf("took %s, %v", took, err)
+			testtime.Cheap(t, 5_000, func() { _, err = tmpl.Execute(Tree{}) })
+			if err != nil && !strings.Contains(err.Error(), "more work") {
+				t.Error(err)
 			}
 		})
 	}

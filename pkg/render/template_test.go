@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // sample is a tree with every kind of value.
@@ -257,8 +258,7 @@ func TestExecuteRefuses(t *testing.T) {
 			t.Errorf("Parse(%q): %v", test.text, err)
 			continue
 		}
-		begun := time.Now()
-		_, err = tmpl.Execute(tree)
+		testtime.Cheap(t, 2_000, func() { _, err = tmpl.Execute(tree) })
 		var failed *Error
 		if !errors.As(err, &failed) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("Execute(%q) = %v, want it to contain %q", test.text, err, test.want)
@@ -266,9 +266,6 @@ func TestExecuteRefuses(t *testing.T) {
 		}
 		if strings.Contains(fmt.Sprintf("%+v %v", *failed, err), "s3cr3t") {
 			t.Errorf("Execute(%q) tells a value: %v", test.text, err)
-		}
-		if took := time.Since(begun); took > time.Minute {
-			t.Errorf("Execute(%q) took %s", test.text, took)
 		}
 	}
 }
@@ -287,19 +284,17 @@ func TestLargeTemplates(t *testing.T) {
 		"long text":        "{{.nuon.a}}" + strings.Repeat("x\n", MaxText/2-20),
 	} {
 		t.Run(name, func(t *testing.T) {
-			begun := time.Now()
-			tmpl, err := Parse("big", text)
-			if err == nil {
-				_, err = tmpl.Execute(sample())
-			}
+			var err error
+			testtime.Cheap(t, 2_000, func() { // far below what a quadratic pass would take
+				var tmpl *Template
+				if tmpl, err = Parse("big", text); err == nil {
+					_, err = tmpl.Execute(sample())
+				}
+			})
 			if err == nil {
 				t.Error("it was rendered without values")
 			}
-			took := time.Since(begun)
-			t.Logf("%s: %.200v", took, err)
-			if took > time.Minute { // far below what a quadratic pass would take
-				t.Errorf("took %s", took)
-			}
+			t.Logf("%.200v", err)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
@@ -113,9 +113,7 @@ type event struct{ id, kind, data string }
 // follow reads events until the stream ends, or until n came.
 func follow(t *testing.T, url, lastEventID string, n int) []event {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-	defer stop()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(testtime.Context(t), http.MethodGet, url, nil)
 	must(t, err)
 	request.Header.Set("Last-Event-ID", lastEventID)
 	answer, err := http.DefaultClient.Do(request)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -23,7 +24,7 @@ func heldPolls(t *testing.T, w *dispatchtest.World, caller dispatch.Caller, requ
 			}
 			came <- offers
 		}()
-		until(t, "the poll is held", func() bool {
+		testtime.Until(t, "the poll is held", func() bool {
 			polls, looked := w.Dispatch.Waiting(caller)
 			return polls == n+1 && (looked || request.Policy.Off)
 		})
@@ -31,25 +32,13 @@ func heldPolls(t *testing.T, w *dispatchtest.World, caller dispatch.Caller, requ
 	return came
 }
 
-// until polls a condition, far less long than a poll is held.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	late := time.After(time.Minute)
-	for !is() {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-late:
-			t.Fatalf("it never became so that %s", what)
-		}
-	}
-}
-
+// next returns what a poll gives, which must not have ended by its own limit.
 func next(t *testing.T, came <-chan api.Offers) api.Offers {
 	t.Helper()
 	select {
 	case offers := <-came:
 		return offers
-	case <-time.After(time.Minute):
+	case <-time.After(dispatch.LongestPoll / 2): //walltime: a poll's own limit is minutes, and this half of it
 		t.Fatal("the poll is still held")
 		return api.Offers{}
 	}

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
@@ -275,31 +275,25 @@ func TestSecretThatComesWhileTheRunnerRegisters(t *testing.T) {
 		go func() { registered <- b.register(ctx) }()
 		return b.blockedOrDone(registered)
 	}))
-	select {
-	case err := <-registered:
-		must(t, err)
-	case <-time.After(patience):
-		t.Fatal("the runner never registered")
-	}
+	must(t, testtime.Receive(t, registered, "the runner registers"))
 	b.holds(b.theirs, "token", planted)
 }
 
-const patience = 10 * time.Second
-
 // blockedOrDone waits until a registration waits for a lock of this database, or has ended.
 func (b *bench) blockedOrDone(registered chan error) error {
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		var waiting bool
-		err := b.seed.QueryRow(b.Context(), "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waiting)
-		if err != nil || waiting {
-			return err
+	const locks = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
+	var failed error
+	testtime.Until(b, "the registration waits or ends", func() (waiting bool) {
+		if failed = b.seed.QueryRow(b.Context(), locks).Scan(&waiting); failed != nil {
+			return true
 		}
 		select {
 		case err := <-registered:
 			registered <- err
-			return nil
-		case <-time.After(5 * time.Millisecond):
+			return true
+		default:
+			return waiting
 		}
-	}
-	return errors.New("the registration neither waits nor ends")
+	})
+	return failed
 }

@@ -730,7 +730,7 @@ func TestAWatchThatIsReadAgain(t *testing.T) {
 		case err := <-polled:
 			t.Errorf("nobody was waited for: %v", err)
 			polled <- err
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(200 * time.Millisecond): //walltime: nothing says that nothing comes
 		}
 		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: id.New("app"), Name: "hello", WatchID: &watch.ID, Directory: "."})
 		return err

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -433,10 +433,12 @@ func TestReplicasAtWorkWhileJobsEnd(t *testing.T) {
 			}
 		}()
 	}
-	for deadline := time.Now().Add(time.Minute); w.one("select status from workflows") == "running"; {
-		if time.Now().After(deadline) {
+	for late := testtime.After(); w.one("select status from workflows") == "running"; {
+		select {
+		case <-late:
 			w.dump()
 			t.Fatal("the workflow does not end")
+		default:
 		}
 		for name, offer := range w.leased() {
 			w.runJob(name, offer)

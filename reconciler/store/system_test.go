@@ -9,6 +9,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -59,12 +60,7 @@ func ask(t *testing.T, s *store.Store, org string) {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("after a minute it is still not so that %s", what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	testtime.Until(t, what, is)
 }
 
 func beat(t *testing.T, s *store.Store, replica string, embedded bool) {

@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/launch"
 )
 
-// askLimit is how long an executable may take to say its version, once it has started.
-const askLimit = 30 * time.Second
+// askLimit is how long an executable may take to print its version, once it has started. It only ends a hang.
+const askLimit = 2 * time.Minute
 
 // known is what an executable said of itself once. It counts as long as the file is the same, which saves a process start on
 // every job.

@@ -50,9 +50,9 @@ func run(ctx context.Context, args []string) (code int, err error) {
 		if err != nil {
 			return 1, err
 		}
-		defer func() {
+		defer func() { // how a cluster ends that is thrown away does not change the result of the command
 			if stopped := cluster.Stop(); stopped != nil {
-				code, err = max(code, 1), errors.Join(err, stopped)
+				fmt.Fprintln(os.Stderr, "with:", stopped)
 			}
 		}()
 		env = append(env, envKubeconfig+"="+cluster.Kubeconfig, envProgram+"="+program)

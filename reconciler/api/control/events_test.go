@@ -11,15 +11,12 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
-
-// patience bounds every wait for something that must come.
-const patience = 10 * time.Second
 
 // event is one server-sent event; its fields are empty when the stream has ended.
 type event struct{ Name, ID, Data string }
@@ -77,7 +74,7 @@ func (w *world) next(events <-chan event) (*api.Workflow, string) {
 			w.Errorf("event %+v: %v", e, err)
 		}
 		return &state, e.ID
-	case <-time.After(patience):
+	case <-testtime.After():
 		w.Fatal("nothing came")
 		return nil, ""
 	}
@@ -154,12 +151,7 @@ func TestFollowerThatGoesAway(t *testing.T) {
 		t.Fatalf("%d streams are followed, want 5: the count cannot be trusted", n)
 	}
 	leave()
-	for end := time.Now().Add(patience); following() > 0; {
-		if time.Now().After(end) {
-			t.Fatalf("%d streams are still served after their followers have gone", following())
-		}
-		w.text("select pg_sleep(0.01)::text") // the database's pause: the handlers end on their own
-	}
+	testtime.Until(t, "no stream is served after its follower has gone", func() bool { return following() == 0 })
 }
 
 // TestStreamEndsWithItsListener: a replica that stops is not held up by those who follow something, however long that takes.
@@ -176,9 +168,7 @@ func TestStreamEndsWithItsListener(t *testing.T) {
 		w.next(events)
 		followed = append(followed, events)
 	}
-	last, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := server.Config.Shutdown(last); err != nil {
+	if err := server.Config.Shutdown(testtime.Context(t)); err != nil {
 		t.Errorf("shut down: %v", err)
 	}
 	for _, events := range followed {

@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/api/control"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
@@ -365,12 +366,7 @@ func (w *world) sealed(use seal.Context, to seal.Recipient, plain string) seal.S
 // eventually waits until something is so.
 func (w *world) eventually(so func() bool) {
 	w.Helper()
-	for end := time.Now().Add(4 * patience); !so(); {
-		if time.Now().After(end) {
-			w.Fatal("it never came to be so")
-		}
-		w.text("select pg_sleep(0.01)::text") // the database's pause
-	}
+	testtime.Until(w, "what is waited for", so)
 }
 
 func ptr[T any](v T) *T { return &v }

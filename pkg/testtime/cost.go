@@ -1,0 +1,70 @@
+package testtime
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+// leastUnit is less than a unit takes on any machine.
+const leastUnit = 20 * time.Microsecond
+
+// Cost returns the processor time of the work, as a multiple of that of a fixed piece of Go code (a unit) that runs right after it
+// in the same thread. Other programs, other tests and the race detector change it little: they slow down both. Work that other
+// goroutines do for it is not counted.
+func Cost(work func()) float64 {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	took := measure(work)
+	return float64(took) / float64(max(unit(), leastUnit))
+}
+
+func measure(work func()) time.Duration {
+	begun := cpuTime()
+	work()
+	return cpuTime() - begun
+}
+
+// Cheap fails the test when the work costs more units than the limit. A unit is about a millisecond of one idle core, without the
+// race detector. Limits are at least ten times the usual cost, and far below that of work that grows with the square of its input.
+func Cheap(t testing.TB, limit float64, work func()) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	took := measure(work)
+	if float64(took) <= limit*float64(leastUnit) {
+		return // a fuzz test has no time to measure what is nothing
+	}
+	cost := float64(took) / float64(max(unit(), leastUnit))
+	t.Logf("cost: %.1f units of %g", cost, limit)
+	if cost > limit {
+		t.Errorf("cost: %.0f units, more than %g", cost, limit)
+	}
+}
+
+// unit returns the mean processor time of one unit of work, over so many units that the clock's steps do not matter.
+func unit() time.Duration {
+	begun, n := cpuTime(), 0
+	for n < 4 || cpuTime()-begun < 8*time.Millisecond {
+		reference()
+		n++
+	}
+	return (cpuTime() - begun) / time.Duration(n)
+}
+
+// reference does what most of the measured code does: it makes strings, keeps them in a map and sorts them.
+func reference() {
+	const n = 2000
+	index := make(map[string]int, n)
+	for i := range n {
+		index[fmt.Sprint("key ", i*7919%n)] = i
+	}
+	keys := make([]string, 0, n)
+	for key := range index {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	runtime.KeepAlive(keys)
+}

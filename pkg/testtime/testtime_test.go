@@ -1,0 +1,104 @@
+package testtime
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// spy notes what a helper says of a test that fails.
+type spy struct {
+	testing.TB
+	failed bool
+}
+
+func (s *spy) Helper()               {}
+func (s *spy) Logf(string, ...any)   {}
+func (s *spy) Errorf(string, ...any) { s.failed = true }
+func (s *spy) Fatalf(string, ...any) { s.failed = true; runtime.Goexit() }
+
+// fails reports whether a helper fails its test.
+func fails(t *testing.T, helper func(t testing.TB)) bool {
+	s := &spy{TB: t}
+	var wait sync.WaitGroup
+	wait.Go(func() { helper(s) })
+	wait.Wait()
+	return s.failed
+}
+
+func TestAHangEnds(t *testing.T) {
+	for name, helper := range map[string]func(t testing.TB){
+		"Receive": func(t testing.TB) { Receive(t, make(chan int), "a number") },
+		"Until":   func(t testing.TB) { Until(t, "the end", func() bool { return false }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				if !fails(t, helper) || time.Since(begun) < Limit || time.Since(begun) > Limit+poll {
+					t.Errorf("it ended after %s", time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
+func TestWhatComesLateComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, numbers := time.Now(), make(chan int)
+		go func() {
+			time.Sleep(Limit - time.Minute)
+			numbers <- 7
+		}()
+		if n := Receive(t, numbers, "a number"); n != 7 {
+			t.Errorf("got %d", n)
+		}
+		begun = begun.Add(Limit)
+		Until(t, "the hour", func() bool { return time.Now().After(begun) })
+	})
+}
+
+func TestContextEndsAHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		<-Context(t).Done()
+		if took := time.Since(begun); took != Limit {
+			t.Errorf("it ended after %s", took)
+		}
+	})
+}
+
+// TestCost: work costs what it is in units, whoever else keeps the processors busy.
+func TestCost(t *testing.T) {
+	stop := make(chan struct{})
+	var busy sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		busy.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	defer busy.Wait()
+	defer close(stop)
+	work := func(units int) func() {
+		return func() {
+			for range units {
+				reference()
+			}
+		}
+	}
+	few, many := Cost(work(2)), Cost(work(40))
+	t.Logf("2 units cost %.1f, 40 cost %.1f", few, many)
+	if few < 0.1 || many < 4 || few > 20 || many > 400 || many < 3*few {
+		t.Errorf("2 units cost %.1f, 40 cost %.1f", few, many)
+	}
+	if fails(t, func(t testing.TB) { Cheap(t, 20, work(2)) }) || !fails(t, func(t testing.TB) { Cheap(t, 2, work(40)) }) {
+		t.Error("the limit is not what counts")
+	}
+}
