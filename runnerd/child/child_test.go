@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // The test's own program runs a Program when it is told to, so that it can be killed.
@@ -74,16 +76,17 @@ func TestOutputThatNobodyTakes(t *testing.T) {
 
 // A grandchild that has left the group and holds the output open does not keep anybody.
 func TestOutputHeldOpen(t *testing.T) {
-	program := shell("setsid sleep 300 & echo $!", time.Minute)
-	begun := time.Now()
-	if err := program.Run(t.Context()); err != nil || time.Since(begun) > 30*time.Second {
-		t.Fatal(err, time.Since(begun))
+	program := shell("setsid sleep 100000 & echo $!", time.Minute)
+	if err := program.Run(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(fmt.Sprint(program.Stdout)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = syscall.Kill(pid, syscall.SIGKILL)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("it was waited for: %v", err)
+	}
 }
 
 func TestInterrupt(t *testing.T) {
@@ -92,8 +95,8 @@ func TestInterrupt(t *testing.T) {
 		group      bool
 		grace      time.Duration
 	}{
-		"heeds":                  {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", grace: time.Minute},
-		"heeds in a group":       {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", group: true, grace: time.Minute},
+		"heeds":                  {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", grace: testtime.Limit},
+		"heeds in a group":       {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", group: true, grace: testtime.Limit},
 		"deaf, and killed":       {trap: "trap '' INT", grace: 200 * time.Millisecond},
 		"deaf group, and killed": {trap: "trap '' INT", group: true, grace: 200 * time.Millisecond},
 	} {
@@ -143,25 +146,22 @@ func TestDeathOfTheParent(t *testing.T) {
 // readPID waits for a file with a process's number.
 func readPID(t *testing.T, file string) int {
 	t.Helper()
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(5 * time.Millisecond) {
-		if content, err := os.ReadFile(file); err == nil && len(content) > 0 {
-			if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil {
-				return pid
-			}
+	pid := 0
+	testtime.UntilNoError(t, "the program starts", func() error {
+		content, err := os.ReadFile(file)
+		if err == nil {
+			pid, err = strconv.Atoi(strings.TrimSpace(string(content)))
 		}
-	}
-	t.Fatal("the program did not begin")
-	return 0
+		return err
+	})
+	return pid
 }
 
 // mustBeGone waits until a process is gone or a zombie.
 func mustBeGone(t *testing.T, pid int) {
 	t.Helper()
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(5 * time.Millisecond) {
+	testtime.Until(t, "the end of the program", func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-	}
-	t.Fatal("it is still running")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 )
@@ -50,7 +51,7 @@ func rigWith(t *testing.T, c *cluster.Cluster, driver string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{Client: made, t: t, log: log, timeout: time.Minute}
+	return &rig{Client: made, t: t, log: log, timeout: testtime.Limit}
 }
 
 // planned is what a plan of the handlers would keep.

@@ -1,16 +1,15 @@
 package helm
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 )
@@ -18,7 +17,7 @@ import (
 func (r *rig) removal(component string) UninstallRequest {
 	r.attempt++
 	return UninstallRequest{
-		Release: "web", Decision: r.decide(true), Timeout: 2 * time.Second,
+		Release: "web", Decision: r.decide(true), Timeout: testtime.Limit,
 		Owner: Owner{Install: "inst", Component: component, Attempt: fmt.Sprintf("job.%d", r.attempt)},
 	}
 }
@@ -48,7 +47,6 @@ func TestUninstallHookFails(t *testing.T) {
 	r := newRig(t)
 	r.apply(app(tree{"a": configMap("a"), "hook": jobHook("post-delete", "exit 3")}), nil)
 	request := r.removal("comp")
-	request.Timeout = time.Minute
 	if _, err := r.Uninstall(t.Context(), request); err == nil || !strings.Contains(err.Error(), "the hook Job "+r.namespace+"/migrate failed") {
 		t.Errorf("got %v", err)
 	}
@@ -273,10 +271,9 @@ func TestEndlessTemplates(t *testing.T) {
 		"include":  `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`,
 		"template": `{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx := testtime.Context(t)
 		_, err := RenderOffline(ctx, app(tree{"a": text}).load(t), RenderRequest{Release: "shop", Namespace: "ns", Revision: 1}, "", nil)
-		cancel()
-		if err == nil || ctx.Err() == context.DeadlineExceeded {
+		if err == nil || ctx.Err() != nil {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -120,13 +120,12 @@ func TestRenderRefused(t *testing.T) {
 
 // A template that never ends does not hold up the attempt.
 func TestRenderEnds(t *testing.T) {
-	c := web().with(tree{"templates/x.yaml": `{{ range until 20000 }}{{ range until 20000 }}{{ end }}{{ end }}`}).load(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	c := web().with(tree{"templates/x.yaml": strings.Repeat(`{{ range until 20000 }}`, 4) + strings.Repeat(`{{ end }}`, 4)}).load(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) //walltime: the limit under test, of what takes years
 	defer cancel()
-	begun := time.Now()
 	_, err := RenderOffline(ctx, c, RenderRequest{Release: "shop", Namespace: "ns"}, "", nil)
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 5*time.Second {
-		t.Errorf("got %v after %s", err, time.Since(begun))
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
 	}
 }
 

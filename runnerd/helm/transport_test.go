@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 // seen keeps the requests that get through.
@@ -122,7 +123,7 @@ func TestBind(t *testing.T) {
 			if err == nil {
 				t.Error("a request went on")
 			}
-		case <-time.After(10 * time.Second):
+		case <-testtime.After():
 			t.Fatal("a request waits on")
 		}
 	}

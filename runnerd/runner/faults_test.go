@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -75,13 +76,9 @@ func pull(t *testing.T, at step, plug string) {
 	job := s.enqueue("job_1", "plugged", map[string]string{"pause": at.pause})
 	program := startProgram(t, s, dir)
 	if at.file != "" {
-		eventually(t, at.file+" is there", func() bool { _, err := os.Stat(filepath.Join(dir, at.file)); return err == nil })
+		testtime.Until(t, at.file+" is there", func() bool { _, err := os.Stat(filepath.Join(dir, at.file)); return err == nil })
 	} else {
-		select {
-		case <-came:
-		case <-time.After(60 * time.Second):
-			t.Fatal("the call never came")
-		}
+		testtime.Receive(t, came, "the call of "+at.held)
 	}
 	kill(t, program.Process.Pid, dir, plug)
 	release()
@@ -109,7 +106,7 @@ func kill(t *testing.T, runnerd int, dir, plug string) {
 	attempt := spool.Attempt{Dir: filepath.Join(dir, "spool", "job_1.1")}
 	var leader spool.Process
 	if plug == "the job process" {
-		eventually(t, "it is known which process the job is", func() (found bool) {
+		testtime.Until(t, "it is known which process the job is", func() (found bool) {
 			var err error
 			if leader, found, err = attempt.Process(); err != nil {
 				t.Fatal(err)
@@ -122,7 +119,7 @@ func kill(t *testing.T, runnerd int, dir, plug string) {
 		if err := syscall.Kill(runnerd, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "runnerd stands still", func() bool {
+		testtime.Until(t, "runnerd stands still", func() bool {
 			stat, err := spool.ReadStat(runnerd)
 			return err == nil && stat.State == 'T'
 		})
@@ -212,12 +209,12 @@ func TestEveryWeather(t *testing.T) {
 				proxy.Set(weather)
 			}
 			work(t, s, dir, func(o *runner.Options) { o.URL = proxy.URL() })
-			eventually(t, "the job runs", func() bool { _, err := os.Stat(filepath.Join(dir, "locked")); return err == nil })
+			testtime.Until(t, "the job runs", func() bool { _, err := os.Stat(filepath.Join(dir, "locked")); return err == nil })
 			proxy.Set(weather)
 			touch(t, dir, "go on")
 			if weather.Hole {
 				// It ends and nobody hears of it.
-				eventually(t, "the job has ended", func() bool {
+				testtime.Until(t, "the job has ended", func() bool {
 					_, err := os.Stat(filepath.Join(dir, "spool", "job_1.1", "final.json"))
 					return err == nil
 				})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 )
 
@@ -30,7 +31,7 @@ func TestTheRunnersOwnLog(t *testing.T) {
 		return strings.Contains(s.said(), "info the runner works") && strings.Contains(s.said(), "warn --pass-env names a variable that is not set here")
 	})
 	s.setTrouble(func(*http.Request, bool) int { return noAnswer })
-	eventually(t, "the outage waits on the disk", func() bool {
+	testtime.Until(t, "the outage waits on the disk", func() bool {
 		files, err := filepath.Glob(filepath.Join(dir, "journal", "*.json"))
 		for _, file := range files {
 			if content, err := os.ReadFile(file); err == nil && strings.Contains(string(content), "lost contact") {

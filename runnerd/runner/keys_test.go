@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 )
 
@@ -81,14 +82,15 @@ func TestAnOldKeyIsChanged(t *testing.T) {
 			if keys.KeySince.IsZero() {
 				t.Error("the age of the first key is not kept")
 			}
+			begun := time.Now().Add(-time.Hour) // long after the first key, and before the new one
 			keys.KeySince = time.Now().Add(-48 * time.Hour)
 			putKeys(t, dir, keys)
 			s.setTrouble(trouble())
 			work(t, s, dir, func(o *runner.Options) { o.Timing.KeyLife = 12 * time.Second })
 			s.until("the new key is in use", func() bool { return s.key != "key-of-the-runner" && s.nextKey == "" })
-			eventually(t, "only the new key is on disk", func() bool {
+			testtime.Until(t, "only the new key is on disk", func() bool {
 				keys := keysIn(t, dir)
-				return keys.NextKey == "" && strings.HasPrefix(keys.RunnerKey, "key-") && time.Since(keys.KeySince) < time.Hour
+				return keys.NextKey == "" && strings.HasPrefix(keys.RunnerKey, "key-") && keys.KeySince.After(begun)
 			})
 			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 			s.until("it works with it", job.ended)
@@ -119,7 +121,7 @@ func TestAKeyThatWasChangedHalfway(t *testing.T) {
 			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 			work(t, s, dir)
 			s.until("it works", job.ended)
-			eventually(t, "one key is left", func() bool { return keysIn(t, dir).NextKey == "" })
+			testtime.Until(t, "one key is left", func() bool { return keysIn(t, dir).NextKey == "" })
 			var good string
 			s.with(func() { good = s.key })
 			if got := keysIn(t, dir).RunnerKey; got != good {
@@ -203,7 +205,7 @@ func TestAReplacedRunnerDelivers(t *testing.T) {
 	if !log.says("install=ins_1") || !log.says("job=job_1") || !log.says("runner=run_1") {
 		t.Error("the log does not say what it is about")
 	}
-	eventually(t, "it says that it was replaced", func() bool { return log.says("it was replaced") })
+	testtime.Until(t, "it says that it was replaced", func() bool { return log.says("it was replaced") })
 }
 
 func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
@@ -256,7 +258,7 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		dir, log := registered(t, s), &noisy{}
 		s.with(func() { s.key = "" })
 		work(t, s, dir, func(o *runner.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
-		eventually(t, "it says what to do", func() bool { return log.says("cannot register again") && log.says("nuon runners replace") })
+		testtime.Until(t, "it says what to do", func() bool { return log.says("cannot register again") && log.says("nuon runners replace") })
 		s.with(func() { s.key = "key-of-the-runner" })
 		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 		s.until("it goes on when its key is known again", job.ended)

@@ -63,17 +63,25 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// tick is small, so that the graces of the product pass quickly.
+// tick is small, so that what is done again and again is done often, and what is waited for passes quickly.
 const tick = 40 * time.Millisecond
 
 const varTick = "RUNNER_TEST_TICK"
 
+// testTiming has the small tick in all but what ends something that is slow: a busy machine is slow. Tests in which such a limit
+// passes set it.
 func testTiming() timing.Timing {
+	at, product := timing.From(tick), timing.Default()
 	if named, err := time.ParseDuration(os.Getenv(varTick)); err == nil {
-		return timing.From(named)
+		at = timing.From(named)
 	}
-	return timing.From(tick)
+	at.Call, at.Transfer = 5*time.Second, product.Transfer // a call that ends in nothing is made again
+	at.UnlockTry, at.JobGrace, at.KillWait = product.UnlockTry, product.JobGrace, product.KillWait
+	return at
 }
+
+// hasty makes the runner kill soon what does not heed an interrupt.
+func hasty(o *runner.Options) { o.Timing.JobGrace = time.Second }
 
 func testOptions(url, dir string) runner.Options {
 	self, err := os.Executable()

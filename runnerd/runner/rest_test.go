@@ -7,8 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 )
@@ -27,7 +27,7 @@ func TestRestOfAKilledJobEndsByItself(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		s, dir := newServer(t), t.TempDir()
 		job := s.enqueue("job_1", "run a program", nil)
-		patient := func(o *runner.Options) { o.Timing.ToolGrace = time.Minute }
+		patient := func(o *runner.Options) { o.Timing.ToolGrace = testtime.Limit }
 		w := work(t, s, dir, patient)
 		s.until("it runs", func() bool {
 			_, err := os.Stat(filepath.Join(dir, "program.pid"))

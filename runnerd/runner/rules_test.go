@@ -27,6 +27,7 @@ func TestTheRunnerFileIsHeldByTheRunner(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	writeRules(t, dir, "jobs = [\"plan\"]\n")
+	s.offerAfter = time.Second
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 	work(t, s, dir)
 	s.until("it was offered", func() bool { return job.offered })

@@ -24,6 +24,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -60,29 +61,15 @@ func (w *working) end(t *testing.T) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("the runner ended with %v", err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-testtime.After():
 		t.Error("the runner does not end")
 	}
 	w.ended = nil
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	limit := time.After(60 * time.Second)
-	for !holds() {
-		select {
-		case <-look.C:
-		case <-limit:
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 func spoolIsEmpty(t *testing.T, dir string) {
 	t.Helper()
-	eventually(t, "the spool is empty", func() bool {
+	testtime.Until(t, "the spool is empty", func() bool {
 		entries, err := os.ReadDir(filepath.Join(dir, "spool"))
 		return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 	})
@@ -164,7 +151,7 @@ func TestALostInstallKeyIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	w := work(t, s, dir)
-	eventually(t, "it is registered", func() bool { _, err := os.Stat(filepath.Join(dir, "runner.json")); return err == nil })
+	testtime.Until(t, "it is registered", func() bool { _, err := os.Stat(filepath.Join(dir, "runner.json")); return err == nil })
 	w.end(t)
 	if err := os.Remove(runner.KeyFile(dir)); err != nil {
 		t.Fatal(err)
@@ -290,7 +277,7 @@ func TestOutageDuringAJob(t *testing.T) {
 	s.setTrouble(func(*http.Request, bool) int { return noAnswer })
 	touch(t, dir, "go")
 	results, err := filepath.Glob(filepath.Join(dir, "spool", "*", "result.json"))
-	eventually(t, "the job has ended", func() bool {
+	testtime.Until(t, "the job has ended", func() bool {
 		results, err = filepath.Glob(filepath.Join(dir, "spool", "*", "result.json"))
 		return err != nil || len(results) == 1
 	})
@@ -320,7 +307,11 @@ func TestCancel(t *testing.T) {
 			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", test.do, map[string]string{"file": "never"})
-			work(t, s, dir)
+			work(t, s, dir, func(o *runner.Options) {
+				if test.do == "deaf" {
+					hasty(o)
+				}
+			})
 			s.until("it runs", func() bool { return len(job.lines) > 0 })
 			s.with(func() { job.cancel = true })
 			s.until("the result is there", job.ended)
@@ -343,7 +334,11 @@ func TestTimeLimit(t *testing.T) {
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", do, map[string]string{"file": "never"})
 			s.with(func() { job.spec.TimeoutSeconds = 1 })
-			work(t, s, dir)
+			work(t, s, dir, func(o *runner.Options) {
+				if do == "deaf" {
+					hasty(o)
+				}
+			})
 			s.until("the result is there", job.ended)
 			if job.result.Status != "failed" || !strings.Contains(job.result.Error, "longer than its limit of 1s") || !strings.Contains(job.result.Error, text) {
 				t.Errorf("got %+v", job.result)
@@ -455,7 +450,7 @@ func TestResultWaitsForTheNextRunnerd(t *testing.T) {
 	_ = first.Process.Kill()
 	_ = first.Wait()
 	touch(t, dir, "go")
-	eventually(t, "the job has ended", func() bool {
+	testtime.Until(t, "the job has ended", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "spool", "job_1.1", "result.json"))
 		return err == nil
 	})
@@ -782,7 +777,7 @@ func alreadyRegistered(t *testing.T, s *server, dir string) spool.Spool {
 // What a runnerd that was killed at some point leaves, and what the next makes of it.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
-	soon := time.Now().Add(time.Minute)
+	soon := time.Now().Add(24 * time.Hour)
 	for name, test := range map[string]struct {
 		record   spool.Record
 		file     string // the runner file, as it is now
@@ -839,7 +834,7 @@ func TestAdopt(t *testing.T) {
 			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
 			job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
-			s.with(func() { s.queue, job.offered, job.offeredAt, job.accepted = nil, true, time.Now(), test.accepted })
+			s.with(func() { s.queue, job.offered, job.offeredAt, job.accepted = nil, true, soon, test.accepted })
 			test.record.Job, test.record.Attempt, test.record.Kind = "job_1", 1, "action"
 			attempt, err := alreadyRegistered(t, s, dir).Create(test.record)
 			if err == nil && test.prepare != nil {
@@ -943,7 +938,7 @@ func TestStatus(t *testing.T) {
 	w.end(t)
 	s.http.Close()
 	touch(t, dir, "go")
-	eventually(t, "the job ends without its runnerd", func() bool { got = read(); return len(got.Attempts) == 1 && got.Attempts[0].Status == "ended" })
+	testtime.Until(t, "the job ends without its runnerd", func() bool { got = read(); return len(got.Attempts) == 1 && got.Attempts[0].Status == "ended" })
 	if got.Working {
 		t.Error("nobody works here")
 	}

@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 )
 
@@ -32,6 +33,7 @@ type server struct {
 	newKey       string        // that a registration gives; empty for key
 	rotated      int
 	acceptWithin int           // seconds
+	offerAfter   time.Duration // that nobody has accepted
 	again        bool          // requests may come again, late
 	hold         time.Duration // how long a poll is held open
 	runnerID     string
@@ -67,7 +69,8 @@ type served struct {
 }
 
 func newServer(t *testing.T) *server {
-	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", runnerID: "run_1", hold: 300 * time.Millisecond, acceptWithin: 5, kind: "install", known: map[string]*served{}}
+	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", runnerID: "run_1", hold: 300 * time.Millisecond, acceptWithin: 5,
+		offerAfter: 8 * time.Second, kind: "install", known: map[string]*served{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /runner/v1/register", s.register)
 	mux.HandleFunc("POST /runner/v1/key", s.rotate)
@@ -240,7 +243,7 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 		answer(w, api.Offers{Offers: []api.Offer{}})
 		return
 	}
-	hold := time.After(s.hold)
+	hold := time.After(s.hold) //walltime: how long this server holds a poll; the test does not see it end
 	for {
 		s.mutex.Lock()
 		offers := []api.Offer{}
@@ -275,10 +278,10 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 }
 
 // offerAgain takes back offers that nobody has accepted: their answer went to a runner that had hung up. A real server gives them
-// another attempt number.
+// another attempt number. It does so after the runner was to accept, which no longer accepts then.
 func (s *server) offerAgain() {
 	for _, job := range s.known {
-		if job.offered && !job.accepted && time.Since(job.offeredAt) > time.Second {
+		if job.offered && !job.accepted && time.Since(job.offeredAt) > s.offerAfter { //walltime: of this server
 			job.offered, s.queue = false, append(s.queue, job)
 		}
 	}
@@ -488,7 +491,7 @@ func (s *server) with(do func()) {
 // until waits for what the server sees.
 func (s *server) until(what string, holds func() bool) {
 	s.t.Helper()
-	limit := time.After(60 * time.Second)
+	limit := testtime.After()
 	for {
 		s.mutex.Lock()
 		held, changed := holds(), s.changed

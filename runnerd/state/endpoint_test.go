@@ -14,10 +14,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -366,9 +366,7 @@ func TestKilledInMidWrite(t *testing.T) {
 				defer remote.mutex.Unlock()
 				return len(remote.states)
 			}
-			for begun := time.Now(); kept() != test.states && time.Since(begun) < time.Minute; {
-				time.Sleep(5 * time.Millisecond)
-			}
+			testtime.Until(t, "the states are kept", func() bool { return kept() == test.states })
 			// It waits for the request that is open, and frees the lock that Terraform left.
 			if err := endpoint.Close(t.Context()); err != nil || kept() != test.states || remote.held != nil {
 				t.Fatal(err, kept(), remote.held)

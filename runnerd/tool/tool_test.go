@@ -22,6 +22,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
@@ -110,6 +111,7 @@ func TestABusyExecutable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	//walltime: how long the file is busy; the program under test waits a hundred times longer
 	defer time.AfterFunc(200*time.Millisecond, func() { _ = writer.Close() }).Stop()
 	found, err := Find(t.Context(), Options{Root: t.TempDir(), Version: "1.11.4", Environ: env("PATH", bin+":/usr/bin:/bin", EnvReleases, emptySite(t))})
 	if err != nil || found.Path != path {
@@ -333,15 +335,13 @@ func TestLockWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*lockLook)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*lockLook) //walltime: nothing says that nothing comes
 	defer cancel()
 	if _, err := Lock(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("two hold the lock: %v", err)
 	}
 	release()
-	again, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	second, err := Lock(again, path)
+	second, err := Lock(testtime.Context(t), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -40,6 +42,8 @@ type rig struct {
 	t    testing.TB
 	root string
 	log  logged
+	// silence is after how long without a byte the line is given up; by default never.
+	silence time.Duration
 
 	vendor *httptest.Server
 	packed artifact.Artifact
@@ -175,11 +179,13 @@ func (r *rig) env() *job.Env {
 		return artifact.Reference{Host: strings.TrimPrefix(s.URL, "http://"), PlainHTTP: true}
 	}
 	secrets := &redact.Set{}
+	at := timing.From(5 * time.Millisecond)
+	at.PollSilence = cmp.Or(r.silence, testtime.Limit) // a busy machine may be silent itself
 	return &job.Env{
 		Spec: api.JobSpec{Kind: api.JobSpecKindSync, Sync: api.SyncSpec{
 			Component: "web", From: api.ArtifactRef{Repository: vendorRepository, Digest: r.parts.Digest}, To: installRepository,
 		}},
-		Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Timing: timing.From(5 * time.Millisecond),
+		Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Timing: at,
 		Vendor:  &job.Registry{Reference: host(r.vendor), Credential: artifact.Bearer("attempt-token")},
 		Install: &job.Registry{Reference: host(r.install)},
 	}

@@ -114,6 +114,7 @@ func TestALineThatBreaksAgainAndAgain(t *testing.T) {
 
 func TestALineThatFallsSilent(t *testing.T) {
 	r := newRig(t, size)
+	r.silence = 2 * time.Second
 	r.answer = func(w http.ResponseWriter, request *http.Request) bool {
 		if r.layers.Load() > 1 {
 			return false
@@ -128,7 +129,9 @@ func TestALineThatFallsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.copied()
-	if !strings.Contains(r.log.String(), "nothing came for") || r.bytes.Load() != size {
+	// The rest is asked for, not all of it again. A machine so busy that it is silent itself may send a part twice.
+	silences := strings.Count(r.log.String(), "nothing came for")
+	if silences == 0 || silences == 1 && r.bytes.Load() != size || r.bytes.Load() >= int64(1+silences)*size {
 		t.Errorf("%d bytes came\n%s", r.bytes.Load(), &r.log)
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
@@ -87,7 +87,7 @@ func Create(t testing.TB, c *cluster.Cluster, namespace, text string) []api.Obje
 // Delete deletes an object, which may be gone already.
 func Delete(t testing.TB, c *cluster.Cluster, ref api.ObjectRef) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testtime.Limit)
 	defer cancel()
 	resource, err := c.Resource(ref)
 	if err == nil {
