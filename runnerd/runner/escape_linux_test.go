@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -137,7 +138,7 @@ func isWrittenDown(t *testing.T, dir string) {
 	t.Helper()
 	pid := pidIn(t, dir, "escaped.pid")
 	attempt := spool.Attempt{Dir: filepath.Join(dir, "spool", "job_1.1")}
-	eventually(t, "it is written down", func() bool {
+	testtime.Until(t, "it is written down", func() bool {
 		leader, found, err := attempt.Process()
 		if err != nil || !found {
 			t.Fatal(err)
