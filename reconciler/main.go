@@ -115,6 +115,7 @@ docs/operations.md tells how to run several replicas.`,
 	f.Float64Var(&o.quota.Rate, "rate", quota.DefaultRate, "requests a second that one token may make for long (ten times that at once)")
 	f.BoolVar(&o.quota.BehindProxy, "behind-proxy", false, "take the client's address from the last entry of X-Forwarded-For, which the proxy must set")
 	keepFlags(f, &o.keep)
+	stateFlags(f, &o.states)
 	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")
 	for _, name := range []string{"data-dir", "key-file"} {
 		_ = c.MarkFlagRequired(name) // fails only for a flag that is not there

@@ -64,6 +64,7 @@ func (r *replica) rooms() *rooms {
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = health.New(r.store, o.rollout)
 	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{"build": o.build, "step": o.workflow, health.OwnerKind: o.health})
+	o.dispatch.LimitStates(r.options.states.limits())
 	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.Accepted, Ended: r.metrics.Ended})
 	o.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
 		return inputs.HandOver(ctx, tx, r.key, runner)

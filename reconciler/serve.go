@@ -41,6 +41,7 @@ type serveOptions struct {
 	allowPrivate                         bool
 	poll                                 time.Duration
 	keep                                 retain.Options
+	states                               stateOptions
 	readyFile                            string
 	insightListen                        string // empty for no insight listener
 	profiles                             bool   // /debug/pprof there

@@ -68,7 +68,11 @@ func lock(l api.HeldLock) string {
 func contested(versions []api.StateVersion) string {
 	numbers := make([]string, 0, len(versions))
 	for _, v := range slices.Backward(versions) {
-		numbers = append(numbers, strconv.Itoa(v.Version))
+		number := strconv.Itoa(v.Version)
+		if v.Status == api.Withheld {
+			number += " (withheld)"
+		}
+		numbers = append(numbers, number)
 	}
 	switch len(numbers) {
 	case 0:
@@ -146,6 +150,9 @@ func show(w io.Writer, install, component string, v api.StateVersion) error {
 	if v.Workflow != "" {
 		fmt.Fprintf(w, "  workflow  %s\n", v.Workflow)
 	}
+	if v.Status == api.Withheld {
+		fmt.Fprintf(w, "\nIt arrives when there is room: dismiss what is contested and not needed, or raise the control plane's bound.\nnuon state dismiss %s %s %d --reason \"…\"   goes on without it\n", install, component, v.Version)
+	}
 	if v.Status == api.Contested {
 		fmt.Fprintf(w, "\nnuon state restore %[1]s %[2]s %[3]d --reason \"…\"   plans to make it the newest\nnuon state dismiss %[1]s %[2]s %[3]d --reason \"…\"   goes on without it\n", install, component, v.Version)
 	}
@@ -210,7 +217,7 @@ func newRestore(e *env.Env) *cobra.Command {
 func newDismiss(e *env.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
-		Use: "dismiss INSTALL COMPONENT VERSION", Short: "Say that a contested version of a state is not needed", Args: cobra.ExactArgs(3),
+		Use: "dismiss INSTALL COMPONENT VERSION", Short: "Say that a contested or withheld version of a state is not needed", Args: cobra.ExactArgs(3),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			number, err := versionOf(args[2])

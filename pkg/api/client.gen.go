@@ -884,6 +884,7 @@ const (
 	Contested StateVersionStatus = "contested"
 	Dismissed StateVersionStatus = "dismissed"
 	Kept      StateVersionStatus = "kept"
+	Withheld  StateVersionStatus = "withheld"
 )
 
 // Valid indicates whether the value is a known member of the StateVersionStatus enum.
@@ -894,6 +895,8 @@ func (e StateVersionStatus) Valid() bool {
 	case Dismissed:
 		return true
 	case Kept:
+		return true
+	case Withheld:
 		return true
 	default:
 		return false
@@ -2780,14 +2783,16 @@ type StateVersion struct {
 	Lineage   string    `json:"lineage"`
 
 	// Reason why it is contested, who dismissed it and why, or what it restores
-	Reason   string             `json:"reason,omitempty,omitzero"`
-	Serial   int64              `json:"serial"`
+	Reason string `json:"reason,omitempty,omitzero"`
+	Serial int64  `json:"serial"`
+
+	// Status withheld: there was no room for it, so its runner keeps it and sends it again
 	Status   StateVersionStatus `json:"status"`
 	Version  int                `json:"version"`
 	Workflow string             `json:"workflow,omitempty,omitzero"`
 }
 
-// StateVersionStatus defines model for StateVersion.Status.
+// StateVersionStatus withheld: there was no room for it, so its runner keeps it and sends it again
 type StateVersionStatus string
 
 // StateVersionList defines model for StateVersionList.
@@ -3455,14 +3460,14 @@ type ClientInterface interface {
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
 	GetState(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+	// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state (the `PutState` operationId).
 	PutStateWithBody(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3724,14 +3729,14 @@ type ClientInterface interface {
 	// ListStateVersions performs a GET /v1/installs/{install}/components/{component}/states (the `ListStateVersions` operationId) request.
 	ListStateVersions(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissStateWithBody A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// DismissStateWithBody A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBody(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4112,7 +4117,7 @@ func (c *Client) GetState(ctx context.Context, job InJob, attempt InAttempt, par
 	return c.Client.Do(req)
 }
 
-// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+// PutStateWithBody Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4129,7 +4134,7 @@ func (c *Client) PutStateWithBody(ctx context.Context, job InJob, attempt InAtte
 	return c.Client.Do(req)
 }
 
-// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4871,7 +4876,7 @@ func (c *Client) ListStateVersions(ctx context.Context, install InInstall, compo
 	return c.Client.Do(req)
 }
 
-// DismissStateWithBody A person's word that a contested version is not needed. It stays listed; the component goes on.
+// DismissStateWithBody A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4888,7 +4893,7 @@ func (c *Client) DismissStateWithBody(ctx context.Context, install InInstall, co
 	return c.Client.Do(req)
 }
 
-// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9397,14 +9402,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /runner/v1/jobs/{job}/attempts/{attempt}/state (the `GetState` operationId).
 	GetStateWithResponse(ctx context.Context, job InJob, attempt InAttempt, params *GetStateParams, reqEditors ...RequestEditorFn) (*GetStateResponse, error)
 
-	// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+	// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /runner/v1/jobs/{job}/attempts/{attempt}/state (the `PutState` operationId).
 	PutStateWithBodyWithResponse(ctx context.Context, job InJob, attempt InAttempt, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutStateResponse, error)
 
-	// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+	// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -9716,14 +9721,14 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListStateVersionsWithResponse(ctx context.Context, install InInstall, component InComponent, params *ListStateVersionsParams, reqEditors ...RequestEditorFn) (*ListStateVersionsResponse, error)
 
-	// DismissStateWithBodyWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// DismissStateWithBodyWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/dismiss (the `DismissState` operationId).
 	DismissStateWithBodyWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DismissStateResponse, error)
 
-	// DismissStateWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// DismissStateWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13838,7 +13843,7 @@ func (c *ClientWithResponses) GetStateWithResponse(ctx context.Context, job InJo
 	return ParseGetStateResponse(rsp)
 }
 
-// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+// PutStateWithBodyWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13851,7 +13856,7 @@ func (c *ClientWithResponses) PutStateWithBodyWithResponse(ctx context.Context, 
 	return ParsePutStateResponse(rsp)
 }
 
-// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+// PutStateWithResponse Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14451,7 +14456,7 @@ func (c *ClientWithResponses) ListStateVersionsWithResponse(ctx context.Context,
 	return ParseListStateVersionsResponse(rsp)
 }
 
-// DismissStateWithBodyWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+// DismissStateWithBodyWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14464,7 +14469,7 @@ func (c *ClientWithResponses) DismissStateWithBodyWithResponse(ctx context.Conte
 	return ParseDismissStateResponse(rsp)
 }
 
-// DismissStateWithResponse A person's word that a contested version is not needed. It stays listed; the component goes on.
+// DismissStateWithResponse A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -18,6 +18,7 @@ const (
 	StateKept      StateStatus = "kept"      // it is the newest, or was
 	StateContested StateStatus = "contested" // two attempts really did something; a person decides
 	StateDismissed StateStatus = "dismissed" // it is listed, and means nothing any more
+	StateWithheld  StateStatus = "withheld"  // there was no room for it: its runner keeps it, and its component waits
 )
 
 // written is what is known when a state is handed in.
@@ -63,10 +64,10 @@ func standing(w written) (StateStatus, string) {
 
 // contest says to everybody concerned that a version is contested.
 func contest(ctx context.Context, tx *store.Tx, h held, component string, version int32, reason string) error {
-	if err := recordState(ctx, tx, h, "state.contested", component, version, reason); err != nil || h.job.InstallID == nil {
+	if err := recordState(ctx, tx, h, "state.contested", component, version, reason); err != nil {
 		return err
 	}
-	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: *h.job.InstallID})
+	return lookAtInstall(ctx, tx, h)
 }
 
 // recordState audits a version that did not come in the ordinary way.
@@ -80,7 +81,7 @@ func recordState(ctx context.Context, tx *store.Tx, h held, action, component st
 	})
 }
 
-// Dismiss is a person's word that a contested version is not needed: it stays listed, and its component goes on. reason names the
+// Dismiss is a person's word that a contested or withheld version is not needed: it stays listed, and its component goes on. reason names the
 // person. The caller holds the install's row and audits it. ErrNotContested.
 func Dismiss(ctx context.Context, tx *store.Tx, component store.InstallComponent, version int32, reason string) error {
 	changed, err := tx.DismissState(ctx, store.DismissStateParams{

@@ -27,6 +27,7 @@ type Dispatch struct {
 	owners     map[string]Owner
 	registered func(context.Context, *store.Tx, store.Runner) error
 	logs       packer
+	states     StateLimits
 	idle       *idleRunners
 	meter      Meter
 
@@ -37,7 +38,9 @@ type Dispatch struct {
 // New makes the service. owners are by a job's owner kind ("build", "step"); bell must be rung by its Run for polls and streams
 // to wake before their time is over.
 func New(s *store.Store, bell *store.Bell, owners map[string]Owner) *Dispatch {
-	return &Dispatch{store: s, bell: bell, owners: owners, idle: newIdleRunners(bell), draining: make(chan struct{})}
+	return &Dispatch{
+		store: s, bell: bell, owners: owners, states: DefaultStateLimits, idle: newIdleRunners(bell), draining: make(chan struct{}),
+	}
 }
 
 // OnRegistered names what is called in the transaction in which a runner registers (its public key is known from then on). Set it

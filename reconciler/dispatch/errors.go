@@ -26,8 +26,8 @@ var (
 	ErrRegistered = errors.New("a machine has registered as this runner already")
 	// ErrNotLocked: nobody holds the state lock.
 	ErrNotLocked = errors.New("the state is not locked")
-	// ErrNotContested: the state version is not contested, or there is none of that number.
-	ErrNotContested = errors.New("the version is not contested")
+	// ErrNotContested: the state version waits for no person, or there is none of that number.
+	ErrNotContested = errors.New("the version is neither contested nor withheld")
 	// ErrNameTaken: another runner of the org has the name.
 	ErrNameTaken = errors.New("the name is taken")
 )

@@ -149,6 +149,9 @@ func withdraw(ctx context.Context, tx *store.Tx, h held, waits string) error {
 	if err := leave(ctx, tx, h.attempt, AttemptWithdrawn); err != nil {
 		return err
 	}
+	if err := tx.DropWithdrawn(ctx, tx.Org, h.job.ID, h.attempt.Number); err != nil {
+		return err
+	}
 	return requeue(ctx, tx, h, waits)
 }
 

@@ -85,7 +85,7 @@ func (d *Dispatch) appendChunks(ctx context.Context, tx *store.Tx, attempt store
 type logRow struct {
 	seq    int64
 	packed []byte
-	size   int64     // of its lines as JSON: what counts for LargestLog
+	size   int64     // of its lines as JSON, and chunkCost: what counts for LargestLog
 	first  time.Time // of its first line; gives the last mark its time
 	last   bool      // the log is full with it
 }

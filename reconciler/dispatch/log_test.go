@@ -207,3 +207,30 @@ func TestFollowingNoJobIsAnErrorBeforeTheStream(t *testing.T) {
 		t.Errorf("answered %s", answer.Status)
 	}
 }
+
+// A chunk without lines costs a row all the same, so a log of nothing but those is full one day.
+func TestEmptyChunksFillALog(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	w.Job(t, runner, "plan", "")
+	ref, _ := w.Start(t, runner)
+	w.Exec(t, "update attempts set log_bytes = $1", dispatch.LargestLog-1000)
+	for batch := range int64(3) {
+		var chunks []api.NewLogChunk
+		for n := range int64(50) {
+			chunks = append(chunks, api.NewLogChunk{Seq: 50*batch + n})
+		}
+		must(t, w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, chunks))
+	}
+	if got := w.Text(t, "select count(*)::text from log_chunks"); got != "8" {
+		t.Errorf("%s chunks are stored of a log that had room for 1000 bytes", got)
+	}
+	chunks := make([]api.NewLogChunk, 0, 500)
+	for n := range int64(500) {
+		chunks = append(chunks, api.NewLogChunk{Seq: n})
+	}
+	must(t, w.Dispatch.AppendRunnerLog(t.Context(), runner.Caller, chunks))
+	if got, want := w.Text(t, "select min(size)::text from runner_logs"), "130"; got != want {
+		t.Errorf("an empty chunk of a runner's own log counts %s bytes, want %s", got, want)
+	}
+}

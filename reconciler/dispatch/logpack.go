@@ -18,6 +18,9 @@ import (
 // the speed, and to less (BenchmarkLogIngest). It is safe for concurrent use, and the zero packer is ready.
 type packer struct{ writers sync.Pool }
 
+// chunkCost is what a chunk counts beside its lines, about what its row costs the database: empty chunks fill a log, too.
+const chunkCost = 128
+
 // row packs one chunk. It refuses lines of more than LargestChunk bytes as JSON.
 func (p *packer) row(seq int64, lines []api.LogLine) (logRow, error) {
 	text, err := appendLines(nil, lines)
@@ -27,7 +30,7 @@ func (p *packer) row(seq int64, lines []api.LogLine) (logRow, error) {
 	if len(text) > LargestChunk {
 		return logRow{}, fmt.Errorf("its lines have %d bytes, and %d are the most; cut the log into smaller ones", len(text), LargestChunk)
 	}
-	row := logRow{seq: seq, size: int64(len(text))}
+	row := logRow{seq: seq, size: int64(len(text)) + chunkCost}
 	if len(lines) > 0 {
 		row.first = lines[0].T
 	}

@@ -33,7 +33,7 @@ func TestStatusesAreThoseOfTheSchema(t *testing.T) {
 	if diff := cmp.Diff(check("attempts"), statusesIn(attemptMoves)); diff != "" {
 		t.Errorf("attempts (-schema +Go):\n%s", diff)
 	}
-	states := []string{string(StateContested), string(StateDismissed), string(StateKept)}
+	states := []string{string(StateContested), string(StateDismissed), string(StateKept), string(StateWithheld)}
 	if diff := cmp.Diff(check("states"), states); diff != "" {
 		t.Errorf("states (-schema +Go):\n%s", diff)
 	}

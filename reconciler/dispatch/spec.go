@@ -61,6 +61,12 @@ func subjectOf(job store.Job) (subject, error) {
 	return of, nil
 }
 
+// writes reports what a job of a kind may do about a state: an apply, which a restore is too, writes any number of versions; a plan may
+// hand in again the newest one that its runner has delivered before, after this control plane was brought back from an older backup.
+func writes(kind string) (any, again bool) {
+	return kind == string(api.JobSpecKindApply), kind == string(api.JobSpecKindPlan)
+}
+
 // setBase remembers, when an attempt is accepted, which version of its state was the newest. Jobs without a state have none.
 func setBase(ctx context.Context, tx *store.Tx, h held) error {
 	of, err := subjectOf(h.job)

@@ -49,10 +49,10 @@ func readState(ctx context.Context, tx *store.Tx, subject subject, version int) 
 	return tx.StateOfVersion(ctx, tx.Org, subject.component, int32(version)) //nolint:gosec // the spec's version is a row's
 }
 
-// PutState keeps a state, whoever wrote it and when: as the newest version if it follows on that (standing), else as a contested
-// one, which it says. What is kept already is taken again without a word, so a runner may send its spool twice; and an attempt
-// that was superseded, or has ended, still delivers what it wrote. Errors: ErrNotFound, ErrNotRunning for an attempt that was
-// never accepted, ErrInvalid.
+// PutState stores a state of a job that may write one, whenever it arrives: as the newest version if it follows on that (standing),
+// else as a contested one, which it reports. A state that is stored already changes nothing, so a runner may send its spool twice; and
+// an attempt that was superseded, or has ended, still delivers what it wrote. Errors: ErrNotFound, ErrNotRunning for an attempt that
+// was never accepted, ErrInvalid, *NoRoomError.
 func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptRef, state api.State) (contested bool, err error) {
 	if err := validState(state); err != nil {
 		return false, err
@@ -61,7 +61,9 @@ func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptR
 	if err != nil {
 		return false, fmt.Errorf("keep a state of job %s: %w", ref.Job, err)
 	}
+	var full string
 	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+		full = ""
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -69,31 +71,77 @@ func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptR
 		if status := AttemptStatus(h.attempt.Status); status == AttemptOffered || status == AttemptWithdrawn {
 			return fmt.Errorf("%w: it was never accepted", ErrNotRunning)
 		}
-		subject, err := subjectOf(h.job)
-		if err != nil {
+		in := incoming{by: h, state: state, sealed: sealed, bytes: int64(len(state.Sealed.Ciphertext))}
+		if in.subject, err = subjectOf(h.job); err != nil {
 			return err
 		}
-		known, err := tx.KnownState(ctx, store.KnownStateParams{
-			OrgID: tx.Org, InstallComponentID: subject.component, Serial: state.Serial, Lineage: state.Lineage, Digest: state.Digest,
-		})
-		if err == nil {
-			contested = StateStatus(known) == StateContested
-			return nil
-		}
-		if !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		contested, err = addState(ctx, tx, subject, h, state, sealed)
+		contested, full, err = d.putState(ctx, tx, in)
 		return err
 	})
+	if err == nil && full != "" {
+		err = &NoRoomError{Reason: full}
+	}
 	if err != nil {
 		return false, fmt.Errorf("keep a state of job %s: %w", ref.Job, err)
 	}
 	return contested, nil
 }
 
+// putState stores a state, or notes why there is no room for it.
+func (d *Dispatch) putState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, full string, err error) {
+	known, err := tx.KnownState(ctx, store.KnownStateParams{
+		OrgID: tx.Org, InstallComponentID: in.subject.component, Serial: in.state.Serial, Lineage: in.state.Lineage, Digest: in.state.Digest,
+	})
+	found := err == nil
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return false, "", err
+	case found && known.Here:
+		return StateStatus(known.Status) == StateContested, "", nil
+	}
+	if err := mayWrite(ctx, tx, in); err != nil {
+		return false, "", err
+	}
+	if full, err = d.makeRoom(ctx, tx, in); err != nil {
+		return false, "", err
+	}
+	switch dismissed := found && StateStatus(known.Status) == StateDismissed; {
+	case full != "" && dismissed:
+		return false, "", nil // a person said that it is not needed
+	case full != "":
+		return false, full, d.withhold(ctx, tx, in, full)
+	case dismissed:
+		return false, "", tx.FillState(ctx, store.FillStateParams{
+			Sealed: in.sealed, OrgID: tx.Org, InstallComponentID: in.subject.component, Version: known.Version,
+		})
+	case found: // it was withheld
+		if err := tx.RemoveState(ctx, tx.Org, in.subject.component, known.Version); err != nil {
+			return false, "", err
+		}
+		if err := lookAtInstall(ctx, tx, in.by); err != nil {
+			return false, "", err
+		}
+	}
+	contested, err = addState(ctx, tx, in)
+	return contested, "", err
+}
+
+// mayWrite refuses a state of a job that may not write it.
+func mayWrite(ctx context.Context, tx *store.Tx, in incoming) error {
+	any, again := writes(in.by.job.Kind)
+	if any {
+		return nil
+	}
+	room, err := roomFor(ctx, tx, in)
+	if err == nil && (!again || room.AttemptVersions > 0) {
+		err = invalid("a job of kind %s writes no Terraform state", in.by.job.Kind)
+	}
+	return err
+}
+
 // addState writes the state as the next version, as standing says that it counts.
-func addState(ctx context.Context, tx *store.Tx, subject subject, h held, state api.State, sealed json.RawMessage) (contested bool, err error) {
+func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, err error) {
+	subject, h, state := in.subject, in.by, in.state
 	newest, err := newestKept(ctx, tx, subject.component)
 	if err != nil {
 		return false, err
@@ -107,13 +155,16 @@ func addState(ctx context.Context, tx *store.Tx, subject subject, h held, state 
 		return false, err
 	}
 	status, reason := standing(written{by: h, next: state, newest: newest, held: other, gone: gone})
+	if any, _ := writes(h.job.Kind); !any && status != StateKept {
+		return false, invalid("a job of kind %s writes no Terraform state, and this one does not follow on the newest: %s", h.job.Kind, reason)
+	}
 	restores := status == StateKept && subject.restore.Version != 0
 	if restores {
 		reason = fmt.Sprintf("restores version %d", subject.restore.Version)
 	}
 	version, err := tx.InsertState(ctx, store.InsertStateParams{
 		OrgID: tx.Org, InstallComponentID: subject.component, Serial: state.Serial, Lineage: state.Lineage, Digest: state.Digest,
-		Sealed: sealed, KeyID: state.Sealed.KeyID, Bytes: int32(min(len(state.Sealed.Ciphertext), math.MaxInt32)), //nolint:gosec // bounded
+		Sealed: in.sealed, KeyID: state.Sealed.KeyID, Bytes: int32(min(in.bytes, math.MaxInt32)), //nolint:gosec // bounded
 		JobID: h.job.ID, Attempt: h.attempt.Number, Status: string(status), Reason: reason,
 	})
 	if err != nil {
@@ -122,7 +173,7 @@ func addState(ctx context.Context, tx *store.Tx, subject subject, h held, state 
 	if err := unsettle(ctx, tx, h, subject.component); err != nil {
 		return false, err
 	}
-	if status == StateKept && !h.atWork() {
+	if status == StateKept && isLate(h, newest) {
 		if err := recordState(ctx, tx, h, "state.late", subject.component, version, "its attempt was over when it came"); err != nil {
 			return false, err
 		}
@@ -134,6 +185,15 @@ func addState(ctx context.Context, tx *store.Tx, subject subject, h held, state 
 		err = contest(ctx, tx, h, subject.component, version, reason)
 	}
 	return status == StateContested, err
+}
+
+// isLate reports whether a state is the first that an attempt delivers after its end. The audit keeps that one, not each of a spool's.
+func isLate(h held, newest *store.State) bool {
+	if h.atWork() {
+		return false
+	}
+	own := newest != nil && newest.JobID == h.job.ID && newest.Attempt == h.attempt.Number
+	return !own || h.attempt.EndedAt == nil || newest.CreatedAt.Before(*h.attempt.EndedAt)
 }
 
 // unsettle takes back what is said to be there when an attempt that is not at work any more wrote a state: its job's end did not

@@ -106,12 +106,15 @@ func TestStateGoesForwardOnly(t *testing.T) {
 func TestASupersededAttemptsStateIsNeverLost(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
-	w.Job(t, runner, "plan", w.Component(t, runner))
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
 	first, _ := w.Start(t, runner)
 	w.RunOut(t, w.Org.ID, first)
 	if put(t, w, runner, first, state(1, "a")) {
 		t.Error("what follows is contested")
 	}
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, first, lost))
+	w.Job(t, runner, "apply", component)
 	second := w.Offer(t, runner)
 	_, err := w.Dispatch.PutState(t.Context(), runner.Caller, second, state(2, "x"))
 	wantIs(t, err, dispatch.ErrNotRunning)

@@ -219,6 +219,23 @@ func TestTheNewestKeptStateStays(t *testing.T) {
 	w.wantLeft("select version::text from states where org_id = $1 and status = 'kept'", "2")
 }
 
+// TestAContestedVersionGoesOnlyLongAfterItWasResolved, however old it is, and one that its runner still keeps does not go at all.
+func TestAContestedVersionGoesOnlyLongAfterItWasResolved(t *testing.T) {
+	w := newWorld(t)
+	for n := 1; n <= 60; n++ {
+		w.exec(`insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt, status, created_at)
+			values ($1, 'ico', $2::int, $2::int, 'l', 'd', '{}', 'j', 1, 'kept', now() - interval '400 days')`, w.org, n)
+	}
+	w.exec("update states set status = 'contested' where version = 1")
+	w.exec("update states set status = 'withheld', sealed = null where version = 2")
+	w.exec("update states set status = 'dismissed', resolved_at = now() - interval '364 days' where version = 3")
+	w.exec("update states set status = 'dismissed', resolved_at = now() - interval '366 days' where version = 4")
+	if _, err := New(w.store, Options{}).Run(t.Context(), w.org); err != nil {
+		t.Fatal(err)
+	}
+	w.wantLeft("select string_agg(version::text, ' ' order by version) from states where org_id = $1 and version <= 10", "1 2 3")
+}
+
 // TestWhatAPinNeedsStays: the version that an install is held at, what it was built from, the builds, and the revisions of both,
 // however old they are.
 func TestWhatAPinNeedsStays(t *testing.T) {

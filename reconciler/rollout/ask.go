@@ -32,6 +32,7 @@ const (
 	CodeNoVersion        = "no_version"
 	CodeUnknownVersion   = "unknown_version"
 	CodeNewestVersion    = "newest_version"
+	CodeStateNotHere     = "state_not_here"
 	CodeNotRestorable    = "not_restorable"
 	CodeNoState          = "no_state"
 	CodeKeyUnknown       = "key_unknown"

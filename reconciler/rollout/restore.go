@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -23,6 +24,11 @@ func (s *snapshot) contested(p *place) string {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	at := fmt.Sprintf("%s %s %d", s.install.Name, name, first.Version)
+	if dispatch.StateStatus(first.Status) == dispatch.StateWithheld {
+		return fmt.Sprintf("state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
+			"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), and it arrives by itself; "+
+			"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more, first.Reason, s.install.Name, at)
+	}
 	return fmt.Sprintf("state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
 		first.Version, name, more, orElse(first.Reason, "two attempts wrote at the same time"), at)
 }
@@ -56,6 +62,8 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 		return "", refuse(CodeUnknownVersion, fmt.Sprintf("Use one that `nuon state show %s %s` lists.", locked.Name, component), "the state of %s has no version %d", component, version)
 	case err != nil:
 		return "", err
+	case !state.Here:
+		return "", refuse(CodeStateNotHere, "Wait until its runner has delivered it, or restore another version.", "version %d of the state of %s is not stored here", version, component)
 	case state.Newest:
 		return "", refuse(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of %s already", version, component)
 	}

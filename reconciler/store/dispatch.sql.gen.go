@@ -300,6 +300,17 @@ func (q *Queries) CountExpiredAttempts(ctx context.Context, orgID string, jobID 
 	return count, err
 }
 
+const dropWithdrawn = `-- name: DropWithdrawn :exec
+delete from attempts where org_id = $1 and job_id = $2 and status = 'withdrawn' and number < $3::int
+`
+
+// DropWithdrawn forgets the offers of a job that nobody took, but the newest of them: nothing was done in any, and a runner that refuses
+// what it asked for makes one after the other.
+func (q *Queries) DropWithdrawn(ctx context.Context, orgID string, jobID string, before int32) error {
+	_, err := q.db.Exec(ctx, dropWithdrawn, orgID, jobID, before)
+	return err
+}
+
 const extendAllLeases = `-- name: ExtendAllLeases :exec
 update attempts set lease_until = greatest(lease_until, now() + make_interval(secs => $1::float8))
 where org_id = $2 and status = 'running'

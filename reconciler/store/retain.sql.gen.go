@@ -70,7 +70,7 @@ with gone as (
           and not exists (select 1 from plans p where p.org_id = j.org_id and p.id = j.plan_id)
           and not exists (select 1 from builds b where b.org_id = j.org_id and b.id = j.owner_id and b.status in ('queued', 'running'))
           and not exists (select 1 from state_locks l where l.org_id = j.org_id and l.job_id = j.id)
-          and not exists (select 1 from states s where s.org_id = j.org_id and s.job_id = j.id and s.status = 'contested')
+          and not exists (select 1 from states s where s.org_id = j.org_id and s.job_id = j.id and s.status in ('contested', 'withheld'))
         limit $3)
     returning d.id
 ), forgotten as (
@@ -80,7 +80,7 @@ select id from gone
 `
 
 // A job goes with its attempts and what is left of its log, once what it was for is gone or has ended: not while its step or its
-// plan is there, and not what holds a lock or has left a contested state.
+// plan is there, and not what holds a lock or has left a state that waits for a person.
 func (q *Queries) RetainJobs(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
 	result, err := q.db.Exec(ctx, retainJobs, orgID, before, most)
 	if err != nil {
@@ -157,7 +157,7 @@ func (q *Queries) RetainRunnerLogs(ctx context.Context, orgID string, before tim
 const retainStates = `-- name: RetainStates :execrows
 delete from states d where d.org_id = $1 and (d.install_component_id, d.version) in (
     select s.install_component_id, s.version from states s
-    where s.org_id = $1 and s.created_at < $2::timestamptz and s.status <> 'contested'
+    where s.org_id = $1 and greatest(s.created_at, s.resolved_at) < $2::timestamptz and s.status in ('kept', 'dismissed')
       and s.version <= (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id) - $3::int
       and s.version < (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id and n.status = 'kept')
       and not exists (select 1 from install_components ic join workflows w on w.org_id = ic.org_id and w.install_id = ic.install_id
@@ -172,7 +172,8 @@ type RetainStatesParams struct {
 	Most   int32
 }
 
-// The newest kept version of a component never goes, nor one of its last @least, nor one that is contested; and none while a person
+// The newest kept version of a component never goes, nor one of its last @least, nor one that waits for a person. A resolved
+// one goes by the time at which it was resolved; and none while a person
 // has asked for one to be restored.
 func (q *Queries) RetainStates(ctx context.Context, arg RetainStatesParams) (int64, error) {
 	result, err := q.db.Exec(ctx, retainStates,

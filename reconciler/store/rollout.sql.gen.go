@@ -148,9 +148,9 @@ func (q *Queries) BusyOfInstalls(ctx context.Context, orgID string, installIds [
 }
 
 const contestedOfInstalls = `-- name: ContestedOfInstalls :many
-select ic.install_id, s.install_component_id, s.version, s.reason from states s
+select ic.install_id, s.install_component_id, s.version, s.status, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
-where s.org_id = $1 and ic.install_id = any($2::text[]) and s.status = 'contested'
+where s.org_id = $1 and ic.install_id = any($2::text[]) and s.status in ('contested', 'withheld')
 order by s.install_component_id, s.version
 `
 
@@ -158,6 +158,7 @@ type ContestedOfInstallsRow struct {
 	InstallID          string
 	InstallComponentID string
 	Version            int32
+	Status             string
 	Reason             string
 }
 
@@ -174,6 +175,7 @@ func (q *Queries) ContestedOfInstalls(ctx context.Context, orgID string, install
 			&i.InstallID,
 			&i.InstallComponentID,
 			&i.Version,
+			&i.Status,
 			&i.Reason,
 		); err != nil {
 			return nil, err
@@ -187,15 +189,16 @@ func (q *Queries) ContestedOfInstalls(ctx context.Context, orgID string, install
 }
 
 const contestedStates = `-- name: ContestedStates :many
-select s.install_component_id, s.version, s.reason from states s
+select s.install_component_id, s.version, s.status, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
-where s.org_id = $1 and ic.install_id = $2 and s.status = 'contested'
+where s.org_id = $1 and ic.install_id = $2 and s.status in ('contested', 'withheld')
 order by s.install_component_id, s.version
 `
 
 type ContestedStatesRow struct {
 	InstallComponentID string
 	Version            int32
+	Status             string
 	Reason             string
 }
 
@@ -209,7 +212,12 @@ func (q *Queries) ContestedStates(ctx context.Context, orgID string, installID s
 	items := []ContestedStatesRow{}
 	for rows.Next() {
 		var i ContestedStatesRow
-		if err := rows.Scan(&i.InstallComponentID, &i.Version, &i.Reason); err != nil {
+		if err := rows.Scan(
+			&i.InstallComponentID,
+			&i.Version,
+			&i.Status,
+			&i.Reason,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -401,6 +401,7 @@ type State struct {
 	Status             string
 	Reason             string
 	CreatedAt          time.Time
+	ResolvedAt         *time.Time
 }
 
 type StateLock struct {

@@ -12,8 +12,8 @@ import (
 )
 
 const dismissState = `-- name: DismissState :execrows
-update states set status = 'dismissed', reason = $1
-where org_id = $2 and install_component_id = $3 and version = $4 and status = 'contested'
+update states set status = 'dismissed', reason = $1, resolved_at = now()
+where org_id = $2 and install_component_id = $3 and version = $4 and status in ('contested', 'withheld')
 `
 
 type DismissStateParams struct {
@@ -23,7 +23,7 @@ type DismissStateParams struct {
 	Version            int32
 }
 
-// DismissState carries its fence: the version is still contested.
+// DismissState carries its fence: the version still waits for a person.
 func (q *Queries) DismissState(ctx context.Context, arg DismissStateParams) (int64, error) {
 	result, err := q.db.Exec(ctx, dismissState,
 		arg.Reason,
@@ -38,8 +38,8 @@ func (q *Queries) DismissState(ctx context.Context, arg DismissStateParams) (int
 }
 
 const dismissStates = `-- name: DismissStates :execrows
-update states set status = 'dismissed', reason = $1
-where org_id = $2 and install_component_id = $3 and status in ('kept', 'contested')
+update states set status = 'dismissed', reason = $1, resolved_at = now()
+where org_id = $2 and install_component_id = $3 and status in ('kept', 'contested', 'withheld')
 `
 
 // DismissStates is a word on all versions of a state that count.
@@ -49,6 +49,29 @@ func (q *Queries) DismissStates(ctx context.Context, reason string, orgID string
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const fillState = `-- name: FillState :exec
+update states set sealed = $1::jsonb
+where org_id = $2 and install_component_id = $3 and version = $4 and status = 'dismissed' and sealed is null
+`
+
+type FillStateParams struct {
+	Sealed             json.RawMessage
+	OrgID              string
+	InstallComponentID string
+	Version            int32
+}
+
+// FillState adds the bytes of a version that was dismissed before they arrived.
+func (q *Queries) FillState(ctx context.Context, arg FillStateParams) error {
+	_, err := q.db.Exec(ctx, fillState,
+		arg.Sealed,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.Version,
+	)
+	return err
 }
 
 const freeStateLocks = `-- name: FreeStateLocks :exec
@@ -174,7 +197,7 @@ func (q *Queries) InstallComponentNamed(ctx context.Context, orgID string, insta
 }
 
 const knownState = `-- name: KnownState :one
-select status from states
+select version, status, (sealed is not null)::bool as here from states
 where org_id = $1 and install_component_id = $2 and serial = $3 and lineage = $4 and digest = $5
 order by version desc limit 1
 `
@@ -187,8 +210,14 @@ type KnownStateParams struct {
 	Digest             string
 }
 
-// KnownState says how a state that comes again was kept.
-func (q *Queries) KnownState(ctx context.Context, arg KnownStateParams) (string, error) {
+type KnownStateRow struct {
+	Version int32
+	Status  string
+	Here    bool
+}
+
+// KnownState says how a state that comes again was kept, and whether its bytes are here.
+func (q *Queries) KnownState(ctx context.Context, arg KnownStateParams) (KnownStateRow, error) {
 	row := q.db.QueryRow(ctx, knownState,
 		arg.OrgID,
 		arg.InstallComponentID,
@@ -196,14 +225,14 @@ func (q *Queries) KnownState(ctx context.Context, arg KnownStateParams) (string,
 		arg.Lineage,
 		arg.Digest,
 	)
-	var status string
-	err := row.Scan(&status)
-	return status, err
+	var i KnownStateRow
+	err := row.Scan(&i.Version, &i.Status, &i.Here)
+	return i, err
 }
 
 const newestState = `-- name: NewestState :one
 
-select org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason, created_at from states where org_id = $1 and install_component_id = $2 and status = 'kept'
+select org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason, created_at, resolved_at from states where org_id = $1 and install_component_id = $2 and status = 'kept'
 order by version desc limit 1
 `
 
@@ -227,6 +256,7 @@ func (q *Queries) NewestState(ctx context.Context, orgID string, installComponen
 		&i.Status,
 		&i.Reason,
 		&i.CreatedAt,
+		&i.ResolvedAt,
 	)
 	return i, err
 }
@@ -266,6 +296,69 @@ func (q *Queries) PassStateLock(ctx context.Context, arg PassStateLockParams) (i
 	return result.RowsAffected(), nil
 }
 
+const removeState = `-- name: RemoveState :exec
+delete from states where org_id = $1 and install_component_id = $2 and version = $3
+`
+
+// RemoveState removes one version to make room for another.
+func (q *Queries) RemoveState(ctx context.Context, orgID string, installComponentID string, version int32) error {
+	_, err := q.db.Exec(ctx, removeState, orgID, installComponentID, version)
+	return err
+}
+
+const replaceableStates = `-- name: ReplaceableStates :many
+select s.version, s.bytes from states s
+where s.org_id = $1 and s.install_component_id = $2 and s.job_id = $3 and s.attempt = $4
+  and s.lineage = $5 and s.serial < $6 and s.sealed is not null
+  and s.version < (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id)
+  and s.version <> coalesce((select max(n.version) from states n
+      where n.org_id = s.org_id and n.install_component_id = s.install_component_id and n.status = 'kept'), 0)
+order by s.serial, s.version
+`
+
+type ReplaceableStatesParams struct {
+	OrgID              string
+	InstallComponentID string
+	JobID              string
+	Attempt            int32
+	Lineage            string
+	Serial             int64
+}
+
+type ReplaceableStatesRow struct {
+	Version int32
+	Bytes   int32
+}
+
+// ReplaceableStates are the versions that an attempt wrote before the one that it hands in: Terraform saves a state many times while it
+// applies, and each holds what the one before it held. The oldest comes first; the last version and the newest kept one are not in it.
+func (q *Queries) ReplaceableStates(ctx context.Context, arg ReplaceableStatesParams) ([]ReplaceableStatesRow, error) {
+	rows, err := q.db.Query(ctx, replaceableStates,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.JobID,
+		arg.Attempt,
+		arg.Lineage,
+		arg.Serial,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReplaceableStatesRow{}
+	for rows.Next() {
+		var i ReplaceableStatesRow
+		if err := rows.Scan(&i.Version, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const setBaseVersion = `-- name: SetBaseVersion :exec
 update attempts set base_version = (select coalesce(max(s.version), 0)::int from states s
     where s.org_id = $1 and s.install_component_id = $2 and s.status = 'kept')
@@ -291,7 +384,7 @@ func (q *Queries) SetBaseVersion(ctx context.Context, arg SetBaseVersionParams) 
 }
 
 const stateOfVersion = `-- name: StateOfVersion :one
-select org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason, created_at from states where org_id = $1 and install_component_id = $2 and version = $3
+select org_id, install_component_id, version, serial, lineage, digest, sealed, key_id, bytes, job_id, attempt, status, reason, created_at, resolved_at from states where org_id = $1 and install_component_id = $2 and version = $3 and sealed is not null
 `
 
 func (q *Queries) StateOfVersion(ctx context.Context, orgID string, installComponentID string, version int32) (State, error) {
@@ -312,8 +405,98 @@ func (q *Queries) StateOfVersion(ctx context.Context, orgID string, installCompo
 		&i.Status,
 		&i.Reason,
 		&i.CreatedAt,
+		&i.ResolvedAt,
 	)
 	return i, err
+}
+
+const stateRoom = `-- name: StateRoom :one
+select count(*) filter (where s.sealed is not null) as versions,
+    coalesce(sum(s.bytes) filter (where s.sealed is not null), 0)::bigint as bytes,
+    count(*) filter (where s.sealed is not null and s.job_id = $1 and s.attempt = $2::int) as attempt_versions,
+    coalesce(sum(s.bytes) filter (where s.sealed is not null and s.job_id = $1 and s.attempt = $2::int), 0)::bigint as attempt_bytes,
+    coalesce(bool_or(s.status = 'withheld' and s.job_id = $1 and s.attempt = $2::int), false)::bool as withheld
+from install_components me
+join install_components ic on ic.org_id = me.org_id and ic.install_id = me.install_id
+join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+where me.org_id = $3 and me.id = $4
+`
+
+type StateRoomParams struct {
+	JobID              string
+	Attempt            int32
+	OrgID              string
+	InstallComponentID string
+}
+
+type StateRoomRow struct {
+	Versions        int64
+	Bytes           int64
+	AttemptVersions int64
+	AttemptBytes    int64
+	Withheld        bool
+}
+
+// StateRoom is what an attempt, and the whole install of its component, keep here; withheld says that the attempt has a version that
+// waits for room.
+func (q *Queries) StateRoom(ctx context.Context, arg StateRoomParams) (StateRoomRow, error) {
+	row := q.db.QueryRow(ctx, stateRoom,
+		arg.JobID,
+		arg.Attempt,
+		arg.OrgID,
+		arg.InstallComponentID,
+	)
+	var i StateRoomRow
+	err := row.Scan(
+		&i.Versions,
+		&i.Bytes,
+		&i.AttemptVersions,
+		&i.AttemptBytes,
+		&i.Withheld,
+	)
+	return i, err
+}
+
+const supersededStates = `-- name: SupersededStates :many
+select s.install_component_id, s.version, s.bytes
+from install_components me
+join install_components ic on ic.org_id = me.org_id and ic.install_id = me.install_id
+join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+cross join lateral (select max(n.version) as last, coalesce(max(n.version) filter (where n.status = 'kept'), 0) as newest
+    from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id) of
+where me.org_id = $1 and me.id = $2 and s.sealed is not null and s.version < of.last
+  and (s.status = 'dismissed' or s.status = 'kept' and s.version < of.newest and s.version <= of.last - $3::int)
+  and not exists (select 1 from workflows w where w.org_id = ic.org_id and w.install_id = ic.install_id and w.kind = 'restore' and w.status = 'running')
+order by s.created_at, s.install_component_id, s.version
+`
+
+type SupersededStatesRow struct {
+	InstallComponentID string
+	Version            int32
+	Bytes              int32
+}
+
+// SupersededStates are the versions of an install that may go before their time when it has no room, the oldest first: dismissed ones, and
+// kept ones but the newest of a component and its last @least versions. None goes while a person has asked for one to be restored, and
+// never the last version, so that no number is given twice.
+func (q *Queries) SupersededStates(ctx context.Context, orgID string, installComponentID string, least int32) ([]SupersededStatesRow, error) {
+	rows, err := q.db.Query(ctx, supersededStates, orgID, installComponentID, least)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SupersededStatesRow{}
+	for rows.Next() {
+		var i SupersededStatesRow
+		if err := rows.Scan(&i.InstallComponentID, &i.Version, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const takeStateLock = `-- name: TakeStateLock :execrows
@@ -518,7 +701,7 @@ from install_components ic
 join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
 left join jobs j on j.org_id = s.org_id and j.id = s.job_id
 left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
-where ic.org_id = $1 and ic.install_id = $2 and (s.status = 'contested' or s.version = (
+where ic.org_id = $1 and ic.install_id = $2 and (s.status in ('contested', 'withheld') or s.version = (
     select max(k.version) from states k where k.org_id = ic.org_id and k.install_component_id = ic.id and k.status = 'kept'))
 order by ic.name, s.version desc
 `
@@ -539,7 +722,7 @@ type ViewStatesOfInstallRow struct {
 	WorkflowID string
 }
 
-// ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that are contested.
+// ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that wait for a person.
 func (q *Queries) ViewStatesOfInstall(ctx context.Context, orgID string, installID string) ([]ViewStatesOfInstallRow, error) {
 	rows, err := q.db.Query(ctx, viewStatesOfInstall, orgID, installID)
 	if err != nil {
@@ -572,4 +755,44 @@ func (q *Queries) ViewStatesOfInstall(ctx context.Context, orgID string, install
 		return nil, err
 	}
 	return items, nil
+}
+
+const withholdState = `-- name: WithholdState :one
+insert into states (org_id, install_component_id, version, serial, lineage, digest, key_id, bytes, job_id, attempt, status, reason)
+select $1::text, $2::text, coalesce(max(version), 0) + 1, $3::bigint, $4::text, $5::text,
+    $6::text, $7::int, $8::text, $9::int, 'withheld', $10::text
+from states where org_id = $1 and install_component_id = $2
+returning version
+`
+
+type WithholdStateParams struct {
+	OrgID              string
+	InstallComponentID string
+	Serial             int64
+	Lineage            string
+	Digest             string
+	KeyID              string
+	Bytes              int32
+	JobID              string
+	Attempt            int32
+	Reason             string
+}
+
+// WithholdState notes a version for which there is no room, without its bytes.
+func (q *Queries) WithholdState(ctx context.Context, arg WithholdStateParams) (int32, error) {
+	row := q.db.QueryRow(ctx, withholdState,
+		arg.OrgID,
+		arg.InstallComponentID,
+		arg.Serial,
+		arg.Lineage,
+		arg.Digest,
+		arg.KeyID,
+		arg.Bytes,
+		arg.JobID,
+		arg.Attempt,
+		arg.Reason,
+	)
+	var version int32
+	err := row.Scan(&version)
+	return version, err
 }

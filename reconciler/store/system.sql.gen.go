@@ -10,7 +10,7 @@ import (
 )
 
 const contestedComponents = `-- name: ContestedComponents :one
-select count(distinct install_component_id) from states where org_id = $1 and status = 'contested'
+select count(distinct install_component_id) from states where org_id = $1 and status in ('contested', 'withheld')
 `
 
 func (q *Queries) ContestedComponents(ctx context.Context, orgID string) (int64, error) {

@@ -1177,20 +1177,21 @@ func (q *Queries) StateNow(ctx context.Context, orgID string, installComponentID
 
 const stateToRestore = `-- name: StateToRestore :one
 select s.digest, (s.status = 'kept' and not exists (select from states n where n.org_id = s.org_id
-    and n.install_component_id = s.install_component_id and n.status = 'kept' and n.version > s.version))::bool as newest
+    and n.install_component_id = s.install_component_id and n.status = 'kept' and n.version > s.version))::bool as newest, (s.sealed is not null)::bool as here
 from states s where s.org_id = $1 and s.install_component_id = $2 and s.version = $3
 `
 
 type StateToRestoreRow struct {
 	Digest string
 	Newest bool
+	Here   bool
 }
 
 // StateToRestore is one version of a state, and whether it is the one that the next plan would read.
 func (q *Queries) StateToRestore(ctx context.Context, orgID string, installComponentID string, version int32) (StateToRestoreRow, error) {
 	row := q.db.QueryRow(ctx, stateToRestore, orgID, installComponentID, version)
 	var i StateToRestoreRow
-	err := row.Scan(&i.Digest, &i.Newest)
+	err := row.Scan(&i.Digest, &i.Newest, &i.Here)
 	return i, err
 }
 

@@ -746,6 +746,41 @@ func TestARefusedStateIsKept(t *testing.T) {
 	}
 }
 
+// A control plane without room gets the states when it has some, then the unlock and the result; the log says meanwhile why.
+func TestStatesWithoutRoomStayAndArriveLater(t *testing.T) {
+	t.Parallel()
+	s, dir := newServer(t), t.TempDir()
+	job := s.enqueue("job_1", "states", nil)
+	var refused atomic.Int64
+	s.setTrouble(func(r *http.Request, after bool) int {
+		if !after && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/state") {
+			refused.Add(1)
+			return http.StatusInsufficientStorage
+		}
+		return 0
+	})
+	work(t, s, dir)
+	s.until("the log says that there is no room", func() bool {
+		return refused.Load() > 3 && strings.Contains(strings.Join(job.messages(), "\n"), "no room for the state that this job wrote")
+	})
+	s.with(func() {
+		if len(job.states) > 0 || job.result != nil || !job.locked {
+			t.Errorf("%d states, result %v, locked %v, while there is no room", len(job.states), job.result, job.locked)
+		}
+		s.trouble = nil
+	})
+	s.until("the result is there", job.ended)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	important := slices.DeleteFunc(slices.Clone(job.order), func(what string) bool { return what == "log" })
+	if diff := cmp.Diff([]string{"state", "state", "state", "unlock", "result"}, important); diff != "" {
+		t.Error(diff)
+	}
+	if job.result.Status != "succeeded" {
+		t.Errorf("the job ended as %+v", job.result)
+	}
+}
+
 func TestALockedStateNamesItsHolder(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()

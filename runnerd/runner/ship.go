@@ -26,6 +26,9 @@ type shipper struct {
 	chunks *spool.Chunks
 	// deaf: the server takes no more lines of this log.
 	deaf bool
+	// full: the control plane had no room for a state. It stays in the spool with what comes after it, and is sent again at noRoomUntil.
+	full        bool
+	noRoomUntil time.Time
 }
 
 // shipLoop delivers: states before lines, because they are worth more; lines as they come; and when the job is concluded the
@@ -74,14 +77,16 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 		if err := s.shipStates(ctx); err != nil {
 			return false, err
 		}
-		if err := s.shipUnlock(ctx); err != nil {
-			return false, err
+		if !s.full {
+			if err := s.shipUnlock(ctx); err != nil {
+				return false, err
+			}
 		}
-		if err := s.shipLines(ctx, last); err != nil {
+		if err := s.shipLines(ctx, last && !s.full); err != nil {
 			return false, err
 		}
 	}
-	if !last {
+	if !last || s.full {
 		return false, nil
 	}
 	err := s.shipResult(ctx)
@@ -99,7 +104,9 @@ func (s *shipper) call(ctx context.Context, try func(context.Context, lines) err
 		}
 		s.own = own
 	}
-	return contact.Persist(ctx, s.runner.pace(), func(ctx context.Context) error {
+	pace := s.runner.pace()
+	pace.Final = func(r *contact.Refusal) bool { return !r.Passing() || isNoRoom(r) }
+	return contact.Persist(ctx, pace, func(ctx context.Context) error {
 		err := try(ctx, s.runner.lines)
 		if contact.HasStatus(err, http.StatusUnauthorized) && s.own.quick != nil {
 			err = try(ctx, s.own)
@@ -108,7 +115,45 @@ func (s *shipper) call(ctx context.Context, try func(context.Context, lines) err
 	})
 }
 
+// errNoRoom ends a walk over the states of a spool.
+var errNoRoom = errors.New("the control plane has no room for a state")
+
+// isNoRoom reports whether the runner API said that it has no room for a state now.
+func isNoRoom(err error) bool {
+	refusal := contact.AsRefusal(err)
+	return refusal != nil && refusal.Status == http.StatusInsufficientStorage && !refusal.Stranger
+}
+
+// waitForRoom leaves the states where they are until the control plane is asked again. The log says so once.
+func (s *shipper) waitForRoom(state api.State, err error) error {
+	if !s.full {
+		s.log.Error("the control plane has no room for a state version; it stays here, and is sent again until there is", "serial", state.Serial, "error", err)
+		if err := s.dir.AppendLines(api.Warn, "the control plane has no room for the state that this job wrote; the runner keeps it and sends it again, and the job ends when it has arrived: "+err.Error()); err != nil {
+			return err
+		}
+	}
+	wait := s.runner.Timing.BackoffMost
+	if refusal := contact.AsRefusal(err); refusal != nil {
+		wait = max(wait, refusal.RetryAfter)
+	}
+	s.full, s.noRoomUntil = true, time.Now().Add(wait)
+	return errNoRoom
+}
+
 func (s *shipper) shipStates(ctx context.Context) error {
+	if s.full && time.Now().Before(s.noRoomUntil) {
+		return nil
+	}
+	err := s.shipEachState(ctx)
+	if errors.Is(err, errNoRoom) {
+		return nil
+	}
+	s.full = s.full && err != nil
+	return err
+}
+
+// shipEachState delivers the states in their order, and stops at one for which there is no room.
+func (s *shipper) shipEachState(ctx context.Context) error {
 	return s.dir.EachState(func(file string, state api.State) error {
 		contested := false
 		err := s.call(ctx, func(ctx context.Context, on lines) error {
@@ -133,6 +178,8 @@ func (s *shipper) shipStates(ctx context.Context) error {
 				return err
 			}
 			return spool.StateDone(file)
+		case isNoRoom(err):
+			return s.waitForRoom(state, err)
 		}
 		// A control plane that was brought back from an older backup does not know this attempt. What it wrote is the newest there is.
 		if contact.HasStatus(err, http.StatusNotFound) {

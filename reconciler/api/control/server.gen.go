@@ -110,7 +110,7 @@ type ServerInterface interface {
 
 	// (GET /v1/installs/{install}/components/{component}/states)
 	ListStateVersions(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, params ListStateVersionsParams)
-	// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
 	DismissState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion)
 	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
@@ -5646,7 +5646,7 @@ type StrictServerInterface interface {
 
 	// (GET /v1/installs/{install}/components/{component}/states)
 	ListStateVersions(ctx context.Context, request ListStateVersionsRequestObject) (ListStateVersionsResponseObject, error)
-	// DismissState A person's word that a contested version is not needed. It stays listed; the component goes on.
+	// DismissState A person's word that a contested or withheld version is not needed. It stays listed; the component goes on.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/dismiss)
 	DismissState(ctx context.Context, request DismissStateRequestObject) (DismissStateResponseObject, error)
 	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.

@@ -50,7 +50,7 @@ func stateOf(component string, versions []store.ViewStatesOfInstallRow, locks []
 		})
 		switch {
 		case v.Component != component:
-		case view.Status == api.Contested:
+		case view.Status == api.Contested, view.Status == api.Withheld:
 			state.Contested = append(state.Contested, view)
 		default:
 			state.Newest = view
@@ -140,7 +140,7 @@ func (s *Server) DismissState(ctx context.Context, r DismissStateRequestObject) 
 		actor := callerOf(ctx).actor
 		err = dispatch.Dismiss(ctx, tx, place, int32(view.Version), "dismissed by "+actor+": "+r.Body.Reason) //nolint:gosec // a row's
 		if errors.Is(err, dispatch.ErrNotContested) {
-			return problem.New(http.StatusConflict, "not_contested", fmt.Sprintf("version %d of the state of %s is %s, not contested", view.Version, place.Name, view.Status),
+			return problem.New(http.StatusConflict, "not_contested", fmt.Sprintf("version %d of the state of %s is %s, neither contested nor withheld", view.Version, place.Name, view.Status),
 				"There is nothing to decide about it.")
 		}
 		if err != nil {

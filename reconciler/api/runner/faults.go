@@ -38,8 +38,18 @@ var faults = []fault{
 	{context.Canceled, http.StatusServiceUnavailable, "cancelled", "Try again."},
 }
 
+// noRoomAgain is when a runner sends a state again for which there is no room, in seconds.
+const noRoomAgain = 30
+
 // faultOf turns an error into a problem. What is in no table stays as it is, and becomes a 500 that tells nothing.
 func faultOf(err error) error {
+	var full *dispatch.NoRoomError
+	if errors.As(err, &full) {
+		p := problem.New(http.StatusInsufficientStorage, "no_room", sentence(err, full),
+			"Keep it and send it again. `nuon state list` tells a person what to do.")
+		p.RetryAfter = noRoomAgain
+		return p
+	}
 	for _, f := range faults {
 		if errors.Is(err, f.err) {
 			return problem.New(f.status, f.code, sentence(err, f.err), f.detail)

@@ -37,7 +37,7 @@ type ServerInterface interface {
 	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	GetState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt, params GetStateParams)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(w http.ResponseWriter, r *http.Request, job InJob, attempt InAttempt)
 
@@ -1099,7 +1099,7 @@ type StrictServerInterface interface {
 	// GetState The newest sealed Terraform state of the job's install component, or the version that the job's spec names; 404 when there is none.
 	// (GET /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	GetState(ctx context.Context, request GetStateRequestObject) (GetStateResponseObject, error)
-	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost.
+	// PutState Keep a new version (runner key or attempt token). The same digest at the same serial again changes nothing. A version of an attempt that was superseded, or that does not follow on the newest, is kept as contested and never lost. Only jobs that apply may write states; a plan may hand in one that follows on the newest, after a restore from a backup. With 507 there is no room yet, and the runner keeps it and sends it again.
 	// (POST /runner/v1/jobs/{job}/attempts/{attempt}/state)
 	PutState(ctx context.Context, request PutStateRequestObject) (PutStateResponseObject, error)
 

@@ -654,21 +654,25 @@ create table states (
     serial               bigint not null,
     lineage              text not null,
     digest               text not null,
-    sealed               jsonb not null,
+    -- Null for a withheld version, and for one that was dismissed before it arrived.
+    sealed               jsonb,
     -- Of what is sealed, so that a list need not read it.
     key_id               text not null default '',
     bytes                int not null default 0,
     job_id               text not null,
     attempt              int not null,
     -- A version of an attempt that another has taken the place of, or that does not follow on the newest kept one, is contested until
-    -- a person restores or dismisses it.
-    status               text not null default 'kept' check (status in ('kept', 'contested', 'dismissed')),
+    -- a person restores or dismisses it. A withheld one had no room here: its runner keeps it.
+    status               text not null default 'kept' check (status in ('kept', 'contested', 'dismissed', 'withheld')),
     reason               text not null default '',
     created_at           timestamptz not null default now(),
+    -- When a person resolved it, if it was contested or withheld: what is old goes by the later of the two.
+    resolved_at          timestamptz,
+    check (sealed is not null or status in ('withheld', 'dismissed')),
     primary key (org_id, install_component_id, version),
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
-create index states_contested on states (org_id, install_component_id) where status = 'contested';
+create index states_contested on states (org_id, install_component_id) where status in ('contested', 'withheld');
 
 create table state_locks (
     org_id               text not null,

@@ -140,6 +140,11 @@ with oldest as (
 )
 select id, attempt, kind, component_kind from offered order by created_at, id;
 
+-- DropWithdrawn forgets the offers of a job that nobody took, but the newest of them: nothing was done in any, and a runner that refuses
+-- what it asked for makes one after the other.
+-- name: DropWithdrawn :exec
+delete from attempts where org_id = @org_id and job_id = @job_id and status = 'withdrawn' and number < @before::int;
+
 -- AdoptBuilds gives a build runner that is there the builds that wait for one that is not, or takes none: any build runner can build
 -- anything.
 -- name: AdoptBuilds :exec

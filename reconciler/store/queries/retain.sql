@@ -41,7 +41,7 @@ delete from workflows d where d.org_id = @org_id and d.id in (
     limit @most);
 
 -- A job goes with its attempts and what is left of its log, once what it was for is gone or has ended: not while its step or its
--- plan is there, and not what holds a lock or has left a contested state.
+-- plan is there, and not what holds a lock or has left a state that waits for a person.
 -- name: RetainJobs :execrows
 with gone as (
     delete from jobs d where d.org_id = @org_id and d.id in (
@@ -51,7 +51,7 @@ with gone as (
           and not exists (select 1 from plans p where p.org_id = j.org_id and p.id = j.plan_id)
           and not exists (select 1 from builds b where b.org_id = j.org_id and b.id = j.owner_id and b.status in ('queued', 'running'))
           and not exists (select 1 from state_locks l where l.org_id = j.org_id and l.job_id = j.id)
-          and not exists (select 1 from states s where s.org_id = j.org_id and s.job_id = j.id and s.status = 'contested')
+          and not exists (select 1 from states s where s.org_id = j.org_id and s.job_id = j.id and s.status in ('contested', 'withheld'))
         limit @most)
     returning d.id
 ), forgotten as (
@@ -59,12 +59,13 @@ with gone as (
 )
 select id from gone;
 
--- The newest kept version of a component never goes, nor one of its last @least, nor one that is contested; and none while a person
+-- The newest kept version of a component never goes, nor one of its last @least, nor one that waits for a person. A resolved
+-- one goes by the time at which it was resolved; and none while a person
 -- has asked for one to be restored.
 -- name: RetainStates :execrows
 delete from states d where d.org_id = @org_id and (d.install_component_id, d.version) in (
     select s.install_component_id, s.version from states s
-    where s.org_id = @org_id and s.created_at < @before::timestamptz and s.status <> 'contested'
+    where s.org_id = @org_id and greatest(s.created_at, s.resolved_at) < @before::timestamptz and s.status in ('kept', 'dismissed')
       and s.version <= (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id) - @least::int
       and s.version < (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id and n.status = 'kept')
       and not exists (select 1 from install_components ic join workflows w on w.org_id = ic.org_id and w.install_id = ic.install_id

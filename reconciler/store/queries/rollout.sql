@@ -83,9 +83,9 @@ join install_components ic on ic.org_id = r.org_id and ic.id = r.install_compone
 where r.org_id = @org_id and ic.install_id = any(@install_ids::text[]);
 
 -- name: ContestedOfInstalls :many
-select ic.install_id, s.install_component_id, s.version, s.reason from states s
+select ic.install_id, s.install_component_id, s.version, s.status, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
-where s.org_id = @org_id and ic.install_id = any(@install_ids::text[]) and s.status = 'contested'
+where s.org_id = @org_id and ic.install_id = any(@install_ids::text[]) and s.status in ('contested', 'withheld')
 order by s.install_component_id, s.version;
 
 -- BusyOfInstalls is BusyComponents of several installs.
@@ -133,7 +133,7 @@ select * from installs where org_id = @org_id and id = @id;
 
 -- ContestedStates are the state versions of an install that a person has to decide about.
 -- name: ContestedStates :many
-select s.install_component_id, s.version, s.reason from states s
+select s.install_component_id, s.version, s.status, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
-where s.org_id = @org_id and ic.install_id = @install_id and s.status = 'contested'
+where s.org_id = @org_id and ic.install_id = @install_id and s.status in ('contested', 'withheld')
 order by s.install_component_id, s.version;

@@ -6,11 +6,11 @@ select * from states where org_id = @org_id and install_component_id = @install_
 order by version desc limit 1;
 
 -- name: StateOfVersion :one
-select * from states where org_id = @org_id and install_component_id = @install_component_id and version = @version;
+select * from states where org_id = @org_id and install_component_id = @install_component_id and version = @version and sealed is not null;
 
--- KnownState says how a state that comes again was kept.
+-- KnownState says how a state that comes again was kept, and whether its bytes are here.
 -- name: KnownState :one
-select status from states
+select version, status, (sealed is not null)::bool as here from states
 where org_id = @org_id and install_component_id = @install_component_id and serial = @serial and lineage = @lineage and digest = @digest
 order by version desc limit 1;
 
@@ -22,15 +22,71 @@ select @org_id::text, @install_component_id::text, coalesce(max(version), 0) + 1
 from states where org_id = @org_id and install_component_id = @install_component_id
 returning version;
 
--- DismissState carries its fence: the version is still contested.
+-- StateRoom is what an attempt, and the whole install of its component, keep here; withheld says that the attempt has a version that
+-- waits for room.
+-- name: StateRoom :one
+select count(*) filter (where s.sealed is not null) as versions,
+    coalesce(sum(s.bytes) filter (where s.sealed is not null), 0)::bigint as bytes,
+    count(*) filter (where s.sealed is not null and s.job_id = @job_id and s.attempt = @attempt::int) as attempt_versions,
+    coalesce(sum(s.bytes) filter (where s.sealed is not null and s.job_id = @job_id and s.attempt = @attempt::int), 0)::bigint as attempt_bytes,
+    coalesce(bool_or(s.status = 'withheld' and s.job_id = @job_id and s.attempt = @attempt::int), false)::bool as withheld
+from install_components me
+join install_components ic on ic.org_id = me.org_id and ic.install_id = me.install_id
+join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+where me.org_id = @org_id and me.id = @install_component_id;
+
+-- ReplaceableStates are the versions that an attempt wrote before the one that it hands in: Terraform saves a state many times while it
+-- applies, and each holds what the one before it held. The oldest comes first; the last version and the newest kept one are not in it.
+-- name: ReplaceableStates :many
+select s.version, s.bytes from states s
+where s.org_id = @org_id and s.install_component_id = @install_component_id and s.job_id = @job_id and s.attempt = @attempt
+  and s.lineage = @lineage and s.serial < @serial and s.sealed is not null
+  and s.version < (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id)
+  and s.version <> coalesce((select max(n.version) from states n
+      where n.org_id = s.org_id and n.install_component_id = s.install_component_id and n.status = 'kept'), 0)
+order by s.serial, s.version;
+
+-- SupersededStates are the versions of an install that may go before their time when it has no room, the oldest first: dismissed ones, and
+-- kept ones but the newest of a component and its last @least versions. None goes while a person has asked for one to be restored, and
+-- never the last version, so that no number is given twice.
+-- name: SupersededStates :many
+select s.install_component_id, s.version, s.bytes
+from install_components me
+join install_components ic on ic.org_id = me.org_id and ic.install_id = me.install_id
+join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
+cross join lateral (select max(n.version) as last, coalesce(max(n.version) filter (where n.status = 'kept'), 0) as newest
+    from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id) of
+where me.org_id = @org_id and me.id = @install_component_id and s.sealed is not null and s.version < of.last
+  and (s.status = 'dismissed' or s.status = 'kept' and s.version < of.newest and s.version <= of.last - @least::int)
+  and not exists (select 1 from workflows w where w.org_id = ic.org_id and w.install_id = ic.install_id and w.kind = 'restore' and w.status = 'running')
+order by s.created_at, s.install_component_id, s.version;
+
+-- RemoveState removes one version to make room for another.
+-- name: RemoveState :exec
+delete from states where org_id = @org_id and install_component_id = @install_component_id and version = @version;
+
+-- WithholdState notes a version for which there is no room, without its bytes.
+-- name: WithholdState :one
+insert into states (org_id, install_component_id, version, serial, lineage, digest, key_id, bytes, job_id, attempt, status, reason)
+select @org_id::text, @install_component_id::text, coalesce(max(version), 0) + 1, @serial::bigint, @lineage::text, @digest::text,
+    @key_id::text, @bytes::int, @job_id::text, @attempt::int, 'withheld', @reason::text
+from states where org_id = @org_id and install_component_id = @install_component_id
+returning version;
+
+-- FillState adds the bytes of a version that was dismissed before they arrived.
+-- name: FillState :exec
+update states set sealed = @sealed::jsonb
+where org_id = @org_id and install_component_id = @install_component_id and version = @version and status = 'dismissed' and sealed is null;
+
+-- DismissState carries its fence: the version still waits for a person.
 -- name: DismissState :execrows
-update states set status = 'dismissed', reason = @reason
-where org_id = @org_id and install_component_id = @install_component_id and version = @version and status = 'contested';
+update states set status = 'dismissed', reason = @reason, resolved_at = now()
+where org_id = @org_id and install_component_id = @install_component_id and version = @version and status in ('contested', 'withheld');
 
 -- DismissStates is a word on all versions of a state that count.
 -- name: DismissStates :execrows
-update states set status = 'dismissed', reason = @reason
-where org_id = @org_id and install_component_id = @install_component_id and status in ('kept', 'contested');
+update states set status = 'dismissed', reason = @reason, resolved_at = now()
+where org_id = @org_id and install_component_id = @install_component_id and status in ('kept', 'contested', 'withheld');
 
 -- SetBaseVersion remembers what an attempt begins with.
 -- name: SetBaseVersion :exec
@@ -56,7 +112,7 @@ left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind 
 where s.org_id = @org_id and s.install_component_id = @install_component_id and s.version < @before
 order by s.version desc limit @most;
 
--- ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that are contested.
+-- ViewStatesOfInstall are the versions that matter now: of each component the newest kept one and those that wait for a person.
 -- name: ViewStatesOfInstall :many
 select ic.name as component, s.version, s.status, s.reason, s.serial, s.lineage, s.digest, s.key_id, s.bytes, s.job_id, s.attempt,
     s.created_at, coalesce(t.workflow_id, '')::text as workflow_id
@@ -64,7 +120,7 @@ from install_components ic
 join states s on s.org_id = ic.org_id and s.install_component_id = ic.id
 left join jobs j on j.org_id = s.org_id and j.id = s.job_id
 left join steps t on t.org_id = j.org_id and t.id = j.owner_id and j.owner_kind = 'step'
-where ic.org_id = @org_id and ic.install_id = @install_id and (s.status = 'contested' or s.version = (
+where ic.org_id = @org_id and ic.install_id = @install_id and (s.status in ('contested', 'withheld') or s.version = (
     select max(k.version) from states k where k.org_id = ic.org_id and k.install_component_id = ic.id and k.status = 'kept'))
 order by ic.name, s.version desc;
 

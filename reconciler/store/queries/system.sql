@@ -34,7 +34,7 @@ where j.org_id = @org_id and j.ended_at is null
 group by j.kind, j.status;
 
 -- name: ContestedComponents :one
-select count(distinct install_component_id) from states where org_id = @org_id and status = 'contested';
+select count(distinct install_component_id) from states where org_id = @org_id and status in ('contested', 'withheld');
 
 -- RunnersByState counts an org's runners. One that is off is heard of, and takes nothing.
 -- name: RunnersByState :many

@@ -205,5 +205,5 @@ order by version desc limit 1;
 -- StateToRestore is one version of a state, and whether it is the one that the next plan would read.
 -- name: StateToRestore :one
 select s.digest, (s.status = 'kept' and not exists (select from states n where n.org_id = s.org_id
-    and n.install_component_id = s.install_component_id and n.status = 'kept' and n.version > s.version))::bool as newest
+    and n.install_component_id = s.install_component_id and n.status = 'kept' and n.version > s.version))::bool as newest, (s.sealed is not null)::bool as here
 from states s where s.org_id = @org_id and s.install_component_id = @install_component_id and s.version = @version;

@@ -1,0 +1,245 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// stored gives how many versions are stored, and how many bytes.
+func stored(t testing.TB, w *dispatchtest.World) string {
+	t.Helper()
+	return w.Text(t, "select count(*) || ' of ' || coalesce(sum(bytes), 0) from states where sealed is not null")
+}
+
+// unrelated is a state that replaces no other one.
+func unrelated(n int) api.State {
+	s := state(1, fmt.Sprintf("digest-%d", n))
+	s.Lineage = fmt.Sprintf("other-%d", n)
+	return s
+}
+
+// noRoom hands a state in that is not stored for want of room.
+func noRoom(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, ref api.AttemptRef, s api.State) {
+	t.Helper()
+	_, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, s)
+	var full *dispatch.NoRoomError
+	if !errors.As(err, &full) {
+		t.Fatalf("state %s: %v, want no room", s.Digest, err)
+	}
+}
+
+// dismiss is a person's word about the newest version that waits for one.
+func dismiss(t testing.TB, w *dispatchtest.World, component, status string) {
+	t.Helper()
+	w.In(t, func(ctx context.Context, tx *store.Tx) error {
+		place, err := tx.InstallComponentByID(ctx, tx.Org, component)
+		must(t, err)
+		found, err := tx.ContestedStates(ctx, tx.Org, place.InstallID)
+		must(t, err)
+		for _, v := range found {
+			if v.Status == status {
+				return dispatch.Dismiss(ctx, tx, place, v.Version, "a test said so")
+			}
+		}
+		return fmt.Errorf("no version is %s", status)
+	})
+}
+
+func TestOnlyAnApplyWritesStates(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	for _, kind := range []string{"sync", "action", "health"} {
+		w.Job(t, runner, kind, component)
+		ref, _ := w.Start(t, runner)
+		for n := range 3 {
+			_, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, unrelated(n))
+			wantIs(t, err, dispatch.ErrInvalid)
+		}
+	}
+	if got := w.Text(t, "select count(*)::text from states"); got != "0" {
+		t.Errorf("%s versions are stored", got)
+	}
+	w.Job(t, runner, "apply", component)
+	ref, _ := w.Start(t, runner)
+	put(t, w, runner, ref, state(3, "a"))
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
+
+	// A plan brings back the newest state that a control plane from an older backup has forgotten, and nothing else: a runner filled the
+	// database from one plan.
+	w.Job(t, runner, "plan", component)
+	plan, _ := w.Start(t, runner)
+	for n := range 24 {
+		_, err := w.Dispatch.PutState(t.Context(), runner.Caller, plan, unrelated(n))
+		wantIs(t, err, dispatch.ErrInvalid)
+	}
+	_, err := w.Dispatch.PutState(t.Context(), runner.Caller, plan, state(2, "older"))
+	wantIs(t, err, dispatch.ErrInvalid)
+	put(t, w, runner, plan, state(4, "newer"))
+	put(t, w, runner, plan, state(4, "newer"))
+	for serial := int64(5); serial < 24; serial++ {
+		_, err := w.Dispatch.PutState(t.Context(), runner.Caller, plan, state(serial, "again"))
+		wantIs(t, err, dispatch.ErrInvalid)
+	}
+	if got, want := versions(t, w), "3 a kept, 4 newer kept"; got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+}
+
+func TestAnAttemptsNewStatesReplaceItsOldOnes(t *testing.T) {
+	w := dispatchtest.New(t)
+	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 3})
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
+	before, _ := w.Start(t, runner)
+	put(t, w, runner, before, state(1, "before"))
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, before, lost))
+	w.Job(t, runner, "apply", component)
+	ref, _ := w.Start(t, runner)
+	for serial := int64(2); serial < 50; serial++ {
+		if put(t, w, runner, ref, state(serial, fmt.Sprint("s", serial))) {
+			t.Fatalf("serial %d is contested", serial)
+		}
+	}
+	if got, want := versions(t, w), "1 before kept, 47 s47 kept, 48 s48 kept, 49 s49 kept"; got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+	// Bytes count as well.
+	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 3, AttemptBytes: 40})
+	long := state(50, "long")
+	long.Sealed.Ciphertext = []byte(strings.Repeat("x", 30))
+	put(t, w, runner, ref, long)
+	if got, want := versions(t, w), "1 before kept, 49 s49 kept, 50 long kept"; got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+}
+
+// What an attempt leaves in many lineages is not stored without end, and what has no room is not thrown away.
+func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
+	w := dispatchtest.New(t)
+	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 3})
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
+	ref, _ := w.Start(t, runner)
+	put(t, w, runner, ref, state(5, "kept"))
+	put(t, w, runner, ref, unrelated(1))
+	put(t, w, runner, ref, unrelated(2))
+	for range 3 {
+		for n := 3; n < 24; n++ {
+			noRoom(t, w, runner, ref, unrelated(n))
+		}
+	}
+	want := "5 kept kept, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 withheld"
+	if got := versions(t, w); got != want {
+		t.Errorf("listed %s, want %s", got, want)
+	}
+	if got := w.Text(t, "select reason from states where status = 'withheld'"); !strings.Contains(got, "3 versions") || !strings.Contains(got, ref.Job) {
+		t.Errorf("withheld because %q", got)
+	}
+	if got := w.Text(t, "select count(*)::text from audit_events where action like 'state.%'"); got != "3" { // two contested, one withheld
+		t.Errorf("%s audit events", got)
+	}
+	_, err := w.Dispatch.State(t.Context(), runner.Caller, ref, 0)
+	must(t, err) // the kept one is still the newest
+	// A person who raises the bound lets it in.
+	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 4})
+	if !put(t, w, runner, ref, unrelated(3)) {
+		t.Error("a state of another lineage is not contested")
+	}
+	if got, want := versions(t, w), "5 kept kept, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 contested"; got != want {
+		t.Errorf("listed %s, want %s", got, want)
+	}
+	// One that a person gives up is taken without being stored, so that its runner gets on; with room it is stored after all.
+	noRoom(t, w, runner, ref, unrelated(4))
+	dismiss(t, w, component, "withheld")
+	put(t, w, runner, ref, unrelated(4))
+	if got := w.Text(t, "select status || ' ' || (sealed is not null) from states where digest = 'digest-4'"); got != "dismissed false" {
+		t.Errorf("what was given up is %s", got)
+	}
+	w.Dispatch.LimitStates(dispatch.StateLimits{})
+	put(t, w, runner, ref, unrelated(4))
+	if got := w.Text(t, "select status || ' ' || (sealed is not null) from states where digest = 'digest-4'"); got != "dismissed true" {
+		t.Errorf("what was given up is %s", got)
+	}
+}
+
+func TestSupersededStatesGoWhenTheirInstallIsFull(t *testing.T) {
+	w := dispatchtest.New(t)
+	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 1, InstallVersions: 5})
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	write := func(s api.State) api.AttemptRef {
+		t.Helper()
+		w.Job(t, runner, "apply", component)
+		ref, _ := w.Start(t, runner)
+		put(t, w, runner, ref, s)
+		must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
+		return ref
+	}
+	for serial := int64(1); serial < 10; serial++ {
+		write(state(serial, fmt.Sprint("s", serial)))
+	}
+	if got, want := versions(t, w), "5 s5 kept, 6 s6 kept, 7 s7 kept, 8 s8 kept, 9 s9 kept"; got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+	for n := range 4 {
+		write(unrelated(n)) // contested: these wait for a person, and push out what is superseded
+	}
+	w.Job(t, runner, "apply", component)
+	ref, _ := w.Start(t, runner)
+	noRoom(t, w, runner, ref, unrelated(9))
+	if got, want := versions(t, w), "9 s9 kept, 1 digest-0 contested, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 contested, 1 digest-9 withheld"; got != want {
+		t.Errorf("listed %s, want %s", got, want)
+	}
+	if got := stored(t, w); !strings.HasPrefix(got, "5 of ") {
+		t.Errorf("stored %s", got)
+	}
+	// What a person has decided about makes room.
+	w.Exec(t, "update states set created_at = now() - interval '1 day' where digest = 'digest-0'")
+	for range 4 {
+		dismiss(t, w, component, "contested")
+	}
+	if !put(t, w, runner, ref, unrelated(9)) {
+		t.Error("a state of another lineage is not contested")
+	}
+}
+
+// An attempt that is over delivers a spool of any length, and the audit does not keep each of it.
+func TestALateSpoolIsAuditedOnce(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	w.Job(t, runner, "apply", w.Component(t, runner))
+	ref, _ := w.Start(t, runner)
+	put(t, w, runner, ref, state(1, "in time"))
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
+	for serial := int64(2); serial < 30; serial++ {
+		put(t, w, runner, ref, state(serial, fmt.Sprint("s", serial)))
+	}
+	if n := w.Text(t, "select count(*)::text from audit_events where action = 'state.late'"); n != "1" {
+		t.Errorf("%s late versions are in the audit, want the first", n)
+	}
+}
+
+// A runner that refuses every offer leaves no row for each.
+func TestOffersThatNobodyTakesLeaveNothing(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	w.Job(t, runner, "sync", w.Component(t, runner))
+	for range 20 {
+		must(t, w.Dispatch.Result(t.Context(), runner.Caller, w.Offer(t, runner), lost))
+	}
+	if n := w.Text(t, "select count(*)::text from attempts"); n != "1" {
+		t.Errorf("%s attempts are stored, want the newest", n)
+	}
+	w.Start(t, runner)
+}
