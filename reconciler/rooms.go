@@ -101,11 +101,13 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 		Store: r.store, Bell: r.bell, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
 		Quota: r.options.quota,
 		Rooms: control.Rooms{
-			Watch:      o.watch,
-			Look:       o.observe.Poll,
-			SyncNow:    o.syncNow,
-			Upload:     o.upload,
-			PreviewApp: o.preview.App,
+			Watch: o.watch,
+
+			ChangeRepositories: changeRepositories,
+			Look:               o.observe.Poll,
+			SyncNow:            o.syncNow,
+			Upload:             o.upload,
+			PreviewApp:         o.preview.App,
 			RetryBuild: func(ctx context.Context, tx *store.Tx, b string) (string, error) {
 				return refused(o.build.Retry(ctx, tx, b))
 			},
@@ -146,7 +148,7 @@ func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential st
 	err := o.observe.Check(url, ref)
 	if err == nil {
 		var watch store.Watch
-		if watch, err = o.observe.Watch(ctx, tx, url, ref, credential); err == nil {
+		if watch, err = o.observe.Connect(ctx, tx, url, ref, credential); err == nil {
 			return watch, nil
 		}
 	}
@@ -155,6 +157,16 @@ func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential st
 		err = problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
 	}
 	return store.Watch{}, err
+}
+
+// changeRepositories changes what a credential may be used for.
+func changeRepositories(now, add, remove []string) ([]string, error) {
+	changed, err := observe.ChangeRepositories(now, add, remove)
+	var trouble *observe.Trouble
+	if errors.As(err, &trouble) {
+		err = problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
+	}
+	return changed, err
 }
 
 func (o *rooms) syncNow(ctx context.Context, org, app string) error {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,13 @@ func keys(t *testing.T, own map[string]seal.Identity, kept *api.NewCredential) *
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(api.Credential{Name: kept.Name, Username: kept.Username})
 	})
+	mux.HandleFunc("PATCH /v1/credentials/{name}", func(w http.ResponseWriter, r *http.Request) {
+		var change api.CredentialUpdate
+		if err := json.NewDecoder(r.Body).Decode(&change); err != nil {
+			t.Error(err)
+		}
+		_ = json.NewEncoder(w).Encode(api.Credential{Name: r.PathValue("name"), Repositories: change.AddRepositories})
+	})
 	mux.HandleFunc("POST /v1/webhooks", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(api.Webhook{ID: "whk_1", Path: "/hooks/whk_1", Secret: "s3cret"})
@@ -159,17 +167,35 @@ func TestCreateCredential(t *testing.T) {
 	e := keys(t, own, &kept)
 	t.Setenv("GIT_TOKEN", "hush")
 	c := NewCredentials(e)
-	c.SetArgs([]string{"create", "github", "--username", "bot", "--from", "env:GIT_TOKEN"})
+	c.SetArgs([]string{"create", "github", "--username", "bot", "--from", "env:GIT_TOKEN", "--repository", "https://git.example/a/*"})
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	opened, err := own[""].Open(kept.Password, seal.CredentialContext("org_1", "github"))
-	if err != nil || string(opened.Reveal()) != "hush" || kept.Name != "github" || kept.Username != "bot" {
+	if err != nil || string(opened.Reveal()) != "hush" || kept.Name != "github" || kept.Username != "bot" || !slices.Equal(kept.Repositories, []string{"https://git.example/a/*"}) {
 		t.Errorf("kept %+v (%q), %v", kept, opened.Reveal(), err)
 	}
 	printed := fmt.Sprint(e.Console.Out, e.Console.Err)
 	if strings.Contains(printed, "hush") || !strings.Contains(printed, "--credential github") {
 		t.Errorf("printed %q", printed)
+	}
+}
+
+func TestUpdateCredential(t *testing.T) {
+	e := keys(t, nil, nil)
+	c := NewCredentials(e)
+	c.SetArgs([]string{"update", "github", "--add-repository", "https://git.example/a/b", "--add-repository", "https://git.example/c/*"})
+	if err := c.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := "credential github may be used for:\n  https://git.example/a/b\n  https://git.example/c/*\n"
+	if got := fmt.Sprint(e.Console.Out); got != want {
+		t.Errorf("printed %q", got)
+	}
+	c = NewCredentials(e)
+	c.SetArgs([]string{"update", "github"})
+	if err := c.ExecuteContext(t.Context()); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("a change of nothing: %v", err)
 	}
 }
 

@@ -1583,12 +1583,23 @@ type Credential struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
-	Username  string    `json:"username"`
+
+	// Repositories the repositories that the credential may be used for: URLs, or https://host/owner/* for all below it; empty until the first app names the credential, whose repository is then the only one
+	Repositories []string `json:"repositories"`
+	Username     string   `json:"username"`
 }
 
 // CredentialList defines model for CredentialList.
 type CredentialList struct {
 	Items []Credential `json:"items"`
+}
+
+// CredentialUpdate defines model for CredentialUpdate.
+type CredentialUpdate struct {
+	AddRepositories []string `json:"add_repositories,omitempty,omitzero"`
+
+	// RemoveRepositories as they are listed
+	RemoveRepositories []string `json:"remove_repositories,omitempty,omitzero"`
 }
 
 // DeclaredAction defines model for DeclaredAction.
@@ -2152,6 +2163,9 @@ type NewCredential struct {
 
 	// Password age ciphertext to one key
 	Password Sealed `json:"password"`
+
+	// Repositories the repositories that it may be used for: URLs, or https://host/owner/* for all below it; default: that of the first app that names it
+	Repositories []string `json:"repositories,omitempty,omitzero"`
 
 	// Username default git
 	Username string `json:"username,omitempty,omitzero"`
@@ -3290,6 +3304,9 @@ type SyncAppJSONRequestBody = SyncRequest
 // CreateCredentialJSONRequestBody defines body for CreateCredential for application/json ContentType.
 type CreateCredentialJSONRequestBody = NewCredential
 
+// UpdateCredentialJSONRequestBody defines body for UpdateCredential for application/json ContentType.
+type UpdateCredentialJSONRequestBody = CredentialUpdate
+
 // CreateInstallJSONRequestBody defines body for CreateInstall for application/json ContentType.
 type CreateInstallJSONRequestBody = NewInstall
 
@@ -3668,6 +3685,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
 	DeleteCredential(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateCredentialWithBody Change the repositories that a credential may be used for.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+	UpdateCredentialWithBody(ctx context.Context, credential string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateCredential Change the repositories that a credential may be used for.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+	UpdateCredential(ctx context.Context, credential string, body UpdateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Explain The chain of reasons that leads to a record, the cause first.
 	//
@@ -4686,6 +4717,40 @@ func (c *Client) CreateCredential(ctx context.Context, body CreateCredentialJSON
 // Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
 func (c *Client) DeleteCredential(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteCredentialRequest(c.Server, credential)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateCredentialWithBody Change the repositories that a credential may be used for.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+func (c *Client) UpdateCredentialWithBody(ctx context.Context, credential string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateCredentialRequestWithBody(c.Server, credential, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateCredential Change the repositories that a credential may be used for.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+func (c *Client) UpdateCredential(ctx context.Context, credential string, body UpdateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateCredentialRequest(c.Server, credential, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7173,6 +7238,53 @@ func NewDeleteCredentialRequest(server string, credential string) (*http.Request
 	return req, nil
 }
 
+// NewUpdateCredentialRequest calls the generic UpdateCredential builder with application/json body
+func NewUpdateCredentialRequest(server string, credential string, body UpdateCredentialJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateCredentialRequestWithBody(server, credential, "application/json", bodyReader)
+}
+
+// NewUpdateCredentialRequestWithBody constructs an http.Request for the UpdateCredential method, with any body, and a specified content type
+func NewUpdateCredentialRequestWithBody(server string, credential string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "credential", credential, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/credentials/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewExplainRequest constructs an http.Request for the Explain method
 func NewExplainRequest(server string, kind ExplainParamsKind, id string) (*http.Request, error) {
 	var err error
@@ -9647,6 +9759,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/credentials/{credential} (the `DeleteCredential` operationId).
 	DeleteCredentialWithResponse(ctx context.Context, credential string, reqEditors ...RequestEditorFn) (*DeleteCredentialResponse, error)
 
+	// UpdateCredentialWithBodyWithResponse Change the repositories that a credential may be used for.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+	UpdateCredentialWithBodyWithResponse(ctx context.Context, credential string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateCredentialResponse, error)
+
+	// UpdateCredentialWithResponse Change the repositories that a credential may be used for.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+	UpdateCredentialWithResponse(ctx context.Context, credential string, body UpdateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateCredentialResponse, error)
+
 	// ExplainWithResponse The chain of reasons that leads to a record, the cause first.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -11595,6 +11721,54 @@ func (r DeleteCredentialResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DeleteCredentialResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateCredentialResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Credential
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateCredentialResponse) GetJSON200() *Credential {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateCredentialResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateCredentialResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateCredentialResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateCredentialResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateCredentialResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -14310,6 +14484,32 @@ func (c *ClientWithResponses) DeleteCredentialWithResponse(ctx context.Context, 
 	return ParseDeleteCredentialResponse(rsp)
 }
 
+// UpdateCredentialWithBodyWithResponse Change the repositories that a credential may be used for.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+func (c *ClientWithResponses) UpdateCredentialWithBodyWithResponse(ctx context.Context, credential string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateCredentialResponse, error) {
+	rsp, err := c.UpdateCredentialWithBody(ctx, credential, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateCredentialResponse(rsp)
+}
+
+// UpdateCredentialWithResponse Change the repositories that a credential may be used for.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/credentials/{credential} (the `UpdateCredential` operationId).
+func (c *ClientWithResponses) UpdateCredentialWithResponse(ctx context.Context, credential string, body UpdateCredentialJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateCredentialResponse, error) {
+	rsp, err := c.UpdateCredential(ctx, credential, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateCredentialResponse(rsp)
+}
+
 // ExplainWithResponse The chain of reasons that leads to a record, the cause first.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -16115,6 +16315,39 @@ func ParseDeleteCredentialResponse(rsp *http.Response) (*DeleteCredentialRespons
 	switch {
 	case rsp.StatusCode == 204:
 		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateCredentialResponse parses an HTTP response from a UpdateCredentialWithResponse call
+func ParseUpdateCredentialResponse(rsp *http.Response) (*UpdateCredentialResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateCredentialResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Credential
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault

@@ -73,7 +73,9 @@ func Open(ctx context.Context, client *http.Client, url string, auth transport.A
 }
 
 // Supports reports whether the server has a capability.
-func (r *Remote) Supports(one capability.Capability) bool { return r.Advertised.Capabilities.Supports(one) }
+func (r *Remote) Supports(one capability.Capability) bool {
+	return r.Advertised.Capabilities.Supports(one)
+}
 
 // Fetch asks for a pack of at most limit bytes, which the caller reads and closes. An empty pack is an empty answer.
 func (r *Remote) Fetch(ctx context.Context, asked Request, limit int64) (io.ReadCloser, error) {

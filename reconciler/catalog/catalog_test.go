@@ -267,7 +267,7 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: "crd_app", Name: "app", Sealed: encoded})
+		_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: "crd_app", Name: "app", Sealed: encoded, Repositories: []string{server.URL}})
 		return err
 	})
 	b.addApp(server.URL, ".", "crd_app")

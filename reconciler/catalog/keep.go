@@ -150,8 +150,8 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 
 // watchOf gives the watch of a component's repository: the app's own for "." and for what is built from the config alone, which is in
 // it, too; nil for that in an app that is uploaded; else one of its own. A repository that needs the
-// org's access is read with the app's credential when it is on the same server, and only then: a token is for the server that it
-// was made by.
+// org's access is read with the app's credential when it is on the same server; whether the credential may be used for it is decided
+// when it is polled.
 func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, component appconfig.Component) (*string, error) {
 	source := component.Source
 	if source == nil || source.Own() {

@@ -86,6 +86,47 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
+func TestCovers(t *testing.T) {
+	patterns := []string{"https://git.example/acme/app", "https://git.example/all/*", "https://whole.example/*", "https://git.example:8443/a/b.git"}
+	for url, want := range map[string]bool{
+		"https://git.example/acme/app":           true,
+		"https://GIT.example/acme/app.git/":      true,
+		"https://git.example/acme/app2":          false,
+		"https://git.example/acme":               false,
+		"https://git.example/acme/app/sub":       false,
+		"https://git.example/Acme/app":           false,
+		"http://git.example/acme/app":            false,
+		"https://git.example:444/acme/app":       false,
+		"https://git.example.evil/acme/app":      false,
+		"https://evil/git.example/acme/app":      false,
+		"https://git.example/all/x":              true,
+		"https://git.example/all/x/y.git":        true,
+		"https://git.example/all":                false,
+		"https://git.example/allx/y":             false,
+		"https://git.example/all/../acme2/x":     false,
+		"https://git.example/all/%2e%2e/acme2/x": false,
+		"https://git.example/all/..%2facme2/x":   false,
+		"https://git.example/all/%252e%252e/x":   false,
+		"https://git.example/all/.%5c../x":       false,
+		"https://git.example/all//x":             false,
+		"https://whole.example/a":                true,
+		"https://whole.example/a/b/c":            true,
+		"https://whole.example":                  false,
+		"https://git.example:8443/a/b":           true,
+		"https://user:pw@git.example/acme/app":   false,
+		"https://git.example/acme/app?x=y":       false,
+		"file:///git.example/acme/app":           false,
+		"":                                       false,
+	} {
+		if got := covers(patterns, url); got != want {
+			t.Errorf("%q: got %t", url, got)
+		}
+	}
+	if covers(nil, "https://git.example/acme/app") {
+		t.Error("a credential for nothing is for everything")
+	}
+}
+
 func TestSameHost(t *testing.T) {
 	if !SameHost("https://a.example/x", "https://A.example/y.git") || SameHost("https://a.example/x", "https://b.example/x") || SameHost("https://a/x", "http://a/x") {
 		t.Error("a credential may follow to the same server only")

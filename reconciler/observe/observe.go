@@ -201,7 +201,7 @@ func (o *Observer) loginOf(ctx context.Context, tx *store.Tx, watch store.Watch)
 	if username == "" {
 		username = "git"
 	}
-	return login{username: username, password: password}, nil
+	return login{name: row.Name, username: username, password: password, repositories: row.Repositories}, nil
 }
 
 // remoteOf opens the other side of a watch.
@@ -209,6 +209,9 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 	at, err := parseRepository(url)
 	if err != nil {
 		return nil, err
+	}
+	if with.name != "" && !covers(with.repositories, url) {
+		return nil, uncovered(with.name, at.String())
 	}
 	switch {
 	case at.scheme == "file":

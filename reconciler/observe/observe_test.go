@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -348,7 +349,7 @@ func TestCredentials(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.in(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: crd, Name: crd, Sealed: encoded})
+			_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: crd, Name: crd, Sealed: encoded, Repositories: []string{server.URL}})
 			return err
 		})
 		return crd
@@ -370,6 +371,73 @@ func TestCredentials(t *testing.T) {
 		return err
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCredentialsStayWithTheirRepositories: a credential is sent to no repository but those that it names, however the way there is
+// written, and follows no redirect to another.
+func TestCredentialsStayWithTheirRepositories(t *testing.T) {
+	const token = "planted-token-8271"
+	repo := gittest.New(t).Write("a", "1")
+	repo.Commit("start")
+	var shown sync.Map // the repositories that the token was sent to
+	server := repo.Serve(token, func(w http.ResponseWriter, r *http.Request) bool {
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if _, password, _ := r.BasicAuth(); password != "" {
+			shown.Store(first, true)
+		}
+		switch first {
+		case "moved.git":
+			http.Redirect(w, r, strings.Replace(r.URL.String(), "/moved.git", "/victim.git", 1), http.StatusMovedPermanently)
+		case "renamed.git":
+			http.Redirect(w, r, strings.Replace(r.URL.String(), "/renamed.git", "/repo.git", 1), http.StatusMovedPermanently)
+		default:
+			return false
+		}
+		return true
+	})
+	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
+	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: "crd_1"}, []byte(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := json.Marshal(sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.AddCredential(ctx, store.AddCredentialParams{
+			OrgID: b.org, ID: "crd_1", Name: "forge", Sealed: encoded,
+			Repositories: []string{server.Origin + "/repo.git", server.Origin + "/moved", server.Origin + "/renamed.git"},
+		})
+		return err
+	})
+	for path, words := range map[string]string{
+		"/victim.git":         "the credential forge may not be used for " + server.Origin + "/victim.git",
+		"/repo.git/../victim": "may not be used for",
+		"/moved.git":          "redirects to " + server.Origin + "/victim.git, for which the credential forge may not be used",
+	} {
+		b.connect(server.Origin+path, "main", "crd_1")
+		b.trouble(words, "nuon credentials update forge --add-repository")
+	}
+	for _, path := range []string{"/repo.git", "/renamed.git"} {
+		b.connect(server.Origin+path, "main", "crd_1")
+		b.mustPoll()
+	}
+	// Narrowed later, it is sent no more.
+	b.in(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.SetCredentialRepositories(ctx, []string{server.Origin + "/else"}, b.org, "crd_1")
+		return err
+	})
+	b.trouble("may not be used for")
+	var sent []string
+	shown.Range(func(name, _ any) bool {
+		sent = append(sent, name.(string))
+		return true
+	})
+	slices.Sort(sent)
+	if want := []string{"moved.git", "renamed.git", "repo.git"}; !slices.Equal(sent, want) {
+		t.Errorf("the token was sent to %q, want %q", sent, want)
 	}
 }
 

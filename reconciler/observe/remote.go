@@ -20,8 +20,11 @@ type remote interface {
 
 // login is the credential for a remote; its zero value is none.
 type login struct {
+	name     string
 	username string
 	password seal.Secret
+	// repositories are the patterns of what the credential may be used for.
+	repositories []string
 }
 
 // tip is where a ref points: object is what a server can be asked for (an annotated tag's own object), commit what it leads to.

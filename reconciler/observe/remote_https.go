@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -59,10 +60,30 @@ type httpRemote struct {
 
 func (r *httpRemote) open(ctx context.Context) (*gitpack.Remote, error) {
 	var auth transport.AuthMethod
+	client := *r.client
 	if !r.login.password.IsZero() {
+		client.CheckRedirect = r.checkRedirect
 		auth = &githttp.BasicAuth{Username: r.login.username, Password: string(r.login.password.Reveal())}
 	}
-	return gitpack.Open(ctx, r.client, r.url, auth)
+	return gitpack.Open(ctx, &client, r.url, auth)
+}
+
+// checkRedirect keeps the credential from following a redirect to a repository that it is not for.
+func (r *httpRemote) checkRedirect(next *http.Request, via []*http.Request) error {
+	if err := sameHostOnly(next, via); err != nil {
+		return err
+	}
+	to := *next.URL
+	to.RawQuery, to.Fragment = "", ""
+	address := to.String()
+	for _, service := range []string{"/info/refs", "/git-upload-pack"} {
+		address = strings.TrimSuffix(address, service)
+	}
+	if covers(r.login.repositories, address) {
+		return nil
+	}
+	return troubled("%s redirects to %s, for which the credential %s may not be used; use that URL, and allow it with `nuon credentials update %s --add-repository URL`",
+		r.url, plainText(address, 200), r.login.name, r.login.name)
 }
 
 func (r *httpRemote) refs(ctx context.Context) (tips, error) {

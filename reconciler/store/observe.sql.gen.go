@@ -152,7 +152,7 @@ func (q *Queries) AppsOfWatch(ctx context.Context, orgID string, watchID string)
 }
 
 const credentialOfWatch = `-- name: CredentialOfWatch :one
-select org_id, id, name, username, sealed, created_at from credentials where org_id = $1 and id = $2
+select org_id, id, name, username, sealed, repositories, created_at from credentials where org_id = $1 and id = $2
 `
 
 func (q *Queries) CredentialOfWatch(ctx context.Context, orgID string, iD string) (Credential, error) {
@@ -164,6 +164,7 @@ func (q *Queries) CredentialOfWatch(ctx context.Context, orgID string, iD string
 		&i.Name,
 		&i.Username,
 		&i.Sealed,
+		&i.Repositories,
 		&i.CreatedAt,
 	)
 	return i, err

@@ -135,12 +135,13 @@ type ComponentInput struct {
 }
 
 type Credential struct {
-	OrgID     string
-	ID        string
-	Name      string
-	Username  string
-	Sealed    json.RawMessage
-	CreatedAt time.Time
+	OrgID        string
+	ID           string
+	Name         string
+	Username     string
+	Sealed       json.RawMessage
+	Repositories []string
+	CreatedAt    time.Time
 }
 
 type Due struct {

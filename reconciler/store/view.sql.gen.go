@@ -48,15 +48,17 @@ func (q *Queries) AddApp(ctx context.Context, arg AddAppParams) (App, error) {
 }
 
 const addCredential = `-- name: AddCredential :one
-insert into credentials (org_id, id, name, username, sealed) values ($1, $2, $3, $4, $5) returning org_id, id, name, username, sealed, created_at
+insert into credentials (org_id, id, name, username, sealed, repositories)
+values ($1, $2, $3, $4, $5, coalesce($6::text[], '{}')) returning org_id, id, name, username, sealed, repositories, created_at
 `
 
 type AddCredentialParams struct {
-	OrgID    string
-	ID       string
-	Name     string
-	Username string
-	Sealed   json.RawMessage
+	OrgID        string
+	ID           string
+	Name         string
+	Username     string
+	Sealed       json.RawMessage
+	Repositories []string
 }
 
 func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (Credential, error) {
@@ -66,6 +68,7 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 		arg.Name,
 		arg.Username,
 		arg.Sealed,
+		arg.Repositories,
 	)
 	var i Credential
 	err := row.Scan(
@@ -74,6 +77,7 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 		&i.Name,
 		&i.Username,
 		&i.Sealed,
+		&i.Repositories,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -385,6 +389,18 @@ func (q *Queries) RememberedAnswer(ctx context.Context, orgID string, key string
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const setCredentialRepositories = `-- name: SetCredentialRepositories :execrows
+update credentials set repositories = $1 where org_id = $2 and id = $3
+`
+
+func (q *Queries) SetCredentialRepositories(ctx context.Context, repositories []string, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, setCredentialRepositories, repositories, orgID, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const showPlan = `-- name: ShowPlan :one
@@ -864,7 +880,7 @@ func (q *Queries) ViewComponents(ctx context.Context, orgID string, appID string
 }
 
 const viewCredentials = `-- name: ViewCredentials :many
-select org_id, id, name, username, sealed, created_at from credentials where org_id = $1 order by name
+select org_id, id, name, username, sealed, repositories, created_at from credentials where org_id = $1 order by name
 `
 
 func (q *Queries) ViewCredentials(ctx context.Context, orgID string) ([]Credential, error) {
@@ -882,6 +898,7 @@ func (q *Queries) ViewCredentials(ctx context.Context, orgID string) ([]Credenti
 			&i.Name,
 			&i.Username,
 			&i.Sealed,
+			&i.Repositories,
 			&i.CreatedAt,
 		); err != nil {
 			return nil, err
@@ -1679,6 +1696,17 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const wakeWatchesOfCredential = `-- name: WakeWatchesOfCredential :exec
+update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch'
+and d.id in (select w.id from watches w where w.org_id = $1 and w.credential_id = $2)
+`
+
+// WakeWatchesOfCredential has all that is read with a credential polled now.
+func (q *Queries) WakeWatchesOfCredential(ctx context.Context, orgID string, credentialID string) error {
+	_, err := q.db.Exec(ctx, wakeWatchesOfCredential, orgID, credentialID)
+	return err
 }
 
 const wantInstall = `-- name: WantInstall :exec

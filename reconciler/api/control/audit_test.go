@@ -55,11 +55,15 @@ func changes(w *world) map[string]changed {
 		"abandonState": {path: state + "/abandon", body: map[string]any{"reason": "the key burnt"}, action: "state.abandon", before: func() {
 			w.exec("update runners set recipient = $1 where id = $2", w.key.Recipient().String(), o.ids["runner"])
 		}},
-		"freeStateLock":    {path: state + "/lock?reason=left+behind", action: "state.unlock"},
-		"forgetInstall":    {path: install + "?force=true", action: "install.forget"},
-		"lookAtRepo":       {path: "/v1/repos/" + o.ids["watch"] + "/look", action: "repo.look"},
-		"deleteApp":        {path: "/v1/apps/unused", action: "app.delete", before: func() { o.app("unused", plain) }},
-		"deleteRunner":     {path: "/v1/runners/unused", action: "runner.delete", before: func() { o.runner("unused", "install", false) }},
+		"freeStateLock": {path: state + "/lock?reason=left+behind", action: "state.unlock"},
+		"forgetInstall": {path: install + "?force=true", action: "install.forget"},
+		"lookAtRepo":    {path: "/v1/repos/" + o.ids["watch"] + "/look", action: "repo.look"},
+		"deleteApp":     {path: "/v1/apps/unused", action: "app.delete", before: func() { o.app("unused", plain) }},
+		"deleteRunner":  {path: "/v1/runners/unused", action: "runner.delete", before: func() { o.runner("unused", "install", false) }},
+		"updateCredential": {
+			path: "/v1/credentials/" + o.mark + "-cred", body: map[string]any{"add_repositories": []string{"https://git.example/more"}},
+			action: "credential.update",
+		},
 		"deleteCredential": {path: "/v1/credentials/" + o.mark + "-cred", action: "credential.delete"},
 		"deleteWebhook":    {path: "/v1/webhooks/" + o.ids["webhook"], action: "webhook.delete"},
 		"previewApp":       {path: "/v1/apps/shown/preview", body: emptyTree(w), before: func() { o.app("shown", appconfig.App{}) }},

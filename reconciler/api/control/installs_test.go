@@ -197,6 +197,83 @@ func TestCredentialsAndWebhooksKeepNoSecret(t *testing.T) {
 	w.nowhere(hook.JSON201.Secret)
 }
 
+// TestRepositoriesOfACredential: a credential is for the repositories that it names, and for that of the first app when it names none.
+func TestRepositoriesOfACredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	client := w.one.as("admin")
+	create := func(name string, repositories ...string) (made *api.Credential, why string) {
+		t.Helper()
+		answer, err := client.CreateCredentialWithResponse(t.Context(),
+			api.NewCredential{
+				Name: name, Repositories: repositories,
+				Password: w.sealed(seal.CredentialContext(w.one.org.ID, name), w.key.Recipient(), planted),
+			})
+		must(t, err)
+		if f := answer.ApplicationProblemJSONDefault; f != nil {
+			return nil, f.Title
+		}
+		return answer.JSON201, ""
+	}
+	app := func(name, url, credential string) string {
+		t.Helper()
+		answer, err := client.CreateAppWithResponse(t.Context(), nil, api.NewApp{Name: name, Repository: url, Credential: credential})
+		must(t, err)
+		if f := answer.ApplicationProblemJSONDefault; f != nil {
+			return f.Title
+		}
+		return ""
+	}
+	for _, bad := range []string{"*", "https://*", "https://git.example/../b", "https://git.example/a*", "file:///a", "git@git.example:a/b"} {
+		if _, why := create("bad", bad); why == "" {
+			t.Errorf("%s is taken for a repository", bad)
+		}
+	}
+	create("one")
+	if why := app("first", "https://git.example/acme/app", "one"); why != "" {
+		t.Error(why)
+	}
+	if why := app("second", "https://git.example/acme/else", "one"); !strings.Contains(why, "nuon credentials update one --add-repository https://git.example/acme/else") {
+		t.Errorf("another app's repository: %q", why)
+	}
+	if why := app("stolen", "https://evil.example/acme/app", "one"); why == "" {
+		t.Error("another server gets the credential")
+	}
+	made, _ := create("all", "https://GIT.example/acme/*", "https://git.example/x/y/")
+	if made == nil || !slices.Equal(made.Repositories, []string{"https://git.example/acme/*", "https://git.example/x/y"}) {
+		t.Errorf("made %+v", made)
+	}
+	if why := app("third", "https://git.example/acme/sub/app", "all"); why != "" {
+		t.Error(why)
+	}
+	update := func(as, name string, change api.CredentialUpdate) (now []string, status int) {
+		t.Helper()
+		answer, err := w.one.as(as).UpdateCredentialWithResponse(t.Context(), name, change)
+		must(t, err)
+		if answer.JSON200 == nil {
+			return nil, answer.StatusCode()
+		}
+		return answer.JSON200.Repositories, http.StatusOK
+	}
+	add := api.CredentialUpdate{AddRepositories: []string{"https://git.example/acme/else"}}
+	if _, status := update("operator", "one", add); status != http.StatusForbidden {
+		t.Errorf("an operator changes a credential: %d", status)
+	}
+	if now, _ := update("admin", "one", add); !slices.Equal(now, []string{"https://git.example/acme/app", "https://git.example/acme/else"}) {
+		t.Errorf("now %q", now)
+	}
+	if why := app("second", "https://git.example/acme/else", "one"); why != "" {
+		t.Error(why)
+	}
+	none := api.CredentialUpdate{RemoveRepositories: []string{"https://git.example/acme/app", "https://git.example/acme/else"}}
+	if _, status := update("admin", "one", none); status != http.StatusUnprocessableEntity {
+		t.Errorf("a credential for none: %d", status)
+	}
+	if _, status := update("admin", "none", add); status != http.StatusNotFound {
+		t.Errorf("a credential that is not there: %d", status)
+	}
+}
+
 // TestRunnerOfAnInstall: the one that is named, else the shared one, else a new one of its name, else a word about what to do.
 func TestRunnerOfAnInstall(t *testing.T) {
 	t.Parallel()

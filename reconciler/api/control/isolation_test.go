@@ -17,6 +17,7 @@ func bodies(of *tenant) map[string]any {
 	sealed := map[string]any{"key_id": "k", "ciphertext": "eA=="}
 	return map[string]any{
 		"createCredential": map[string]any{"name": of.mark + "-cred", "password": sealed},
+		"updateCredential": map[string]any{"add_repositories": []string{"https://git.example/x"}},
 		"createApp":        map[string]any{"name": "stolen", "repository": "https://git.example/x", "credential": of.ids["credential"]},
 		"syncApp":          map[string]any{}, "uploadAppVersion": "not a tar",
 		"createInstall":   map[string]any{"app": of.ids["app"], "name": "stolen", "inputs": []any{}},

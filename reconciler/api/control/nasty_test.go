@@ -78,7 +78,8 @@ var odd = map[string][]string{
 		`"kind": "deploy", "components": [%s], "dry_run": true`, `"kind": "deploy", "components": [%s], "plan_only": true`,
 	},
 	"createToken":      {`"name": "x", "role": "viewer", "app": %s`},
-	"createCredential": {`"username": %s`},
+	"createCredential": {`"username": %s`, `"repositories": [%s]`},
+	"updateCredential": {`"add_repositories": [%s]`, `"remove_repositories": [%s]`},
 	"pinInstall":       {`"reason": %s`},
 }
 

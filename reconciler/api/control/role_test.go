@@ -26,7 +26,7 @@ var needs = map[string]string{
 	"respondApproval": "approver",
 
 	"deleteApp": "admin", "deleteRunner": "admin", "deleteCredential": "admin", "deleteWebhook": "admin",
-	"createApp": "admin", "createCredential": "admin", "createWebhook": "admin", "forgetInstall": "admin", "createRunner": "admin",
+	"createApp": "admin", "createCredential": "admin", "updateCredential": "admin", "createWebhook": "admin", "forgetInstall": "admin", "createRunner": "admin",
 	"createRegistration": "admin", "replaceRunner": "admin", "abandonState": "admin", "listTokens": "admin", "createToken": "admin",
 	"revokeToken": "admin", // but its own: TestTokenRevokesItself
 }

@@ -83,6 +83,9 @@ type ServerInterface interface {
 	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
 	// (DELETE /v1/credentials/{credential})
 	DeleteCredential(w http.ResponseWriter, r *http.Request, credential string)
+	// UpdateCredential Change the repositories that a credential may be used for.
+	// (PATCH /v1/credentials/{credential})
+	UpdateCredential(w http.ResponseWriter, r *http.Request, credential string)
 	// Explain The chain of reasons that leads to a record, the cause first.
 	// (GET /v1/explain/{kind}/{id})
 	Explain(w http.ResponseWriter, r *http.Request, kind ExplainParamsKind, id string)
@@ -1015,6 +1018,32 @@ func (siw *ServerInterfaceWrapper) DeleteCredential(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteCredential(w, r, credential)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UpdateCredential operation middleware
+func (siw *ServerInterfaceWrapper) UpdateCredential(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "credential" -------------
+	var credential string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "credential", r.PathValue("credential"), &credential, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "credential", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpdateCredential(w, r, credential)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2799,6 +2828,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/credentials", wrapper.ListCredentials)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/credentials", wrapper.CreateCredential)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/credentials/{credential}", wrapper.DeleteCredential)
+	m.HandleFunc(http.MethodPatch+" "+options.BaseURL+"/v1/credentials/{credential}", wrapper.UpdateCredential)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/webhooks", wrapper.ListWebhooks)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/webhooks", wrapper.CreateWebhook)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/webhooks/{webhook}", wrapper.DeleteWebhook)
@@ -3671,6 +3701,46 @@ type DeleteCredentialdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DeleteCredentialdefaultApplicationProblemPlusJSONResponse) VisitDeleteCredentialResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateCredentialRequestObject struct {
+	Credential string `json:"credential"`
+	Body       *UpdateCredentialJSONRequestBody
+}
+
+type UpdateCredentialResponseObject interface {
+	VisitUpdateCredentialResponse(w http.ResponseWriter) error
+}
+
+type UpdateCredential200JSONResponse Credential
+
+func (response UpdateCredential200JSONResponse) VisitUpdateCredentialResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateCredentialdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateCredentialdefaultApplicationProblemPlusJSONResponse) VisitUpdateCredentialResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5619,6 +5689,9 @@ type StrictServerInterface interface {
 	// DeleteCredential Forget a token for git. 409 in_use while a repository that is watched needs it.
 	// (DELETE /v1/credentials/{credential})
 	DeleteCredential(ctx context.Context, request DeleteCredentialRequestObject) (DeleteCredentialResponseObject, error)
+	// UpdateCredential Change the repositories that a credential may be used for.
+	// (PATCH /v1/credentials/{credential})
+	UpdateCredential(ctx context.Context, request UpdateCredentialRequestObject) (UpdateCredentialResponseObject, error)
 	// Explain The chain of reasons that leads to a record, the cause first.
 	// (GET /v1/explain/{kind}/{id})
 	Explain(ctx context.Context, request ExplainRequestObject) (ExplainResponseObject, error)
@@ -6365,6 +6438,39 @@ func (sh *strictHandler) DeleteCredential(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(DeleteCredentialResponseObject); ok {
 		if err := validResponse.VisitDeleteCredentialResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateCredential operation middleware
+func (sh *strictHandler) UpdateCredential(w http.ResponseWriter, r *http.Request, credential string) {
+	var request UpdateCredentialRequestObject
+
+	request.Credential = credential
+
+	var body UpdateCredentialJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateCredential(ctx, request.(UpdateCredentialRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateCredential")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UpdateCredentialResponseObject); ok {
+		if err := validResponse.VisitUpdateCredentialResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

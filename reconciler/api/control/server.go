@@ -28,6 +28,8 @@ import (
 type Rooms struct {
 	// Watch finds or makes the watch of a ref of a repository. It refuses, in words, what this control plane must not read.
 	Watch func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error)
+	// ChangeRepositories returns what a credential may be used for, with repositories added and removed.
+	ChangeRepositories func(now, add, remove []string) ([]string, error)
 	// Look looks at a watched ref now. That it cannot be read is kept with the watch.
 	Look func(ctx context.Context, org, watch string) error
 	// SyncNow looks at a connected app's ref, reads its config and plans its builds, all in this call.

@@ -96,6 +96,10 @@ func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequest
 			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that, for the credential's org and name; the nuon command does so.",
 		}
 	}
+	repositories, err := s.rooms.ChangeRepositories(nil, n.Repositories, nil)
+	if err != nil {
+		return nil, err
+	}
 	sealed, err := s.sealFor(seal.Context{Org: org, Kind: seal.KindCredential, Component: row}, password.Reveal())
 	if err != nil {
 		return nil, err
@@ -104,6 +108,7 @@ func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequest
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		made, err = tx.AddCredential(ctx, store.AddCredentialParams{
 			OrgID: tx.Org, ID: row, Name: n.Name, Username: orElse(n.Username, "git"), Sealed: sealed,
+			Repositories: repositories,
 		})
 		if _, taken := store.IsConflict(err); taken {
 			return problem.Error{Status: http.StatusConflict, Code: "exists", Title: "there is a credential " + quoted(n.Name) + " already"}
@@ -111,9 +116,32 @@ func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequest
 		if err != nil {
 			return fmt.Errorf("keep credential %s: %w", n.Name, err)
 		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "credential.create", made.ID, map[string]any{"name": made.Name})
+		return tx.Audit(ctx, callerOf(ctx).actor, "credential.create", made.ID, map[string]any{"name": made.Name, "repositories": repositories})
 	})
 	return CreateCredential201JSONResponse(viewCredential(made)), err
+}
+
+// UpdateCredential implements PATCH /v1/credentials/{credential}.
+func (s *Server) UpdateCredential(ctx context.Context, r UpdateCredentialRequestObject) (UpdateCredentialResponseObject, error) {
+	var row store.Credential
+	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if row, err = tx.TakeCredential(ctx, tx.Org, r.Credential); err != nil {
+			return named("credential", r.Credential, err)
+		}
+		before := row.Repositories
+		if row.Repositories, err = s.rooms.ChangeRepositories(before, r.Body.AddRepositories, r.Body.RemoveRepositories); err != nil {
+			return err
+		}
+		if err := fenced(tx.SetCredentialRepositories(ctx, row.Repositories, tx.Org, row.ID)); err != nil {
+			return fmt.Errorf("update credential %s: %w", row.Name, err)
+		}
+		if err := tx.WakeWatchesOfCredential(ctx, tx.Org, row.ID); err != nil {
+			return fmt.Errorf("update credential %s: %w", row.Name, err)
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "credential.update", row.ID,
+			map[string]any{"name": row.Name, "before": before, "after": row.Repositories})
+	})
+	return UpdateCredential200JSONResponse(viewCredential(row)), err
 }
 
 // DeleteCredential implements DELETE /v1/credentials/{credential}.
@@ -140,7 +168,7 @@ func (s *Server) DeleteCredential(ctx context.Context, r DeleteCredentialRequest
 }
 
 func viewCredential(c store.Credential) api.Credential {
-	return api.Credential{ID: c.ID, Name: c.Name, Username: c.Username, CreatedAt: c.CreatedAt}
+	return api.Credential{ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, CreatedAt: c.CreatedAt}
 }
 
 // CreateWebhook implements POST /v1/webhooks.

@@ -105,12 +105,12 @@ func (w *world) handler(limits quota.Options) http.Handler {
 		Store: w.store, Bell: bell, Key: w.key, Version: "test", Hooks: observe.Webhook(w.store, w.key), Quota: limits,
 		Rooms: control.Rooms{
 			Watch: func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error) {
-				watch, err := watcher.Watch(ctx, tx, url, ref, credential)
-				var trouble *observe.Trouble
-				if errors.As(err, &trouble) {
-					err = problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
-				}
-				return watch, err
+				watch, err := watcher.Connect(ctx, tx, url, ref, credential)
+				return watch, refusedRepository(err)
+			},
+			ChangeRepositories: func(now, add, remove []string) ([]string, error) {
+				changed, err := observe.ChangeRepositories(now, add, remove)
+				return changed, refusedRepository(err)
 			},
 			Look:    func(context.Context, string, string) error { return w.look() },
 			SyncNow: func(context.Context, string, string) error { return nil },
@@ -383,4 +383,13 @@ func hello(component string) appconfig.App {
 		Components: []appconfig.Component{{Name: component, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}}},
 		Actions:    []appconfig.Action{{Name: "smoke", Timeout: "1m", Triggers: []appconfig.Trigger{{Type: "manual"}}}},
 	}
+}
+
+// refusedRepository puts what keeps a repository from being read into an answer.
+func refusedRepository(err error) error {
+	var trouble *observe.Trouble
+	if errors.As(err, &trouble) {
+		return problem.New(http.StatusUnprocessableEntity, "repository_refused", trouble.Error(), "")
+	}
+	return err
 }

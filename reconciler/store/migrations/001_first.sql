@@ -56,6 +56,8 @@ create table credentials (
     name       text not null,
     username   text not null default '',
     sealed     jsonb not null,
+    -- URLs, or https://host/owner/*, that the credential may be sent to; none until an app names the credential
+    repositories text[] not null default '{}',
     created_at timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, name)

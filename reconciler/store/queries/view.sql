@@ -191,7 +191,16 @@ select sqlc.embed(j), sqlc.embed(r) from jobs j join runners r on r.org_id = j.o
 where j.org_id = @org_id and j.id = any(@ids::text[]);
 
 -- name: AddCredential :one
-insert into credentials (org_id, id, name, username, sealed) values (@org_id, @id, @name, @username, @sealed) returning *;
+insert into credentials (org_id, id, name, username, sealed, repositories)
+values (@org_id, @id, @name, @username, @sealed, coalesce(@repositories::text[], '{}')) returning *;
+
+-- name: SetCredentialRepositories :execrows
+update credentials set repositories = @repositories where org_id = @org_id and id = @id;
+
+-- WakeWatchesOfCredential has all that is read with a credential polled now.
+-- name: WakeWatchesOfCredential :exec
+update due d set at = least(d.at, now()) where d.org_id = @org_id and d.kind = 'watch'
+and d.id in (select w.id from watches w where w.org_id = @org_id and w.credential_id = @credential_id);
 
 -- name: ViewCredentials :many
 select * from credentials where org_id = @org_id order by name;

@@ -1,0 +1,134 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// maxRepositories is how many repositories a credential may name.
+const maxRepositories = 100
+
+// everythingBelow ends the pattern for all repositories below a path.
+const everythingBelow = "/*"
+
+// RepositoryPattern checks one entry of the repositories that a credential may be used for, and returns it in its one spelling: a
+// repository's https:// URL, or such a URL with /* at its end for all repositories below it.
+func RepositoryPattern(text string) (string, error) {
+	below, all := strings.CutSuffix(text, everythingBelow)
+	at, err := parseRepository(below)
+	if all && err != nil && at.host == "" {
+		if host, _, _ := strings.Cut(strings.TrimPrefix(below, "https://"), "/"); host != "" && below == "https://"+host {
+			at, err = repository{scheme: "https", host: strings.ToLower(host)}, nil
+		}
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case at.scheme == "file" || strings.Contains(at.path, "*") || !plainPath(at.path):
+		return "", troubled("%q names no repository that a credential is for; write https://host/owner/repository, or https://host/owner/*", plainText(text, 200))
+	case all:
+		return at.String() + everythingBelow, nil
+	}
+	return at.String(), nil
+}
+
+// plainPath reports whether no server can read a path as another one: it has no empty segment, no dot segment, and no separator in
+// another spelling.
+func plainPath(path string) bool {
+	if path == "" {
+		return true
+	}
+	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		clear, err := url.PathUnescape(segment)
+		if err != nil || clear == "" || clear == "." || clear == ".." || strings.ContainsAny(clear, "/\\%\x00") {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether one of the patterns is for the repository at a URL. A .git at the end makes no difference.
+func covers(patterns []string, text string) bool {
+	at, err := parseRepository(text)
+	if err != nil || !plainPath(at.path) {
+		return false
+	}
+	named := strings.TrimSuffix(at.String(), ".git")
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if above, all := strings.CutSuffix(pattern, everythingBelow); all {
+			return strings.HasPrefix(named, above+"/")
+		}
+		return strings.TrimSuffix(pattern, ".git") == named
+	})
+}
+
+// uncovered is what is wrong when a credential is to be used for another repository.
+func uncovered(name, url string) *Trouble {
+	return troubled("the credential %s may not be used for %s; an administrator allows it with `nuon credentials update %s --add-repository %s`",
+		name, plainText(url, 200), name, plainText(url, 200))
+}
+
+// Connect returns the watch of a repository that a person names together with a credential. A credential that names no repository yet
+// may from now on be used for this one; any other must cover it.
+func (o *Observer) Connect(ctx context.Context, tx *store.Tx, url, ref, credentialID string) (store.Watch, error) {
+	if credentialID == "" {
+		return o.Watch(ctx, tx, url, ref, "")
+	}
+	row, err := tx.TakeCredential(ctx, tx.Org, credentialID)
+	if err != nil {
+		return store.Watch{}, fmt.Errorf("read credential %s: %w", credentialID, err)
+	}
+	if len(row.Repositories) == 0 {
+		only, err := RepositoryPattern(url)
+		if err != nil {
+			return store.Watch{}, err
+		}
+		row.Repositories = []string{only}
+		if _, err := tx.SetCredentialRepositories(ctx, row.Repositories, tx.Org, row.ID); err != nil {
+			return store.Watch{}, fmt.Errorf("bind credential %s: %w", row.Name, err)
+		}
+	}
+	if !covers(row.Repositories, url) {
+		return store.Watch{}, uncovered(row.Name, url)
+	}
+	return o.Watch(ctx, tx, url, ref, credentialID)
+}
+
+// ChangeRepositories returns the repositories of a credential with some added and some removed, in their one spelling and sorted. Its
+// error is a *Trouble.
+func ChangeRepositories(now, add, remove []string) ([]string, error) {
+	changed := slices.Clone(now)
+	for _, text := range remove {
+		pattern, err := RepositoryPattern(text)
+		if err != nil {
+			return nil, err
+		}
+		at := slices.Index(changed, pattern)
+		if at < 0 {
+			return nil, troubled("the credential does not name %s; `nuon credentials list` shows what it names", plainText(pattern, 200))
+		}
+		changed = slices.Delete(changed, at, at+1)
+	}
+	for _, text := range add {
+		pattern, err := RepositoryPattern(text)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(changed, pattern) {
+			changed = append(changed, pattern)
+		}
+	}
+	if len(changed) > maxRepositories {
+		return nil, troubled("a credential names at most %d repositories; use https://host/owner/* for all of an owner", maxRepositories)
+	}
+	if len(changed) == 0 && len(now) > 0 {
+		return nil, troubled("a credential names at least one repository; delete it when it is for none")
+	}
+	slices.Sort(changed)
+	return changed, nil
+}
