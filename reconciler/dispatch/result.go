@@ -113,16 +113,10 @@ func validResult(job store.Job, result api.JobResult) error {
 		return invalid("a build that succeeded names the artifact's digest")
 	case kind == "plan" && (len(result.Plan.Report) == 0 || result.Plan.ReportDigest == ""):
 		return invalid("a plan that succeeded has a report and its digest")
-	case kind == "plan" && result.Plan.Applyable && result.Plan.Bundle.Digest == "" && !restores(job):
+	case kind == "plan" && result.Plan.Applyable && result.Plan.Bundle.Digest == "":
 		return invalid("a plan that can be applied names its bundle's digest")
 	}
 	return nil
-}
-
-// restores says that a job is about a version of a state, which needs no bundle: what is applied is kept here already.
-func restores(job store.Job) bool {
-	of, err := subjectOf(job)
-	return err == nil && of.restore.Version != 0
 }
 
 // mostError bounds a result's error text, in bytes.

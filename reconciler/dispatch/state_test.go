@@ -193,9 +193,8 @@ func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 			t.Errorf("version %d, which the spec does not name: %v", version, err)
 		}
 	}
-	// What is to be applied is kept here already, so the plan has no bundle.
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, plan, api.JobResult{Status: api.JobResultStatusSucceeded, Plan: api.PlanResult{
-		Report: []byte("{}"), ReportDigest: "sha256:1", Applyable: true,
+		Report: []byte("{}"), ReportDigest: "sha256:1", Applyable: true, Bundle: api.ArtifactRef{Digest: "sha256:2"},
 	}}))
 	w.Enqueue(t, runner, dispatch.NewJob{Kind: "apply", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Apply: api.ApplySpec{Deploy: module, Restore: restore}}})
 	apply, _ := w.Start(t, runner)

@@ -63,8 +63,8 @@ func FuzzPlanResult(f *testing.F) {
 			t.Fatal("a plan without a report or a bundle was taken")
 		}
 		target.Restore.Version = 1
-		if _, err := checkPlan(r, target); err == nil && r.Bundle.Digest != "" {
-			t.Fatal("a restore with a bundle was taken")
+		if _, err := checkPlan(r, target); err == nil && r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest) {
+			t.Fatal("a restore without a bundle was taken")
 		}
 	})
 }

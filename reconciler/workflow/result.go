@@ -109,7 +109,6 @@ func Hash(value []byte) string {
 // checkPlan reads the report of a plan result, or says why the result cannot be used. The report is what a person is asked about, so
 // it must be one that could have been made, be what its digest says, and agree with what the runner says of it.
 func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
-	bundled := r.Applyable && !target.restores() // a restore is all said in its spec
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
 		return nil, errors.New("it is a plan of something else: its desired digest is not what was asked for")
@@ -117,11 +116,9 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 		return nil, errors.New("it was made from another artifact")
 	case len(r.Basis.StateLineage) > 200 || r.Basis.StateSerial < 0:
 		return nil, errors.New("its basis is malformed")
-	case bundled && !sha256Digest.MatchString(r.Bundle.Digest):
+	case r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest):
 		return nil, errors.New("its bundle has no digest")
-	case !bundled && target.restores() && r.Bundle.Digest != "":
-		return nil, errors.New("it is a restore, which has no bundle")
-	case bundled && r.Bundle.Repository != target.Deploy.Repository:
+	case r.Applyable && r.Bundle.Repository != target.Deploy.Repository:
 		return nil, errors.New("its bundle lies in another repository")
 	case !sha256Digest.MatchString(r.ReportDigest):
 		return nil, errors.New("its report has no digest")

@@ -2,22 +2,16 @@ package chart_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/distribution/distribution/v3/configuration"
-	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
 	"github.com/google/go-cmp/cmp"
-	"github.com/sirupsen/logrus"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -32,12 +26,7 @@ type builder struct {
 
 func newBuilder(t *testing.T) *builder {
 	t.Helper()
-	logrus.SetOutput(io.Discard) // the registry's own log would hide what the tests say
-	config := &configuration.Configuration{Storage: configuration.Storage{"inmemory": nil}}
-	config.Log.AccessLog.Disabled = true
-	served := httptest.NewServer(handlers.NewApp(context.Background(), config)) //nolint:usetesting // it ends with the server
-	t.Cleanup(served.Close)
-	return &builder{t: t, vendor: &job.Registry{Reference: artifact.Reference{Host: strings.TrimPrefix(served.URL, "http://"), Repository: "vendor", PlainHTTP: true}}}
+	return &builder{t: t, vendor: &job.Registry{Reference: artifacttest.Registry(t).Below("vendor")}}
 }
 
 // run runs one build job.

@@ -1,57 +1,41 @@
 package chart
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/bundle"
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// A plan bundle is everything that the apply of one plan needs and that must not differ from the time of the plan, sealed to the
-// install key. The chart itself is not in it: the basis names its digest, and the apply fetches it by that. Inside is a packed tree:
+// The plan bundle of a chart holds, beside the files of every bundle,
 //
-//	bundle.json     what the fields of note say
-//	report.json     the report that people see, to say what moved
+//	plan.json       what the fields of note say
 //	rendered.json   the rendered templates, hooks too, byte for byte
 //	again.yaml      the objects of the second rendering, which tell what is made anew each time
 //	values.json     the values that the chart was rendered with
 //
-// Of a plan that destroys there are the first two.
+// Of a plan that destroys there is only the first. The chart itself is not in it: the basis names its digest, and the apply fetches
+// it by that.
 const (
-	bundleFormat = 1
-	noteName     = "bundle.json"
-	reportName   = "report.json"
+	noteName     = "plan.json"
 	renderedName = "rendered.json"
 	againName    = "again.yaml"
 	valuesName   = "values.json"
 )
 
-// note is bundle.json. It holds secrets.
+// note is plan.json. It holds secrets.
 type note struct {
-	Format int `json:"format"`
 	settings
-	Basis        api.Basis `json:"basis"`
-	ReportDigest string    `json:"report_digest"`
-	Destroy      bool      `json:"destroy"`
 	// Rendered is the digest of the rendering.
 	Rendered string `json:"rendered,omitempty"`
 	// Decision is what the plan is for.
-	Decision      helm.Decision `json:"decision"`
-	TakeOwnership bool          `json:"take_ownership"`
+	Decision helm.Decision `json:"decision"`
 	// CRDs are how the definitions of the chart compared with the cluster's, by their paths and names.
 	CRDs []crdNote `json:"crds,omitempty"`
 	// Strays are the releases that the component made elsewhere, as the report tells of them.
 	Strays []string `json:"strays,omitempty"`
-	// Secrets are the texts that the report was masked with.
-	Secrets []string `json:"secrets"`
 }
 
 // crdNote is one definition of the chart.
@@ -61,58 +45,43 @@ type crdNote struct {
 	State helm.CRDState `json:"state"`
 }
 
-// savedPlan is an opened plan bundle. It holds secrets.
+// savedPlan is what the apply of a plan needs. It holds secrets.
 type savedPlan struct {
 	note      note
-	report    []byte
 	templates []helm.File
 	again     []byte
 	values    []byte
 }
 
-// seal packs the bundle and seals it.
-func (b savedPlan) seal(context seal.Context, to seal.Recipient) (artifact.Artifact, error) {
-	noted, err := json.Marshal(b.note)
+// save returns the files of a plan bundle.
+func (p savedPlan) save(destroy bool) ([]artifact.File, error) {
+	noted, err := json.Marshal(p.note)
 	if err != nil {
-		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
+		return nil, fmt.Errorf("write the plan bundle: %w", err)
 	}
-	files := []artifact.File{{Path: noteName, Content: noted}, {Path: reportName, Content: b.report}}
-	if !b.note.Destroy {
-		templates, err := json.Marshal(b.templates)
-		if err != nil {
-			return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
-		}
-		files = append(files, artifact.File{Path: renderedName, Content: templates}, artifact.File{Path: againName, Content: b.again}, artifact.File{Path: valuesName, Content: b.values})
+	files := []artifact.File{{Path: noteName, Content: noted}}
+	if destroy {
+		return files, nil
 	}
-	return bundle.Seal(files, context, to)
+	templates, err := json.Marshal(p.templates)
+	if err != nil {
+		return nil, fmt.Errorf("write the plan bundle: %w", err)
+	}
+	return append(files,
+		artifact.File{Path: renderedName, Content: templates},
+		artifact.File{Path: againName, Content: p.again},
+		artifact.File{Path: valuesName, Content: p.values},
+	), nil
 }
 
-// pullBundle fetches and opens a bundle. Its secrets are known to the redactor before it returns.
-func pullBundle(ctx context.Context, env *job.Env, spec api.ApplySpec) (savedPlan, *values.Secrets, error) {
-	packed, err := env.Install.Pull(ctx, spec.Bundle)
-	if err != nil {
-		return savedPlan{}, nil, err
-	}
-	opened, err := openBundle(packed, bundle.ContextOf(spec.Deploy), env.Key)
-	if err != nil {
-		return savedPlan{}, nil, err
-	}
-	return opened, values.NewSecrets(env.Redact, opened.note.Secrets...), nil
-}
-
-// openBundle reads what seal made.
-func openBundle(packed artifact.Artifact, context seal.Context, key seal.Identity) (savedPlan, error) {
-	files, err := bundle.Open(packed, context, key)
-	if err != nil {
-		return savedPlan{}, err
-	}
+// load reads what save wrote.
+func load(files []artifact.File) (savedPlan, error) {
 	var made savedPlan
 	for _, file := range files {
+		var err error
 		switch file.Path {
 		case noteName:
 			err = json.Unmarshal(file.Content, &made.note)
-		case reportName:
-			made.report = file.Content
 		case renderedName:
 			err = json.Unmarshal(file.Content, &made.templates)
 		case againName:
@@ -126,8 +95,8 @@ func openBundle(packed artifact.Artifact, context seal.Context, key seal.Identit
 			return savedPlan{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}
 	}
-	if made.note.Format != bundleFormat {
-		return savedPlan{}, fmt.Errorf("the plan bundle is of format %d, and this runner knows %d; plan again", made.note.Format, bundleFormat)
+	if made.note.Release == "" {
+		return savedPlan{}, errors.New("the plan bundle does not hold the files of a chart's plan; plan again")
 	}
 	return made, nil
 }

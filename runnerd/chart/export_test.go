@@ -4,16 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/bundle"
 )
 
-// RenderedIn gives the templates in a bundle, one after the other.
-func RenderedIn(t *testing.T, packed artifact.Artifact, spec api.DeploySpec, key seal.Identity) string {
+// RenderedIn gives the templates in the files of a plan bundle, one after the other.
+func RenderedIn(t *testing.T, files []artifact.File) string {
 	t.Helper()
-	saved, err := openBundle(packed, bundle.ContextOf(spec), key)
+	saved, err := load(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
@@ -198,7 +199,11 @@ func (r *rig) rendered(t *testing.T, planned api.PlanResult) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return chart.RenderedIn(t, packed, r.spec(api.ArtifactRef{}), r.key)
+	files, err := deploy.StoredFiles(r.spec(api.ArtifactRef{}), packed, r.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chart.RenderedIn(t, files)
 }
 
 // Between plan and apply the world moves. What moves by itself does not matter; what people change does, and is named.

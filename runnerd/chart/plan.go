@@ -8,115 +8,143 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/nuon-toolkit/nuon/diff"
-	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/bundle"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Plan is the handler of plan jobs.
-type Plan struct{}
+// Kind plans and applies charts. It is a deploy.Kind.
+type Kind struct{}
 
-// Run plans: it renders the chart against the cluster and asks the server what each object's own request would make of it. It changes
-// nothing. The result has the masked report, and either the sealed bundle that an apply needs, or, when there is nothing to apply, the
-// outputs as they stand. Whatever the server refuses is told at once, and no plan is made.
-func (Plan) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
-	made, err := plan(ctx, env)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	return api.JobResult{Status: job.Succeeded, Plan: made}, nil
+// operation is one plan or apply of a chart.
+type operation struct {
+	*session
+	op *deploy.Operation
+	// saved is what the plan stored; for an apply.
+	saved savedPlan
+	// chart and rendered are what is applied, nil when the release is destroyed; for an apply.
+	chart    *helm.Chart
+	rendered *helm.Rendered
 }
 
-func plan(ctx context.Context, env *job.Env) (api.PlanResult, error) {
-	spec := env.Spec.Plan
-	// First what needs nobody: a template that cannot be rendered.
-	opened, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact)
+// Open finds the cluster and the release. The settings are rendered for a plan, and those of the plan for an apply.
+func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
+	made := &operation{op: op}
+	var (
+		at  settings
+		err error
+	)
+	switch {
+	case op.Stored != nil:
+		made.saved, err = load(op.Stored.Files)
+		at = made.saved.note.settings
+	case op.Destroy:
+		at, err = place(op.Deploy.Helm, op.Values)
+	default:
+		at, err = settle(op.Deploy.Helm, op.Values)
+	}
 	if err != nil {
-		return api.PlanResult{}, err
+		return nil, err
 	}
-	at, err := settledFor(spec, opened)
-	if err != nil {
-		return api.PlanResult{}, err
-	}
-	s, err := open(ctx, env, spec.Deploy, at, opened, opened.Secrets)
-	if err != nil {
-		return api.PlanResult{}, err
-	}
-	decision, err := s.decide(spec.Destroy)
-	if err != nil {
-		return api.PlanResult{}, err
-	}
-	if spec.Destroy {
-		return s.planDestroy(ctx, spec, decision)
-	}
-	return s.planChange(ctx, spec, decision)
+	made.session, err = open(ctx, op.Env, op.Deploy, at, op.Values, op.Secrets)
+	return made, err
 }
 
-// settledFor renders what a plan needs: to destroy a release, only where it is.
-func settledFor(spec api.PlanSpec, opened *values.Values) (settings, error) {
-	if spec.Destroy {
-		return place(spec.Deploy.Helm, opened)
+// Plan renders the chart against the cluster and asks the server what each object's own request would make of it. Whatever the server
+// refuses is an error, and no plan is made.
+func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
+	decision, err := o.decide(o.op.Destroy)
+	if err != nil {
+		return deploy.Plan{}, err
 	}
-	return settle(spec.Deploy.Helm, opened)
+	made := deploy.Plan{Observed: o.observation()}
+	var saved savedPlan
+	if o.op.Destroy {
+		made.Report, saved, err = o.planDestroy(ctx, decision)
+	} else {
+		made.Report, saved, err = o.planChange(ctx, decision)
+	}
+	if err != nil {
+		return deploy.Plan{}, err
+	}
+	saved.note.settings = o.settings
+	made.Files, err = saved.save(o.op.Destroy)
+	return made, err
 }
 
-func (s *session) planDestroy(ctx context.Context, spec api.PlanSpec, decision helm.Decision) (api.PlanResult, error) {
-	strays, err := s.strays(ctx, spec.Deploy)
+func (o *operation) planDestroy(ctx context.Context, decision helm.Decision) (*diff.Report, savedPlan, error) {
+	strays, err := o.strays(ctx)
 	if err != nil {
-		return api.PlanResult{}, err
+		return nil, savedPlan{}, err
 	}
 	if len(strays) > 0 {
 		// The control plane would think that nothing of the component is left.
-		return api.PlanResult{}, errors.New(strings.Join(strays, "\n"))
+		return nil, savedPlan{}, errors.New(strings.Join(strays, "\n"))
 	}
 	report := &diff.Report{Kind: diff.KindKubernetes}
 	if decision.Action != helm.ActionNothing {
-		if report, err = s.report(ctx, question{decision: decision}); err != nil {
-			return api.PlanResult{}, err
-		}
+		report, err = o.report(ctx, question{decision: decision})
 	}
-	return s.planned(ctx, spec, report, savedPlan{note: note{Decision: decision}})
+	return report, savedPlan{note: note{Decision: decision}}, err
 }
 
-func (s *session) planChange(ctx context.Context, spec api.PlanSpec, decision helm.Decision) (api.PlanResult, error) {
-	chart, err := pullChart(ctx, s.env, spec.Deploy.Artifact)
+func (o *operation) planChange(ctx context.Context, decision helm.Decision) (*diff.Report, savedPlan, error) {
+	chart, err := pullChart(ctx, o.env, o.deploy.Artifact)
 	if err != nil {
-		return api.PlanResult{}, err
+		return nil, savedPlan{}, err
 	}
-	rendered, again, err := s.render(ctx, chart, decision)
+	rendered, again, err := o.render(ctx, chart, decision)
 	if err != nil {
-		return api.PlanResult{}, err
+		return nil, savedPlan{}, err
 	}
-	if err := s.weigh(chart, rendered); err != nil {
-		return api.PlanResult{}, err
+	if err := o.weigh(chart, rendered); err != nil {
+		return nil, savedPlan{}, err
 	}
-	learnSecrets(rendered, s.known)
-	learnSecrets(again, s.known)
+	learnSecrets(rendered, o.known)
+	learnSecrets(again, o.known)
+
 	q := question{decision: decision, rendered: rendered, again: append([]byte(again.Manifest+"\n"), hooksText(again.Hooks)...), crds: notedCRDs(rendered)}
-	if q.strays, err = s.strays(ctx, spec.Deploy); err != nil {
-		return api.PlanResult{}, err
+	if q.strays, err = o.strays(ctx); err != nil {
+		return nil, savedPlan{}, err
 	}
-	report, err := s.report(ctx, q)
+	report, err := o.report(ctx, q)
 	if err != nil {
-		return api.PlanResult{}, err
+		return nil, savedPlan{}, err
 	}
-	encoded, err := json.Marshal(s.values)
+	encoded, err := json.Marshal(o.values)
 	if err != nil {
-		return api.PlanResult{}, fmt.Errorf("write the values: %w", err)
+		return nil, savedPlan{}, fmt.Errorf("write the values: %w", err)
 	}
-	return s.planned(ctx, spec, report, savedPlan{
+	return report, savedPlan{
 		note:      note{Decision: decision, Rendered: rendered.Digest(), CRDs: q.crds, Strays: q.strays},
 		templates: rendered.Templates, again: q.again, values: encoded,
-	})
+	}, nil
+}
+
+// learnSecrets makes what the Secrets of a rendering hold known.
+func learnSecrets(rendered *helm.Rendered, known *values.Secrets) {
+	texts := []string{rendered.Manifest}
+	for _, hook := range rendered.Hooks {
+		texts = append(texts, hook.Manifest)
+	}
+	for _, text := range texts {
+		for document := range documents(text) {
+			var object map[string]any
+			if yaml.Unmarshal([]byte(document), &object) == nil {
+				cluster.LearnSecret(object, known)
+			}
+		}
+	}
 }
 
 // strays are the releases that the component made under another name, in another namespace or with the other storage driver than it has
 // now: nothing takes them away by itself, because their settings are nowhere any more.
-func (s *session) strays(ctx context.Context, deploy api.DeploySpec) ([]string, error) {
-	found, err := s.client.Strays(ctx, deploy.InstallComponent, s.Release)
+func (s *session) strays(ctx context.Context) ([]string, error) {
+	found, err := s.client.Strays(ctx, s.deploy.InstallComponent, s.Release)
 	if err != nil {
 		return nil, err
 	}
@@ -159,46 +187,13 @@ func (s *session) weigh(chart *helm.Chart, rendered *helm.Rendered) error {
 	return nil
 }
 
-// planned says what the control plane may know of the plan, and keeps what the apply needs.
-func (s *session) planned(ctx context.Context, spec api.PlanSpec, report *diff.Report, saved savedPlan) (api.PlanResult, error) {
-	encoded, err := json.Marshal(report)
-	if err != nil {
-		return api.PlanResult{}, fmt.Errorf("write the report: %w", err)
+// Standing returns the outputs and the health of the deployed release, if there is one.
+func (o *operation) Standing(ctx context.Context) (deploy.Outcome, error) {
+	found := deployed(o.history)
+	if found == nil {
+		return deploy.Outcome{}, nil
 	}
-	made := api.PlanResult{
-		Applyable: report.Applyable, Bundle: api.ArtifactRef{Repository: spec.Deploy.Repository},
-		Report: encoded, ReportDigest: report.Digest(), Destructive: report.Destructive(), Basis: s.basis(spec.DesiredDigest),
-	}
-	if !made.Applyable {
-		return s.asItStands(ctx, made)
-	}
-	saved.report = encoded
-	saved.note.Format, saved.note.settings, saved.note.Basis, saved.note.ReportDigest = bundleFormat, s.settings, made.Basis, made.ReportDigest
-	saved.note.Destroy, saved.note.TakeOwnership, saved.note.Secrets = spec.Destroy, spec.Deploy.Helm.TakeOwnership, s.known.Texts()
-	sealed, err := saved.seal(bundle.ContextOf(s.deploy), s.env.Key.Recipient())
-	if err != nil {
-		return api.PlanResult{}, err
-	}
-	made.Bundle, err = s.env.Install.Push(ctx, spec.Deploy.Repository, sealed)
-	return made, err
-}
-
-// asItStands completes the result of a plan that needs no apply.
-func (s *session) asItStands(ctx context.Context, made api.PlanResult) (api.PlanResult, error) {
-	made.Cluster = s.identity()
-	deployed := deployed(s.history)
-	if deployed == nil {
-		return made, nil
-	}
-	refs, err := s.refs(deployed)
-	if err != nil {
-		return api.PlanResult{}, err
-	}
-	if made.Outputs, err = s.outputs(ctx, deployed, refs); err != nil {
-		return api.PlanResult{}, err
-	}
-	made.Health, err = s.cluster.Health(ctx, refs)
-	return made, err
+	return o.outcome(ctx, found)
 }
 
 // deployed gives the revision that is deployed, nil when none is.

@@ -16,11 +16,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 )
-
-// fieldManager is who our writes to objects are by, as the API server notes it.
-const fieldManager = "nuon-runner"
 
 // question is what a report is the answer to. At the plan and at the apply the same one is asked.
 type question struct {
@@ -54,7 +53,7 @@ func (s *session) report(ctx context.Context, q question) (*diff.Report, error) 
 	notes = append(notes, uncheckedNotes(answers)...)
 	made, err := kubernetes.Report(s.before(q.decision, answers), after, kubernetes.Options{
 		ThreeWay: true, Live: live(answers), Again: oneSource("the chart, rendered again", q.again),
-		Answers: wanted(answers), AnswersAgain: wanted(again), Manager: fieldManager,
+		Answers: wanted(answers), AnswersAgain: wanted(again), Manager: cluster.FieldManager,
 		Findings: findings(answers, s.Release, s.Namespace), Notes: append(notes, decisionNotes(q.decision)...),
 		Namespace: s.Namespace, Secrets: s.known.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
 	})
@@ -144,7 +143,7 @@ func decisionNotes(d helm.Decision) []string {
 // ask asks the server twice, the second time to find what it makes up anew.
 func (s *session) ask(ctx context.Context, q question) (first, second []helm.Answer, err error) {
 	if q.rendered == nil {
-		first, err = s.client.AskUninstall(ctx, helm.UninstallRequest{Release: s.Release, Decision: q.decision, Owner: s.owner(), Timeout: left(ctx)})
+		first, err = s.client.AskUninstall(ctx, helm.UninstallRequest{Release: s.Release, Decision: q.decision, Owner: s.owner(), Timeout: deploy.WaitTime(ctx)})
 		return first, nil, err
 	}
 	request := helm.AskRequest{Release: s.Release, Rendered: q.rendered, Decision: q.decision, TakeOwnership: s.deploy.Helm.TakeOwnership}

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -21,9 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distribution/distribution/v3/configuration"
-	"github.com/distribution/distribution/v3/registry/handlers"
-	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -32,17 +28,18 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
 func TestMain(m *testing.M) {
-	logrus.SetOutput(io.Discard) // the registry's own log would hide what the tests say
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}
@@ -54,7 +51,7 @@ type rig struct {
 	t         *testing.T
 	key       seal.Identity
 	keyFile   string
-	registry  *httptest.Server
+	registry  *job.Registry
 	cluster   *cluster.Cluster
 	namespace string
 	// kubeconfig is what the runner was given.
@@ -88,19 +85,12 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := &configuration.Configuration{Storage: configuration.Storage{"inmemory": nil}}
-	config.Log.AccessLog.Disabled = true
-	config.Log.Level = "panic"
-	served := httptest.NewServer(handlers.NewApp(context.Background(), config)) //nolint:usetesting // it ends with the server
-	t.Cleanup(served.Close)
-	r := &rig{t: t, key: key, keyFile: file, registry: served, cluster: clustertest.Open(t), kubeconfig: clustertest.Kubeconfig(t)}
+	r := &rig{t: t, key: key, keyFile: file, registry: &job.Registry{Reference: artifacttest.Registry(t)}, cluster: clustertest.Open(t), kubeconfig: clustertest.Kubeconfig(t)}
 	r.namespace = clustertest.Namespace(t, r.cluster)
 	return r
 }
 
-func (r *rig) install() *job.Registry {
-	return &job.Registry{Reference: artifact.Reference{Host: strings.TrimPrefix(r.registry.URL, "http://"), PlainHTTP: true}}
-}
+func (r *rig) install() *job.Registry { return r.registry }
 
 // env makes what the job process would give a handler.
 func (r *rig) env(kind api.JobSpecKind) *job.Env {
@@ -162,7 +152,7 @@ func (r *rig) plan(spec api.DeploySpec, destroy bool) (api.PlanResult, error) {
 	env.Spec.Plan = api.PlanSpec{Deploy: spec, DesiredDigest: "sha256:desired", Destroy: destroy}
 	ctx, cancel := context.WithTimeout(r.t.Context(), 3*time.Minute)
 	defer cancel()
-	result, err := chart.Plan{}.Run(ctx, env)
+	result, err := deploy.PlanHandler(chart.Kind{}).Run(ctx, env)
 	result, err = r.keep(result, err, env)
 	return result.Plan, err
 }
@@ -190,7 +180,7 @@ func (r *rig) apply(spec api.ApplySpec, within time.Duration) (api.JobResult, er
 	env.Spec.Apply = spec
 	ctx, cancel := context.WithTimeout(r.t.Context(), within)
 	defer cancel()
-	result, err := chart.Apply{}.Run(ctx, env)
+	result, err := deploy.ApplyHandler(chart.Kind{}).Run(ctx, env)
 	return r.keep(result, err, env)
 }
 
@@ -421,7 +411,7 @@ func beProcess(given []byte) int {
 	secrets := &redact.Set{}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	_, err = chart.Apply{}.Run(ctx, &job.Env{
+	_, err = deploy.ApplyHandler(chart.Kind{}).Run(ctx, &job.Env{
 		Spec: told.Spec, Dir: told.Dir, Log: job.NewLog(os.Stdout, secrets), Redact: secrets, Key: key, KubeConfig: told.KubeConfig,
 		Install: &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}, Timing: timing.Default(),
 	})

@@ -2,12 +2,8 @@ package chart
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"time"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -67,14 +63,16 @@ func (s *session) observed() string {
 	return s.history[len(s.history)-1].Digest()
 }
 
-// basis is what a plan is made from.
-func (s *session) basis(desired string) api.Basis {
-	return api.Basis{DesiredDigest: desired, Artifact: s.deploy.Artifact.Digest, Cluster: s.cluster.Identity(), Observed: s.observed()}
-}
-
-// identity names the cluster for later health jobs.
-func (s *session) identity() api.ClusterIdentity {
-	return deploy.ClusterIdentity(s.env.Key, s.deploy.InstallComponent, s.cluster.Identity())
+// observation names the cluster and what was found of the release.
+func (s *session) observation() deploy.Observation {
+	made := deploy.Observation{Cluster: s.cluster.Identity(), Observed: s.observed()}
+	if len(s.history) == 0 {
+		made.Changed = fmt.Sprintf("the release %s was there when the plan was made, and is gone", s.Release)
+		return made
+	}
+	last := s.history[len(s.history)-1]
+	made.Changed = fmt.Sprintf("somebody worked on the release %s since the plan was made: its revision %d is %s now", s.Release, last.Revision, last.Status)
+	return made
 }
 
 // owner is on whose behalf this job works.
@@ -101,58 +99,7 @@ func pullChart(ctx context.Context, env *job.Env, from api.ArtifactRef) (*helm.C
 	return helm.LoadChart(files)
 }
 
-// margin is what a wait leaves of the job's time, in which the reason of its failure is told and recorded.
-const margin = 20 * time.Second
-
-// left is how long a wait may take.
-func left(ctx context.Context) time.Duration {
-	end, has := ctx.Deadline()
-	if !has {
-		return 30 * time.Minute // a handler always has one; this is helm's default of the format
-	}
-	return max(time.Until(end)-margin, time.Second)
-}
-
-// learnSecrets makes what Secrets hold known, before a server's words can quote it.
-func learnSecrets(rendered *helm.Rendered, known *values.Secrets) {
-	texts := []string{rendered.Manifest}
-	for _, hook := range rendered.Hooks {
-		texts = append(texts, hook.Manifest)
-	}
-	for _, text := range texts {
-		for document := range documents(text) {
-			var object struct {
-				APIVersion string            `json:"apiVersion"`
-				Kind       string            `json:"kind"`
-				Data       map[string]string `json:"data"`
-				StringData map[string]string `json:"stringData"`
-			}
-			if err := yaml.Unmarshal([]byte(document), &object); err != nil || object.APIVersion != "v1" || object.Kind != "Secret" {
-				continue
-			}
-			for _, value := range object.StringData {
-				learn(value, known)
-			}
-			for _, value := range object.Data {
-				learn(value, known)
-				if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
-					learn(string(plain), known)
-				}
-			}
-		}
-	}
-}
-
-// minSecret is how long a value of a Secret is that is looked for in other texts: a shorter one would hide half of what is said.
-const minSecret = 6
-
-func learn(value string, known *values.Secrets) {
-	if len(value) >= minSecret {
-		known.Add(value)
-	}
-}
-
-// refusals gives all that the server refused, as one error; nil when it refused nothing.
+// refusals gives all that the server refused, as one deploy.RefusedError; nil when it refused nothing.
 func refusals(answers []helm.Answer) error {
 	var all []error
 	more := 0
@@ -168,7 +115,10 @@ func refusals(answers []helm.Answer) error {
 	if more > 0 {
 		all = append(all, fmt.Errorf("%d more objects are refused", more))
 	}
-	return errors.Join(all...)
+	if len(all) == 0 {
+		return nil
+	}
+	return &deploy.RefusedError{Err: errors.Join(all...)}
 }
 
 // mostRefusals bounds how many are told of one plan.

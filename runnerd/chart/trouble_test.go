@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
 // A plan that cannot come to a good end says so, and why, before anything is done.
@@ -285,7 +286,7 @@ func TestCancelled(t *testing.T) {
 		cancel(errors.New("somebody cancelled it"))
 	}()
 	begun := time.Now()
-	_, err := chart.Apply{}.Run(ctx, env)
+	_, err := deploy.ApplyHandler(chart.Kind{}).Run(ctx, env)
 	var unready *cluster.NotReadyError
 	if err == nil || errors.As(err, &unready) || time.Since(begun) > 30*time.Second {
 		t.Errorf("%v after %s", err, time.Since(begun))

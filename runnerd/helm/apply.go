@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
 // Owner is on whose behalf a release is worked on; it goes into the labels of the record. All are needed, and have the form of label values.
@@ -200,7 +201,7 @@ func (c *Client) ensureNamespace(ctx context.Context, request ApplyRequest) erro
 		made.SetLabels(map[string]string{"name": c.namespace, managedBy: managedByHelm})
 		made.SetAnnotations(map[string]string{releaseName: request.Release, releaseNamespace: c.namespace})
 	}
-	_, err = resource.Create(ctx, made, metav1.CreateOptions{FieldManager: fieldManager})
+	_, err = resource.Create(ctx, made, metav1.CreateOptions{FieldManager: cluster.FieldManager})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create the namespace %s: %w", c.namespace, explain(ctx, err))
 	}

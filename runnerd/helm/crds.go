@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
 // CRDState says how an object of a folder crds/ compares with the cluster.
@@ -169,7 +171,7 @@ func (c *Client) createCRDs(ctx context.Context, crds []CRD) error {
 		if err != nil {
 			return err
 		}
-		_, err = client.Create(ctx, crds[i].object.DeepCopy(), metav1.CreateOptions{FieldManager: fieldManager})
+		_, err = client.Create(ctx, crds[i].object.DeepCopy(), metav1.CreateOptions{FieldManager: cluster.FieldManager})
 		if apierrors.IsAlreadyExists(err) {
 			continue
 		}

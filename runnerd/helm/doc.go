@@ -24,9 +24,6 @@ const (
 	LabelUninstall = "nuon.dev/uninstall"
 )
 
-// fieldManager is what the API server notes as the author of what is created and patched.
-const fieldManager = "nuon-runner"
-
 // maxHistory is how many records of a release are kept, the newest and the deployed one among them; Helm's own default.
 const maxHistory = 10
 

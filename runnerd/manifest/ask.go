@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
 // asked is what the server said of an object that is wanted.
@@ -36,13 +37,9 @@ func (s *session) ours(live *unstructured.Unstructured) bool {
 	return live != nil && live.GetLabels()[labelComponent] == s.deploy.InstallComponent
 }
 
-// refusal is what the server, or the state of what is there, says against a plan. It is no trouble of the way to the server.
-type refusal struct{ error }
-
-func (r *refusal) Unwrap() error { return r.error }
-
+// refuse returns what the server, or the state of what is there, says against an object.
 func refuse(w *wanted, err error) error {
-	return &refusal{fmt.Errorf("%s: %s: %w", w.place, cluster.Name(w.ref), err)}
+	return &deploy.RefusedError{Err: fmt.Errorf("%s: %s: %w", w.place, cluster.Name(w.ref), err)}
 }
 
 // world is what an ask may need to know of the rest of the change.
@@ -175,7 +172,7 @@ func send(ctx context.Context, resource dynamic.ResourceInterface, w *wanted, dr
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", cluster.Name(w.ref), err)
 	}
-	options := metav1.PatchOptions{FieldManager: fieldManager, Force: &force, FieldValidation: metav1.FieldValidationStrict}
+	options := metav1.PatchOptions{FieldManager: cluster.FieldManager, Force: &force, FieldValidation: metav1.FieldValidationStrict}
 	if dry {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
@@ -206,9 +203,6 @@ func conflictsOf(err error) (found []conflict) {
 	return found
 }
 
-// unchanging says that a refusal is about a field that cannot change in place.
-var unchanging = regexp.MustCompile(`(?i)immutable|may not be changed|may not change|cannot be changed|updates to .* spec for fields other than`)
-
 // refused says what a refusal of the server means for the plan: nothing where the change itself makes what is missing, that the object is
 // made anew where it asks for that, else an error.
 func (s *session) refused(a *asked, err error, in world) error {
@@ -230,7 +224,7 @@ func (s *session) refused(a *asked, err error, in world) error {
 		return refuse(a.wanted, untypedWords(err))
 	case len(a.conflicts) > 0:
 		return refuse(a.wanted, conflictWords(a.conflicts))
-	case apierrors.IsInvalid(err) && unchanging.MatchString(err.Error()):
+	case apierrors.IsInvalid(err) && cluster.CannotChange(err.Error()):
 		if !a.recreated() {
 			return refuse(a.wanted, fmt.Errorf("%w. To have it deleted and made anew, give it the annotation %s: \"true\"", cluster.Explain(err), annotationRecreate))
 		}

@@ -50,7 +50,7 @@ func benchmarkDryRuns(b *testing.B, away time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	session, err := open(env, api.DeploySpec{InstallID: "inl1", InstallComponent: r.component, Cluster: api.ClusterSpec{Context: "sandbox"}}, opened)
+	session, err := open(env, api.DeploySpec{InstallID: "inl1", InstallComponent: r.component, Cluster: api.ClusterSpec{Context: "sandbox"}}, opened, opened.Secrets)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -71,7 +72,7 @@ func TestLifeOfAComponent(t *testing.T) {
 	if live.GetLabels()[labelInstall] != "inl1" || live.GetLabels()[labelComponent] != r.component {
 		t.Errorf("it is labelled %v", live.GetLabels())
 	}
-	if managers := live.GetManagedFields(); managers[0].Manager != fieldManager || managers[0].Operation != metav1.ManagedFieldsOperationApply {
+	if managers := live.GetManagedFields(); managers[0].Manager != cluster.FieldManager || managers[0].Operation != metav1.ManagedFieldsOperationApply {
 		t.Errorf("it is managed by %+v", managers[0])
 	}
 
@@ -333,7 +334,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.patch("v1", "ConfigMap", "settings", fieldManager, `{"data":{"a":"5"}}`)
+	r.patch("v1", "ConfigMap", "settings", cluster.FieldManager, `{"data":{"a":"5"}}`)
 	var stale *job.StaleError
 	if _, err = r.apply(p); !errors.As(err, &stale) || !strings.Contains(err.Error(), "/settings: others manage fields of it: data.a") {
 		t.Errorf("got %v", err)
@@ -348,7 +349,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	if err := r.resource("v1", "Secret", r.name).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.apply(p); !errors.As(err, &stale) || !strings.Contains(err.Error(), "Secret/web was changed by others") {
+	if _, err = r.apply(p); !errors.As(err, &stale) || !strings.Contains(err.Error(), "Secret/web was changed by somebody else") {
 		t.Errorf("got %v", err)
 	}
 }

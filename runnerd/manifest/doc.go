@@ -3,18 +3,16 @@
 //
 // It owns which objects belong to a component: by the inventory that the control plane remembers and by labels on the objects themselves,
 // both of which must agree before anything is taken away. It owns the request that applies an object, which plan and apply send alike: a
-// server-side apply by the field manager nuon-runner that takes no field from another manager unless the object asks for that.
+// server-side apply by the field manager cluster.FieldManager that takes no field from another manager unless the object asks for that.
 //
 // Of fluxcd/pkg/ssa it uses the order of kinds. The rest of that is not used: its apply takes every field over by force, and its normalising
 // goes through Go types, which lose the fields that they do not know, so that the server could not say that there are none such.
 //
-// It never reads a file of the machine, never runs a program, and never asks a registry other than those of the job. Package runnerd's main
-// registers its handlers.
+// It never decides whether a plan may be applied: its Kind does the steps that package deploy asks for. It never reads a file of the
+// machine, never runs a program, and never asks a registry other than those of the job.
 package manifest
 
 const (
-	// fieldManager is ours in every managedFields.
-	fieldManager = "nuon-runner"
 	// labelInstall and labelComponent say to whom an object belongs: an install, and a component on it.
 	labelInstall   = "nuon.dev/install"
 	labelComponent = "nuon.dev/install-component"

@@ -14,7 +14,7 @@ func Health(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health,
 	if err != nil {
 		return api.Health{}, err
 	}
-	session, err := open(env, part.Deploy, opened)
+	session, err := open(env, part.Deploy, opened, opened.Secrets)
 	if err != nil {
 		return api.Health{}, err
 	}

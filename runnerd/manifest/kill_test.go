@@ -12,6 +12,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -101,7 +102,7 @@ func TestAFinalizerThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.seconds = int(margin/time.Second) + 2
+	r.seconds = int(deploy.WaitMargin/time.Second) + 2
 	_, err = r.apply(p)
 	if err == nil || !strings.Contains(err.Error(), "ConfigMap "+r.name+"/settings is being deleted, and still there: it waits for its finalizers example.com/never") {
 		t.Errorf("got %v", err)

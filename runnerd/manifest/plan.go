@@ -3,71 +3,71 @@ package manifest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/runnerd/bundle"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/values"
+	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// Plan is the handler of plan jobs.
-type Plan struct{}
-
-// Run plans: it asks the server what each object's own request would make of it, and changes nothing. The result has the masked report, the
-// objects that the component will have, and either the sealed bundle that an apply needs, or, when there is nothing to apply, the outputs as
-// they stand. Whatever the server refuses is told at once, and no plan is made.
-func (Plan) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
-	spec := env.Spec.Plan
-	opened, err := values.Open(spec.Deploy.InstallID, spec.Deploy.Values, env.Key, env.Redact)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	objects, namespace, err := read(ctx, env, opened)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	session, err := open(env, spec.Deploy, opened)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	settled, err := session.settle(objects, namespace)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	seen, err := session.look(ctx, settled, spec.Inventory)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	report, err := session.report(seen)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	made, err := session.planned(ctx, spec, settled, report)
-	if err != nil {
-		return api.JobResult{}, err
-	}
-	return api.JobResult{Status: job.Succeeded, Plan: made}, nil
+// Kind plans and applies manifests. It is a deploy.Kind.
+type Kind struct {
+	// before, if set, is called before each write and each wait, with words for it. Tests end the process there.
+	before func(what string)
 }
 
-// read gives the objects of the component, none when it is to be destroyed, and the namespace of those that name none.
-func read(ctx context.Context, env *job.Env, opened *values.Values) ([]object, string, error) {
-	spec := env.Spec.Plan
-	if spec.Destroy {
+// operation is one plan or apply of a manifest.
+type operation struct {
+	*session
+	op     *deploy.Operation
+	before func(what string)
+	// objects are those to apply, and inventory is what the component had when it was planned.
+	objects   []*wanted
+	inventory []api.ObjectRef
+	// seen is what the server said last.
+	seen *survey
+}
+
+// Open reads the objects, from the component's artifact for a plan and from the plan bundle for an apply, and finds the cluster.
+func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
+	if op.Stored != nil {
+		objects, inventory, err := load(op.Stored.Files)
+		if err != nil {
+			return nil, err
+		}
+		session, err := open(op.Env, op.Deploy, op.Values, op.Secrets)
+		return &operation{session: session, op: op, before: k.before, objects: objects, inventory: inventory}, err
+	}
+
+	// First what needs no cluster: a template that cannot be rendered.
+	decoded, namespace, err := read(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	session, err := open(op.Env, op.Deploy, op.Values, op.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := session.settle(decoded, namespace)
+	return &operation{session: session, op: op, objects: objects, inventory: op.Inventory}, err
+}
+
+// read returns the objects of the component, none when it is to be destroyed, and the namespace of those that name none.
+func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
+	if op.Destroy {
 		return nil, "", nil
 	}
-	namespace, err := opened.Render("namespace", spec.Deploy.Manifest.Namespace)
+	namespace, err := op.Values.Render("namespace", op.Deploy.Manifest.Namespace)
 	if err != nil {
 		return nil, "", err
 	}
-	packed, err := env.Install.Pull(ctx, spec.Deploy.Artifact)
+	packed, err := op.Env.Install.Pull(ctx, op.Deploy.Artifact)
 	if err != nil {
 		return nil, "", err
 	}
-	text, err := textOf(spec.Deploy, packed, opened)
+	text, err := textOf(op.Deploy, packed, op.Values)
 	if err != nil {
 		return nil, "", err
 	}
@@ -75,44 +75,50 @@ func read(ctx context.Context, env *job.Env, opened *values.Values) ([]object, s
 	if err != nil {
 		return nil, "", err
 	}
-	learnSecrets(objects, opened.Secrets)
+	for _, o := range objects {
+		cluster.LearnSecret(o.Object, op.Secrets)
+	}
 	return objects, namespace, nil
 }
 
-// planned says what the control plane may know of the plan.
-func (s *session) planned(ctx context.Context, spec api.PlanSpec, objects []*wanted, report *diff.Report) (api.PlanResult, error) {
-	encoded, err := json.Marshal(report)
+// Plan asks the server what each object's own request would make of it.
+func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
+	report, err := o.Report(ctx)
 	if err != nil {
-		return api.PlanResult{}, fmt.Errorf("write the report: %w", err)
+		return deploy.Plan{}, err
 	}
-	made := api.PlanResult{
-		Applyable:    report.Applyable,
-		Bundle:       api.ArtifactRef{Repository: spec.Deploy.Repository},
-		Report:       encoded,
-		ReportDigest: report.Digest(),
-		Destructive:  report.Destructive(),
-		Inventory:    refs(objects),
-		Basis: api.Basis{
-			DesiredDigest: spec.DesiredDigest,
-			Artifact:      spec.Deploy.Artifact.Digest,
-			Cluster:       s.cluster.Identity(),
-			Observed:      observed(spec.Inventory),
-		},
+	planned := deploy.Plan{Report: report, Inventory: refs(o.objects)}
+	if planned.Observed, err = o.Observe(ctx); err != nil {
+		return deploy.Plan{}, err
 	}
-	if made.Applyable {
-		made.Bundle, err = s.keep(ctx, spec, made, objects)
+	planned.Files, err = save(o.objects, o.inventory)
+	return planned, err
+}
+
+// Report asks the server again. A refusal is a deploy.RefusedError.
+func (o *operation) Report(ctx context.Context) (report *diff.Report, err error) {
+	if o.seen, err = o.look(ctx, o.objects, o.inventory); err != nil {
+		return nil, err
+	}
+	return o.report(o.seen)
+}
+
+// Observe names the cluster, and what the component had before.
+func (o *operation) Observe(context.Context) (deploy.Observation, error) {
+	return deploy.Observation{Cluster: o.cluster.Identity(), Observed: observed(o.inventory)}, nil
+}
+
+// Standing returns the outputs and the health of the objects.
+func (o *operation) Standing(ctx context.Context) (made deploy.Outcome, err error) {
+	if made.Outputs, err = o.outputs(ctx, o.objects); err != nil {
 		return made, err
 	}
-	if spec.Destroy {
-		return made, nil
-	}
-	if made.Outputs, err = s.outputs(ctx, objects); err != nil {
-		return made, err
-	}
-	made.Cluster = s.identity()
-	made.Health, err = s.cluster.Health(ctx, made.Inventory)
+	made.Health, err = o.cluster.Health(ctx, refs(o.objects))
 	return made, err
 }
+
+// Close has nothing to free.
+func (o *operation) Close(context.Context) error { return nil }
 
 // observed is the digest of an inventory, in whatever order it comes.
 func observed(inventory []api.ObjectRef) string {
@@ -120,19 +126,4 @@ func observed(inventory []api.ObjectRef) string {
 	slices.SortFunc(sorted, byName)
 	encoded, _ := json.Marshal(sorted) // structs of texts
 	return artifact.Digest(encoded)
-}
-
-// keep seals the bundle and puts it into the install's registry.
-func (s *session) keep(ctx context.Context, spec api.PlanSpec, made api.PlanResult, objects []*wanted) (api.ArtifactRef, error) {
-	sealed, err := saved{
-		note: note{
-			Format: bundleFormat, Basis: made.Basis, ReportDigest: made.ReportDigest, Destroy: spec.Destroy,
-			Inventory: spec.Inventory, Secrets: s.known.Texts(),
-		},
-		objects: objects, report: made.Report,
-	}.seal(bundle.ContextOf(s.deploy), s.env.Key.Recipient())
-	if err != nil {
-		return api.ArtifactRef{}, err
-	}
-	return s.env.Install.Push(ctx, spec.Deploy.Repository, sealed)
 }

@@ -80,7 +80,7 @@ func trace(ref api.ObjectRef) map[string]any {
 func (s *session) report(seen *survey) (*diff.Report, error) {
 	var before, after, live, answers, again stream
 	o := kubernetes.Options{
-		ThreeWay: true, Plain: true, Manager: fieldManager,
+		ThreeWay: true, Plain: true, Manager: cluster.FieldManager,
 		Findings: map[manifest.ID][]diff.Finding{}, Recreated: map[manifest.ID]string{},
 		Secrets: s.known.Contains(), TagKey: s.env.Key.Derive("report tags").Reveal(),
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distribution/distribution/v3/configuration"
-	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
-	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -26,16 +21,17 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
 func TestMain(m *testing.M) {
-	logrus.SetOutput(io.Discard) // the registry's own log
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}
@@ -47,7 +43,7 @@ type rig struct {
 	t          testing.TB
 	key        seal.Identity
 	keyFile    string
-	registry   *httptest.Server
+	registry   artifact.Reference
 	kubeconfig string
 	cluster    *cluster.Cluster
 	// name is of the namespace, and of whatever else must be there once.
@@ -60,21 +56,6 @@ type rig struct {
 	values    string
 	seconds   int
 	log       bytes.Buffer
-}
-
-// newRegistry is one for build and deploy alike.
-func newRegistry(t testing.TB) *httptest.Server {
-	t.Helper()
-	config := &configuration.Configuration{Storage: configuration.Storage{
-		"inmemory": configuration.Parameters{}, "maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
-	}}
-	config.HTTP.Secret = "for tests"
-	config.Log.AccessLog.Disabled = true
-	config.Log.Level = "panic"
-	config.Catalog.MaxEntries = 100
-	served := httptest.NewServer(handlers.NewApp(context.Background(), config))
-	t.Cleanup(served.Close)
-	return served
 }
 
 // newRig is one with a cluster.
@@ -96,7 +77,7 @@ func bareRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, key: key, registry: newRegistry(t), root: root, seconds: 90, keyFile: filepath.Join(root, "key")}
+	return &rig{t: t, key: key, registry: artifacttest.Registry(t), root: root, seconds: 90, keyFile: filepath.Join(root, "key")}
 }
 
 // resource is where objects of a kind are, read past the code under test.
@@ -158,16 +139,12 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 		r.t.Fatal(err)
 	}
 	secrets := &redact.Set{}
-	registry := &job.Registry{Reference: r.reference()}
+	registry := &job.Registry{Reference: r.registry}
 	return &job.Env{
 		Spec: api.JobSpec{Job: fmt.Sprintf("job-%d", r.jobs), Attempt: 1, Kind: kind, Org: "dev", TimeoutSeconds: r.seconds},
 		Dir:  dir, Root: r.root, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, KubeConfig: r.kubeconfig,
 		Vendor: registry, Install: registry, Timing: timing.Default(),
 	}
-}
-
-func (r *rig) reference() artifact.Reference {
-	return artifact.Reference{Host: strings.TrimPrefix(r.registry.URL, "http://"), PlainHTTP: true}
 }
 
 // run runs a handler within the job's time.
@@ -184,7 +161,7 @@ func (r *rig) source(files ...artifact.File) api.ArtifactRef {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	made, err := (&job.Registry{Reference: r.reference()}).Push(r.t.Context(), "sources", packed)
+	made, err := (&job.Registry{Reference: r.registry}).Push(r.t.Context(), "sources", packed)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -230,10 +207,10 @@ type planned struct {
 func (r *rig) plan(text string) (planned, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindPlan)
-	deploy := r.deploy(either(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unused}\n"))
-	env.Spec.Plan = api.PlanSpec{Deploy: deploy, Inventory: r.inventory, DesiredDigest: "sha256:desired", Destroy: text == ""}
-	result, err := r.run(Plan{}, env)
-	made := planned{PlanResult: result.Plan, deploy: deploy, spec: env.Spec.Plan}
+	spec := r.deploy(either(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unused}\n"))
+	env.Spec.Plan = api.PlanSpec{Deploy: spec, Inventory: r.inventory, DesiredDigest: "sha256:desired", Destroy: text == ""}
+	result, err := r.run(deploy.PlanHandler(Kind{}), env)
+	made := planned{PlanResult: result.Plan, deploy: spec, spec: env.Spec.Plan}
 	if err == nil {
 		if err := json.Unmarshal(result.Plan.Report, &made.report); err != nil {
 			r.t.Fatal(err)
@@ -265,7 +242,7 @@ func (r *rig) applyEnv(p planned) *job.Env {
 // apply applies a plan.
 func (r *rig) apply(p planned) (api.JobResult, error) {
 	r.t.Helper()
-	result, err := r.run(Apply{}, r.applyEnv(p))
+	result, err := r.run(deploy.ApplyHandler(Kind{}), r.applyEnv(p))
 	if err == nil && result.Status == job.Succeeded {
 		r.inventory = p.Inventory
 	}
@@ -312,7 +289,7 @@ func (r *rig) killed(p planned, step int) string {
 	r.t.Helper()
 	env := r.applyEnv(p)
 	told, err := json.Marshal(process{
-		Spec: env.Spec, Registry: r.reference().Host, KubeConfig: env.KubeConfig, Dir: env.Dir, Key: r.keyFile, Step: step,
+		Spec: env.Spec, Registry: r.registry.Host, KubeConfig: env.KubeConfig, Dir: env.Dir, Key: r.keyFile, Step: step,
 		Log: filepath.Join(env.Dir, "step"),
 	})
 	if err != nil {
@@ -349,7 +326,7 @@ func beProcess(given []byte) int {
 	registry := &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}
 	steps := make(chan int, 1)
 	steps <- 0
-	handler := Apply{before: func(what string) {
+	handler := deploy.ApplyHandler(Kind{before: func(what string) {
 		n := <-steps + 1
 		if n == told.Step {
 			_ = os.WriteFile(told.Log, []byte(what), 0o600)
@@ -357,7 +334,7 @@ func beProcess(given []byte) int {
 			select {}
 		}
 		steps <- n
-	}}
+	}})
 	result, err := handler.Run(context.Background(), &job.Env{
 		Spec: told.Spec, Dir: told.Dir, Root: told.Dir, Log: job.NewLog(io.Discard, secrets), Redact: secrets, Key: key, KubeConfig: told.KubeConfig,
 		Vendor: registry, Install: registry, Timing: timing.Default(),

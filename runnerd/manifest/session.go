@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io/fs"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
-	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -28,8 +26,8 @@ type session struct {
 	client  dynamic.Interface
 }
 
-// open finds the component's cluster.
-func open(env *job.Env, spec api.DeploySpec, opened *values.Values) (*session, error) {
+// open finds the component's cluster. known are the texts that reports and outputs are masked with.
+func open(env *job.Env, spec api.DeploySpec, opened *values.Values, known *values.Secrets) (*session, error) {
 	found, err := cluster.Open(env, spec.Cluster, opened)
 	if err != nil {
 		return nil, err
@@ -38,12 +36,7 @@ func open(env *job.Env, spec api.DeploySpec, opened *values.Values) (*session, e
 	if err != nil {
 		return nil, fmt.Errorf("the access to the cluster cannot be used: %w", err)
 	}
-	return &session{env: env, deploy: spec, known: opened.Secrets, cluster: found, client: client}, nil
-}
-
-// identity names the cluster for later health jobs.
-func (s *session) identity() api.ClusterIdentity {
-	return deploy.ClusterIdentity(s.env.Key, s.deploy.InstallComponent, s.cluster.Identity())
+	return &session{env: env, deploy: spec, known: known, cluster: found, client: client}, nil
 }
 
 // mapping says which resource a kind is. An error for which meta.IsNoMatchError holds says that the server has none.
@@ -114,29 +107,6 @@ func textOf(deploy api.DeploySpec, packed artifact.Artifact, opened *values.Valu
 	}
 	return "", fmt.Errorf("the artifact holds no %s: %w; build the component again", fileName, fs.ErrNotExist)
 }
-
-// learnSecrets makes what Secrets hold known, before a server's words can quote it.
-func learnSecrets(objects []object, known *values.Secrets) {
-	for _, o := range objects {
-		if o.GetKind() != "Secret" || o.GetAPIVersion() != "v1" {
-			continue
-		}
-		data, _ := o.Object["data"].(map[string]any)
-		for _, value := range data {
-			text, ok := value.(string)
-			if !ok || len(text) < minSecret {
-				continue
-			}
-			known.Add(text)
-			if plain, err := base64.StdEncoding.DecodeString(text); err == nil && len(plain) >= minSecret {
-				known.Add(string(plain))
-			}
-		}
-	}
-}
-
-// minSecret is how long a value of a Secret is that is looked for in other texts: a shorter one would hide half of what is said.
-const minSecret = 6
 
 // each runs work for 0 … n-1 by 8 workers, until one of them gives an error.
 func each(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
 // survey is all that the server said of a change.
@@ -38,8 +39,8 @@ type leaving struct {
 // goes says that the object is to be deleted.
 func (l *leaving) goes() bool { return l.live != nil && l.left == "" }
 
-// look asks about every object, by 8 workers: about definitions first, because the server does not know what they will allow. A *refusal in
-// the error holds all that speaks against the change.
+// look asks about every object, by 8 workers: about definitions first, because the server does not know what they will allow. A
+// *deploy.RefusedError holds all that speaks against the change.
 func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.ObjectRef) (*survey, error) {
 	in := worldOf(objects, inventory)
 	gone := without(inventory, objects)
@@ -61,9 +62,9 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 			} else {
 				made.leaving[i-len(objects)], err = s.askLeaving(ctx, gone[i-len(objects)], in)
 			}
-			var refused *refusal
+			var refused *deploy.RefusedError
 			if errors.As(err, &refused) {
-				against[i], err = refused.error, nil
+				against[i], err = refused.Err, nil
 			}
 			return err
 		})
@@ -75,7 +76,7 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 		}
 	}
 	if against = slices.DeleteFunc(against, func(err error) bool { return err == nil }); len(against) > 0 {
-		return nil, &refusal{joined(against)}
+		return nil, &deploy.RefusedError{Err: joined(against)}
 	}
 	return made, nil
 }
@@ -137,7 +138,7 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 		return made, nil
 	}
 	if what := in.needs(made.live); what != "" {
-		return nil, &refusal{fmt.Errorf("%s leaves the manifest, and %s, which it still holds, would go with it; keep it, or take that out, too", cluster.Name(ref), what)}
+		return nil, &deploy.RefusedError{Err: fmt.Errorf("%s leaves the manifest, and %s, which it still holds, would go with it; keep it, or take that out, too", cluster.Name(ref), what)}
 	}
 	if made.live.GetDeletionTimestamp() != nil {
 		return made, nil
@@ -148,7 +149,7 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 	case err == nil || apierrors.IsNotFound(err):
 		return made, nil
 	case errors.As(err, &status) && status.Status().Code < 500:
-		return nil, &refusal{fmt.Errorf("delete %s: %w", cluster.Name(ref), cluster.Explain(err))}
+		return nil, &deploy.RefusedError{Err: fmt.Errorf("delete %s: %w", cluster.Name(ref), cluster.Explain(err))}
 	}
 	return nil, fmt.Errorf("try to delete %s: %w", cluster.Name(ref), cluster.Explain(err))
 }
@@ -164,7 +165,7 @@ func releaseOf(live *unstructured.Unstructured) string {
 	for _, entry := range live.GetManagedFields() {
 		switch {
 		case entry.Time == nil:
-		case entry.Manager == fieldManager && entry.Operation == metav1.ManagedFieldsOperationApply:
+		case entry.Manager == cluster.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply:
 			ours = entry.Time.Time
 		case entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+annotationRelease+`"`)):
 			theirs = entry.Time.Time

@@ -208,7 +208,7 @@ func TestOtherCluster(t *testing.T) {
 	if err := os.WriteFile(r.kubeconfig, []byte(strings.Replace(string(text), "https://127.0.0.1", "https://localhost", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.apply(p); err == nil || !strings.Contains(err.Error(), "another one than the plan was made for") {
+	if _, err := r.apply(p); err == nil || !strings.Contains(err.Error(), "another cluster than the one that the runner finds now") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package module
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,47 +11,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/seal"
-	"github.com/nuon-toolkit/nuon/runnerd/bundle"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// A plan bundle is everything that the apply of one plan needs and that must not differ from the time of the plan, sealed to the
-// install key. Inside it is a packed tree:
+// The plan bundle of a module holds, beside the files of every bundle,
 //
-//	bundle.json   what the fields of note say
-//	plan          Terraform's plan file
-//	vars/…        the rendered variables
-//	tree/…        the lock file, and what the plan wrote or changed beside the module's files
+//	plan.json   what the fields of note say
+//	plan        Terraform's plan file
+//	vars/…      the rendered variables
+//	tree/…      the lock file, and what the plan wrote or changed beside the module's files
 const (
-	bundleFormat = 1
-	noteName     = "bundle.json"
-	planName     = "plan"
+	noteName = "plan.json"
+	planName = "plan"
 )
 
-// note is bundle.json. It holds secrets.
+// note is plan.json.
 type note struct {
-	Format int `json:"format"`
 	// Workplace is the absolute path that the plan was made at.
 	Workplace string `json:"workplace"`
 	// Terraform is the version of the executable that made it.
-	Terraform string    `json:"terraform"`
-	Basis     api.Basis `json:"basis"`
-	// ReportDigest is that of the report that people see.
-	ReportDigest string `json:"report_digest"`
-	Destroy      bool   `json:"destroy"`
-	// Environ is the component's rendered environment.
-	Environ map[string]string `json:"environ"`
-	// Target is what of the runner's own environment chose the account and region.
-	Target map[string]string `json:"target,omitempty"`
-	// Secrets are the texts that the report was masked with.
-	Secrets []string `json:"secrets"`
+	Terraform string `json:"terraform"`
 }
 
-// savedPlan is an opened plan bundle.
+// savedPlan is what the apply of a plan needs.
 type savedPlan struct {
 	note note
 	plan []byte
@@ -60,35 +41,26 @@ type savedPlan struct {
 	tree []artifact.File // relative to the workplace's tree
 }
 
-// seal packs the bundle and seals it.
-func (b savedPlan) seal(context seal.Context, to seal.Recipient) (artifact.Artifact, error) {
-	noted, err := json.Marshal(b.note)
+// save returns the files of a plan bundle.
+func (p savedPlan) save() ([]artifact.File, error) {
+	noted, err := json.Marshal(p.note)
 	if err != nil {
-		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
+		return nil, fmt.Errorf("write the plan bundle: %w", err)
 	}
-	files := []artifact.File{{Path: noteName, Content: noted}, {Path: planName, Content: b.plan}}
-	for _, file := range b.vars {
+	files := []artifact.File{{Path: noteName, Content: noted}, {Path: planName, Content: p.plan}}
+	for _, file := range p.vars {
 		file.Path = path.Join("vars", file.Path)
 		files = append(files, file)
 	}
-	for _, file := range b.tree {
+	for _, file := range p.tree {
 		file.Path = path.Join("tree", file.Path)
 		files = append(files, file)
 	}
-	return bundle.Seal(files, context, to)
+	return files, nil
 }
 
-// openBundle reads what seal made.
-func openBundle(packed artifact.Artifact, context seal.Context, key seal.Identity) (savedPlan, error) {
-	files, err := bundle.Open(packed, context, key)
-	if err != nil {
-		return savedPlan{}, err
-	}
-	return readBundle(files)
-}
-
-// readBundle reads the files of a bundle.
-func readBundle(files []artifact.File) (savedPlan, error) {
+// load reads what save wrote.
+func load(files []artifact.File) (savedPlan, error) {
 	var (
 		made savedPlan
 		err  error
@@ -113,23 +85,10 @@ func readBundle(files []artifact.File) (savedPlan, error) {
 			return savedPlan{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}
 	}
-	if made.note.Format != bundleFormat || made.plan == nil {
-		return savedPlan{}, fmt.Errorf("the plan bundle is of format %d, this runner reads %d; plan again", made.note.Format, bundleFormat)
+	if made.note.Workplace == "" || made.plan == nil {
+		return savedPlan{}, errors.New("the plan bundle does not hold the files of a Terraform plan; plan again")
 	}
 	return made, nil
-}
-
-// pullBundle fetches and opens the bundle of an apply, and makes its secrets known to the redactor.
-func pullBundle(ctx context.Context, env *job.Env, spec api.ApplySpec) (savedPlan, *values.Secrets, error) {
-	packed, err := env.Install.Pull(ctx, spec.Bundle)
-	if err != nil {
-		return savedPlan{}, nil, err
-	}
-	opened, err := openBundle(packed, bundle.ContextOf(spec.Deploy), env.Key)
-	if err != nil {
-		return savedPlan{}, nil, err
-	}
-	return opened, values.NewSecrets(env.Redact, opened.note.Secrets...), nil
 }
 
 // snapshot reads the tree of a workplace without what init makes anew.

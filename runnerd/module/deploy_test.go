@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
 // hello has a resource, a plain output, a sensitive output, and one that gives a secret away without marking it.
@@ -188,7 +189,7 @@ func TestStale(t *testing.T) {
 		change func(*api.ApplySpec)
 		want   string
 	}{
-		"report":         {func(s *api.ApplySpec) { s.ReportDigest = "sha256:tampered" }, "the stored plan says something else"},
+		"report":         {func(s *api.ApplySpec) { s.ReportDigest = "sha256:tampered" }, "the plan bundle says something else"},
 		"state serial":   {func(s *api.ApplySpec) { s.Basis.StateSerial++ }, "made from something else"},
 		"desired":        {func(s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, "made from something else"},
 		"other artifact": {func(s *api.ApplySpec) { s.Deploy.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) }, "the component's artifact is"},
@@ -212,9 +213,9 @@ func TestStale(t *testing.T) {
 		}
 	})
 	t.Run("state moved", func(t *testing.T) {
-		spec := spec
-		spec.Terraform.Vars = map[string]string{"greeting": "in between"}
-		r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
+		other := spec
+		other.Terraform.Vars = map[string]string{"greeting": "in between"}
+		r.mustApply(applySpec(other, r.mustPlan(other, false), false))
 		before = len(r.states)
 		result, err := r.apply(t.Context(), applySpec(spec, planned, false))
 		if !isStale(err, "the state moved from serial") {
@@ -306,7 +307,7 @@ func TestLockHeldByAnother(t *testing.T) {
 	env := r.env(api.JobSpecKindPlan)
 	env.Timing.UnlockTry = time.Second
 	env.Spec.Plan = api.PlanSpec{Deploy: spec}
-	_, err := r.run(t.Context(), Plan{}, env)
+	_, err := r.run(t.Context(), deploy.PlanHandler(Kind{}), env)
 	if err == nil || !strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") {
 		t.Fatal(err)
 	}
@@ -379,7 +380,7 @@ func TestDeafToolIsKilled(t *testing.T) {
 			}
 		}
 	}()
-	if _, err := r.run(ctx, Plan{}, env); err == nil || !strings.Contains(err.Error(), "interrupted") {
+	if _, err := r.run(ctx, deploy.PlanHandler(Kind{}), env); err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(grandchild)
@@ -414,8 +415,8 @@ func TestStrayStateIsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	env := r.env(api.JobSpecKindApply)
-	session, err := open(t.Context(), env, r.spec(api.ArtifactRef{}))
-	if err != nil {
+	session := &session{Operation: &deploy.Operation{Env: env, Deploy: r.spec(api.ArtifactRef{})}}
+	if err := session.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	session.place.module = "m"
@@ -448,7 +449,7 @@ func TestStrayStateIsKept(t *testing.T) {
 	if len(r.states) != 2 || r.states[0].Serial != 3 || r.states[1].Serial != 4 {
 		t.Fatalf("%+v", r.states)
 	}
-	if err := session.close(t.Context()); err != nil {
+	if err := session.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.mustBeFree()

@@ -16,7 +16,7 @@ import (
 
 // Whatever is in a bundle, reading it ends with words or with files that stay where they belong.
 func FuzzBundle(f *testing.F) {
-	noted, err := json.Marshal(note{Format: bundleFormat})
+	noted, err := json.Marshal(note{Workplace: "/w"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -36,11 +36,11 @@ func FuzzBundle(f *testing.F) {
 		if err != nil {
 			return
 		}
-		made, err := readBundle(files)
+		made, err := load(files)
 		if err != nil {
 			return
 		}
-		if made.note.Format != bundleFormat || made.plan == nil {
+		if made.note.Workplace == "" || made.plan == nil {
 			t.Fatalf("%+v is no bundle", made.note)
 		}
 		for _, file := range slices.Concat(made.vars, made.tree) {

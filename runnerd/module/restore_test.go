@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
 const twoVersions = `
@@ -57,7 +58,7 @@ func (r *rig) planRestore(spec api.DeploySpec, version int) (api.PlanResult, err
 	if version <= len(r.states) {
 		env.Spec.Plan.Restore.Digest = r.states[version-1].Digest
 	}
-	result, err := r.run(context.Background(), Plan{}, env)
+	result, err := r.run(context.Background(), deploy.PlanHandler(Kind{}), env)
 	return result.Plan, err
 }
 
@@ -86,7 +87,7 @@ func TestRestore(t *testing.T) {
 	if difference := cmp.Diff(want, said); difference != "" {
 		t.Fatal(difference)
 	}
-	if !planned.Applyable || planned.Destructive || planned.Bundle.Digest != "" || shown.Kind != diff.KindState || planned.Basis.StateSerial != r.states[1].Serial || planned.Basis.StateLineage == "" || planned.Basis.DesiredDigest != "restore:1:x" {
+	if !planned.Applyable || planned.Destructive || planned.Bundle.Digest == "" || shown.Kind != diff.KindState || planned.Basis.StateSerial != r.states[1].Serial || planned.Basis.StateLineage == "" || planned.Basis.DesiredDigest != "restore:1:x" {
 		t.Fatalf("%+v", planned)
 	}
 	applied := r.mustApply(restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest}))
@@ -126,9 +127,11 @@ func TestRestoreIsStale(t *testing.T) {
 		change func(*api.ApplySpec)
 		want   string
 	}{
-		"another report":  {func(spec *api.ApplySpec) { spec.ReportDigest = "sha256:other" }, "is another one"},
-		"state moved":     {func(spec *api.ApplySpec) { spec.Basis.StateSerial-- }, "the state moved from serial"},
-		"another lineage": {func(spec *api.ApplySpec) { spec.Basis.StateLineage = "other" }, "the state is another one"},
+		"another report":  {func(spec *api.ApplySpec) { spec.ReportDigest = "sha256:other" }, "says something else"},
+		"another serial":  {func(spec *api.ApplySpec) { spec.Basis.StateSerial-- }, "made from something else"},
+		"another version": {func(spec *api.ApplySpec) { spec.Restore.Version = 2 }, "which version of the state"},
+		"another content": {func(spec *api.ApplySpec) { spec.Restore.Digest = "hmac:other" }, "which version of the state"},
+		"no restore":      {func(spec *api.ApplySpec) { spec.Restore = api.Restore{} }, "which version of the state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest})
@@ -140,6 +143,14 @@ func TestRestoreIsStale(t *testing.T) {
 			r.mustBeFree()
 		})
 	}
+	other := spec
+	other.Terraform.Vars = map[string]string{"names": "c", "text": "three"}
+	r.mustApply(applySpec(other, r.mustPlan(other, false), false))
+	asked := restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest})
+	if result, err := r.apply(t.Context(), asked); !isStale(err, "the state moved from serial") || len(r.states) != 3 {
+		t.Fatal(result, err, len(r.states))
+	}
+	r.mustBeFree()
 }
 
 func TestRestoreIsRefused(t *testing.T) {
@@ -152,14 +163,17 @@ func TestRestoreIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.apply(t.Context(), restoreSpec(spec, planned, api.Restore{Version: 1, Digest: "hmac:other"})); err == nil || !strings.Contains(err.Error(), "look at the audit log") {
+	first := r.states[0].Digest
+	r.states[0].Digest = "hmac:other"
+	if _, err := r.apply(t.Context(), restoreSpec(spec, planned, api.Restore{Version: 1, Digest: first})); err == nil || !strings.Contains(err.Error(), "look at the audit log") {
 		t.Fatal(err)
 	}
+	r.states[0].Digest = first
 	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2"}
 	env := r.env(api.JobSpecKindApply)
 	env.Timing.UnlockTry = 100 * time.Millisecond
 	env.Spec.Apply = restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest})
-	if _, err := r.run(t.Context(), Apply{}, env); err == nil || !strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") || r.lock == nil {
+	if _, err := r.run(t.Context(), deploy.ApplyHandler(Kind{}), env); err == nil || !strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") || r.lock == nil {
 		t.Fatal(err)
 	}
 	r.lock = nil

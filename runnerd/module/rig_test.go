@@ -29,6 +29,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
@@ -257,7 +258,7 @@ func beProcess(given []byte) int {
 	}
 	secrets := &redact.Set{}
 	registry := &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}
-	_, err = Apply{}.Run(context.Background(), &job.Env{
+	_, err = deploy.ApplyHandler(Kind{}).Run(context.Background(), &job.Env{
 		Spec: told.Spec, Dir: told.Dir, Root: told.Root, Log: job.NewLog(io.Discard, secrets), Redact: secrets, Key: key, API: remote,
 		Install: registry, Timing: at,
 	})
@@ -345,7 +346,7 @@ func (r *rig) plan(spec api.DeploySpec, destroy bool) (api.PlanResult, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindPlan)
 	env.Spec.Plan = api.PlanSpec{Deploy: spec, DesiredDigest: "sha256:desired", Destroy: destroy}
-	result, err := r.run(context.Background(), Plan{}, env)
+	result, err := r.run(context.Background(), deploy.PlanHandler(Kind{}), env)
 	if err == nil && result.Status != job.Succeeded {
 		r.t.Fatalf("plan without an error is %s", result.Status)
 	}
@@ -372,7 +373,7 @@ func (r *rig) apply(ctx context.Context, spec api.ApplySpec) (api.JobResult, err
 	r.t.Helper()
 	env := r.env(api.JobSpecKindApply)
 	env.Spec.Apply = spec
-	return r.run(ctx, Apply{}, env)
+	return r.run(ctx, deploy.ApplyHandler(Kind{}), env)
 }
 
 func (r *rig) mustApply(spec api.ApplySpec) api.ApplyResult {

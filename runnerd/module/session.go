@@ -5,45 +5,69 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// session is what a plan and an apply have in common: a workplace, a state endpoint, and Terraform that works in the one with the
-// other.
+// Kind plans and applies Terraform modules, and restores versions of their states. It is a deploy.Kind.
+type Kind struct{}
+
+// Open takes the workplace and starts the state endpoint. The variables are rendered for a plan, and those of the plan for an apply.
+func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
+	if op.Restore.Version > 0 {
+		return openRestore(ctx, op)
+	}
+	made := &session{Operation: op}
+	var err error
+	if op.Stored != nil {
+		if made.saved, err = load(op.Stored.Files); err == nil {
+			made.variables = &variables{files: made.saved.vars, environ: op.Stored.Environ}
+		}
+	} else {
+		made.variables, err = renderVariables(op.Deploy, op.Values)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := made.open(ctx); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// session is one plan or apply of a module: a workplace, a state endpoint, and Terraform that works in the one with the other.
 type session struct {
-	env       *job.Env
-	spec      api.DeploySpec
+	*deploy.Operation
+	variables *variables
+	saved     savedPlan // for an apply
 	place     *workplace
 	endpoint  *state.Endpoint
 	terraform *terraform
 }
 
-// open takes the workplace and starts the endpoint. close must be called.
-func open(ctx context.Context, env *job.Env, spec api.DeploySpec) (*session, error) {
-	place, err := enter(ctx, env, spec.InstallComponent)
-	if err != nil {
-		return nil, err
+func (s *session) open(ctx context.Context) (err error) {
+	component := s.Deploy.InstallComponent
+	if s.place, err = enter(ctx, s.Env, component); err != nil {
+		return err
 	}
-	endpoint, err := state.Start(ctx, state.Options{
-		Remote:  ahead{Remote: env.API, spool: spool.Spool{Root: env.Root}, component: spec.InstallComponent, say: env.Log.Warn},
-		Key:     env.Key,
-		Context: state.ContextOf(spec),
-		Learn:   func(secret []byte) { env.Redact.Add(secret) },
-		Say:     env.Log.Warn,
+	s.endpoint, err = state.Start(ctx, state.Options{
+		Remote:  ahead{Remote: s.Env.API, spool: spool.Spool{Root: s.Env.Root}, component: component, say: s.Env.Log.Warn},
+		Key:     s.Env.Key,
+		Context: state.ContextOf(s.Deploy),
+		Learn:   func(secret []byte) { s.Env.Redact.Add(secret) },
+		Say:     s.Env.Log.Warn,
 	})
 	if err != nil {
-		return nil, errors.Join(err, place.leave())
+		return errors.Join(err, s.place.leave())
 	}
-	env.Redact.AddSecret(endpoint.Password())
-	return &session{env: env, spec: spec, place: place, endpoint: endpoint}, nil
+	s.Env.Redact.AddSecret(s.endpoint.Password())
+	return nil
 }
 
-// close frees the state lock if it is still held, and removes the workplace.
-func (s *session) close(ctx context.Context) error {
+// Close frees the state lock if it is still held, and removes the workplace.
+func (s *session) Close(ctx context.Context) error {
 	return errors.Join(s.endpoint.Close(ctx), s.place.leave())
 }
 
@@ -55,29 +79,38 @@ func (s *session) said(err error) error {
 	return err
 }
 
-// prepare unpacks the module, with overlay over it, and runs init.
-func (s *session) prepare(ctx context.Context, packed artifact.Artifact, overlay []artifact.File, environ map[string]string) error {
+// prepare writes the variables, unpacks the component's module with overlay over it, and runs init. It returns the paths of the
+// variable files.
+func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]string, error) {
+	packed, err := s.Env.Install.Pull(ctx, s.Deploy.Artifact)
+	if err != nil {
+		return nil, err
+	}
+	varFiles, err := s.variables.write(s.place)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.place.unpack(packed, overlay); err != nil {
-		return err
+		return nil, err
 	}
 	module, err := readModule(s.place)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if module.Backend != nil && module.Backend.Kind != "http" {
-		s.env.Log.Warn("%s: the module declares a %q backend; it is not used, nuon keeps the state", module.Backend.Position, module.Backend.Kind)
+		s.Env.Log.Warn("%s: the module declares a %q backend; it is not used, nuon keeps the state", module.Backend.Position, module.Backend.Kind)
 	}
 	if err := overrideBackend(s.place.moduleDir()); err != nil {
-		return err
+		return nil, err
 	}
 	own := maps.Clone(s.endpoint.Environ())
-	maps.Copy(own, environ) // checkEnviron let nothing through that stands there already
-	if s.terraform, err = openTerraform(ctx, s.env, s.spec.Terraform.Version, s.place.moduleDir(), own); err != nil {
-		return err
+	maps.Copy(own, s.variables.environ) // none of these names is there already: checkEnviron refuses them
+	if s.terraform, err = openTerraform(ctx, s.Env, s.Deploy.Terraform.Version, s.place.moduleDir(), own); err != nil {
+		return nil, err
 	}
 	s.terraform.place = placing{root: s.place.root, module: s.place.module}
 	if err := s.terraform.init(ctx, true, needsProviders(module)); err != nil {
-		return s.said(err)
+		return nil, s.said(err)
 	}
-	return checkBackend(s.place.moduleDir())
+	return varFiles, checkBackend(s.place.moduleDir())
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/module/providertest"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -215,7 +216,7 @@ func TestCancelInTrouble(t *testing.T) {
 			defer cancel()
 			var asked time.Time
 			r.when("create second begins", func() { asked = time.Now(); cancel() })
-			_, err := r.run(ctx, Apply{}, env)
+			_, err := r.run(ctx, deploy.ApplyHandler(Kind{}), env)
 			if err == nil || !strings.Contains(err.Error(), "interrupted") {
 				t.Fatalf("%v\n%s", err, r.log.String())
 			}

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"encoding/base64"
+
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// FieldManager is the author of what runners write to objects, as the API server records it in their managed fields.
+const FieldManager = "nuon-runner"
+
+// CannotChange reports whether an API server's message says that a field cannot be changed in place.
+func CannotChange(message string) bool { return immutable.MatchString(message) }
+
+// minSecret is the shortest value of a Secret, in bytes, that is hidden wherever it occurs. A shorter one would hide half of what
+// is logged.
+const minSecret = 6
+
+// LearnSecret adds the values of an object to the known secrets if it is a Secret, so that no message of the server quotes them.
+func LearnSecret(object map[string]any, known *values.Secrets) {
+	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
+		return
+	}
+	texts, _ := object["stringData"].(map[string]any)
+	for _, value := range texts {
+		if text, ok := value.(string); ok {
+			learn(text, known)
+		}
+	}
+	data, _ := object["data"].(map[string]any)
+	for _, value := range data {
+		text, ok := value.(string)
+		if !ok {
+			continue
+		}
+		learn(text, known)
+		if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
+			learn(string(plain), known)
+		}
+	}
+}
+
+func learn(text string, known *values.Secrets) {
+	if len(text) >= minSecret {
+		known.Add(text)
+	}
+}

@@ -1,0 +1,154 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// ApplyHandler returns the handler of a kind's apply jobs. It applies the plan of the approved bundle and no other: when anything that
+// the plan was made from has changed, the result is stale and nothing was done.
+func ApplyHandler(kind Kind) job.Handler {
+	return job.HandlerFunc(func(whole context.Context, env *job.Env) (api.JobResult, error) {
+		ctx, stop := limited(whole, env)
+		defer stop()
+		made, err := apply(ctx, env, kind)
+		switch {
+		case err == nil:
+			return api.JobResult{Status: job.Succeeded, Apply: made}, nil
+		case whole.Err() == nil && made.Health.Status != "":
+			return api.JobResult{Status: api.JobResultStatusFailed, Error: env.Redact.String(err.Error()), Apply: made}, nil
+		}
+		return api.JobResult{}, err
+	})
+}
+
+func apply(ctx context.Context, env *job.Env, kind Kind) (api.ApplyResult, error) {
+	spec := env.Spec.Apply
+	opened, err := openValues(env, spec.Deploy)
+	if err != nil {
+		return api.ApplyResult{}, err
+	}
+	plan, err := pull(ctx, env, spec)
+	if err != nil {
+		return api.ApplyResult{}, err
+	}
+	if err := plan.check(spec); err != nil {
+		return api.ApplyResult{}, err
+	}
+
+	op := &Operation{
+		Env: env, Deploy: spec.Deploy, Destroy: spec.Destroy, Restore: spec.Restore,
+		Values: opened, Secrets: values.NewSecrets(env.Redact, plan.note.Secrets...),
+		Stored: &Stored{Files: plan.files, Environ: plan.note.Environ},
+	}
+	session, err := kind.Open(ctx, op)
+	if err != nil {
+		return api.ApplyResult{}, err
+	}
+	// What was done counts more than that cleaning up failed.
+	defer func() {
+		if closing := session.Close(ctx); closing != nil {
+			env.Log.Warn("after the apply: %v", closing)
+		}
+	}()
+
+	if err := unchanged(ctx, session, spec, plan); err != nil {
+		return api.ApplyResult{}, err
+	}
+	done, err := session.Apply(ctx)
+	made := api.ApplyResult{Outputs: done.Outputs, Health: done.Health}
+	if made.Outputs == nil {
+		made.Outputs = []api.Output{}
+	}
+	if err == nil && !spec.Destroy {
+		made.Cluster = op.cluster(spec.Basis.Cluster)
+	}
+	return made, err
+}
+
+// check reports as stale a bundle that is not that of the approved plan, and a plan that was made elsewhere.
+func (b bundle) check(spec api.ApplySpec) error {
+	settings, err := settingsDigest(spec.Deploy)
+	if err != nil {
+		return err
+	}
+	noted := b.note
+	switch {
+	case noted.Basis != spec.Basis:
+		return job.Stale("the plan bundle was made from something else than the plan that was approved")
+	case noted.ReportDigest != spec.ReportDigest:
+		return job.Stale("the plan bundle says something else (%s) than what was approved (%s)", noted.ReportDigest, spec.ReportDigest)
+	case spec.Deploy.Artifact.Digest != spec.Basis.Artifact:
+		return job.Stale("the component's artifact is %s now, and was %s when the plan was made", spec.Deploy.Artifact.Digest, spec.Basis.Artifact)
+	case noted.Settings != settings:
+		return job.Stale("the component has other settings now than when the plan was made")
+	case noted.Destroy != spec.Destroy:
+		return job.Stale("the plan that was approved and the plan in the bundle differ in whether they destroy everything")
+	case noted.Restore != spec.Restore:
+		return job.Stale("the plan that was approved and the plan in the bundle differ in which version of the state they restore")
+	}
+	if err := checkEnviron(noted.Environ); err != nil {
+		return fmt.Errorf("%w; plan again", err)
+	}
+	return sameTarget(noted.Target, ambient.Target(os.Environ()))
+}
+
+// sameTarget reports as stale a plan that was made while the runner's own identity worked on another account, cluster or region.
+// Programs read these variables again at the apply.
+func sameTarget(then, now map[string]string) error {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
+		if then[name] != now[name] {
+			// Without the values: they name the customer's accounts.
+			return job.Stale("the runner has another %s in its environment than when the plan was made", name)
+		}
+	}
+	return nil
+}
+
+// unchanged reports as stale a plan that does not fit what is found now, or that comes to another report.
+func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bundle) error {
+	now, err := session.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	if err := now.same(spec.Basis); err != nil {
+		return err
+	}
+
+	report, err := session.Report(ctx)
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		return job.Stale("what was accepted when the plan was made is refused now: %v", refused)
+	}
+	if err != nil {
+		return err
+	}
+	if report.Digest() != spec.ReportDigest {
+		return job.Stale("%s", moved(plan.report, report))
+	}
+	return nil
+}
+
+// same reports as stale what is not what the plan was made from.
+func (o Observation) same(then api.Basis) error {
+	switch {
+	case o.StateLineage != then.StateLineage:
+		return job.Stale("the state is another one than the plan was made for (lineage %q now, %q then)", o.StateLineage, then.StateLineage)
+	case o.StateSerial != then.StateSerial:
+		return job.Stale("the state moved from serial %d to %d since the plan was made", then.StateSerial, o.StateSerial)
+	case o.Cluster != then.Cluster:
+		return job.Stale("the plan was made for another cluster than the one that the runner finds now")
+	case o.Observed != then.Observed:
+		return job.Stale("%s", cmp.Or(o.Changed, "what is there is not what the plan was made from"))
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/envname"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+// A plan bundle is everything that the apply of one plan needs and that must not differ from the time of the plan. It is an artifact
+// of type artifact.MediaPlan, sealed to the install key. The sealed bytes are
+//
+//	nuon plan bundle 2\n    bundleMagic
+//	hmac:…\n                the hash of the rest and of its context, keyed with the install key
+//	…                       a packed tree
+//
+// Everybody can seal to the install key, because its public half is public; only its holder can make the hash. The hash is checked
+// before anything of the tree is read. It and the seal hold for one install, component and kind (contextOf). The tree holds
+//
+//	bundle.json    the fields of note: what the plan was made from
+//	report.json    the report that people see, to explain what moved
+//	files/…        what the kind stored
+const (
+	bundleMagic = "nuon plan bundle 2\n"
+	noteName    = "bundle.json"
+	reportName  = "report.json"
+	filesName   = "files/"
+)
+
+// note is bundle.json. It holds secrets.
+type note struct {
+	Basis api.Basis `json:"basis"`
+	// ReportDigest is that of the report that people see.
+	ReportDigest string `json:"report_digest"`
+	// Settings is the digest of what the component was planned with beside its values.
+	Settings string      `json:"settings"`
+	Destroy  bool        `json:"destroy"`
+	Restore  api.Restore `json:"restore"`
+	// Environ are the environment variables that the apply runs with.
+	Environ map[string]string `json:"environ,omitempty"`
+	// Target is what of the runner's own environment chose the account, the cluster and the region.
+	Target map[string]string `json:"target,omitempty"`
+	// Secrets are the texts that the report was masked with.
+	Secrets []string `json:"secrets"`
+}
+
+// bundle is an opened plan bundle.
+type bundle struct {
+	note   note
+	report []byte
+	files  []artifact.File
+}
+
+// contextOf returns what the plan bundles of a component are sealed for: its install, its id and its kind.
+func contextOf(spec api.DeploySpec) seal.Context {
+	return seal.Context{Install: spec.InstallID, Kind: seal.KindBundle, Component: spec.InstallComponent, Path: spec.ComponentKind}
+}
+
+// settingsDigest names what a component is planned with beside its values and its artifact.
+func settingsDigest(spec api.DeploySpec) (string, error) {
+	encoded, err := json.Marshal([]any{spec.Terraform, spec.Helm, spec.Manifest, spec.Cluster})
+	if err != nil {
+		return "", fmt.Errorf("write the component's settings: %w", err)
+	}
+	return artifact.Digest(encoded), nil
+}
+
+// seal packs the bundle, authenticates it and seals it. Each sealing of the same bundle is another artifact.
+func (b bundle) seal(context seal.Context, key seal.Identity) (artifact.Artifact, error) {
+	noted, err := json.Marshal(b.note)
+	if err != nil {
+		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
+	}
+	tree := []artifact.File{{Path: noteName, Content: noted}, {Path: reportName, Content: b.report}}
+	for _, file := range b.files {
+		file.Path = filesName + file.Path
+		tree = append(tree, file)
+	}
+	packed, err := artifact.Tarball(tree, artifact.Limits{})
+	if err != nil {
+		return artifact.Artifact{}, fmt.Errorf("pack the plan bundle: %w; let the plan write fewer or smaller files", err)
+	}
+	return sealPlain(context, authenticate(context, packed, key), key.Recipient())
+}
+
+// authenticate puts the magic and the keyed hash before a packed tree.
+func authenticate(context seal.Context, packed []byte, key seal.Identity) []byte {
+	return slices.Concat([]byte(bundleMagic), []byte(context.Hash(key, packed)), []byte("\n"), packed)
+}
+
+// sealPlain seals the bytes of a bundle.
+func sealPlain(context seal.Context, plain []byte, to seal.Recipient) (artifact.Artifact, error) {
+	sealed, err := to.Seal(context, plain)
+	if err != nil {
+		return artifact.Artifact{}, err
+	}
+	encoded, err := json.Marshal(sealed)
+	if err != nil {
+		return artifact.Artifact{}, fmt.Errorf("write the plan bundle: %w", err)
+	}
+	return artifact.Wrap(artifact.MediaPlan, encoded, nil), nil
+}
+
+// pull fetches and opens the bundle of an apply.
+func pull(ctx context.Context, env *job.Env, spec api.ApplySpec) (bundle, error) {
+	packed, err := env.Install.Pull(ctx, spec.Bundle)
+	if err != nil {
+		return bundle{}, err
+	}
+	return open(contextOf(spec.Deploy), packed, env.Key)
+}
+
+// open returns a bundle that was made with the same install key and for the same context. Every error ends with what to do.
+func open(context seal.Context, packed artifact.Artifact, key seal.Identity) (bundle, error) {
+	if packed.Type != artifact.MediaPlan || packed.Form != artifact.FormSealed {
+		return bundle{}, fmt.Errorf("the artifact is of type %s, not a plan bundle; this is a fault of the control plane, report it", packed.Type)
+	}
+	var sealed seal.Sealed
+	if err := json.Unmarshal(packed.Layer, &sealed); err != nil {
+		return bundle{}, fmt.Errorf("the plan bundle is damaged: %w; plan again", err)
+	}
+	plain, err := key.Open(sealed, context)
+	if err != nil {
+		return bundle{}, fmt.Errorf("open the plan bundle: %w; plan again with the key that the runner has now", err)
+	}
+
+	tree, err := authentic(context, plain.Reveal(), key)
+	if err != nil {
+		return bundle{}, err
+	}
+	files, err := artifact.Untar(tree, artifact.Limits{})
+	if err != nil {
+		return bundle{}, fmt.Errorf("unpack the plan bundle: %w; plan again", err)
+	}
+	made, err := read(files)
+	if err != nil {
+		return bundle{}, fmt.Errorf("read the plan bundle: %w; plan again", err)
+	}
+	return made, nil
+}
+
+// authentic returns the packed tree of a bundle whose hash was made with the key for the context.
+func authentic(context seal.Context, plain []byte, key seal.Identity) ([]byte, error) {
+	rest, current := bytes.CutPrefix(plain, []byte(bundleMagic))
+	if !current {
+		return nil, errors.New("the plan bundle has another format than this runner reads; plan again")
+	}
+	hash, packed, found := bytes.Cut(rest, []byte("\n"))
+	if !found || subtle.ConstantTimeCompare(hash, []byte(context.Hash(key, packed))) != 1 {
+		return nil, errors.New("the plan bundle was not made with this install's key for this component, or was altered: do not apply it, look at who can write to the registry, and plan again")
+	}
+	return packed, nil
+}
+
+// read sorts the files of a bundle's tree.
+func read(tree []artifact.File) (bundle, error) {
+	var made bundle
+	noted := false
+	for _, file := range tree {
+		name, stored := strings.CutPrefix(file.Path, filesName)
+		switch {
+		case stored && name != "":
+			file.Path = name
+			made.files = append(made.files, file)
+		case file.Path == noteName && file.Link == "":
+			noted = true
+			if err := json.Unmarshal(file.Content, &made.note); err != nil {
+				return bundle{}, err
+			}
+		case file.Path == reportName && file.Link == "":
+			made.report = file.Content
+		default:
+			return bundle{}, fmt.Errorf("there is a file in it that nobody expects: %q", file.Path)
+		}
+	}
+	if !noted || made.report == nil {
+		return bundle{}, errors.New("it is not complete")
+	}
+	return made, nil
+}
+
+// checkEnviron refuses environment variables that would change how programs run rather than what they do.
+func checkEnviron(environ map[string]string) error {
+	if err := envname.CheckAll(environ); err != nil {
+		return fmt.Errorf("the environment of the plan: %w", err)
+	}
+	return nil
+}
+
+// StoredFiles returns what the kind stored in a plan bundle of the component that a spec deploys.
+func StoredFiles(spec api.DeploySpec, packed artifact.Artifact, key seal.Identity) ([]artifact.File, error) {
+	opened, err := open(contextOf(spec), packed, key)
+	return opened.files, err
+}

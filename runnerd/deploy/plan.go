@@ -1,0 +1,136 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/values"
+)
+
+// PlanHandler returns the handler of a kind's plan jobs. The result has the masked report, and either the reference of the sealed
+// bundle that an apply needs or, when there is nothing to apply, the outputs and the health as they are.
+func PlanHandler(kind Kind) job.Handler {
+	return job.HandlerFunc(func(ctx context.Context, env *job.Env) (api.JobResult, error) {
+		ctx, stop := limited(ctx, env)
+		defer stop()
+		made, err := plan(ctx, env, kind)
+		if err != nil {
+			return api.JobResult{}, err
+		}
+		return api.JobResult{Status: job.Succeeded, Plan: made}, nil
+	})
+}
+
+// openValues opens the values of a job. Every secret in them is known to the redactor when it returns.
+func openValues(env *job.Env, spec api.DeploySpec) (*values.Values, error) {
+	if env.Key.IsZero() {
+		return nil, errors.New("this runner has no install key, so no plan can be sealed or opened; start it with --key-file")
+	}
+	return values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
+}
+
+func plan(ctx context.Context, env *job.Env, kind Kind) (result api.PlanResult, err error) {
+	spec := env.Spec.Plan
+	opened, err := openValues(env, spec.Deploy)
+	if err != nil {
+		return api.PlanResult{}, err
+	}
+	op := &Operation{
+		Env: env, Deploy: spec.Deploy, Destroy: spec.Destroy, Restore: spec.Restore, Inventory: spec.Inventory,
+		Values: opened, Secrets: opened.Secrets,
+	}
+	session, err := kind.Open(ctx, op)
+	if err != nil {
+		return api.PlanResult{}, err
+	}
+	defer func() { err = errors.Join(err, session.Close(ctx)) }()
+
+	planned, err := session.Plan(ctx)
+	if err != nil {
+		return api.PlanResult{}, err
+	}
+	result, err = describe(spec, planned)
+	if err != nil {
+		return api.PlanResult{}, err
+	}
+	if !result.Applyable {
+		return asItStands(ctx, op, session, result)
+	}
+	result.Bundle, err = store(ctx, op, planned, result)
+	return result, err
+}
+
+// describe returns what the control plane may know of a plan.
+func describe(spec api.PlanSpec, planned Plan) (api.PlanResult, error) {
+	encoded, err := json.Marshal(planned.Report)
+	if err != nil {
+		return api.PlanResult{}, fmt.Errorf("write the report: %w", err)
+	}
+	return api.PlanResult{
+		Applyable:    planned.Report.Applyable,
+		Bundle:       api.ArtifactRef{Repository: spec.Deploy.Repository},
+		Report:       encoded,
+		ReportDigest: planned.Report.Digest(),
+		Destructive:  planned.Report.Destructive(),
+		Inventory:    planned.Inventory,
+		Basis: api.Basis{
+			DesiredDigest: spec.DesiredDigest,
+			Artifact:      spec.Deploy.Artifact.Digest,
+			StateSerial:   planned.Observed.StateSerial,
+			StateLineage:  planned.Observed.StateLineage,
+			Cluster:       planned.Observed.Cluster,
+			Observed:      planned.Observed.Observed,
+		},
+	}, nil
+}
+
+// asItStands completes the result of a plan that needs no apply.
+func asItStands(ctx context.Context, op *Operation, session Session, result api.PlanResult) (api.PlanResult, error) {
+	if op.Destroy {
+		return result, nil
+	}
+	stands, err := session.Standing(ctx)
+	if err != nil {
+		return api.PlanResult{}, err
+	}
+	result.Outputs, result.Health = stands.Outputs, stands.Health
+	result.Cluster = op.cluster(result.Basis.Cluster)
+	return result, nil
+}
+
+// cluster returns the identity of the component's cluster with its keyed hash; nothing for a kind that has no cluster.
+func (op *Operation) cluster(identity string) api.ClusterIdentity {
+	if identity == "" {
+		return api.ClusterIdentity{}
+	}
+	return ClusterIdentity(op.Env.Key, op.Deploy.InstallComponent, identity)
+}
+
+// store seals the bundle of a plan and pushes it to the install's registry.
+func store(ctx context.Context, op *Operation, planned Plan, result api.PlanResult) (api.ArtifactRef, error) {
+	if err := checkEnviron(planned.Environ); err != nil {
+		return api.ArtifactRef{}, err
+	}
+	settings, err := settingsDigest(op.Deploy)
+	if err != nil {
+		return api.ArtifactRef{}, err
+	}
+	sealed, err := bundle{
+		note: note{
+			Basis: result.Basis, ReportDigest: result.ReportDigest, Settings: settings,
+			Destroy: op.Destroy, Restore: op.Restore, Environ: planned.Environ, Target: ambient.Target(os.Environ()),
+			Secrets: op.Secrets.Texts(),
+		},
+		report: result.Report, files: planned.Files,
+	}.seal(contextOf(op.Deploy), op.Env.Key)
+	if err != nil {
+		return api.ArtifactRef{}, err
+	}
+	return op.Env.Install.Push(ctx, op.Deploy.Repository, sealed)
+}
