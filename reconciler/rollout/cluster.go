@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -63,10 +64,10 @@ func (s *snapshot) reach(spec *api.DeploySpec) error {
 		return err
 	}
 	var kept, current render.Tree
-	if err := json.Unmarshal(spec.Values.Plain, &kept); err != nil {
+	if err := decodeExact(spec.Values.Plain, &kept); err != nil {
 		return fmt.Errorf("decode the values of %s: %w", spec.Component, err)
 	}
-	if err := json.Unmarshal(now.Plain, &current); err != nil {
+	if err := decodeExact(now.Plain, &current); err != nil {
 		return fmt.Errorf("decode the outputs of the cluster of %s: %w", spec.Component, err)
 	}
 	sealed := slices.Clone(now.Sealed)
@@ -75,12 +76,25 @@ func (s *snapshot) reach(spec *api.DeploySpec) error {
 			sealed = append(sealed, value)
 		}
 	}
+	proofs := now.Proofs
+	for _, proof := range spec.Values.Proofs {
+		if !render.Path(proof.Path).HasPrefix(path...) && !path.HasPrefix(proof.Path...) {
+			proofs = append(proofs, proof)
+		}
+	}
 	if found, there := current.Get(path); there {
 		kept.Set(path, found)
 	}
 	if spec.Values.Plain, err = json.Marshal(kept); err != nil {
 		return fmt.Errorf("encode the values of %s: %w", spec.Component, err)
 	}
-	spec.Values.Sealed = sealed
+	spec.Values.Sealed, spec.Values.Proofs = sealed, proofs
 	return nil
+}
+
+// decodeExact decodes values with their numbers as they are written: the runner knows a value by its keyed hash.
+func decodeExact(raw json.RawMessage, into *render.Tree) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return decoder.Decode(into)
 }

@@ -162,7 +162,7 @@ func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 		t.Errorf("it is reached with %v", got)
 	}
 	s.outputs[outputOwner{"component", "sandbox"}] = []store.Output{{Scope: "component", Name: "cluster", Sealed: sealedTo(key), Hash: "hmac:1"}}
-	want := []api.SealedValue{{Path: []string{"sandbox", "outputs", "cluster"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}}}
+	want := []api.SealedValue{{Path: []string{"sandbox", "outputs", "cluster"}, Component: "ico_sandbox", Hash: "hmac:1", Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}}}
 	if d := cmp.Diff(any(want), token()); d != "" {
 		t.Error(d)
 	}

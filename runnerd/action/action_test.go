@@ -125,14 +125,18 @@ func TestEnvironmentThatTakesOver(t *testing.T) {
 		give func(*api.ActionSpec, *api.ActionStep)
 		want string
 	}{
-		"not declared":     {false, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"HARMLESS": "x"} }, "free_env = true"},
-		"BASH_ENV":         {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"BASH_ENV": planted} }, "BASH_ENV is reserved"},
-		"a function":       {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"BASH_FUNC_true%%": "() { touch " + canary + "; }"} }, "no name"},
+		"not declared": {false, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"HARMLESS": "x"} }, "free_env = true"},
+		"BASH_ENV":     {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"BASH_ENV": planted} }, "BASH_ENV is reserved"},
+		"a function": {true, func(s *api.ActionSpec, _ *api.ActionStep) {
+			s.Env = map[string]string{"BASH_FUNC_true%%": "() { touch " + canary + "; }"}
+		}, "no name"},
 		"PATH":             {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"PATH": filepath.Dir(planted)} }, "PATH is reserved"},
 		"LD_PRELOAD":       {true, func(s *api.ActionSpec, _ *api.ActionStep) { s.Env = map[string]string{"LD_PRELOAD": planted} }, "LD_PRELOAD is reserved"},
 		"of a step":        {true, func(_ *api.ActionSpec, s *api.ActionStep) { s.EnvVars = map[string]string{"BASH_ENV": planted} }, "BASH_ENV is reserved"},
 		"PYTHON of a step": {true, func(_ *api.ActionSpec, s *api.ActionStep) { s.EnvVars = map[string]string{"PYTHONSTARTUP": planted} }, "PYTHONSTARTUP is reserved"},
-		"as an input":      {false, func(s *api.ActionSpec, _ *api.ActionStep) { s.Inputs = map[string]string{"BASH_ENV": planted, "LD_PRELOAD": planted} }, ""},
+		"as an input": {false, func(s *api.ActionSpec, _ *api.ActionStep) {
+			s.Inputs = map[string]string{"BASH_ENV": planted, "LD_PRELOAD": planted}
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, step := newRig(t), bash
@@ -253,7 +257,9 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 		r := newRig(t)
 		r.env.Spec.Action.KubeConfig = true
 		r.env.Spec.Action.Cluster = api.ClusterSpec{Context: "edge", Path: []string{"components", "edge", "outputs", "cluster"}}
-		r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":{"endpoint":"https://edge.example","token":"planted-edge"}}}}}`)
+		const told = `{"endpoint":"https://edge.example","token":"planted-edge"}`
+		r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":` + told + `}}}}`)
+		r.env.Spec.Action.Values.Proofs = []api.ValueProof{valuestest.Proof(t, r.env.Key, "ins_1", "components.edge.outputs.cluster", told)}
 		r.env.KubeConfig = file // which is of another cluster
 		got, err := r.run(t.Context(), script("s", `grep -c 'server: https://edge.example' "$KUBECONFIG" >seen; echo "seen=$(cat seen),${KUBE_TOKEN:-},$(stat -c %a "$KUBECONFIG")" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; cat "$KUBECONFIG"`))
 		if err != nil || got["seen"] != `"1,,600"` {
@@ -263,6 +269,30 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 			t.Errorf("the log:\n%s", r.log)
 		}
 	})
+	for name, told := range map[string]string{
+		"made up":           `{"endpoint":"https://evil.example","token":"x"}`,
+		"with a program":    `{"endpoint":"https://evil.example","exec":{"command":"/bin/sh","args":["-c","touch ran"]}}`,
+		"a kubeconfig":      `{"kubeconfig":"apiVersion: v1\nkind: Config\n"}`,
+		"with a sealed key": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", "")
+			r := newRig(t)
+			r.env.Spec.Action.KubeConfig = true
+			r.env.Spec.Action.Cluster = api.ClusterSpec{Context: "edge", Path: []string{"components", "edge", "outputs", "cluster"}}
+			if told != "" {
+				r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":` + told + `}}}}`)
+			} else {
+				planted := valuestest.Sealed(t, r.env.Key, "ins_1", "inputs.inputs.password", "planted-edge")
+				planted.Path = []string{"components", "edge", "outputs", "cluster", "token"}
+				r.env.Spec.Action.Values.Sealed = []api.SealedValue{planted}
+			}
+			_, err := r.run(t.Context(), script("s", "echo the step ran"))
+			if err == nil || strings.Contains(r.log.String(), "the step ran") || r.env.Redact.Contains([]byte("planted-edge")) {
+				t.Errorf("%v\n%s", err, r.log)
+			}
+		})
+	}
 	t.Run("none", func(t *testing.T) {
 		t.Setenv("KUBECONFIG", "")
 		t.Setenv("KUBERNETES_SERVICE_HOST", "")

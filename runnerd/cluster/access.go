@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -27,8 +28,16 @@ const inCluster = "KUBERNETES_SERVICE_HOST"
 // of the opened values, then for the context sandbox the cluster that the runner is in. (Another context names another cluster: what
 // is meant for it must never get into the runner's own.) Each secret in what it finds is known to env.Redact before this returns. A
 // plugin that gives credentials runs; the cluster itself is not asked yet.
+//
+// Outputs count only whole and authentic, as the output named cluster of the sandbox or a component: so address, authority and login
+// all come from one apply of this install, none from what the control plane or a person wrote, and a secret gets nowhere but to the
+// server that it came with. A program that they name must be allowed by the runner's owner. Where env.OnlyCluster names a cluster,
+// any other is refused before a plugin runs.
 func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, error) {
-	opener := opener{log: env.Log, secret: func(text []byte) { env.Redact.Add(text) }, hide: env.Redact.String, environ: os.Environ()}
+	opener := opener{
+		log: env.Log, secret: func(text []byte) { env.Redact.Add(text) }, hide: env.Redact.String, environ: os.Environ(),
+		mayExec: env.Policy.MayExec, only: env.OnlyCluster,
+	}
 	if spec.Context == sandbox && env.KubeConfig != "" {
 		return opener.file(env.KubeConfig, "")
 	}
@@ -37,12 +46,30 @@ func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, 
 		return nil, err
 	}
 	if given != nil {
+		if err := checkOrigin(opened, spec.Path); err != nil {
+			return nil, err
+		}
 		return opener.outputs(given, strings.Join(spec.Path, "."))
 	}
 	if spec.Context == sandbox && ambient.Lookup(opener.environ, inCluster) != "" {
 		return opener.inside()
 	}
 	return nil, noAccess(spec)
+}
+
+// checkOrigin returns an error unless what is at a path is the output cluster of the sandbox or a component, as a runner of this
+// install reported it.
+func checkOrigin(opened *values.Values, path []string) error {
+	where := ".nuon." + strings.Join(path, ".")
+	ofSandbox := len(path) == 3 && path[0] == "sandbox" && path[1] == "outputs"
+	ofComponent := len(path) == 4 && path[0] == "components" && path[2] == "outputs"
+	if !ofSandbox && !ofComponent || path[len(path)-1] != "cluster" {
+		return fmt.Errorf("the control plane names %s as a cluster, and a cluster is the output cluster of the sandbox or a component; nothing there is used: this is a fault of the control plane, report it", where)
+	}
+	if !opened.Authentic(path) {
+		return fmt.Errorf("no runner of this install reported the cluster at %s: its keyed hash is missing or wrong, so no credential goes there; deploy what it comes from again", where)
+	}
+	return nil
 }
 
 // noAccess says all that was looked for.
@@ -57,7 +84,7 @@ func noAccess(spec api.ClusterSpec) error {
 
 // FromFile gives the cluster of a kubeconfig's context, the current one when it is empty.
 func FromFile(path, context string, log Log) (*Cluster, error) {
-	opener := opener{log: log, secret: func([]byte) {}, hide: func(text string) string { return text }, environ: os.Environ()}
+	opener := opener{log: log, secret: func([]byte) {}, hide: func(text string) string { return text }, environ: os.Environ(), mayExec: none}
 	return opener.file(path, context)
 }
 
@@ -96,7 +123,13 @@ type opener struct {
 	// hide takes known secrets out of a text.
 	hide    func(string) string
 	environ []string
+	// mayExec reports whether outputs may name a program to log in with.
+	mayExec func(command string) bool
+	// only is the identity of the one cluster that may be reached; empty for any.
+	only string
 }
+
+func none(string) bool { return false }
 
 // inside gives the cluster that the runner is in.
 func (o opener) inside() (*Cluster, error) {
@@ -121,6 +154,9 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 		return nil, errors.New("the kubeconfig has an auth-provider, which Kubernetes dropped in version 1.26; use a plugin (exec), a token or a certificate")
 	}
 	c := &Cluster{config: config, log: o.log, kinds: &kinds{}, client: &client{}, identity: identityOf(config)}
+	if o.only != "" && c.identity != o.only {
+		return nil, fmt.Errorf("the cluster at %s, or how it is logged in to, is not the one that this component was last applied to; deploy the component again", config.Host)
+	}
 	if config.ExecProvider != nil {
 		var err error
 		if c.login, err = o.plug(config); err != nil {
@@ -134,10 +170,37 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 	return c, nil
 }
 
-// identityOf names a cluster by what does not change while it is the same.
+// identityOf names a cluster by what does not change while it is the same: its address, its authority, the name in its certificate,
+// and how one logs in there, without the credential.
 func identityOf(config *rest.Config) string {
 	address := strings.TrimSuffix(strings.ToLower(config.Host), "/")
-	return artifact.Digest([]byte(address + "\n" + strings.TrimSpace(string(config.CAData))))
+	encoded, _ := json.Marshal([]string{ // texts always encode
+		address, strings.TrimSpace(string(config.CAData)), config.ServerName, strconv.FormatBool(config.Insecure), loginOf(config),
+	})
+	return artifact.Digest(encoded)
+}
+
+// loginOf names how a configuration logs in.
+func loginOf(config *rest.Config) string {
+	as := ""
+	if who := config.Impersonate; who.UserName != "" {
+		as = fmt.Sprintf(" as %q %q", who.UserName, who.Groups)
+	}
+	switch plugin := config.ExecProvider; {
+	case plugin != nil:
+		words := append([]string{plugin.Command}, plugin.Args...)
+		for _, variable := range plugin.Env {
+			words = append(words, variable.Name+"="+variable.Value)
+		}
+		return fmt.Sprintf("exec %q", words) + as
+	case config.BearerToken != "", config.BearerTokenFile != "":
+		return "token" + as
+	case len(config.CertData) > 0:
+		return "certificate" + as
+	case config.Username != "":
+		return "password" + as
+	}
+	return "nothing" + as
 }
 
 // file gives the cluster of a kubeconfig in a file of the runner's own.

@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
+	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
 const authority = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ29tcGxldGVseSBtYWRlIHVw\n-----END CERTIFICATE-----\n"
@@ -24,7 +25,7 @@ func environment(t *testing.T, outputs any) (*job.Env, *values.Values, *strings.
 	t.Helper()
 	known := &redact.Set{}
 	written := &strings.Builder{}
-	env := &job.Env{Redact: known, Log: job.NewLog(written, known)}
+	env := &job.Env{Redact: known, Log: job.NewLog(written, known), Key: identityKey(t)}
 	plain := map[string]any{"sandbox": map[string]any{"outputs": map[string]any{"cluster": outputs}}}
 	if outputs == nil {
 		plain = map[string]any{"sandbox": map[string]any{"outputs": map[string]any{"other": "x"}}}
@@ -33,11 +34,28 @@ func environment(t *testing.T, outputs any) (*job.Env, *values.Values, *strings.
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := values.Open("ins_1", api.Values{Plain: encoded}, seal.Identity{}, known)
+	given := api.Values{Plain: encoded}
+	if outputs != nil {
+		told, err := json.Marshal(outputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given.Proofs = []api.ValueProof{valuestest.Proof(t, env.Key, "ins_1", "sandbox.outputs.cluster", string(told))}
+	}
+	opened, err := values.Open("ins_1", given, env.Key, known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return env, opened, written
+}
+
+func identityKey(t testing.TB) seal.Identity {
+	t.Helper()
+	key, err := seal.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 var atSandbox = api.ClusterSpec{Context: "sandbox", Path: []string{"sandbox", "outputs", "cluster"}}
@@ -119,8 +137,20 @@ func TestOutputsOfAClusterSay(t *testing.T) {
 		"no login":           {outputs: map[string]any{"endpoint": "https://a.example", "name": "x"}, wrong: "nothing to log in with"},
 		"odd certificate":    {outputs: map[string]any{"endpoint": "https://a.example", "certificate_authority_data": "%%", "token": "t"}, wrong: "neither PEM nor base64"},
 		"odd exec":           {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"args": []any{"x"}}}, wrong: "no command"},
+		"EKS's neighbour":    {outputs: map[string]any{"name": "prod", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com.evil"}, wrong: "nothing to log in with"},
+		"EKS's option":       {outputs: map[string]any{"name": "--endpoint-url=https://evil", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com"}, wrong: "nothing to log in with"},
+		"EKS in China":       {outputs: map[string]any{"name": "prod", "endpoint": "https://X.gr7.cn-north-1.eks.amazonaws.com.cn"}, wrong: "the program aws, which gives the credentials"},
+		"Google elsewhere":   {outputs: map[string]any{"name": "prod", "endpoint": "https://evil.example", "location": "europe-west1", "project": "p", "ca_certificate": authority}, wrong: "nothing to log in with"},
+		"Google without CA":  {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1"}, wrong: "nothing to log in with"},
+		"query":              {outputs: map[string]any{"endpoint": "https://a.example/?x=y", "token": "t"}, wrong: "holds a query"},
+		"exec":               {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"command": "/bin/sh", "args": []any{"-c", "id"}}}, wrong: "its owner can add it to exec under [cluster]"},
+		"exec of a file":     {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/sh}", 1)}, wrong: "its owner can add it to exec under [cluster]"},
+		"proxy of a file":    {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {proxy-url: 'http://evil.example', server", 1)}, wrong: "proxy-url"},
+		"acting as another":  {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:", "as: root, token:", 1)}, wrong: "acts as somebody else"},
+		"auth-provider":      {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "auth-provider: {name: gcp, config: {cmd-path: /bin/sh}}", 1)}, wrong: "auth-provider"},
+		"authority's file":   {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {certificate-authority: /etc/shadow, server", 1)}, wrong: "names a file"},
 		"no aws":             {outputs: map[string]any{"name": "prod", "endpoint": "https://ABC.gr7.eu-west-1.eks.amazonaws.com"}, wrong: "the program aws, which gives the credentials"},
-		"no gcloud":          {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1"}, wrong: "gke-gcloud-auth-plugin"},
+		"no gcloud":          {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1", "ca_certificate": authority}, wrong: "gke-gcloud-auth-plugin"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +197,7 @@ func TestIdentityIsAddressAndAuthority(t *testing.T) {
 			t.Errorf("another %s makes another cluster", name)
 		}
 	}
-	for name, change := range map[string]map[string]any{"address": {"endpoint": "https://b.example"}, "authority": {"certificate_authority_data": strings.Replace(authority, "MII", "MIJ", 1)}} {
+	for name, change := range map[string]map[string]any{"login": {"token": "", "client_certificate_data": authority, "client_key_data": authority}, "address": {"endpoint": "https://b.example"}, "authority": {"certificate_authority_data": strings.Replace(authority, "MII", "MIJ", 1)}} {
 		if identity(change) == first {
 			t.Errorf("another %s is the same cluster", name)
 		}
@@ -189,6 +219,7 @@ func credentialsBy(t *testing.T, server *httptest.Server, script string) (*Clust
 		outputs["endpoint"], outputs["certificate_authority_data"] = server.URL, pem
 	}
 	env, opened, _ := environment(t, outputs)
+	env.Policy.ClusterExec = []string{program}
 	c, err := Open(env, atSandbox, opened)
 	return c, env, err
 }

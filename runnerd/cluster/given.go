@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/nuon-toolkit/nuon/pkg/envname"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
@@ -87,8 +89,10 @@ func (o opener) credentials(config *rest.Config, g given) (err error) {
 	}
 	config.BearerToken = g.text("token")
 	if given, is := g.outputs["exec"].(map[string]any); is {
-		config.ExecProvider, err = plugin(given, g.where+".exec")
-		return err
+		if config.ExecProvider, err = plugin(given, g.where+".exec"); err != nil {
+			return err
+		}
+		return o.checkExec(config.ExecProvider, g.where+".exec")
 	}
 	if config.BearerToken != "" || len(config.CertData) > 0 && len(config.KeyData) > 0 {
 		return nil
@@ -100,26 +104,29 @@ func (o opener) credentials(config *rest.Config, g given) (err error) {
 	return nil
 }
 
-// eks is the address of a cluster in Amazon's cloud; it says the region.
-var eks = regexp.MustCompile(`\.([a-z]{2}(?:-[a-z]+)+-\d+)\.eks\.amazonaws\.com(?:\.[a-z]+)?$`)
+// eks is the address of a cluster in Amazon's cloud, in one of its partitions; it says the region.
+var eks = regexp.MustCompile(`^[a-z0-9.-]+\.([a-z]{2}(?:-[a-z]+)+-\d+)\.eks\.(?:` +
+	`amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov)$`)
+
+// eksName is what Amazon lets a cluster be called. It becomes an argument.
+var eksName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
 
 // cloudPlugin gives the program by which the runner's identity in a cloud logs in to the cloud's clusters, nil when it is not known which
-// cloud it is.
+// cloud it is. Its arguments are ours.
 func cloudPlugin(config *rest.Config, g given, environ []string) *clientcmdapi.ExecConfig {
 	parsed, err := url.Parse(config.Host)
 	if err != nil {
 		return nil
 	}
 	const version = "client.authentication.k8s.io/v1beta1" // the one that all versions of these programs know
-	host, name := parsed.Hostname(), g.text("name", "cluster_name")
-	if found := eks.FindStringSubmatch(host); found != nil && name != "" {
+	host, name := strings.ToLower(parsed.Hostname()), g.text("name", "cluster_name")
+	if found := eks.FindStringSubmatch(host); found != nil && eksName.MatchString(name) {
 		return &clientcmdapi.ExecConfig{
 			Command: "aws", Args: []string{"eks", "get-token", "--output", "json", "--cluster-name", name, "--region", found[1]}, APIVersion: version,
 			InstallHint: "install the AWS command line interface on the runner's machine",
 		}
 	}
-	google := strings.HasSuffix(host, ".gke.goog") || g.text("location", "project", "project_id") != ""
-	if !google {
+	if !isGoogle(config, host, g) {
 		return nil
 	}
 	made := &clientcmdapi.ExecConfig{
@@ -130,6 +137,32 @@ func cloudPlugin(config *rest.Config, g given, environ []string) *clientcmdapi.E
 		made.Args = []string{"--use_application_default_credentials"}
 	}
 	return made
+}
+
+// isGoogle reports whether an address is one of a GKE cluster: a name that Google gives, or the bare address that GKE's modules return,
+// with the cluster's own authority, so that the token reaches nobody but the holder of its key. Any other host, whatever the outputs
+// say of a location or a project, is not Google's, and gets no token of the runner's.
+func isGoogle(config *rest.Config, host string, g given) bool {
+	if strings.HasSuffix(host, ".gke.goog") {
+		return true
+	}
+	_, err := netip.ParseAddr(host)
+	return err == nil && len(config.CAData) > 0 && g.text("location") != "" && g.text("name", "cluster_name") != ""
+}
+
+// checkExec returns an error for a program that the outputs of a cluster name and the runner's owner does not allow, or one whose
+// environment would make it another program.
+func (o opener) checkExec(plugin *clientcmdapi.ExecConfig, where string) error {
+	if !o.mayExec(plugin.Command) {
+		return fmt.Errorf("%s names the program %.60q to log in with, and this runner does not run it: its owner can add it to exec under [cluster] in the runner file, "+
+			"or start the runner with a kubeconfig of their own (runnerd run --kubeconfig)", where, plugin.Command)
+	}
+	for _, variable := range plugin.Env {
+		if err := envname.CheckAll(map[string]string{variable.Name: variable.Value}); err != nil {
+			return fmt.Errorf("%s.env: %w", where, err)
+		}
+	}
+	return nil
 }
 
 // plugin reads an output exec.
@@ -169,6 +202,9 @@ func checkAddress(address, where string) error {
 	}
 	if parsed.Scheme != "https" {
 		return fmt.Errorf("the address of the cluster in %s begins with %s://, and credentials go there; give one with https://", where, parsed.Scheme)
+	}
+	if parsed.RawQuery != "" || parsed.Fragment != "" {
+		return fmt.Errorf("the address of the cluster in %s holds a query; give https://host:port", where)
 	}
 	if parsed.User != nil {
 		return fmt.Errorf("the address of the cluster in %s holds a login; give a token or a certificate instead", where)

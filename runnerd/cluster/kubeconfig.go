@@ -66,22 +66,39 @@ func (o opener) givenKubeconfig(text []byte, where string) (*Cluster, error) {
 		return nil, fmt.Errorf("%s is no kubeconfig; give the whole text of one", where)
 	}
 	for name, user := range config.AuthInfos {
-		if user.ClientCertificate != "" || user.ClientKey != "" || user.TokenFile != "" {
-			return nil, fmt.Errorf("the user %q of %s names files, which this runner does not have; use client-certificate-data, client-key-data and token", name, where)
+		if err := o.checkUser(user, fmt.Sprintf("the user %q of %s", name, where)); err != nil {
+			return nil, err
 		}
 	}
 	for name, cluster := range config.Clusters {
-		if cluster.CertificateAuthority != "" {
+		switch {
+		case cluster.CertificateAuthority != "":
 			return nil, fmt.Errorf("the cluster %q of %s names a file, which this runner does not have; use certificate-authority-data", name, where)
-		}
-		if cluster.InsecureSkipTLSVerify {
+		case cluster.InsecureSkipTLSVerify:
 			return nil, refuseInsecure(where)
+		case cluster.ProxyURL != "":
+			return nil, fmt.Errorf("the cluster %q of %s has a proxy-url, and credentials would go there; let the runner's owner set HTTPS_PROXY for the runner", name, where)
 		}
 		if err := checkAddress(cluster.Server, where); err != nil {
 			return nil, err
 		}
 	}
 	return o.kubeconfig(config, "", where)
+}
+
+// checkUser checks a login of a kubeconfig that came with outputs.
+func (o opener) checkUser(user *clientcmdapi.AuthInfo, who string) error {
+	switch {
+	case user.ClientCertificate != "" || user.ClientKey != "" || user.TokenFile != "":
+		return fmt.Errorf("%s names files, which this runner does not have; use client-certificate-data, client-key-data and token", who)
+	case user.AuthProvider != nil:
+		return fmt.Errorf("%s has an auth-provider, which Kubernetes dropped in version 1.26; use a plugin (exec), a token or a certificate", who)
+	case user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0:
+		return fmt.Errorf("%s acts as somebody else (impersonation), which only a kubeconfig of the runner's owner may; give the login itself what it needs", who)
+	case user.Exec != nil:
+		return o.checkExec(user.Exec, who)
+	}
+	return nil
 }
 
 func refuseInsecure(where string) error {

@@ -1,16 +1,20 @@
 // Package health looks at what was deployed on an install, between deploys: a pod that crashes at night is seen though nobody
 // deploys anything.
 //
-// It owns the job kind health: one look for all components of an install, as each kind sees its own. It changes nothing.
+// It owns the job kind health: one look for all components of an install, as each kind sees its own. It talks to clusters that this
+// install's runner has applied to, by the keyed hash that the apply returned, and to no other. Where the runner file allows no apply
+// now, it runs no program that a cluster's outputs name. It changes nothing.
 package health
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -52,5 +56,23 @@ func (h Health) look(ctx context.Context, env *job.Env, part api.HealthPart) (ap
 	if !known {
 		return api.Health{}, fmt.Errorf("this runner cannot look at components of kind %q; update it to the version of the control plane", part.Deploy.ComponentKind)
 	}
-	return look(ctx, env, part)
+	if err := applied(env, part); err != nil {
+		return api.Health{}, err
+	}
+	scoped := *env
+	scoped.OnlyCluster = part.Cluster.Identity
+	if env.Policy.Check(string(api.JobSpecKindApply), part.Deploy.ComponentKind) != nil {
+		scoped.Policy = env.Policy.WithoutExec()
+	}
+	return look(ctx, &scoped, part)
+}
+
+// applied returns an error unless this install's runner has applied the component to the cluster that the part names. It opens and
+// asks nothing.
+func applied(env *job.Env, part api.HealthPart) error {
+	known := deploy.ClusterIdentity(env.Key, part.Deploy.InstallComponent, part.Cluster.Identity)
+	if part.Cluster.Identity == "" || known.Hash == "" || subtle.ConstantTimeCompare([]byte(known.Hash), []byte(part.Cluster.Hash)) != 1 {
+		return errors.New("its health waits for its next apply: this runner, with the install key that it has, has not applied it to the cluster that the control plane names")
+	}
+	return nil
 }

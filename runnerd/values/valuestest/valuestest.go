@@ -37,3 +37,17 @@ func Sealed(t testing.TB, key seal.Identity, install, path, value string) api.Se
 	}
 	return made
 }
+
+// Proof returns the proof of a plain output at a path such as sandbox.outputs.cluster, as the runner of an install component, `ic_`
+// and its component's name, makes it. value is JSON.
+func Proof(t testing.TB, key seal.Identity, install, path, value string) api.ValueProof {
+	t.Helper()
+	keys := strings.Split(path, ".")
+	spec := api.DeploySpec{InstallID: install, Component: keys[len(keys)-3]}
+	spec.InstallComponent = "ic_" + spec.Component
+	output, err := values.Output(values.ComponentOf(spec), keys[len(keys)-1], []byte(value), false, key, func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api.ValueProof{Path: keys, Component: spec.InstallComponent, Hash: output.Hash}
+}
