@@ -57,6 +57,7 @@ func printStatus(out io.Writer, status runner.Status) error {
 		fmt.Fprintf(table, "runner\t%s (%s, %s)\n", status.Name, status.Runner, status.Kind)
 	}
 	fmt.Fprintf(table, "process\t%s\n", works)
+	fmt.Fprintf(table, "programs\t%s\n", status.Programs)
 	for _, line := range status.Allows() {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}

@@ -35,6 +35,8 @@ type ReadOptions struct {
 	Limits Limits
 	// Skip, when set, is asked for every file and directory; true leaves it out, a directory with all that is in it.
 	Skip func(path string, entry fs.DirEntry) bool
+	// Accept, when set, is asked for every file once it is open; its error ends the reading.
+	Accept func(info fs.FileInfo) error
 }
 
 // ReadDir reads the tree below a directory of the machine. A symbolic link is read as a link and never followed, also when the
@@ -66,7 +68,7 @@ func ReadFS(fsys fs.FS, options ReadOptions) ([]File, error) {
 		if entry.IsDir() {
 			return nil
 		}
-		file, err := readEntry(fsys, name, entry, &count)
+		file, err := readEntry(fsys, name, entry, &count, options.Accept)
 		if err != nil {
 			return err
 		}
@@ -82,7 +84,7 @@ func ReadFS(fsys fs.FS, options ReadOptions) ([]File, error) {
 	return sorted(files), nil
 }
 
-func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally) (File, error) {
+func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally, accept func(fs.FileInfo) error) (File, error) {
 	room, err := count.room(name)
 	if err != nil {
 		return File{}, err
@@ -109,6 +111,11 @@ func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally) (File, 
 	}
 	if !info.Mode().IsRegular() {
 		return File{}, fmt.Errorf("%w: %s changed while it was read", ErrUnsafe, name)
+	}
+	if accept != nil {
+		if err := accept(info); err != nil {
+			return File{}, err
+		}
 	}
 	content, err := io.ReadAll(io.LimitReader(opened, room+1))
 	if err != nil {

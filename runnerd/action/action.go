@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
@@ -23,6 +24,7 @@ type run struct {
 	values *values.Values
 	work   string // the root of all steps
 	made   string // the kubeconfig that was made for this run; empty when there is none
+	own    string // the copy of the runner's own that programs may read; empty when there is none
 }
 
 // Run runs the steps one after the other and stops at the first that fails. The error names the step. The time limit of the job
@@ -67,12 +69,16 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 
 // step runs one step and gives what it wrote as outputs.
 func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[string]any, error) {
-	dir := filepath.Join(r.work, fmt.Sprintf("step-%d", number+1))
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	root, err := r.root()
+	if err != nil {
 		return nil, err
 	}
+	dir := filepath.Join(root, fmt.Sprintf("step-%d", number+1))
 	outputs := filepath.Join(r.work, fmt.Sprintf("outputs-%d", number+1))
 	if err := os.WriteFile(outputs, nil, 0o600); err != nil {
+		return nil, err
+	}
+	if err := child.Give(outputs); err != nil {
 		return nil, err
 	}
 	argv, err := r.argv(number, step)
@@ -88,6 +94,24 @@ func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[st
 		return nil, err
 	}
 	return readOutputs(outputs)
+}
+
+// root makes the directory that all steps share, with one for each, and gives its path. It is theirs; what the runner reads and shows
+// lies beside it, where they can replace nothing.
+func (r *run) root() (string, error) {
+	root := filepath.Join(r.work, "root")
+	if _, err := os.Lstat(root); err == nil {
+		return root, nil
+	}
+	for i := range r.spec.Steps {
+		if err := os.MkdirAll(filepath.Join(root, fmt.Sprintf("step-%d", i+1)), 0o700); err != nil {
+			return "", err
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "tmp"), 0o700); err != nil {
+		return "", err
+	}
+	return root, child.Give(root)
 }
 
 // argv gives what to execute: the script, written to a file, or the command.

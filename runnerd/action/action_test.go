@@ -97,7 +97,7 @@ echo kept >"$NUON_ACTIONS_ROOT/shared"
 	if err != nil {
 		t.Fatal(err, r.log)
 	}
-	env := `"org_1,ins_1,manual,web,run-time,run-time,two words!,` + filepath.Join(r.env.Dir, "work", "tmp") + `"`
+	env := `"org_1,ins_1,manual,web,run-time,run-time,two words!,` + filepath.Join(r.env.Dir, "work", "root", "tmp") + `"`
 	want := map[string]string{
 		"env": env, "number": `"{\"not\": \"parsed\"}"`, "deep": `{"n":12345678901234567890}`, "name": `"later"`,
 		"steps": `{"look around":{"deep":{"n":12345678901234567890},"env":` + env + `,"name":"two words","number":"{\"not\": \"parsed\"}"},"second-step":{"name":"later"}}`,

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
@@ -22,7 +24,7 @@ func (r *run) cluster(environ map[string]string) bool {
 		ambient.WithoutCluster(environ) // what is in it besides leads elsewhere
 		environ[ambient.VarKubeConfig] = r.made
 	case r.env.KubeConfig != "" && r.sandbox():
-		environ[ambient.VarKubeConfig] = r.env.KubeConfig
+		environ[ambient.VarKubeConfig] = cmp.Or(r.own, r.env.KubeConfig)
 	}
 	return environ[ambient.VarKubeConfig] != ""
 }
@@ -56,6 +58,11 @@ func (r *run) openCluster(ctx context.Context) error {
 		if err != nil && path == r.env.KubeConfig { // of those that the variable names, some may not be there
 			return fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
 		}
+		if err == nil && child.Separate() && path == r.env.KubeConfig {
+			if err := r.showOwn(content); err != nil {
+				return err
+			}
+		}
 		for _, found := range kubeCredential.FindAllSubmatch(content, -1) {
 			r.env.Redact.Add(found[1])
 		}
@@ -73,8 +80,21 @@ func (r *run) writeKubeConfig(ctx context.Context) error {
 	if err := reached.WriteKubeconfig(ctx, path); err != nil {
 		return err
 	}
+	if err := child.Show(path); err != nil {
+		return err
+	}
 	r.made = path
 	return nil
+}
+
+// showOwn copies the runner's own file to where the user of programs may read it.
+func (r *run) showOwn(content []byte) error {
+	path := filepath.Join(r.work, "kubeconfig")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return fmt.Errorf("copy the runner's kubeconfig: %w", err)
+	}
+	r.own = path
+	return child.Show(path)
 }
 
 // mostKubeConfig bounds a kubeconfig, in bytes.

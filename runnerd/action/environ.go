@@ -33,11 +33,11 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	maps.Copy(made, own)
 	maps.Copy(made, appconfig.InputEnvironment(r.spec.Inputs))
 	maps.Copy(made, r.spec.Env)
-	temporary := filepath.Join(r.work, "tmp")
-	if err := os.MkdirAll(temporary, 0o700); err != nil {
+	root, err := r.root()
+	if err != nil {
 		return nil, err
 	}
-	made["TMPDIR"] = temporary
+	made["TMPDIR"] = filepath.Join(root, "tmp")
 	if reachable {
 		made["NUON_KUBECONFIG_ENABLED"] = "true"
 	}
@@ -46,7 +46,7 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	if app, found := r.values.Get("app", "id"); found {
 		made["NUON_APP_ID"] = app
 	}
-	made["NUON_ACTIONS_ROOT"] = r.work
+	made["NUON_ACTIONS_ROOT"] = root
 	made["NUON_ACTIONS_OUTPUT_FILEPATH"] = outputs
 	return lines(made)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
 // script writes the rendered script to a file that only this user may run.
@@ -21,7 +23,7 @@ func (r *run) script(number int, contents string) (string, error) {
 	if err := os.WriteFile(path, []byte(rendered), 0o700); err != nil {
 		return "", fmt.Errorf("write the script: %w", err)
 	}
-	return path, nil
+	return path, child.Show(path)
 }
 
 // command gives the words of a command line. They are rendered one by one, so a value with blanks or quotes in it stays a part of

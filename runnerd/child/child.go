@@ -33,6 +33,8 @@ type Program struct {
 type Setup struct {
 	// Started, when set, is called when a program has been started. What it returns is told to Program.Warn.
 	Started func() error
+	// User is whom programs run as; nil for this process's own user.
+	User *User
 }
 
 var setup Setup
@@ -67,7 +69,7 @@ func (p Program) Run(ctx context.Context) error {
 		}
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = command.Start()
+	err = start(command)
 	stdout.began()
 	stderr.began()
 	if err == nil {

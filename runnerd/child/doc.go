@@ -6,6 +6,9 @@
 // and puts it into a file, where it is found. (That the kernel ends a program with its parent is not used: it tells a program once
 // for each thread of the parent, and Terraform takes the second interrupt for the order to leave everything as it is.)
 //
+// It owns whom programs run as, and how files pass between that user and a process of root: what is admitted, shown and given to
+// programs, and how a file that they left is read without being led astray.
+//
 // It never decides what to run and never looks at the output. Packages module and action call it, in the job's own process; the
 // runner ends what a dead job process leaves behind.
 package child

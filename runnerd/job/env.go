@@ -1,12 +1,15 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -42,10 +45,18 @@ type Env struct {
 	Timing timing.Timing
 }
 
-// Work makes the private work directory of the attempt, and gives its path. runnerd removes it when the job has ended.
+// Work makes the work directory of the attempt, and gives its path. runnerd removes it when the job has ended. Where programs run as
+// another user they pass through it, and it is for the handler to give or show them what is in it (package child).
 func (e *Env) Work() (string, error) {
 	work := spool.Attempt{Dir: e.Dir}.WorkDir()
-	if err := os.MkdirAll(work, 0o700); err != nil {
+	if child.Separate() {
+		work = filepath.Join(spool.Attempt{Dir: e.Dir}.SharedDir(), "work")
+	}
+	err := os.MkdirAll(work, 0o700)
+	if err == nil && child.Separate() {
+		err = errors.Join(child.Admit(filepath.Dir(work)), child.Admit(work))
+	}
+	if err != nil {
 		return "", fmt.Errorf("make the work directory: %w", err)
 	}
 	return work, nil

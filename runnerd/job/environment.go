@@ -24,6 +24,8 @@ const (
 	VarLock = "NUON_JOB_LOCK"
 	// VarCgroup is the directory of the control group that the process is to join; empty for none.
 	VarCgroup = "NUON_JOB_CGROUP"
+	// VarUser is UID:GID of the user that programs run as; empty for the user of the process.
+	VarUser = "NUON_JOB_USER"
 	// VarKubeConfig is the file by which actions that ask for it find the cluster; empty when the runner was given none.
 	VarKubeConfig = "NUON_KUBECONFIG"
 	// VarKeyFile is the file of the install key; it need not be there.
@@ -47,6 +49,7 @@ const (
 type environment struct {
 	url, dir, root   string
 	lock, cgroup     string
+	user             string
 	keyFile          string
 	kubeConfig       string
 	token            seal.Secret
@@ -61,6 +64,7 @@ func readEnvironment() (environment, error) {
 	env := environment{
 		url: os.Getenv(VarURL), dir: os.Getenv(VarDir), root: os.Getenv(VarRoot), lock: os.Getenv(VarLock),
 		cgroup:     os.Getenv(VarCgroup),
+		user:       os.Getenv(VarUser),
 		keyFile:    os.Getenv(VarKeyFile),
 		kubeConfig: os.Getenv(VarKubeConfig),
 		registry:   os.Getenv(VarRegistry),

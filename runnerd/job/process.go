@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -48,7 +49,11 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	defer record(attempt, this, at)()
+	user, err := programUser(attempt, env.user)
+	if err != nil {
+		return err
+	}
+	defer record(attempt, this, user, at)()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
@@ -103,9 +108,9 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 
 // record writes down which processes the job has: each program as it starts, and, where no control group holds them together, what
 // those start, every few looks. The function that it returns ends that.
-func record(attempt spool.Attempt, this spool.Process, at timing.Timing) (stop func()) {
+func record(attempt spool.Attempt, this spool.Process, user *child.User, at timing.Timing) (stop func()) {
 	recorder := &process.Recorder{Attempt: attempt}
-	child.Configure(child.Setup{Started: recorder.Note})
+	child.Configure(child.Setup{Started: recorder.Note, User: user})
 	if this.Cgroup != "" {
 		return func() {}
 	}
@@ -121,6 +126,29 @@ func record(attempt spool.Attempt, this spool.Process, at timing.Timing) (stop f
 		cancel()
 		<-ended
 	}
+}
+
+// programUser returns whom programs run as, nil for this process's own user, and makes the directories that are that user's in this
+// attempt alone.
+func programUser(attempt spool.Attempt, named string) (*child.User, error) {
+	if named == "" {
+		return nil, nil
+	}
+	shared := attempt.SharedDir()
+	user := &child.User{Home: filepath.Join(shared, "home"), Temp: filepath.Join(shared, "tmp")}
+	if _, err := fmt.Sscanf(named, "%d:%d", &user.UID, &user.GID); err != nil || user.UID == 0 {
+		return nil, fmt.Errorf("%s is %q, which is not UID:GID of an ordinary user", VarUser, named)
+	}
+	child.Configure(child.Setup{User: user})
+	if err := os.Mkdir(shared, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the job's user: %w", err)
+	}
+	for _, dir := range []string{user.Home, user.Temp} {
+		if err := errors.Join(os.Mkdir(dir, 0o700), child.Give(dir)); err != nil {
+			return nil, fmt.Errorf("make the directory of the job's user: %w", err)
+		}
+	}
+	return user, child.Admit(shared)
 }
 
 // takeOver makes sure that the lock of the attempt is held by this process, keeps it from what this process starts, joins the

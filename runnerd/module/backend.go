@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
 // backendFile sorts behind every other override file that people write, and the last one wins. checkBackend makes sure that it
@@ -32,10 +34,13 @@ func overrideBackend(moduleDir string) error {
 	return nil
 }
 
+// maxBackend bounds what Terraform writes about a backend, in bytes.
+const maxBackend = 1 << 20
+
 // checkBackend says, after init, whether Terraform really uses our backend, and with nothing but what the environment says of it.
 // A state that went elsewhere would be out of everybody's sight, and readable there.
 func checkBackend(moduleDir string) error {
-	content, err := os.ReadFile(filepath.Join(moduleDir, ".terraform", "terraform.tfstate"))
+	content, err := child.ReadLeft(moduleDir, filepath.Join(".terraform", "terraform.tfstate"), maxBackend)
 	if err != nil {
 		return fmt.Errorf("the module does not keep its state with nuon: %w; remove its backend or cloud block", err)
 	}

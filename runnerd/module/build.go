@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -103,6 +104,9 @@ func refuseRemote(module *tfmodule.Module) error {
 	return fmt.Errorf("%s; put a copy into the repository and call it as ./… or ../…, modules from elsewhere are not supported yet", strings.Join(calls, "\n"))
 }
 
+// maxLockFile bounds a lock file, in bytes.
+const maxLockFile = 4 << 20
+
 // proveModule runs init and validate where nothing but the packed files is, and gives the lock file, nil when the module needs no
 // provider.
 func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
@@ -112,6 +116,9 @@ func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 		return nil, err
 	}
 	home, err := os.MkdirTemp(work, "home-*")
+	if err == nil {
+		err = errors.Join(child.Give(home), child.Give(filepath.Join(work, "tree")))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make a home directory: %w", err)
 	}
@@ -127,7 +134,7 @@ func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 	if err := terraform.validate(ctx); err != nil {
 		return nil, err
 	}
-	lock, err := os.ReadFile(filepath.Join(dir, lockFileName))
+	lock, err := child.ReadLeft(dir, lockFileName, maxLockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

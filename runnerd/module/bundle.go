@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
 // The plan bundle of a module holds, beside the files of every bundle,
@@ -93,7 +94,7 @@ func load(files []artifact.File) (savedPlan, error) {
 
 // snapshot reads the tree of a workplace without what init makes anew.
 func snapshot(place *workplace) ([]artifact.File, error) {
-	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Skip: func(_ string, entry os.DirEntry) bool {
+	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: child.Owned, Skip: func(_ string, entry os.DirEntry) bool {
 		return entry.Name() == ".terraform"
 	}})
 }

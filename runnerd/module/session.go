@@ -103,6 +103,9 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 	if err := overrideBackend(s.place.moduleDir()); err != nil {
 		return nil, err
 	}
+	if err := s.place.handOver(); err != nil {
+		return nil, err
+	}
 	own := maps.Clone(s.endpoint.Environ())
 	maps.Copy(own, s.variables.environ) // none of these names is there already: checkEnviron refuses them
 	if s.terraform, err = openTerraform(ctx, s.Env, s.Deploy.Terraform.Version, s.place.moduleDir(), own); err != nil {

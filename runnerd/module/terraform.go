@@ -3,6 +3,7 @@ package module
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-version"
-	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
@@ -51,8 +51,8 @@ var oldestJSONInit = version.Must(version.NewVersion("1.9.0"))
 // runner share.
 func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	if cache := t.tool.PluginCache(); cache != "" {
-		if err := os.MkdirAll(cache, 0o755); err != nil {
-			return fmt.Errorf("make the plugin cache: %w", err)
+		if err := tool.MakePluginCache(cache); err != nil {
+			return err
 		}
 		if fetches {
 			release, err := tool.Lock(ctx, cache+".lock")
@@ -76,27 +76,21 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 
 // validate gives an error that lists what is wrong, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	run, err := tfexec.NewTerraform(t.dir, t.tool.Path)
-	if err != nil {
-		return err
+	raw := &bounded{most: maxPlan}
+	stderr := t.env.Log.Writer(api.Warn)
+	running := t.run(ctx, raw, stderr, "validate", "-no-color", "-json")
+	_ = stderr.Close()
+	var found struct {
+		Valid       bool         `json:"valid"`
+		Diagnostics []diagnostic `json:"diagnostics"`
 	}
-	if err := run.SetEnv(t.environ); err != nil {
-		return err
-	}
-	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
-		return err
-	}
-	found, err := run.Validate(ctx)
-	if err != nil {
-		return t.ended(ctx, "validate", err, nil)
+	// It ends with an error when it has found one, and says so in its output.
+	if err := json.Unmarshal(raw.kept.Bytes(), &found); err != nil {
+		return t.ended(ctx, "validate", errors.Join(running, err), nil)
 	}
 	screen := &screen{log: t.env.Log, place: t.place}
 	for _, problem := range found.Diagnostics {
-		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
-		if problem.Range != nil {
-			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
-		}
-		screen.problem(said)
+		screen.problem(problem)
 	}
 	if found.Valid {
 		return nil
@@ -117,12 +111,21 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 	for _, file := range varFiles {
 		args = append(args, "-var-file="+file)
 	}
+	// Where programs run as another user, Terraform finds the file there, and may not change it after this.
+	if child.Separate() {
+		if err := errors.Join(os.WriteFile(to, nil, 0o600), child.Give(to)); err != nil {
+			return fmt.Errorf("make the plan file: %w", err)
+		}
+	}
 	_, err := t.watched(ctx, "plan", args...)
 	return err
 }
 
 // show gives the JSON of a plan file. It holds secrets in plain.
 func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
+	if err := child.Show(plan); err != nil {
+		return nil, err
+	}
 	raw := &bounded{most: maxPlan}
 	stderr := t.env.Log.Writer(api.Warn)
 	err := t.run(ctx, raw, stderr, "show", "-json", "-no-color", plan)

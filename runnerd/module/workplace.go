@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
@@ -24,6 +25,8 @@ import (
 //	<root>/work/<install component>/vars   the rendered variables
 //	<root>/work/<install component>/plan   the plan file
 //	<root>/work/<install component>/use    whose it is: use, for Settle
+//
+// Where programs run as another user, the tree is that user's, the variables and the plan are shown to it, and the rest is not.
 type workplace struct {
 	root   string // <root>/work/<install component>
 	module string // the root module's directory, relative to the tree
@@ -88,7 +91,12 @@ func (w *workplace) wipe() error {
 	if err := os.Mkdir(w.root, 0o700); err != nil {
 		return fmt.Errorf("make the work directory: %w", err)
 	}
-	return nil
+	return child.Admit(w.root)
+}
+
+// handOver gives Terraform what it works on: the tree is its own, the variables it reads. Nothing is written into the tree after that.
+func (w *workplace) handOver() error {
+	return errors.Join(child.Show(w.vars()), child.Give(w.tree()))
 }
 
 func (w *workplace) noteUse() error {
@@ -152,9 +160,12 @@ const maxStray = 256 << 20
 
 // strayState gives such a state, nil when there is none.
 func (w *workplace) strayState() ([]byte, error) {
-	content, err := readBounded(filepath.Join(w.moduleDir(), erroredState), maxStray)
+	content, err := child.ReadLeft(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxStray)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
+	}
+	if errors.Is(err, child.ErrTooLarge) {
+		err = fmt.Errorf("%w; divide the component into smaller ones", err)
 	}
 	return content, err
 }

@@ -50,8 +50,10 @@ func (a *attempt) conclude(ctx context.Context) error {
 // settle clears away what the job's files were: there can be secrets in them, and the spool directory stays until the control
 // plane has all of it.
 func (a *attempt) settle() ([]string, error) {
-	if err := spool.RemoveTree(a.dir.WorkDir()); err != nil {
-		return nil, fmt.Errorf("remove the work directory of %s: %w", a.name(), err)
+	for _, dir := range []string{a.dir.WorkDir(), a.dir.SharedDir()} {
+		if err := spool.RemoveTree(dir); err != nil {
+			return nil, fmt.Errorf("remove the work directory of %s: %w", a.name(), err)
+		}
 	}
 	spec, found, err := a.dir.Spec()
 	if err != nil || !found || a.runner.Settle == nil {

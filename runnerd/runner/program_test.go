@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -31,11 +32,18 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "job":
 			exit(job.Process(context.Background(), job.Handlers{api.JobSpecKindAction: job.HandlerFunc(do)}, testTiming()))
+		case "ptrace":
+			exit(attach(os.Args[2]))
+		case "root":
+			exit(syscall.Setuid(0))
 		case "run":
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 			defer stop()
 			options := testOptions(os.Args[2], os.Args[3])
 			options.Reaper = true
+			if len(os.Args) > 4 {
+				options.JobUser = os.Args[4]
+			}
 			if err := hardening.HideMemory(); err != nil {
 				exit(err)
 			}
@@ -54,6 +62,22 @@ func TestMain(m *testing.M) {
 
 // leftovers are the directories that all tests share.
 var leftovers []string
+
+// attach attaches to a process as a debugger does, and lets go of it.
+func attach(number string) error {
+	runtime.LockOSThread()
+	pid, err := strconv.Atoi(number)
+	if err == nil {
+		err = syscall.PtraceAttach(pid)
+	}
+	if err == nil {
+		_, err = syscall.Wait4(pid, nil, syscall.WALL, nil)
+	}
+	if err == nil {
+		err = syscall.PtraceDetach(pid)
+	}
+	return err
+}
 
 func exit(err error) {
 	if err != nil {
@@ -164,6 +188,8 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return succeeded(), waitFor(ctx, filepath.Join(env.Root, "go"))
 	case "run a program":
 		return api.JobResult{}, program(env)
+	case "attack":
+		return attack(ctx, env)
 	case "leave a process behind":
 		return succeeded(), sleeper(env, "left.pid")
 	case "environment":

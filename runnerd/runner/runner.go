@@ -50,6 +50,9 @@ type Options struct {
 	Version string
 	// Job is the command line of a job process; empty means this program with the argument "job".
 	Job []string
+	// JobUser is whom the programs of jobs run as: NAME, UID or UID:GID; empty for DefaultJobUser where this process is root and that
+	// user exists, else for this process's own user.
+	JobUser string
 	// KubeConfig is the path of the file by which actions that ask for it find the cluster; empty means that of KUBECONFIG, if that
 	// is set.
 	KubeConfig string
@@ -147,6 +150,8 @@ type runner struct {
 	children children
 	// cgroups is where the attempts' control groups are made; the zero value where this process may not.
 	cgroups process.Cgroups
+	// jobUser is whom the programs of jobs run as, UID:GID; empty for this process's own user.
+	jobUser string
 	// stuck takes the error that ends this runner, for a person to mend.
 	stuck chan error
 }
@@ -185,6 +190,9 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
+	if err := r.separate(); err != nil {
+		return err
+	}
 	if r.cgroups, err = process.FindCgroups(cgroupName(r.Dir)); err != nil {
 		r.log.Info("no control group holds the processes of a job together here; they are found by their descent", "reason", err)
 	}

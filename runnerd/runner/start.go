@@ -89,6 +89,9 @@ func (a *attempt) environment() []string {
 	} else if cgroup != "" {
 		env = append(env, job.VarCgroup+"="+cgroup)
 	}
+	if a.runner.jobUser != "" {
+		env = append(env, job.VarUser+"="+a.runner.jobUser)
+	}
 	if a.runner.KubeConfig != "" && a.runner.kind == string(api.RunnerKindInstall) {
 		env = append(env, job.VarKubeConfig+"="+a.runner.KubeConfig)
 	}

@@ -33,6 +33,8 @@ type Status struct {
 	Working bool `json:"working"`
 	// Policy is what the runner file allows now.
 	Policy api.RunnerPolicy `json:"policy"`
+	// Programs says whom the programs of jobs run as.
+	Programs Programs `json:"programs"`
 	// Attempts are those in the spool.
 	Attempts []AttemptStatus `json:"attempts"`
 	// Refused is how many things were set aside because the control plane did not take them.
@@ -73,6 +75,9 @@ func ReadStatus(options StatusOptions) (Status, error) {
 	}
 	status.Runner, status.Name, status.Kind, status.KeySince = known.RunnerID, known.Name, known.Kind, known.KeySince
 	if status.Working, err = isHeld(lockFile(options.Dir)); err != nil {
+		return status, err
+	}
+	if _, err := spool.LoadJSON(programsFile(options.Dir), &status.Programs); err != nil {
 		return status, err
 	}
 	watched := policy.Watched{Path: options.Policy, Required: options.Policy != ""}

@@ -77,6 +77,11 @@ func (a Attempt) path(name string) string { return filepath.Join(a.Dir, name) }
 // WorkDir is where the handler may put its files.
 func (a Attempt) WorkDir() string { return a.path("work") }
 
+// SharedDir is that where programs run as another user, who is not let into the spool.
+func (a Attempt) SharedDir() string {
+	return filepath.Join(filepath.Dir(filepath.Dir(a.Dir)), "jobs", filepath.Base(a.Dir))
+}
+
 // StateDir holds the sealed state versions.
 func (a Attempt) StateDir() string { return a.path(stateDir) }
 

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -31,6 +32,18 @@ func WriteFile(file string, content []byte) error {
 	}
 	return nil
 }
+
+// SaveJSON replaces file by content in JSON, as WriteFile does.
+func SaveJSON(file string, content any) error {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return WriteFile(file, encoded)
+}
+
+// LoadJSON reads a small file that SaveJSON wrote; false when it is not there.
+func LoadJSON(file string, into any) (bool, error) { return loadJSON(file, 1<<20, into) }
 
 // replaceFile replaces file by content as a whole, without waiting for the disk. Only one process may do so for a file.
 func replaceFile(file string, content []byte) error {

@@ -1,12 +1,15 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
 // rules is our own CLI configuration. Everything that it could say is said by the environment; the file exists because Terraform
@@ -27,12 +30,12 @@ func (t *Tool) configure() error {
 	t.ownRules = true
 	t.Config = filepath.Join(t.root, "tools", "terraform.rc")
 	if content, err := os.ReadFile(t.Config); err == nil && string(content) == rules {
-		return nil
+		return child.Show(t.Config)
 	}
 	if err := writeFile(t.Config, []byte(rules)); err != nil {
 		return fmt.Errorf("write Terraform's CLI configuration: %w", err)
 	}
-	return nil
+	return child.Show(t.Config)
 }
 
 // PluginCache is the directory that fetched providers are kept in; empty when the runner's owner has rules of their own.
@@ -41,7 +44,22 @@ func (t Tool) PluginCache() string {
 	if !t.ownRules {
 		return ""
 	}
+	if child.Separate() {
+		return filepath.Join(t.root, "tools", "plugins-of-jobs") // which that user writes, and another reads
+	}
 	return filepath.Join(t.root, "tools", "plugins")
+}
+
+// MakePluginCache makes that directory, for programs to write into.
+func MakePluginCache(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if err == nil {
+		err = child.Give(dir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the plugin cache: %w", err)
+	}
+	return nil
 }
 
 // Environ gives the whole environment for one run: what of the runner's a tool may see, the component's own variables over it,

@@ -6,17 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/launch"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
 // askLimit is how long an executable may take to print its version, once it has started. It only ends a hang.
 const askLimit = 2 * time.Minute
+
+// askGrace is how long it may take to end after that.
+const askGrace = time.Second
 
 // known is what an executable said of itself once. It counts as long as the file is the same, which saves a process start on
 // every job.
@@ -61,13 +64,16 @@ func (t Tool) run(ctx context.Context, path string) (string, error) {
 	err := launch.Patiently(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, askLimit)
 		defer cancel()
-		command := exec.CommandContext(ctx, path, "version", "-json")
-		command.Dir = t.root
-		for key, value := range t.Environ(nil) {
-			command.Env = append(command.Env, key+"="+value)
+		out.Reset()
+		wrong.Reset()
+		asking := child.Program{
+			Path: path, Args: []string{path, "version", "-json"}, Dir: "/", Stdout: &out, Stderr: &wrong,
+			Name: path, Group: true, Grace: askGrace, Warn: func(string, ...any) {},
 		}
-		command.Stdout, command.Stderr = &out, &wrong
-		return command.Run()
+		for key, value := range t.Environ(nil) {
+			asking.Env = append(asking.Env, key+"="+value)
+		}
+		return asking.Run(ctx)
 	})
 	if err != nil {
 		return "", fmt.Errorf("%s version: %w: %.200s", path, err, strings.TrimSpace(wrong.String()))

@@ -1,0 +1,176 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/nuon-toolkit/nuon/runnerd/child"
+	"github.com/nuon-toolkit/nuon/runnerd/spool"
+)
+
+// DefaultJobUser is whom programs of jobs run as where runnerd is root, no other is named, and this one exists.
+const DefaultJobUser = "nuon-job"
+
+// findJobUser returns whom programs of jobs run as: nil for this process's own user.
+func findJobUser(named string) (*child.User, error) {
+	root := os.Geteuid() == 0
+	if named == "" {
+		if _, err := user.Lookup(DefaultJobUser); err != nil || !root {
+			return nil, nil
+		}
+		named = DefaultJobUser
+	}
+	made, err := parseJobUser(named)
+	switch {
+	case err != nil:
+		return nil, err
+	case int(made.UID) == os.Geteuid():
+		return nil, nil
+	case !root:
+		return nil, fmt.Errorf("--job-user %s: only root can start programs as another user; start runnerd as root, or leave the flag out", named)
+	}
+	return made, nil
+}
+
+// parseJobUser reads NAME, UID or UID:GID. A user of the machine that is named by name or number has its own group.
+func parseJobUser(named string) (*child.User, error) {
+	uid, gid, both := strings.Cut(named, ":")
+	known, err := user.Lookup(uid)
+	if err != nil {
+		known, err = user.LookupId(uid)
+	}
+	if err == nil && !both {
+		uid, gid = known.Uid, known.Gid
+	} else if err == nil {
+		uid = known.Uid
+	}
+	if gid == "" {
+		gid = uid
+	}
+	first, wrong := strconv.ParseUint(uid, 10, 32)
+	second, alsoWrong := strconv.ParseUint(gid, 10, 32)
+	if err := errors.Join(wrong, alsoWrong); err != nil {
+		return nil, fmt.Errorf("--job-user %s: there is no such user; name one of this machine, or give UID:GID", named)
+	}
+	if first != 0 && second == 0 {
+		return nil, fmt.Errorf("--job-user %s: group 0 is root's; give the user a group of its own", named)
+	}
+	return &child.User{UID: uint32(first), GID: uint32(second)}, nil
+}
+
+// Programs says whom the programs of jobs run as, for ReadStatus.
+type Programs struct {
+	// User is UID:GID; empty for the runner's own user.
+	User string `json:"user,omitempty"`
+	// Root says that the runner's own user is root.
+	Root bool `json:"root,omitempty"`
+}
+
+// String says it to the runner's owner.
+func (p Programs) String() string {
+	switch {
+	case p.User != "":
+		return "run as user " + p.User + ", which cannot read the runner's files"
+	case p.Root:
+		return "run as root, and can read and change everything on this machine; see --job-user"
+	}
+	return "run as the runner's own user, and can read its files, the keys among them"
+}
+
+func programsFile(dir string) string { return filepath.Join(dir, "programs.json") }
+
+// separate settles whom programs of jobs run as, and lets that user into the directories that it works in and no others.
+func (r *runner) separate() error {
+	found, err := findJobUser(r.JobUser)
+	if err != nil {
+		return err
+	}
+	says := Programs{Root: os.Geteuid() == 0}
+	if found != nil {
+		says.User = fmt.Sprintf("%d:%d", found.UID, found.GID)
+		child.Configure(child.Setup{User: found})
+		if err := share(r.Dir, found); err != nil {
+			return fmt.Errorf("separate the programs of jobs from the runner: %w", err)
+		}
+		r.log.Info("programs of jobs " + says.String())
+	} else {
+		r.log.Warn("programs of jobs " + says.String())
+	}
+	r.jobUser = says.User
+	return spool.SaveJSON(programsFile(r.Dir), says)
+}
+
+// shared are the directories below the runner's own that the job's user passes through.
+var shared = []string{"work", "jobs", "tools"}
+
+// share lets the user of jobs pass through dir to the shared directories, and closes everything else in it.
+func share(dir string, to *child.User) error {
+	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
+		if err := passable(above, to); err != nil {
+			return err
+		}
+		if above == filepath.Dir(above) {
+			break
+		}
+	}
+	for _, name := range shared {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+		if err := child.Admit(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (isShared(entry.Name()) || info.Mode()&fs.ModeSymlink != 0) {
+			continue
+		}
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(filepath.Join(dir, entry.Name()), info.Mode().Perm()&0o700)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return child.Admit(dir)
+}
+
+func isShared(name string) bool {
+	for _, each := range shared {
+		if name == each {
+			return true
+		}
+	}
+	return false
+}
+
+// passable returns an error unless the user may pass through a directory above the runner's.
+func passable(dir string, to *child.User) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	bits := info.Mode().Perm()
+	if ok && stat.Uid == to.UID {
+		bits >>= 6
+	} else if ok && stat.Gid == to.GID {
+		bits >>= 3
+	}
+	if bits&1 == 0 {
+		return fmt.Errorf("user %d:%d may not pass through %s, and works below it; give the runner another directory with --dir, such as /var/lib/nuon-runner", to.UID, to.GID, dir)
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/runnerd/child"
+)
+
+func TestParseJobUser(t *testing.T) {
+	for named, want := range map[string]child.User{
+		"root": {}, "0": {}, "12345": {UID: 12345, GID: 12345}, "12345:7": {UID: 12345, GID: 7},
+	} {
+		if got, err := parseJobUser(named); err != nil || *got != want {
+			t.Errorf("%s: %+v %v", named, got, err)
+		}
+	}
+	for named, want := range map[string]string{
+		"no-such-user": "no such user", "1:x": "no such user", "-1": "no such user", "4294967296": "no such user", "12345:0": "group 0 is root's",
+	} {
+		if _, err := parseJobUser(named); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", named, err)
+		}
+	}
+}
+
+// A user that cannot get to where it works is told at the start, and not by a job that fails.
+func TestShareNeedsAWay(t *testing.T) {
+	closed := filepath.Join(t.TempDir(), "closed")
+	dir := filepath.Join(closed, "runner")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(closed, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	to := &child.User{UID: 12345, GID: 12345}
+	if err := share(dir, to); err == nil || !strings.Contains(err.Error(), "12345:12345 may not pass through "+closed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestProgramsSays(t *testing.T) {
+	for _, test := range []struct {
+		says Programs
+		want string
+	}{
+		{Programs{User: "7:7", Root: true}, "cannot read the runner's files"}, {Programs{Root: true}, "run as root"}, {Programs{}, "can read its files"},
+	} {
+		if got := test.says.String(); !strings.Contains(got, test.want) {
+			t.Errorf("%+v: %s", test.says, got)
+		}
+	}
+}
