@@ -40,7 +40,10 @@ func newRun(e *env.Env) *cobra.Command {
 given are asked for. They reach its steps as the environment variables NUON_INPUT_<NAME>, and under their own names
 where these are free. --env gives its steps more environment, where the owner of the runner allows that.
 
-Exit codes with --wait: 0 it succeeded, 1 it failed.`,
+A script that no approver has approved for the install waits first: ` + "`nuon review INSTALL/scripts`" + ` shows it, as a difference from the one
+that was approved last.
+
+Exit codes with --wait: 0 it succeeded, 1 it failed, 3 its script waits for an approver.`,
 		Example:           "  nuon actions run acme migrate --input to=42 --wait\n  nuon actions run acme restore --input-file plan=@plan.json --env DEBUG=1",
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.Actions),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), args[0], args[1]) },

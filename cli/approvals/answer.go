@@ -227,6 +227,9 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 			found = append(found, a)
 		}
 	}
+	if plans := slices.DeleteFunc(slices.Clone(found), func(a api.Approval) bool { return a.Component == "" }); len(plans) == 1 {
+		found = plans // a component may be called settings or scripts
+	}
 	switch len(found) {
 	case 0:
 		return api.Approval{}, fmt.Errorf("nothing waits for an approval at %s: `nuon review` lists what does", name)

@@ -27,7 +27,7 @@ func NewReview(e *env.Env) *cobra.Command {
 	var print, each bool
 	install := ""
 	c := &cobra.Command{
-		Use: "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…", Short: "Read the plans that wait for a yes or a no, and answer them", Args: cobra.ArbitraryArgs,
+		Use: "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…", Short: "Read the plans, scripts and settings that wait for a yes or a no, and answer them", Args: cobra.ArbitraryArgs,
 		Long: "On a terminal it opens a screen with the plans that wait and the diff of each; ? shows its keys. In a pipe, with -o json, yaml or\n" +
 			"name, and with --print it prints them one below the other; plans that are alike only once, unless --each asks for all. An approval\n" +
 			"that is named by its id is printed whatever became of it.",
@@ -285,6 +285,12 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 	if len(alike) > 1 {
 		fmt.Fprintln(w, c.Wrap("at "+console.Line(review.Names(alike, mostNamed)), 0))
 		fmt.Fprintln(w, c.Wrap(review.Placeholders, 0))
+	}
+	if a.Kind == api.ApprovalKindSettings && a.Author != "" {
+		fmt.Fprintln(w, c.Wrap("asked for by "+console.Line(a.Author), 0))
+	}
+	if scripts := review.Scripts(a); scripts != "" {
+		fmt.Fprintln(w, c.Wrap("a yes approves "+console.Line(scripts)+" for "+review.Place(alike), 0))
 	}
 	if a.Because != "" {
 		fmt.Fprintln(w, c.Wrap("because "+console.Line(a.Because), 0))

@@ -20,7 +20,7 @@ import (
 
 // New is the command `nuon approvals` with its verbs.
 func New(e *env.Env) *cobra.Command {
-	c := &cobra.Command{Use: "approvals", Short: "The plans that wait for a yes or a no, and what became of those that did"}
+	c := &cobra.Command{Use: "approvals", Short: "What waits for a yes or a no (plans, scripts, looser settings), and what became of it"}
 	c.AddCommand(newList(e))
 	return c
 }
@@ -92,5 +92,11 @@ func cells(alike []api.Approval) []string {
 	if a.Status != api.ApprovalStatusWaiting {
 		why = review.Verdict(a)
 	}
-	return []string{a.ID, review.Verb(a) + " " + review.Subject(a), a.App, at, cmp.Or(totals(a).Brief(), "-"), string(a.Status), why}
+	changes := totals(a).Brief()
+	if scripts := review.Scripts(a); scripts != "" && a.Kind == api.ApprovalKindPlan {
+		changes = strings.TrimPrefix(changes+", "+scripts, ", ")
+	} else if scripts != "" {
+		changes = scripts
+	}
+	return []string{a.ID, review.Verb(a) + " " + review.Subject(a), a.App, at, cmp.Or(changes, "-"), string(a.Status), why}
 }

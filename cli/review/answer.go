@@ -184,6 +184,10 @@ func (m *model) whyPlan() tea.Cmd {
 	}
 	m.mode = explaining
 	m.overlay = scroller{document: document{preface: []paragraph{{"  ", []terminal.Span{{Text: "reading why …", Ink: terminal.Faint}}}}}}
+	if at.lead().approval.Plan == "" { // of scripts and settings it says itself why they wait
+		m.overlay = scroller{document: document{preface: []paragraph{{"  ", []terminal.Span{{Text: console.Line(at.lead().approval.Reason)}}}}}}
+		return nil
+	}
 	return m.ask.explain(at.lead().approval.Plan)
 }
 

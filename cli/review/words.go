@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -61,16 +62,47 @@ func Verdict(a api.Approval) string {
 // Grave says that a yes must be said to this plan by itself, and twice: it destroys or replaces something, or takes a state back.
 func Grave(a api.Approval) bool { return a.Destructive || a.Destroy || a.Restore > 0 }
 
-// ReportOf reads the report of an approval. An error says that it must not be approved: what a person would be shown does not hold.
+// ReportOf reads the report of an approval, with the scripts that a yes approves. An error says that it must not be approved: what a person
+// would be shown does not hold.
 func ReportOf(a api.Approval) (*diff.Report, error) {
+	report, err := read(a, a.Report)
+	if err != nil || len(a.ScriptReport) == 0 || string(a.ScriptReport) == "null" {
+		return report, err
+	}
+	scripts, err := read(a, a.ScriptReport)
+	if err != nil {
+		return nil, err
+	}
+	report.Changes = append(report.Changes, scripts.Changes...)
+	report.Sort()
+	report.Totals = report.Count()
+	return report, nil
+}
+
+func read(a api.Approval, raw json.RawMessage) (*diff.Report, error) {
 	var report diff.Report
-	if err := json.Unmarshal(a.Report, &report); err != nil {
+	if err := json.Unmarshal(raw, &report); err != nil {
 		return nil, fmt.Errorf("read the report of %s: %w", a.ID, err)
 	}
 	if err := report.Validate(); err != nil {
 		return nil, fmt.Errorf("the report of %s does not add up, do not approve it: %w", a.ID, err)
 	}
 	return &report, nil
+}
+
+// Scripts names the scripts that a yes to an approval approves: "scripts migrate, smoke"; empty when there are none.
+func Scripts(a api.Approval) string {
+	var names []string
+	for _, s := range a.Scripts {
+		names = append(names, s.Action)
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "script " + names[0]
+	}
+	return "scripts " + strings.Join(names, ", ")
 }
 
 // UnderWay says that an install goes on by itself, or would.

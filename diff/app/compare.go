@@ -22,6 +22,7 @@ const (
 type comparer struct {
 	masker *diff.Masker
 	fields []diff.FieldChange
+	plain  bool // everything is shown: a person has to see what will run
 }
 
 // node is one place in both values.
@@ -41,7 +42,7 @@ func (n node) both(shape func(raw.Value) bool) bool {
 func (c *comparer) walk(p tree.Path, n node) {
 	switch {
 	case n.same():
-	case n.secret || len(p) >= maxDepth || len(c.fields) > maxFields:
+	case n.secret && !c.plain || len(p) >= maxDepth || len(c.fields) > maxFields:
 		c.emit(p, n)
 	case n.both(raw.Value.IsObject):
 		c.object(p, n)
@@ -54,11 +55,16 @@ func (c *comparer) walk(p tree.Path, n node) {
 
 // emit adds a field.
 func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
-	before := diff.Side{Value: n.before, Absent: !n.hasBefore, Sensitive: n.secret}
-	after := diff.Side{Value: n.after, Absent: !n.hasAfter, Sensitive: n.secret}
-	conceal(&before, &after)
+	before := diff.Side{Value: n.before, Absent: !n.hasBefore, Sensitive: n.secret && !c.plain}
+	after := diff.Side{Value: n.after, Absent: !n.hasAfter, Sensitive: n.secret && !c.plain}
+	if !c.plain {
+		conceal(&before, &after)
+	}
 	f := c.masker.Field(p, before, after)
 	shown := func(text string) string { return nameOf(c.masker, text) }
+	if c.plain {
+		shown = c.masker.Text
+	}
 	f.Path, f.Pointer = pathOf(p, shown), p.Pointer(shown)
 	c.fields = append(c.fields, f)
 	return &c.fields[len(c.fields)-1]

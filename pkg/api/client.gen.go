@@ -1475,7 +1475,7 @@ type Cause struct {
 	Name   string    `json:"name"`
 	Reason string    `json:"reason"`
 
-	// Record revision, app_version, component_input, build, install_component, workflow, step, plan, approval
+	// Record revision, app_version, component_input, build, install_component, workflow, step, plan, approval, script, approval_rule
 	Record string `json:"record"`
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/render"
@@ -98,23 +97,23 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// ActionSpec is what a run of an action is made of now (workflow.World). An action that the app no longer has, or that cannot run
+// ActionJob is what a run of an action is made of now (workflow.World). An action that the app no longer has, or that cannot run
 // on a runner, is a *workflow.Unavailable.
-func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.Install, run workflow.ActionRun) (api.ActionSpec, time.Duration, error) {
+func (r *Rollout) ActionJob(ctx context.Context, tx *store.Tx, install store.Install, run workflow.ActionRun) (workflow.ActionJob, error) {
 	s, err := load(ctx, tx, install)
 	if err != nil {
-		return api.ActionSpec{}, 0, err
+		return workflow.ActionJob{}, err
 	}
 	if s.config == nil {
-		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: "the app has no version yet; sync it first"}
+		return workflow.ActionJob{}, &workflow.Unavailable{Reason: "the app has no version yet; sync it first"}
 	}
 	action, ok := s.config.Action(run.Action)
 	if !ok {
-		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("app version %d has no action %s", s.version.Number, run.Action), Gone: true}
+		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("app version %d has no action %s", s.version.Number, run.Action), Gone: true}
 	}
 	refs := action.Refs()
 	if path, foreign := s.foreignKey(refs); foreign {
-		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it", label(path.String()))}
+		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it", label(path.String()))}
 	}
 	reads, cluster := refs, api.ClusterSpec{}
 	if action.KubeConfig {
@@ -123,11 +122,11 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	}
 	values, err := s.values(reads)
 	if err != nil {
-		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
+		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
 	}
 	inputs, problems := action.CheckInputs(run.Inputs)
 	if len(problems) > 0 { // a run that no person asked for, or whose declaration has changed since
-		return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action, strings.Join(problems, "; "))}
+		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action, strings.Join(problems, "; "))}
 	}
 	spec := api.ActionSpec{
 		Install: install.Name, InstallID: install.ID, Action: run.Action, Trigger: run.Trigger, Component: run.Component,
@@ -135,9 +134,25 @@ func (r *Rollout) ActionSpec(ctx context.Context, tx *store.Tx, install store.In
 	}
 	for _, step := range action.Steps {
 		if step.Source != nil {
-			return api.ActionSpec{}, 0, &workflow.Unavailable{Reason: fmt.Sprintf("step %s runs a command from a repository, which runners cannot do yet; write it as inline_contents", step.Name)}
+			return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("step %s runs a command from a repository, which runners cannot do yet; write it as inline_contents", step.Name)}
 		}
 		spec.Steps = append(spec.Steps, api.ActionStep{Name: step.Name, InlineContents: step.InlineContents, Command: step.Command, EnvVars: orEmpty(step.EnvVars)})
 	}
-	return spec, action.Limit(), nil
+	script, err := workflow.ScriptOf(*action)
+	return workflow.ActionJob{Spec: spec, Limit: action.Limit(), Script: script.Digest}, err
+}
+
+// Scripts returns what the actions of an install would run now (workflow.World).
+func (r *Rollout) Scripts(ctx context.Context, tx *store.Tx, install store.Install) (map[string]workflow.ScriptContent, error) {
+	config, err := Declared(ctx, tx, install)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]workflow.ScriptContent{}
+	for _, action := range config.Actions {
+		if all[action.Name], err = workflow.ScriptOf(action); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }

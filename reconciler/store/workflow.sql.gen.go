@@ -228,6 +228,38 @@ func (q *Queries) ApprovalInstall(ctx context.Context, orgID string, iD string) 
 	return install_id, err
 }
 
+const approvedScripts = `-- name: ApprovedScripts :many
+select distinct on (action) action, digest, content from script_answers
+where org_id = $1 and install_id = $2 and answer = 'approve' order by action, at desc, digest
+`
+
+type ApprovedScriptsRow struct {
+	Action  string
+	Digest  string
+	Content json.RawMessage
+}
+
+// ApprovedScripts are the scripts of each action of an install that were approved last.
+func (q *Queries) ApprovedScripts(ctx context.Context, orgID string, installID string) ([]ApprovedScriptsRow, error) {
+	rows, err := q.db.Query(ctx, approvedScripts, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ApprovedScriptsRow{}
+	for rows.Next() {
+		var i ApprovedScriptsRow
+		if err := rows.Scan(&i.Action, &i.Digest, &i.Content); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const beginStep = `-- name: BeginStep :execrows
 update steps set status = 'running', reason = $1, tries = $2, job_id = $3, target = $4, started_at = now(), ended_at = null
 where org_id = $5 and id = $6 and status = 'pending'
@@ -935,6 +967,40 @@ func (q *Queries) PutRefusal(ctx context.Context, arg PutRefusalParams) error {
 	return err
 }
 
+const putScriptAnswer = `-- name: PutScriptAnswer :exec
+insert into script_answers (org_id, install_id, digest, action, answer, content, reason, actor, approval_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+on conflict (org_id, install_id, digest) do update set answer = excluded.answer, reason = excluded.reason, actor = excluded.actor,
+    approval_id = excluded.approval_id, at = now()
+`
+
+type PutScriptAnswerParams struct {
+	OrgID      string
+	InstallID  string
+	Digest     string
+	Action     string
+	Answer     string
+	Content    json.RawMessage
+	Reason     string
+	Actor      string
+	ApprovalID string
+}
+
+func (q *Queries) PutScriptAnswer(ctx context.Context, arg PutScriptAnswerParams) error {
+	_, err := q.db.Exec(ctx, putScriptAnswer,
+		arg.OrgID,
+		arg.InstallID,
+		arg.Digest,
+		arg.Action,
+		arg.Answer,
+		arg.Content,
+		arg.Reason,
+		arg.Actor,
+		arg.ApprovalID,
+	)
+	return err
+}
+
 const resetStep = `-- name: ResetStep :exec
 update steps set status = 'pending', reason = $1, passed = false, tries = $2, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
@@ -1031,6 +1097,49 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 			&i.Trace,
 			&i.CreatedAt,
 			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const scriptAnswers = `-- name: ScriptAnswers :many
+select digest, action, answer, reason, actor, at, approval_id from script_answers where org_id = $1 and install_id = $2 order by at, digest
+`
+
+type ScriptAnswersRow struct {
+	Digest     string
+	Action     string
+	Answer     string
+	Reason     string
+	Actor      string
+	At         time.Time
+	ApprovalID string
+}
+
+// ScriptAnswers are what approvers said about the scripts of an install.
+func (q *Queries) ScriptAnswers(ctx context.Context, orgID string, installID string) ([]ScriptAnswersRow, error) {
+	rows, err := q.db.Query(ctx, scriptAnswers, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ScriptAnswersRow{}
+	for rows.Next() {
+		var i ScriptAnswersRow
+		if err := rows.Scan(
+			&i.Digest,
+			&i.Action,
+			&i.Answer,
+			&i.Reason,
+			&i.Actor,
+			&i.At,
+			&i.ApprovalID,
 		); err != nil {
 			return nil, err
 		}
@@ -1247,6 +1356,23 @@ update workflows set revision = revision + 1 where org_id = $1 and id = $2
 func (q *Queries) TouchWorkflow(ctx context.Context, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, touchWorkflow, orgID, iD)
 	return err
+}
+
+const waitingScripts = `-- name: WaitingScripts :one
+select id, subject from approvals where org_id = $1 and workflow_id = $2::text and kind = 'scripts' and status = 'waiting'
+`
+
+type WaitingScriptsRow struct {
+	ID      string
+	Subject json.RawMessage
+}
+
+// WaitingScripts is the question about scripts of a workflow that waits.
+func (q *Queries) WaitingScripts(ctx context.Context, orgID string, workflowID string) (WaitingScriptsRow, error) {
+	row := q.db.QueryRow(ctx, waitingScripts, orgID, workflowID)
+	var i WaitingScriptsRow
+	err := row.Scan(&i.ID, &i.Subject)
+	return i, err
 }
 
 const withdrawApproval = `-- name: WithdrawApproval :exec

@@ -30,7 +30,7 @@ func (g *Graph) act(s *Step) []Command {
 	for _, id := range s.Needs {
 		need := g.step(id)
 		if need == nil || !need.Status.Ended() {
-			return nil
+			return s.unasked("comes after what is done again")
 		}
 		if why := g.pointless(s, need); why != "" {
 			return []Command{Set{s.ID, StepSkipped, why}}
@@ -42,10 +42,10 @@ func (g *Graph) act(s *Step) []Command {
 		return []Command{Set{s.ID, StepSkipped, "nothing was " + verb(s.Destroy)}}
 	case s.before() && in.plan != nil && in.apply.Status.Ended():
 		return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, verb(s.Destroy), in.apply.Reason)}}
-	case g.tooSoon(s) != "":
-		return nil // its component is about to be planned anew, or waits
+	case g.tooSoon(s) != "": // its component is about to be planned anew, or waits
+		return s.unasked(g.tooSoon(s))
 	}
-	return []Command{Begin{s.ID, s.Reason}}
+	return g.run(s)
 }
 
 // pointless says why there is no point in an action, now that a step which it needs has ended.

@@ -12,7 +12,8 @@ const mostRuns = 5
 // The laws that it keeps (held by properties in laws_test.go): one apply of a component at a time; no apply without its own
 // plan that a person or the install's rule approved; no plan applied twice; every history ends; what needs a component that was
 // not deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew; what an action precedes is not
-// done when that failed, an action that follows something runs only after that went well, and no action runs twice by itself.
+// done when that failed, an action that follows something runs only after that went well, and no action runs twice by itself, or before
+// an approver has approved for this install the digest of what it runs.
 func Advance(g *Graph) []Command {
 	if g.Status != Running {
 		return nil
@@ -28,10 +29,9 @@ func Advance(g *Graph) []Command {
 		}
 		todo = append(todo, in.next()...)
 	}
-	for _, s := range g.Steps {
-		if s.Kind == StepAction {
-			todo = append(todo, g.act(s)...)
-		}
+	todo = append(todo, g.actions()...)
+	if len(todo) == 0 {
+		todo = g.answerless()
 	}
 	if len(todo) == 0 && g.allEnded() {
 		return []Command{g.finish()}

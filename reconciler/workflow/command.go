@@ -15,6 +15,16 @@ type Stop struct{ Step, Reason string }
 // Ask puts the group's plan before a person; the approve step waits for the answer.
 type Ask struct{ Step, Reason string }
 
+// AskScripts puts scripts before a person, as one question in the place of one that may wait already; the step waits for the answer.
+type AskScripts struct {
+	Step    string
+	Digests []string
+	Reason  string
+}
+
+// EndQuestion withdraws the question about scripts.
+type EndQuestion struct{ Reason string }
+
 // Allow approves the group's plan by the install's own rule.
 type Allow struct{ Step, Reason string }
 
@@ -65,18 +75,20 @@ type Finish struct {
 	Outcome string
 }
 
-func (Begin) command()   {}
-func (Stop) command()    {}
-func (Ask) command()     {}
-func (Allow) command()   {}
-func (Set) command()     {}
-func (EndPlan) command() {}
-func (Again) command()   {}
-func (Refuse) command()  {}
-func (Renew) command()   {}
-func (Forgive) command() {}
-func (Pass) command()    {}
-func (Finish) command()  {}
+func (Begin) command()       {}
+func (Stop) command()        {}
+func (Ask) command()         {}
+func (Allow) command()       {}
+func (AskScripts) command()  {}
+func (EndQuestion) command() {}
+func (Set) command()         {}
+func (EndPlan) command()     {}
+func (Again) command()       {}
+func (Refuse) command()      {}
+func (Renew) command()       {}
+func (Forgive) command()     {}
+func (Pass) command()        {}
+func (Finish) command()      {}
 
 // byRule is who approved a plan that an install's rule let through.
 const byRule = "the install's rule"
@@ -91,6 +103,11 @@ func (g *Graph) Apply(c Command) {
 		g.step(c.Step).Job.Cancelling = true
 	case Ask:
 		g.set(c.Step, StepWaiting, c.Reason)
+	case AskScripts:
+		g.Question = &Question{Digests: c.Digests}
+		g.set(c.Step, StepWaiting, c.Reason)
+	case EndQuestion:
+		g.Question = nil
 	case Allow:
 		in := g.group(g.step(c.Step).Component)
 		in.plan.Plan.Status, in.plan.Plan.By, in.plan.Plan.Because = PlanApproved, byRule, c.Reason

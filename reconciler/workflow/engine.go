@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,8 +22,24 @@ type World interface {
 	Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool, supposed *Supposed) (Target, error)
 	// RestoreSpec is the module whose state a restore changes, with what was applied of it. Digest and Restore are the caller's.
 	RestoreSpec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (Target, error)
-	// ActionSpec is what a run of an action is made of now, and how long it may take.
-	ActionSpec(ctx context.Context, tx *store.Tx, install store.Install, run ActionRun) (api.ActionSpec, time.Duration, error)
+	// ActionJob is what a run of an action is made of now.
+	ActionJob(ctx context.Context, tx *store.Tx, install store.Install, run ActionRun) (ActionJob, error)
+	// Scripts returns what the actions of an install would run now, by action.
+	Scripts(ctx context.Context, tx *store.Tx, install store.Install) (map[string]ScriptContent, error)
+}
+
+// ActionJob is what a run of an action is made of.
+type ActionJob struct {
+	Spec   api.ActionSpec
+	Limit  time.Duration // how long it may take
+	Script string        // digest of what it runs, as far as it is not rendered
+}
+
+// ScriptContent is what an action runs, as far as it is not rendered. Its digest is what an approver approves.
+type ScriptContent struct {
+	Action  string          `json:"action"`
+	Digest  string          `json:"digest"`
+	Content json.RawMessage `json:"content"` // an appconfig.Action with nothing but what runs
 }
 
 // ActionRun is one run of an action.
@@ -82,8 +99,9 @@ type flow struct {
 	row     store.Workflow
 	asked   Asked
 	graph   *Graph
-	rows    map[string]store.Step // by step id; only what no command changes is read
-	refused bool                  // a refusal was written: others may have waited for this
+	rows    map[string]store.Step    // by step id; only what no command changes is read
+	scripts map[string]ScriptContent // of the actions that have not ended, by digest
+	refused bool                     // a refusal was written: others may have waited for this
 }
 
 // advance asks the core until it rests, does what it says, and tells who watches.

@@ -12,6 +12,7 @@ type Graph struct {
 	Rule      Rule
 	Steps     []*Step         // in the order in which they were composed: sync, plan, approve, apply of a component stand together
 	Wants     map[string]Want // by component
+	Question  *Question       // about scripts, that waits for an answer; nil for none
 }
 
 // Cancellation is a person's word that the workflow is to end.
@@ -30,7 +31,8 @@ type Step struct {
 	Kind      StepKind
 	Component string
 	Action    string
-	Trigger   string // of an action: what makes it run
+	Trigger   string  // of an action: what makes it run
+	Script    *Script // of an action that has not ended: what it would run; nil when the app has no such action
 	Destroy   bool
 	Needs     []string // ids of steps that must have ended before this one begins
 	Status    StepStatus

@@ -30,6 +30,8 @@ const (
 	lawBefore    law = "what an action precedes is not begun unless that action ended well or a person said to go on without it"
 	lawAfter     law = "an action that follows something runs only after that went well"
 	lawActOnce   law = "no action runs twice unless a person asks for that"
+	lawScript    law = "no action begins before an approver has approved its script for this install"
+	lawAskOnce   law = "all scripts that nobody has seen are one question, which is there while an action waits for it"
 	lawRetry     law = "a retry touches nothing that is at work or went well, but what it begins again"
 )
 
@@ -54,6 +56,16 @@ func (w *world) check(c Command) {
 		in := w.g.group(w.g.step(c.Step).Component)
 		if no := w.part(in.plan.Component).refused[in.plan.Plan.Desired]; no != "" {
 			w.broken(lawNo, "%s is asked about again after %q", in.plan.Component, no)
+		}
+		w.shown[in.plan.Plan.ID] = w.g.unseenWith(in.plan.Component)
+	case AskScripts:
+		if len(c.Digests) == 0 || w.g.Question != nil && !slices.ContainsFunc(c.Digests, func(d string) bool { return !w.g.Question.covers(d) }) {
+			w.broken(lawAskOnce, "asked about %v while %+v waits", c.Digests, w.g.Question)
+		}
+		for _, d := range c.Digests {
+			if w.scripts[d] != "" {
+				w.broken(lawNo, "script %s is asked about after %q", d, w.scripts[d])
+			}
 		}
 	case Allow:
 		in := w.g.group(w.g.step(c.Step).Component)
@@ -143,6 +155,9 @@ func (w *world) checkAct(s *Step) {
 	if w.runs[s.ID]++; w.runs[s.ID] > 1 {
 		w.broken(lawActOnce, "action %s", s.Action)
 	}
+	if w.scripts[w.scriptOf(s)] != approvedScript {
+		w.broken(lawScript, "action %s began with script %s, of which %q was said", s.Action, w.scriptOf(s), w.scripts[w.scriptOf(s)])
+	}
 	in := w.g.group(s.Component)
 	switch {
 	case s.before() && in.plan != nil:
@@ -170,6 +185,10 @@ func (w *world) checkWorld() {
 			w.broken(lawEvidence, "%s is said to be %q, and is %q", name, truth, p.real)
 		}
 	}
+	waits := slices.ContainsFunc(w.g.Steps, func(s *Step) bool { return s.Kind == StepAction && s.Status == StepWaiting })
+	if waits != (w.g.Question != nil) {
+		w.broken(lawAskOnce, "an action waits: %t, the question is %+v", waits, w.g.Question)
+	}
 	for _, s := range w.open() {
 		if w.g.Cancelled != nil && !s.Job.Cancelling {
 			w.broken(lawJobs, "the workflow was cancelled, and the job of step %s was not told", s.ID)
@@ -187,6 +206,10 @@ func (w *world) checkWorld() {
 func (w *world) reloaded() *Graph {
 	g := *w.g
 	g.Steps, g.Wants = nil, w.wants()
+	if g.Question != nil {
+		question := *g.Question
+		g.Question = &question
+	}
 	for _, s := range w.g.Steps {
 		step := *s
 		if s.Job != nil {
@@ -207,7 +230,7 @@ var outcomes = []JobStatus{JobSucceeded, JobSucceeded, JobSucceeded, JobFailed, 
 // anyEvent lets something happen that may happen now.
 func (w *world) anyEvent() {
 	t := w.t
-	switch rapid.IntRange(0, 10).Draw(t, "event") {
+	switch rapid.IntRange(0, 12).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		if open := w.open(); len(open) > 0 {
 			w.jobEvent(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
@@ -226,6 +249,12 @@ func (w *world) anyEvent() {
 		w.log("%s building: %t", p.name, p.building)
 	case 9:
 		w.rareEvent()
+	case 11:
+		w.answerScripts(rapid.IntRange(0, 3).Draw(t, "answer") > 0)
+	case 12:
+		s := rapid.SampledFrom(w.g.Steps).Draw(t, "pushed")
+		w.pushed[s.Action] = rapid.IntRange(0, 2).Draw(t, "script") // back and forth
+		w.log("the script of %q is %d", s.Action, w.pushed[s.Action])
 	case 10:
 		w.personEvent(rapid.SampledFrom(w.g.Steps).Draw(t, "step"), rapid.Bool().Draw(t, "retry"))
 	}
@@ -302,7 +331,9 @@ func (w *world) drain() {
 			w.answer(s, rapid.Bool().Draw(w.t, "answer"))
 			w.settle()
 		}
-		if len(w.open()) == 0 && len(w.asked()) == 0 {
+		w.answerScripts(rapid.Bool().Draw(w.t, "answer"))
+		w.settle()
+		if len(w.open()) == 0 && len(w.asked()) == 0 && w.g.Question == nil {
 			w.others()
 			w.settle()
 		}
@@ -366,6 +397,8 @@ func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 				w.answer(s, bad[s.Component] != "is rejected")
 				w.settle()
 			}
+			w.answerScripts(true)
+			w.settle()
 		}
 		if w.g.Status == Running {
 			w.broken(lawEnds, "500 rounds were not enough")

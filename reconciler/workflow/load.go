@@ -59,6 +59,9 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 	if err := f.loadJobs(ctx); err != nil {
 		return nil, err
 	}
+	if err := f.loadScripts(ctx); err != nil {
+		return nil, err
+	}
 	return f, f.loadPlans(ctx)
 }
 

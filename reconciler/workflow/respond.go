@@ -131,6 +131,9 @@ func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprov
 
 // answerWork takes an answer about the work of a workflow, which then continues.
 func (r Response) answerWork(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+	if err := r.answerScripts(ctx, tx, row); err != nil {
+		return err
+	}
 	if plan := row.Approval.PlanID; plan != nil {
 		to := PlanApproved
 		if r.Answer == Reject {

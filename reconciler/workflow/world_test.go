@@ -15,13 +15,16 @@ type world struct {
 	parts []*part
 	plans int
 
-	applied  map[string]int    // how often each plan was consumed
-	yes      map[string]string // who approved each plan
-	runs     map[string]int    // how often each action ran since a person last asked for it, by step
-	applying map[string]string // the plan that is being applied, by component
-	copied   map[string]bool   // what the install's registry was given the artifact for, by component and desired digest
-	own      map[string]bool   // what this workflow refused, by desired digest
-	history  []any             // commands, and texts about what others did
+	applied  map[string]int      // how often each plan was consumed
+	yes      map[string]string   // who approved each plan
+	runs     map[string]int      // how often each action ran since a person last asked for it, by step
+	applying map[string]string   // the plan that is being applied, by component
+	copied   map[string]bool     // what the install's registry was given the artifact for, by component and desired digest
+	own      map[string]bool     // what this workflow refused, by desired digest
+	scripts  map[string]string   // what an approver said about each script, by digest
+	pushed   map[string]int      // which script each action has, of those that it has had
+	shown    map[string][]string // the scripts that were shown with each plan
+	history  []any               // commands, and texts about what others did
 }
 
 // part is one component of the world.
@@ -51,7 +54,8 @@ type standing struct {
 
 // newWorld draws an app of up to five components, the first of them upstream of all, and a workflow over them.
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{}}
+	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{},
+		scripts: map[string]string{}, pushed: map[string]int{}, shown: map[string][]string{}}
 	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t, "kind")
 	n := rapid.IntRange(1, 5).Draw(t, "components")
 	if kind == KindRestore {
@@ -192,6 +196,7 @@ func (w *world) settle() {
 			w.broken(lawEnds, "the core never comes to rest")
 		}
 		w.g.Wants = w.wants()
+		w.loadScripts()
 		todo := Advance(w.g)
 		if len(todo) == 0 {
 			w.checkWorld()
@@ -420,12 +425,51 @@ func (w *world) dismiss(p *part) {
 	}
 }
 
+// approvedScript is a yes to a script.
+const approvedScript = "yes"
+
+// scriptOf is the digest of what an action would run now.
+func (w *world) scriptOf(s *Step) string { return fmt.Sprint(s.Action, " as ", w.pushed[s.Action]) }
+
+// loadScripts puts into the graph what is known of its scripts now.
+func (w *world) loadScripts() {
+	for _, s := range w.g.Steps {
+		if s.Kind != StepAction || s.Status.Ended() {
+			continue
+		}
+		digest := w.scriptOf(s)
+		s.Script = &Script{Digest: digest, Approved: w.scripts[digest] == approvedScript}
+		if said := w.scripts[digest]; said != "" && !s.Script.Approved {
+			s.Script.Rejected = said
+		}
+	}
+}
+
+// answerScripts is a person's word about the scripts that wait.
+func (w *world) answerScripts(yes bool) {
+	if w.g.Question == nil {
+		return
+	}
+	w.log("a person says %t to the scripts %v", yes, w.g.Question.Digests)
+	w.sayScripts(w.g.Question.Digests, yes)
+	w.g.Question = nil
+}
+
+func (w *world) sayScripts(digests []string, yes bool) {
+	for _, d := range digests {
+		if w.scripts[d] = "rejected by alice"; yes {
+			w.scripts[d] = approvedScript
+		}
+	}
+}
+
 // answer is a person's word about a plan.
 func (w *world) answer(planned *Step, yes bool) {
 	w.log("a person says %t to %s", yes, planned.Component)
 	planned.Plan.By, planned.Plan.Because = "alice", "because"
 	if yes {
 		planned.Plan.Status, w.yes[planned.Plan.ID] = PlanApproved, "alice"
+		w.sayScripts(w.shown[planned.Plan.ID], true)
 		return
 	}
 	planned.Plan.Status = PlanRejected

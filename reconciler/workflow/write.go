@@ -29,6 +29,10 @@ func (f *flow) do(ctx context.Context, c Command) error {
 		return f.stop(ctx, c)
 	case Ask:
 		err = f.ask(ctx, c)
+	case AskScripts:
+		return f.askScripts(ctx, c) // applies c itself: the question has an id only then
+	case EndQuestion:
+		err = f.endQuestion(ctx, c.Reason)
 	case Allow:
 		err = f.allow(ctx, c)
 	case Set:
@@ -90,23 +94,34 @@ func (f *flow) plan(step string) *Plan {
 }
 
 func (f *flow) ask(ctx context.Context, c Ask) error {
-	if err := f.addApproval(ctx, c.Step, ApprovalWaiting, c.Reason); err != nil {
+	with, err := f.showScripts(ctx, f.graph.unseenWith(f.graph.step(c.Step).Component))
+	if err != nil {
+		return err
+	}
+	if err := f.addApproval(ctx, c.Step, ApprovalWaiting, c.Reason, with); err != nil {
 		return err
 	}
 	return f.move(ctx, c.Step, StepWaiting, c.Reason)
 }
 
-// addApproval adds the approval of the plan that a step is about.
-func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStatus, reason string) error {
+// addApproval adds the approval of the plan that a step is about, and of the scripts that are shown with it.
+func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStatus, reason string, with shownScripts) error {
 	plan := f.plan(step)
 	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
 	if err != nil {
 		return err
 	}
 	plan.Approval = id.New("apr")
+	content, group := row.ContentDigest, row.GroupDigest
+	if with.report != nil {
+		content = Hash(fmt.Appendf(nil, "nuon plan and scripts 1\n%s\n%s\n", content, with.content))
+		if group != "" {
+			group = Hash(fmt.Appendf(nil, "nuon plan and scripts group 1\n%s\n%s\n", group, with.group))
+		}
+	}
 	return f.tx.AddApproval(ctx, store.AddApprovalParams{
 		OrgID: f.tx.Org, ID: plan.Approval, Kind: ApprovalOfPlan, PlanID: &plan.ID, StepID: &step, WorkflowID: &f.row.ID, InstallID: f.install.ID,
-		ContentDigest: row.ContentDigest, Status: string(status), Reason: reason, Author: f.row.RequestedBy, GroupDigest: row.GroupDigest,
+		ContentDigest: content, Status: string(status), Reason: reason, Author: f.row.RequestedBy, GroupDigest: group, Subject: with.subject, Report: with.report,
 	})
 }
 
@@ -116,7 +131,7 @@ func (f *flow) allow(ctx context.Context, c Allow) error {
 	if err := f.movePlan(ctx, plan, PlanApproved, c.Reason); err != nil {
 		return err
 	}
-	if err := f.addApproval(ctx, c.Step, ApprovalApproved, c.Reason); err != nil {
+	if err := f.addApproval(ctx, c.Step, ApprovalApproved, c.Reason, shownScripts{}); err != nil {
 		return err
 	}
 	rule, err := RuleRecord(f.install)
@@ -311,10 +326,13 @@ func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) erro
 
 func (f *flow) actionJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
 	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: f.asked.Env, Inputs: f.asked.Inputs}
-	spec, limit, err := f.engine.world.ActionSpec(ctx, f.tx, f.install, run)
+	made, err := f.engine.world.ActionJob(ctx, f.tx, f.install, run)
 	if err != nil {
 		return err
 	}
-	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Action: spec, TimeoutSeconds: int(limit.Seconds())}
+	if s.Script == nil || !s.Script.Approved || made.Script != s.Script.Digest {
+		return errMoved // the app got another version since its scripts were read; nobody has approved this one
+	}
+	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Action: made.Spec, TimeoutSeconds: int(made.Limit.Seconds())}
 	return nil
 }

@@ -135,6 +135,11 @@ func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, e
 	}
 	status, reason := view.Status()
 	chain := []api.Cause{{Record: "install", ID: install.ID, Name: install.Name + " (" + status + ")", Reason: reason}}
+	approved, err := approvedCauses(ctx, tx, install)
+	if err != nil {
+		return nil, err
+	}
+	chain = append(chain, approved...)
 	for _, row := range rows {
 		ic := row.InstallComponent
 		status, reason := view.Component(view.At(ic.ID))
@@ -149,6 +154,37 @@ func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, e
 		chain = append(chain, below...)
 	}
 	return chain, nil
+}
+
+// approvedCauses are what approvers said once for an install and holds from then on: the rule that approves plans by itself, and scripts.
+func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([]api.Cause, error) {
+	var all []api.Cause
+	rows, err := tx.ScriptAnswers(ctx, tx.Org, install.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Backward(rows) {
+		reason := r.Answer + "d by " + r.Actor
+		if r.Answer == string(workflow.Reject) {
+			reason = "rejected by " + r.Actor
+		}
+		if r.Reason != "" {
+			reason += ": " + r.Reason
+		}
+		all = append(all, api.Cause{Record: "script", ID: r.Digest, Name: fmt.Sprintf("%s (%.19s)", r.Action, r.Digest), Reason: reason, At: r.At})
+	}
+	if settings := workflow.SettingsOf(install); workflow.Strictest().Loosens(settings) {
+		rule, err := workflow.RuleRecord(install)
+		if err != nil {
+			return nil, err
+		}
+		reason := "set by " + orElse(rule.By, "somebody")
+		if rule.ApprovedBy != "" {
+			reason += ", approved by " + rule.ApprovedBy
+		}
+		all = append(all, api.Cause{Record: "approval_rule", ID: rule.Digest, Name: settings.Words(), Reason: reason, At: rule.At})
+	}
+	return all, nil
 }
 
 // componentChain is why an install's component should be what it should be now, and what that is made from.

