@@ -198,6 +198,7 @@ func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, 
 		i, err := remote.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
 		if err == nil {
 			o.env.Console.Say("%s changed: %s", i.Name, console.Line(cmp.Or(i.Reason, string(i.Status))))
+			o.sayPending(i)
 		}
 		return i.ID, err
 	}
@@ -212,10 +213,20 @@ func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, 
 		return "", err
 	}
 	o.env.Console.Say("%s made (%s)", made.Install.Name, made.Install.ID)
+	o.sayPending(made.Install)
 	if made.Runner.RegistrationToken != "" {
 		err = runners.HowToStart(o.env.Console.Err, made.Runner)
 	}
 	return made.Install.ID, err
+}
+
+// sayPending says that the approval settings of a file wait for an approver.
+func (o *syncing) sayPending(i api.Install) {
+	if p := i.Pending; p.Approval != "" {
+		words := approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers)
+		o.env.Console.Say("%s: approval %s waits for an approver; until then it is %s: nuon review %s", i.Name, words,
+			approvalWords(string(i.Approval), i.AllowDestroy, i.ApprovalsByOthers), p.Approval)
+	}
 }
 
 // wait waits, if that is wanted, until none of them can go on by itself.

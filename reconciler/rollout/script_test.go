@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -127,4 +128,33 @@ func TestScriptsAreShownWithThePlan(t *testing.T) {
 	w.runJobs()
 	must(t, w.answer("web", workflow.Reject, "no"))
 	w.want(w.one("select count(*)::text from script_answers"), "1")
+}
+
+// TestNobodyApprovesTheirOwnScript: where an install wants four eyes, a script that a person runs waits for another one.
+func TestNobodyApprovesTheirOwnScript(t *testing.T) {
+	w := newProvisionedWorld(t)
+	w.strict = true
+	w.exec("update installs set approvals_by_others = true")
+	w.push("#!/bin/sh\nfalse")
+	w.done = nil
+	w.runSmoke("vera") // who sayScripts answers as
+	approval := w.one("select id from approvals where kind = 'scripts' and status = 'waiting'")
+	digest := w.one("select content_digest from approvals where id = $1", approval)
+	answer := func(actor, digest string) error {
+		return w.in(func(ctx context.Context, tx *store.Tx) error {
+			return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: workflow.Approve, ContentDigest: digest, Actor: actor})
+		})
+	}
+	var conflict *workflow.Conflict
+	if err := answer("vera", digest); !errors.As(err, &conflict) || conflict.Code != workflow.CodeOwnChange {
+		t.Errorf("vera approves her own: %v", err)
+	}
+	if err := answer("alice", "sha256:another"); !errors.As(err, &conflict) || conflict.Code != workflow.CodePlanChanged {
+		t.Errorf("alice approves what she was not shown: %v", err)
+	}
+	w.runJobs()
+	w.want(w.done, "[]")
+	must(t, answer("alice", digest))
+	w.runJobs()
+	w.want(w.done, "[action smoke]")
 }

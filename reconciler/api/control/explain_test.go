@@ -125,3 +125,29 @@ func TestExplainFailedBuild(t *testing.T) {
 		t.Errorf("%s", got.Body)
 	}
 }
+
+// TestExplainSaysWhatIsApprovedOnce: the rule that approves by itself and the scripts that were answered belong to why an install is as it is.
+func TestExplainSaysWhatIsApprovedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	for action, answer := range map[string]string{"migrate": "approve", "wipe": "reject"} {
+		w.one.add("script_answers", "install_id", w.one.ids["install"], "digest", "sha256:"+action, "action", action, "answer", answer, "content", `{}`,
+			"reason", "read it", "actor", "vera", "approval_id", "apr_1")
+	}
+	w.exec(`update installs set approval = 'approve-all', rule = '{"by": "dana", "approved_by": "vera", "at": "2026-11-01T10:00:00Z"}' where id = $1`, w.one.ids["install"])
+	got, err := w.one.as("viewer").ExplainWithResponse(t.Context(), "install", w.one.ids["install"])
+	must(t, err)
+	said := map[string]string{}
+	for _, c := range got.JSON200.Chain {
+		said[c.Record+" "+c.Name] = c.Reason
+	}
+	for what, why := range map[string]string{
+		"script migrate (sha256:migrate)": "approved by vera: read it", "script wipe (sha256:wipe)": "rejected by vera: read it",
+		"approval_rule approve-all": "set by dana, approved by vera",
+	} {
+		if said[what] != why {
+			t.Errorf("%s: %q, want %q; all: %v", what, said[what], why, said)
+		}
+	}
+}
