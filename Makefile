@@ -11,8 +11,13 @@ GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X github.com/nuon-toolkit/nuon/pkg/v
 
 # What is run from source is built like the programs, so that the build cache serves both.
 RUN := CGO_ENABLED=0 $(GO) run -trimpath
-# The race detector needs a C compiler; without one the tests run without it.
-RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race,$(GO) test)
+# The race detector needs a C compiler; without one the tests run without it. Without paths in them, the packages that it builds are
+# shared by all clones on a machine.
+RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race,$(GO) test) -trimpath
+# Packages are tested side by side as the cores allow. Tests of one package mostly wait for processes and servers, so more of them run
+# at once. The timeout only ends a hang.
+CORES ?= $(or $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null),2)
+BESIDE := -p $(CORES) -parallel $(shell echo $$((4 * $(CORES)))) -timeout 80m
 
 # The Terraform that examples/hello asks for.
 TERRAFORM := 1.11.4
@@ -52,8 +57,11 @@ cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C 
 	@$(RUN) ./examples/kubernetes/up $(if $(DIR),-dir $(DIR))
 
 .PHONY: test
-test: build ## Run every test, with the race detector and in shuffled order
-	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" NUON_BIN=$(CURDIR)/bin $(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- env $(RACE) -p 4 -shuffle=on -timeout 20m ./...
+test: build ## Run every test with the race detector, in shuffled order, and list what was not run (TESTS=./cli/... runs some)
+	@terraform="$$($(RUN) ./runnerd/tool/find $(TERRAFORM))"; \
+	export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
+	$(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
+		env $(RUN) ./examples/suite -- env $(RACE) $(BESIDE) -shuffle=on $(or $(TESTS),./...)
 
 .PHONY: soak
 soak: build ## Break everything for a while during real deploys, and count what is lost (SOAK='-for 1h -seed 7 -v')

@@ -304,3 +304,17 @@ func TestVersion(t *testing.T) {
 		t.Errorf("examples/cluster/go.mod does not require Kubernetes %s: change it there or the version here", version)
 	}
 }
+
+// TestPackagesAreCounted: what go build -v names is counted, and what it complains about is kept.
+func TestPackagesAreCounted(t *testing.T) {
+	var other strings.Builder
+	p := &packages{other: &other}
+	for _, part := range []string{"interna", "l/cpu\nk8s.io/api\n", "# k8s.io/api\na.go:1:2: undefined: x\n"} {
+		if _, err := p.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.count() != 2 || other.String() != "# k8s.io/api\na.go:1:2: undefined: x\n" {
+		t.Errorf("%d packages, and %q", p.count(), other.String())
+	}
+}

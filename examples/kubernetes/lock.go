@@ -38,7 +38,7 @@ func takeLock(ctx context.Context, path string, progress io.Writer) (release fun
 		}
 		if stop == nil {
 			fmt.Fprintln(progress, "waiting for somebody else who builds the cluster")
-			stop = saying(progress, "still waiting")
+			stop = saying(progress, func() string { return "still waiting" })
 		}
 		select {
 		case <-look.C:

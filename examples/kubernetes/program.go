@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -136,16 +137,17 @@ func linkerFlags() string {
 // build builds beside and renames, so that what is there is whole. It does not trim paths: whoever builds or tests examples/cluster by
 // hand shares the build cache then, and a second copy of all packages has gigabytes.
 func build(ctx context.Context, source, path string, progress io.Writer) error {
-	fmt.Fprintln(progress, "building the one-process Kubernetes of examples/cluster: several minutes the first time on this machine, seconds after")
+	fmt.Fprintln(progress, "building the one-process Kubernetes of examples/cluster, some two thousand packages: ten minutes and more the first time on a machine with two cores, seconds after")
 	beside := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer os.Remove(beside) //nolint:errcheck // it is gone when all went well
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags", linkerFlags(), "-o", beside, ".")
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-buildvcs=false", "-ldflags", linkerFlags(), "-o", beside, ".")
 	cmd.Dir, cmd.Cancel = source, func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
 	said := &tail{}
-	cmd.Stdout, cmd.Stderr = said, said
-	stop := saying(progress, "still building")
+	compiled := &packages{other: said}
+	cmd.Stdout, cmd.Stderr = compiled, compiled
+	stop := saying(progress, func() string { return fmt.Sprintf("still building, %d packages so far", compiled.count()) })
 	err := cmd.Run()
 	took := stop()
 	if err != nil {
@@ -158,8 +160,42 @@ func build(ctx context.Context, source, path string, progress io.Writer) error {
 	return nil
 }
 
-// saying tells every now and then how long something takes, until it is stopped.
-func saying(progress io.Writer, what string) (stop func() time.Duration) {
+// packages counts the packages that `go build -v` names, and passes on what else it prints.
+type packages struct {
+	other io.Writer
+
+	mu   sync.Mutex
+	n    int
+	rest string // of a line that has not ended
+}
+
+// Write takes a part of the output.
+func (p *packages) Write(said []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest += string(said)
+	for {
+		line, rest, ended := strings.Cut(p.rest, "\n")
+		if !ended {
+			return len(said), nil
+		}
+		p.rest = rest
+		if line != "" && !strings.ContainsAny(line, " \t:") {
+			p.n++
+		} else if _, err := fmt.Fprintln(p.other, line); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (p *packages) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n
+}
+
+// saying prints every now and then how long something takes, until it is stopped.
+func saying(progress io.Writer, what func() string) (stop func() time.Duration) {
 	begun, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -170,7 +206,7 @@ func saying(progress io.Writer, what string) (stop func() time.Duration) {
 			case <-done:
 				return
 			case now := <-tick.C:
-				fmt.Fprintf(progress, "%s (%s)\n", what, now.Sub(begun).Round(time.Second))
+				fmt.Fprintf(progress, "%s (%s)\n", what(), now.Sub(begun).Round(time.Second))
 			}
 		}
 	}()

@@ -26,6 +26,9 @@ func TestStories(t *testing.T) {
 		// The name becomes that of a directory in which repositories lie, so it must be one that a URL can hold.
 		name := filepath.Base(filepath.Dir(file)) + "-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
+			if none := os.Getenv("NUON_TEST_NO_CLUSTER"); none != "" && needsCluster(t, file) {
+				t.Skip("no Kubernetes: " + none)
+			}
 			t.Parallel() // each has its own directory, ports and Postgres, and mostly waits
 			dir, err := place()
 			if err != nil {
@@ -36,6 +39,16 @@ func TestStories(t *testing.T) {
 			testscript.Run(t, story.params([]string{file}, dir))
 		})
 	}
+}
+
+// needsCluster reports whether a story gets a cluster.
+func needsCluster(t *testing.T, file string) bool {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(text), "\ncluster ")
 }
 
 // programs is the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just built them, else one in which they

@@ -2,6 +2,9 @@
 // NUON_TEST_KUBECONFIG, and its program in NUON_CLUSTER. It builds the program if need be, which takes minutes the first time on a
 // machine. With the first variable set already it only runs the command. It never looks at KUBECONFIG, and takes it from the command.
 //
+// Where the cluster cannot be built or started, the command runs with the reason in NUON_TEST_NO_CLUSTER, and the exit code is not
+// zero. Who sets that variable leaves the cluster out on purpose.
+//
 //	go run ./examples/kubernetes/with -- go test ./...
 package main
 
@@ -19,7 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/kubernetes"
 )
 
-const envKubeconfig, envProgram = "NUON_TEST_KUBECONFIG", "NUON_CLUSTER"
+const envKubeconfig, envProgram, envNone = "NUON_TEST_KUBECONFIG", "NUON_CLUSTER", "NUON_TEST_NO_CLUSTER"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -40,15 +43,18 @@ func run(ctx context.Context, args []string) (code int, err error) {
 		return 2, errors.New("name the command to run, after --")
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBECONFIG=") })
-	if os.Getenv(envKubeconfig) == "" {
+	if os.Getenv(envKubeconfig) == "" && os.Getenv(envNone) == "" {
 		dir, err := os.MkdirTemp("", "nuon-kubernetes-")
 		if err != nil {
 			return 1, fmt.Errorf("make a place for the cluster: %w", err)
 		}
 		defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
-		cluster, program, err := kubernetes.Up(ctx, dir, 0, os.Stderr)
-		if err != nil {
-			return 1, err
+		cluster, program, upErr := kubernetes.Up(ctx, dir, 0, os.Stderr)
+		if upErr != nil && ctx.Err() == nil {
+			return without(ctx, args, env, upErr)
+		}
+		if upErr != nil {
+			return 1, upErr
 		}
 		defer func() { // how a cluster ends that is thrown away does not change the result of the command
 			if stopped := cluster.Stop(); stopped != nil {
@@ -57,6 +63,19 @@ func run(ctx context.Context, args []string) (code int, err error) {
 		}()
 		env = append(env, envKubeconfig+"="+cluster.Kubeconfig, envProgram+"="+program)
 	}
+	return execute(ctx, args, env)
+}
+
+// without runs the command although there is no cluster, and fails in the end: not everything was tested.
+func without(ctx context.Context, args, env []string, why error) (code int, err error) {
+	fmt.Fprintln(os.Stderr, "with: there is no cluster; going on without what needs one:", why)
+	reason, _, _ := strings.Cut(why.Error(), "\n")
+	code, err = execute(ctx, args, append(env, envNone+"="+reason))
+	return max(code, 1), errors.Join(err, fmt.Errorf("what needs a cluster did not run (set %s to a reason to leave it out on purpose): %w", envNone, why))
+}
+
+// execute runs the command to its end and returns its exit code.
+func execute(ctx context.Context, args, env []string) (code int, err error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +31,22 @@ func TestRun(t *testing.T) {
 	}
 	if code, err := run(t.Context(), []string{"true"}); code != 0 || err != nil {
 		t.Errorf("the code is %d: %v", code, err)
+	}
+}
+
+// TestNoCluster: where none can be had, the command is told why and runs, and the whole is no success; who says beforehand that there
+// is to be none gets one.
+func TestNoCluster(t *testing.T) {
+	t.Chdir(t.TempDir()) // from where the sources of the cluster are not found
+	t.Setenv(envKubeconfig, "")
+	for script, want := range map[string]int{`exit 0`: 1, `exit 5`: 5, `test -n "$NUON_TEST_NO_CLUSTER" || exit 6`: 1} {
+		code, err := run(t.Context(), []string{"--", "sh", "-c", script})
+		if code != want || err == nil || !strings.Contains(err.Error(), "what needs a cluster did not run") {
+			t.Errorf("%s: the code is %d: %v", script, code, err)
+		}
+	}
+	t.Setenv(envNone, "on purpose")
+	if code, err := run(t.Context(), []string{"--", "sh", "-c", `test "$NUON_TEST_NO_CLUSTER" = "on purpose"`}); code != 0 || err != nil {
+		t.Errorf("on purpose: the code is %d: %v", code, err)
 	}
 }

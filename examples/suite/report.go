@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is one line of `go test -json`.
+type event struct {
+	Action, Package, Test, Output, ImportPath string
+}
+
+// report prints the events of a run as `go test` prints them without -v, and keeps what was skipped.
+type report struct {
+	out io.Writer
+	// printed holds the output of tests and, under the empty name, of packages that have not ended.
+	printed map[string]map[string][]string
+	skipped map[string]int // a package, a test and its reason, and how often
+	ran     int            // tests that were not skipped, without their subtests
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, printed: map[string]map[string][]string{}, skipped: map[string]int{}}
+}
+
+// read takes events to their end. A line that is no event is printed as it is.
+func (r *report) read(from io.Reader) error {
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e event
+		if len(line) > 0 {
+			if json.Unmarshal(line, &e) == nil && e.Action != "" {
+				r.take(e)
+			} else {
+				_, _ = r.out.Write(line)
+			}
+		}
+		if err == io.EOF { //nolint:errorlint // ReadBytes returns it as it is
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the output of go test: %w", err)
+		}
+	}
+}
+
+func (r *report) take(e event) {
+	switch e.Action {
+	case "output":
+		if r.printed[e.Package] == nil {
+			r.printed[e.Package] = map[string][]string{}
+		}
+		r.printed[e.Package][e.Test] = append(r.printed[e.Package][e.Test], e.Output)
+	case "build-output":
+		r.print(e.Output)
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			r.packageEnds(e)
+		} else {
+			r.testEnds(e)
+		}
+	}
+}
+
+func (r *report) testEnds(e event) {
+	lines := r.printed[e.Package][e.Test]
+	delete(r.printed[e.Package], e.Test)
+	top, _, below := strings.Cut(e.Test, "/")
+	if !below && e.Action != "skip" {
+		r.ran++
+	}
+	switch e.Action {
+	case "fail":
+		r.print(spoken(lines)...)
+	case "skip":
+		r.skipped[short(e.Package)+" "+top+": "+reason(lines)]++
+	}
+}
+
+// packageEnds prints the closing line of a package that passed, and all of one that failed, also of tests that never ended.
+func (r *report) packageEnds(e event) {
+	of := r.printed[e.Package]
+	delete(r.printed, e.Package)
+	lines := of[""]
+	if e.Action == "fail" {
+		delete(of, "")
+		for _, test := range sorted(of) {
+			r.print(spoken(of[test])...)
+		}
+		r.print(lines...)
+		return
+	}
+	for _, line := range lines {
+		if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "?   ") || strings.HasPrefix(line, "\t") {
+			r.print(line)
+		}
+	}
+}
+
+// end prints what was not run.
+func (r *report) end(unreached []string) {
+	for _, name := range sorted(r.printed) { // go test was killed
+		for _, test := range sorted(r.printed[name]) {
+			r.print(spoken(r.printed[name][test])...)
+		}
+	}
+	fmt.Fprintf(r.out, "\n%d tests ran. Not run:\n", r.ran)
+	for _, what := range sorted(r.skipped) {
+		times := ""
+		if n := r.skipped[what]; n > 1 {
+			times = fmt.Sprintf(" (%d times)", n)
+		}
+		fmt.Fprintf(r.out, "  %s%s\n", what, times)
+	}
+	for _, what := range unreached {
+		fmt.Fprintf(r.out, "  %s\n", what)
+	}
+}
+
+func (r *report) print(lines ...string) {
+	for _, line := range lines {
+		_, _ = io.WriteString(r.out, line)
+	}
+}
+
+// spoken leaves out the lines that only -v has.
+func spoken(lines []string) []string {
+	return slices.DeleteFunc(lines, func(line string) bool {
+		return slices.ContainsFunc([]string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "}, func(mark string) bool {
+			return strings.HasPrefix(line, mark)
+		})
+	})
+}
+
+// reason returns what a skipped test said, without the place.
+func reason(lines []string) string {
+	var said []string
+	for _, line := range lines {
+		text := strings.TrimSpace(line)
+		if text == "" || strings.HasPrefix(text, "=== ") || strings.HasPrefix(text, "--- ") {
+			continue
+		}
+		if place, rest, found := strings.Cut(text, ": "); found && strings.Contains(place, ".go:") {
+			text = rest
+		}
+		said = append(said, text)
+	}
+	if len(said) == 0 {
+		return "no reason is given"
+	}
+	return strings.Join(said, " ")
+}
+
+// short returns the path of a package in this repository.
+func short(pkg string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(pkg, "github.com/nuon-toolkit/nuon"), "/")
+}
+
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
