@@ -17,8 +17,7 @@ func TestNewIsUniqueShapedAndSortsByTime(t *testing.T) {
 		seen[n] = true
 	}
 	first := New("bld")
-	for start := time.Now(); time.Since(start) < 2*time.Millisecond; {
-	}
+	time.Sleep(2 * time.Millisecond) // an id has the time in milliseconds
 	if second := New("bld"); second <= first {
 		t.Fatalf("%s was made after %s and does not sort after it", second, first)
 	}

@@ -40,7 +40,7 @@ func TestOnlyAFewAtOnce(t *testing.T) {
 	select {
 	case <-arrived:
 		t.Error("one more is read at the same time")
-	case <-time.After(100 * time.Millisecond): // nobody says that nothing comes
+	case <-time.After(100 * time.Millisecond): //walltime: nothing says that nothing comes
 	}
 	close(leave)
 	wait.Wait()

@@ -378,14 +378,10 @@ func TestSlowServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			at, fetcher := serve(t, answer)
 			fetcher.options.Timeout = 300 * time.Millisecond
-			began := time.Now()
 			for _, reference := range []string{at + "/x?token=hunter2", "git::" + at + "/o/r//x"} {
 				_, err := fetcher.Fetch(t.Context(), reference, limit)
 				refused(t, err, "did not come in time")
 				passes(t, err)
-			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("took %s", took)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 )
 
@@ -96,7 +97,7 @@ func (r *rig) again(spec api.DeploySpec) {
 	if !planned.Applyable {
 		return
 	}
-	if _, err := r.apply(applySpec(spec, planned, false), time.Minute); isStale(err, "Widget") {
+	if _, err := r.apply(applySpec(spec, planned, false), testtime.Limit); isStale(err, "Widget") {
 		r.deploy(spec)
 	} else if err != nil {
 		r.t.Errorf("%v\n%s", err, r.logged())

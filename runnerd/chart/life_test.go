@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
@@ -238,7 +238,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 		planned := r.mustPlan(spec, false)
 		test.move()
 		before := r.object("v1", "ConfigMap", "settings")["metadata"]
-		if _, err := r.apply(applySpec(spec, planned, false), time.Minute); !isStale(err, test.words) {
+		if _, err := r.apply(applySpec(spec, planned, false), testtime.Limit); !isStale(err, test.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if fmt.Sprint(r.object("v1", "ConfigMap", "settings")["metadata"]) != fmt.Sprint(before) {
@@ -250,16 +250,16 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	spec.Helm.Values["greeting"] = value("last")
 	planned = r.mustPlan(spec, false)
 	r.deploy(spec)
-	if _, err := r.apply(applySpec(spec, planned, false), time.Minute); !isStale(err, "somebody worked on the release shop since the plan was made") {
+	if _, err := r.apply(applySpec(spec, planned, false), testtime.Limit); !isStale(err, "somebody worked on the release shop since the plan was made") {
 		t.Errorf("another revision: %v", err)
 	}
 	other := applySpec(spec, planned, false)
 	other.ReportDigest = "sha256:other"
-	if _, err := r.apply(other, time.Minute); !isStale(err, "than what was approved") {
+	if _, err := r.apply(other, testtime.Limit); !isStale(err, "than what was approved") {
 		t.Errorf("another report: %v", err)
 	}
 	other = applySpec(spec, planned, true)
-	if _, err := r.apply(other, time.Minute); !isStale(err, "destroy everything") {
+	if _, err := r.apply(other, testtime.Limit); !isStale(err, "destroy everything") {
 		t.Errorf("another purpose: %v", err)
 	}
 	r.through()
@@ -270,7 +270,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	spec.Helm.Values["greeting"] = value("elsewhere")
 	planned = r.mustPlan(spec, false)
 	r.kubeconfig = clustertest.Kubeconfig(t)
-	if _, err := r.apply(applySpec(spec, planned, false), time.Minute); !isStale(err, "another cluster") {
+	if _, err := r.apply(applySpec(spec, planned, false), testtime.Limit); !isStale(err, "another cluster") {
 		t.Errorf("another cluster: %v", err)
 	}
 }

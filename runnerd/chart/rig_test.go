@@ -31,6 +31,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
@@ -150,9 +151,7 @@ func (r *rig) plan(spec api.DeploySpec, destroy bool) (api.PlanResult, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindPlan)
 	env.Spec.Plan = api.PlanSpec{Deploy: spec, DesiredDigest: "sha256:desired", Destroy: destroy}
-	ctx, cancel := context.WithTimeout(r.t.Context(), 3*time.Minute)
-	defer cancel()
-	result, err := deploy.PlanHandler(chart.Kind{}).Run(ctx, env)
+	result, err := deploy.PlanHandler(chart.Kind{}).Run(testtime.Context(r.t), env)
 	result, err = r.keep(result, err, env)
 	return result.Plan, err
 }
@@ -178,7 +177,7 @@ func (r *rig) apply(spec api.ApplySpec, within time.Duration) (api.JobResult, er
 	r.t.Helper()
 	env := r.env(api.JobSpecKindApply)
 	env.Spec.Apply = spec
-	ctx, cancel := context.WithTimeout(r.t.Context(), within)
+	ctx, cancel := context.WithTimeout(r.t.Context(), within) //walltime: testtime.Limit where it must not pass
 	defer cancel()
 	result, err := deploy.ApplyHandler(chart.Kind{}).Run(ctx, env)
 	return r.keep(result, err, env)
@@ -186,7 +185,7 @@ func (r *rig) apply(spec api.ApplySpec, within time.Duration) (api.JobResult, er
 
 func (r *rig) mustApply(spec api.ApplySpec) api.ApplyResult {
 	r.t.Helper()
-	result, err := r.apply(spec, 3*time.Minute)
+	result, err := r.apply(spec, testtime.Limit)
 	if err != nil || result.Status != job.Succeeded {
 		r.t.Fatalf("%s %s %v\n%s", result.Status, result.Error, err, r.logged())
 	}
@@ -409,7 +408,7 @@ func beProcess(given []byte) int {
 		return 2
 	}
 	secrets := &redact.Set{}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testtime.Limit) //walltime: only ends a hang
 	defer cancel()
 	_, err = deploy.ApplyHandler(chart.Kind{}).Run(ctx, &job.Env{
 		Spec: told.Spec, Dir: told.Dir, Log: job.NewLog(os.Stdout, secrets), Redact: secrets, Key: key, KubeConfig: told.KubeConfig,

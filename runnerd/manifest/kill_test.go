@@ -102,8 +102,10 @@ func TestAFinalizerThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.seconds = int(deploy.WaitMargin/time.Second) + 2
+	whole := r.seconds
+	r.seconds = int(deploy.WaitMargin/time.Second) + 8
 	_, err = r.apply(p)
+	r.seconds = whole
 	if err == nil || !strings.Contains(err.Error(), "ConfigMap "+r.name+"/settings is being deleted, and still there: it waits for its finalizers example.com/never") {
 		t.Errorf("got %v", err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
@@ -77,7 +78,7 @@ func bareRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, key: key, registry: artifacttest.Registry(t), root: root, seconds: 90, keyFile: filepath.Join(root, "key")}
+	return &rig{t: t, key: key, registry: artifacttest.Registry(t), root: root, seconds: int(testtime.Limit / time.Second), keyFile: filepath.Join(root, "key")}
 }
 
 // resource is where objects of a kind are, read past the code under test.
@@ -149,6 +150,7 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 
 // run runs a handler within the job's time.
 func (r *rig) run(handler job.Handler, env *job.Env) (api.JobResult, error) {
+	//walltime: the job's own time, which is the limit of tests where it must not pass
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Duration(env.Spec.TimeoutSeconds)*time.Second)
 	defer cancel()
 	return handler.Run(ctx, env)

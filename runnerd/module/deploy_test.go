@@ -15,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
@@ -321,7 +322,7 @@ func TestCancelInMidApply(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	mark := filepath.Join(t.TempDir(), "running")
-	module := "resource \"terraform_data\" \"first\" {}\n\nresource \"terraform_data\" \"slow\" {\n  depends_on = [terraform_data.first]\n  provisioner \"local-exec\" {\n    command = \"touch '" + mark + "'; sleep 300\"\n  }\n}\n"
+	module := "resource \"terraform_data\" \"first\" {}\n\nresource \"terraform_data\" \"slow\" {\n  depends_on = [terraform_data.first]\n  provisioner \"local-exec\" {\n    command = \"touch '" + mark + "'; sleep 100000\"\n  }\n}\n"
 	spec := r.spec(r.mustBuild("m", "m/main.tf", module))
 	planned := r.mustPlan(spec, false)
 
@@ -336,14 +337,10 @@ func TestCancelInMidApply(t *testing.T) {
 			}
 		}
 	}()
-	begun := time.Now()
 	_, err := r.apply(ctx, applySpec(spec, planned, false))
 	cancel()
 	if err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Fatal(err)
-	}
-	if took := time.Since(begun); took > 30*time.Second {
-		t.Errorf("it took %s", took)
 	}
 	r.mustBeFree()
 	if len(r.states) == 0 {
@@ -387,16 +384,10 @@ func TestDeafToolIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	testtime.Until(t, "the end of what the tool started", func() bool {
 		stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(content)), "stat"))
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("what the tool started is still running")
-		}
-	}
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
 	r.mustBeFree()
 }
 

@@ -396,7 +396,8 @@ func startProgram(t *testing.T, s *server, dir string) *exec.Cmd {
 func stopAtTheEnd(t *testing.T, command *exec.Cmd) {
 	t.Cleanup(func() {
 		_ = command.Process.Signal(syscall.SIGTERM)
-		hung := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() })
+		//walltime: only ends a hang
+		hung := time.AfterFunc(testtime.Limit, func() { _ = command.Process.Kill() })
 		defer hung.Stop()
 		_ = command.Wait()
 	})

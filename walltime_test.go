@@ -1,0 +1,191 @@
+package nuon_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowance begins the comment that allows a test to look at the clock; a reason follows it. It stands on the line itself or on
+// the one above.
+const allowance = "//walltime:"
+
+// TestNoTestBoundsWallTime holds that a busy machine cannot turn a test red. A test bounds wall time when it compares a measured
+// time with anything, gives a context a deadline, or sets a timer; pkg/testtime has what it needs instead, and a clock of the
+// test's own (testing/synctest) may do all of it. What remains carries a comment with the reason. Benchmarks only measure.
+func TestNoTestBoundsWallTime(t *testing.T) {
+	files := token.NewFileSet()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "bench_test.go") ||
+			strings.HasPrefix(path, "pkg/testtime/") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(files, path, source, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, found := range wallTimeBounds(files, file) {
+			t.Error(found)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wallTimeBounds returns the places of a file that bound wall time, each with what to do about it.
+func wallTimeBounds(files *token.FileSet, file *ast.File) []string {
+	allowed := map[int]string{}
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			if reason, is := strings.CutPrefix(comment.Text, allowance); is {
+				line := files.Position(comment.Slash).Line
+				allowed[line], allowed[line+1] = reason, reason
+			}
+		}
+	}
+	var found []string
+	report := func(at token.Pos, what, instead string) {
+		place := files.Position(at)
+		if reason, is := allowed[place.Line]; !is {
+			found = append(found, fmt.Sprintf("%s: %s; %s, or give the reason in a comment %q", place, what, instead, allowance+" …"))
+		} else if len(strings.TrimSpace(reason)) < 10 {
+			found = append(found, fmt.Sprintf("%s: the comment gives no reason", place))
+		}
+	}
+	for _, declaration := range file.Decls {
+		function, is := declaration.(*ast.FuncDecl)
+		if !is || function.Body == nil || strings.HasPrefix(function.Name.Name, "Benchmark") || ownClock(function) {
+			continue
+		}
+		measured := measurements(function.Body)
+		ast.Inspect(function.Body, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.BinaryExpr:
+				compares := slices.Contains([]token.Token{token.LSS, token.GTR, token.LEQ, token.GEQ}, node.Op)
+				if compares && (measured.is(node.X) || measured.is(node.Y)) {
+					report(node.Pos(), "compares a measured time", "count the work, or measure it with testtime.Cheap")
+				}
+			case *ast.CallExpr:
+				switch called := callee(node); called {
+				case "context.WithTimeout", "context.WithTimeoutCause", "context.WithDeadline", "context.WithDeadlineCause":
+					report(node.Pos(), called, "take testtime.Context")
+				case "time.After", "time.AfterFunc", "time.NewTimer":
+					report(node.Pos(), called, "take testtime.After, Receive or Until")
+				case "time.Now.After", "time.Now.Before":
+					report(node.Pos(), "waits until a time", "take testtime.Until")
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// ownClock reports whether a function runs in a bubble, where time is the test's own.
+func ownClock(function *ast.FuncDecl) (own bool) {
+	ast.Inspect(function.Body, func(node ast.Node) bool {
+		if call, is := node.(*ast.CallExpr); is && callee(call) == "synctest.Test" {
+			own = true
+		}
+		return !own
+	})
+	return own
+}
+
+// names are variables that hold a measured time.
+type names map[string]bool
+
+// measurements returns the variables that a function assigns a measured time to.
+func measurements(body *ast.BlockStmt) names {
+	found := names{}
+	ast.Inspect(body, func(node ast.Node) bool {
+		assigned, is := node.(*ast.AssignStmt)
+		if !is || len(assigned.Lhs) != len(assigned.Rhs) {
+			return true
+		}
+		for i, value := range assigned.Rhs {
+			if name, is := assigned.Lhs[i].(*ast.Ident); is && found.is(value) {
+				found[name.Name] = true
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// is reports whether an expression is a measured time, or holds one.
+func (n names) is(e ast.Expr) (measured bool) {
+	ast.Inspect(e, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.CallExpr:
+			called := callee(node)
+			measured = measured || called == "time.Since" || called == "time.Until"
+		case *ast.Ident:
+			measured = measured || n[node.Name]
+		}
+		return !measured
+	})
+	return measured
+}
+
+// callee returns the dotted name of what is called, without the arguments of calls in it.
+func callee(call *ast.CallExpr) string {
+	switch called := call.Fun.(type) {
+	case *ast.Ident:
+		return called.Name
+	case *ast.SelectorExpr:
+		switch from := called.X.(type) {
+		case *ast.Ident:
+			return from.Name + "." + called.Sel.Name
+		case *ast.CallExpr:
+			return callee(from) + "." + called.Sel.Name
+		}
+	}
+	return ""
+}
+
+// TestWallTimeBoundsAreFound: what the test above looks for is found, and nothing else.
+func TestWallTimeBoundsAreFound(t *testing.T) {
+	for body, want := range map[string]int{
+		"if time.Since(begun) > time.Second { t.Fatal() }":                        1,
+		"took := time.Since(begun); if took > 3 { t.Fatal() }":                    1,
+		"for end := time.Now().Add(3); time.Now().Before(end); { }":               1,
+		"ctx, stop := context.WithTimeout(t.Context(), time.Minute)":              1,
+		"select { case <-done: case <-time.After(time.Minute): t.Fatal() }":       1,
+		"<-time.After(3) //walltime: a pause, and nothing is said of its length":  0,
+		"//walltime: a pause, and nothing is said of its length\n<-time.After(3)": 0,
+		"<-time.After(3) //walltime: no":                                          1,
+		"t.Log(time.Since(begun))":                                                0,
+		"if n > 3 { t.Fatal() }":                                                  0,
+		"synctest.Test(t, func(t *testing.T) { if time.Since(begun) > 3 { } })":   0,
+		"ctx := testtime.Context(t)":                                              0,
+	} {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, "a_test.go", "package a\nfunc TestA(t *testing.T) {\n"+body+"\n}", parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := wallTimeBounds(files, file); len(found) != want {
+			t.Errorf("%s: found %q, want %d", body, found, want)
+		}
+	}
+}
