@@ -18,6 +18,7 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/nuon-toolkit/nuon/pkg/gitpack"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // Error is why a reference could not be read, for the person who wrote it. It does not repeat the reference, which may hold what is
@@ -65,9 +66,21 @@ func explain(err error) *Error {
 // explainKnown is explain for what there are own words for; nil for anything else.
 func explainKnown(err error) *Error {
 	err = cause(err)
-	var known *Error
-	if errors.As(err, &known) {
+	var (
+		known      *Error
+		blocked    *netguard.BlockedError
+		redirected *netguard.RedirectError
+		scheme     *netguard.SchemeError
+	)
+	switch {
+	case errors.As(err, &known):
 		return known
+	case errors.As(err, &blocked):
+		return explainBlocked(blocked)
+	case errors.As(err, &redirected):
+		return refuse(redirected.Why, "write the address that it leads to, or "+besides)
+	case errors.As(err, &scheme):
+		return refuse("it leads to an address that is none of the web", "check the address, or "+besides)
 	}
 	if found := explainGit(err); found != nil {
 		return found

@@ -1,11 +1,11 @@
 package observe
 
 import (
-	"net/netip"
+	"fmt"
 	"net/url"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/pkg/address"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // repository is a remote's address that is allowed in form. Whether the machine behind a name may be spoken to is decided when a
@@ -68,18 +68,22 @@ func sameHost(a, b string) bool {
 // plainHTTPWords refuse http://.
 const plainHTTPWords = "http:// would send the repository and its token over the network for all to read; use the repository's https:// URL"
 
-func anyAddress(netip.Addr) error { return nil }
-
-func publicOnly(at netip.Addr) error {
-	if address.KindOf(at) == address.Public {
-		return nil
+// kinds are the addresses that repositories may be at: by https, and by http, over which only this machine is spoken to.
+func (o Options) kinds() (https, http []netguard.Kind) {
+	if o.AllowPrivate {
+		return []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback}, []netguard.Kind{netguard.Loopback}
 	}
-	return troubled("the repository's host has the address %s, which is not a public one; the control plane reads repositories in private networks only when it is started with --allow-private-remotes", at)
+	return []netguard.Kind{netguard.Public}, nil
 }
 
-func loopbackOnly(at netip.Addr) error {
-	if address.KindOf(at) == address.Loopback {
-		return nil
+// blockedWords are why the control plane does not connect to a repository's host.
+func blockedWords(blocked *netguard.BlockedError) string {
+	switch {
+	case blocked.Kind == netguard.Special:
+		return fmt.Sprintf("the repository's host %s; no repository is read from there", plainText(blocked.Error(), 300))
+	case blocked.Scheme == "http":
+		return plainHTTPWords
 	}
-	return troubled("%s", plainHTTPWords)
+	return fmt.Sprintf("the repository's host %s; the control plane reads repositories in private networks only when it is started with --allow-private-remotes",
+		plainText(blocked.Error(), 300))
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/address"
 	"github.com/nuon-toolkit/nuon/pkg/gitpack"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -51,8 +50,7 @@ type Observer struct {
 	identity seal.Identity
 	options  Options
 	mirrors  *mirrors
-	https    *http.Client
-	http     *http.Client
+	client   *http.Client
 }
 
 // New makes an Observer. identity opens the credentials that are sealed to the server's key.
@@ -66,13 +64,9 @@ func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	var rule address.Rule = publicOnly
-	if options.AllowPrivate {
-		rule = anyAddress
-	}
 	return &Observer{
 		store: s, identity: identity, options: options, mirrors: newMirrors(options.MirrorDir),
-		https: newClient(rule, options), http: newClient(loopbackOnly, options),
+		client: newClient(options),
 	}
 }
 
@@ -217,9 +211,9 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 	case at.scheme == "file":
 		return openFileRemote(url, at.path, o.options)
 	case at.scheme == "https":
-		return &httpRemote{url: at.String(), client: o.https, login: with, limits: o.options.Limits}, nil
+		return &httpRemote{url: at.String(), client: o.client, login: with, limits: o.options.Limits}, nil
 	case o.options.AllowPrivate:
-		return &httpRemote{url: at.String(), client: o.http, login: with, limits: o.options.Limits}, nil
+		return &httpRemote{url: at.String(), client: o.client, login: with, limits: o.options.Limits}, nil
 	}
 	return nil, troubled("%s", plainHTTPWords)
 }

@@ -324,11 +324,18 @@ func TestServersThatDoNotAnswerWell(t *testing.T) {
 		b.connect("https://127.0.0.1:1/a", "main", "")
 		b.trouble("cannot be reached")
 	})
+	t.Run("a cloud's own address", func(t *testing.T) {
+		b := newBench(t, observe.Options{AllowPrivate: true})
+		for _, host := range []string{"169.254.169.254", "[fd00:ec2::254]", "[fe80::1]", "0.0.0.0", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]"} {
+			b.connect("https://"+host+"/a", "main", "")
+			b.trouble("no repository is read from there")
+		}
+	})
 	t.Run("a private address", func(t *testing.T) {
 		server := repo.Serve("", nil)
 		b := newBench(t, observe.Options{Roots: server.Roots})
 		b.connect(server.URL, "main", "")
-		b.trouble("not a public one", "--allow-private-remotes")
+		b.trouble("leads to this machine", "--allow-private-remotes")
 	})
 }
 

@@ -2,9 +2,7 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -13,29 +11,21 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
-	"github.com/nuon-toolkit/nuon/pkg/address"
 	"github.com/nuon-toolkit/nuon/pkg/gitpack"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // maxRefs bounds the branches and tags of a repository.
 const maxRefs = 200_000
 
-// newClient makes the HTTP client for remotes. The environment's proxies are not used: behind one, the rule about addresses would
-// see the proxy's only.
-func newClient(rule address.Rule, options Options) *http.Client {
-	dialer := &net.Dialer{Timeout: 20 * time.Second, Control: rule.Control}
-	return &http.Client{
-		CheckRedirect: sameHostOnly,
-		Transport: &http.Transport{
-			DialContext:           dialer.DialContext,
-			TLSClientConfig:       &tls.Config{RootCAs: options.Roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:   20 * time.Second,
-			ResponseHeaderTimeout: time.Minute,
-			IdleConnTimeout:       time.Minute,
-			MaxIdleConnsPerHost:   2,
-			ForceAttemptHTTP2:     true,
-		},
-	}
+// newClient makes the HTTP client for remotes.
+func newClient(options Options) *http.Client {
+	secure, plain := options.kinds()
+	return &http.Client{CheckRedirect: sameHostOnly, Transport: netguard.NewTransport(netguard.Options{
+		HTTPS: secure, HTTP: plain, Roots: options.Roots, Dial: 20 * time.Second, Handshake: 20 * time.Second,
+		// A large repository is counted before its pack begins.
+		Header: time.Minute, Idle: time.Minute,
+	})}
 }
 
 // sameHostOnly lets a server rename a repository, not send us elsewhere.

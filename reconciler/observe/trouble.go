@@ -14,6 +14,7 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/nuon-toolkit/nuon/pkg/gitpack"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // Trouble is what keeps a repository from being read, in words for the person who can change it. It is kept with the watch and
@@ -71,8 +72,13 @@ func words(url string, err error) string {
 		lookup   *net.DNSError
 		unproven *tls.CertificateVerificationError
 		limit    *gitpack.LimitError
+		blocked  *netguard.BlockedError
 	)
 	switch {
+	case errors.As(err, &blocked):
+		return blockedWords(blocked)
+	case errors.Is(err, netguard.ErrStalled):
+		return url + " stopped sending; it is polled again later"
 	case errors.Is(err, transport.ErrAuthenticationRequired):
 		return url + " asks for a credential, or does not know the one that it was given; add one with `nuon credentials create` and name it for the app"
 	case errors.Is(err, transport.ErrAuthorizationFailed):

@@ -8,104 +8,37 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/pkg/address"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Bounds of one connection, within the time of the whole.
-const (
-	longestDial   = 10 * time.Second
-	longestAnswer = 30 * time.Second
-	maxHeaders    = 64 << 10
-	maxRedirects  = 5
-)
-
-// newClient makes the HTTP client of a Fetcher. The environment's proxies are not used: behind one, the rule about addresses would see the
-// proxy's only. There is no cookie jar.
+// newClient makes the HTTP client of a Fetcher. There is no cookie jar.
 func newClient(options Options) *http.Client {
-	secure, plain := onlyPublic, address.Rule(func(netip.Addr) error { return errPlain })
+	secure, plain := []netguard.Kind{netguard.Public}, []netguard.Kind(nil)
 	if options.AllowPrivate {
-		secure, plain = orOwn, orThisMachine
+		secure, plain = []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback}, []netguard.Kind{netguard.Loopback}
 	}
-	return &http.Client{CheckRedirect: checkRedirect, Transport: bySchemes{
-		"https": newTransport(secure, options), "http": newTransport(plain, options),
-	}}
-}
-
-// bySchemes has a transport for each scheme, because each has its own rule about addresses.
-type bySchemes map[string]*http.Transport
-
-// RoundTrip sends one request.
-func (b bySchemes) RoundTrip(request *http.Request) (*http.Response, error) {
-	transport, known := b[request.URL.Scheme]
-	if !known {
-		return nil, fmt.Errorf("it leads to an address of scheme %s; charts come over https only", quote(request.URL.Scheme))
-	}
-	return transport.RoundTrip(request)
-}
-
-func newTransport(rule address.Rule, options Options) *http.Transport {
-	dialer := &net.Dialer{Timeout: longestDial, Control: rule.Control}
-	return &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: options.Roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    longestDial,
-		ResponseHeaderTimeout:  longestAnswer,
-		MaxResponseHeaderBytes: maxHeaders,
-		IdleConnTimeout:        30 * time.Second,
-		ForceAttemptHTTP2:      true,
-		// An archive is compressed already, and of what is unpacked both sides have to be counted.
-		DisableCompression: true,
-	}
-}
-
-// checkRedirect looks at the next address as at the first: a server that was trusted is not trusted to send us anywhere.
-func checkRedirect(next *http.Request, via []*http.Request) error {
-	last := via[len(via)-1].URL
-	next.Header.Del("Referer") // may hold a signature
-	switch {
-	case len(via) > maxRedirects:
-		return fmt.Errorf("it is redirected more than %d times; write the address that it leads to", maxRedirects)
-	case next.URL.User != nil:
-		return errors.New("it is redirected to an address with a user name or a password; write the address that it leads to")
-	case last.Scheme == "https" && next.URL.Scheme != "https":
-		return errors.New("it is redirected from https to " + quote(next.URL.Scheme) + "; write an address that stays with https")
-	}
-	return nil
+	return &http.Client{CheckRedirect: netguard.CheckRedirect, Transport: netguard.NewTransport(netguard.Options{
+		HTTPS: secure, HTTP: plain, Roots: options.Roots,
+	})}
 }
 
 var errPlain = errors.New("charts come over https only; plain http is spoken with this machine alone, by a runner that was started with " + job.VarChartsPrivate + "=1")
 
-// onlyPublic, orOwn and orThisMachine are the rules about addresses.
-func onlyPublic(at netip.Addr) error {
-	if address.KindOf(at) == address.Public {
-		return nil
-	}
-	return fmt.Errorf("its server has the address %s, which is not a public one; a build runner reads charts from private networks only when it is started with %s=1", at, job.VarChartsPrivate)
-}
-
-// orOwn lets private networks be reached, but never the link or a cloud's own services.
-func orOwn(at netip.Addr) error {
-	if address.KindOf(at) != address.Special {
-		return nil
-	}
-	return fmt.Errorf("its server has the address %s, which no chart is read from", at)
-}
-
-func orThisMachine(at netip.Addr) error {
-	switch address.KindOf(at) {
-	case address.Loopback:
-		return nil
-	case address.Public, address.Private:
+// explainBlocked puts in words why a server is not connected to.
+func explainBlocked(blocked *netguard.BlockedError) error {
+	switch {
+	case blocked.Kind == netguard.Special:
+		return fmt.Errorf("its server %s; no chart is read from there", clean(blocked.Error()))
+	case blocked.Scheme == "http":
 		return errPlain
 	}
-	return orOwn(at)
+	return fmt.Errorf("its server %s; a build runner reads charts from private networks only when it is started with %s=1", clean(blocked.Error()), job.VarChartsPrivate)
 }
 
 // get asks a server for a file of at most limit bytes.
@@ -203,7 +136,16 @@ func (s *session) reachable(err error) error {
 	var lookup *net.DNSError
 	var unproven *tls.CertificateVerificationError
 	var dial *net.OpError
+	var blocked *netguard.BlockedError
+	var redirected *netguard.RedirectError
+	var scheme *netguard.SchemeError
 	switch {
+	case errors.As(err, &blocked):
+		return explainBlocked(blocked)
+	case errors.As(err, &redirected):
+		return fmt.Errorf("%s; write the address that it leads to", clean(redirected.Why))
+	case errors.As(err, &scheme):
+		return fmt.Errorf("it leads to an address of scheme %s; charts come over https only", quote(scheme.Scheme))
 	case errors.Is(s.ctx.Err(), context.Canceled):
 		return s.ctx.Err()
 	case s.ctx.Err() != nil:
@@ -214,20 +156,12 @@ func (s *session) reachable(err error) error {
 		return fmt.Errorf("the name %s could not be looked up; build again later", quote(lookup.Name))
 	case errors.As(err, &unproven):
 		return fmt.Errorf("the server does not prove who it is: %s; mend its certificate", clean(unproven.Error()))
-	case errors.As(err, &dial) && dial.Op == "dial" && refusal(dial.Err) != nil:
-		return refusal(dial.Err)
-	case errors.As(err, &dial) && dial.Timeout():
-		return fmt.Errorf("the server does not answer: %w; build again later", dial.Err)
+	case errors.As(err, &dial) && dial.Timeout(), errors.Is(err, netguard.ErrStalled):
+		return fmt.Errorf("the server does not answer: %w; build again later", err)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return fmt.Errorf("the server cannot be reached: %w; check the address, or build again later", dial.Err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the connection to the server broke: %w; build again later", err)
 	}
 	return err
-}
-
-// refusal gives what a rule about addresses said, or what the machine says of the connection.
-func refusal(err error) error {
-	if strings.Contains(err.Error(), ";") || strings.Contains(err.Error(), "no chart is read") {
-		return err
-	}
-	return fmt.Errorf("the server cannot be reached: %w; check the address, or build again later", err)
 }

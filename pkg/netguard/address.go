@@ -1,15 +1,6 @@
-// Package address says which network addresses a program may be sent to by what a stranger wrote.
-//
-// It looks nothing up and opens no connection: it sorts an address that is about to be dialled, and gives the hook that refuses it
-// at that moment, so that a name whose answer changes between two look-ups cannot get round the rule. Whatever follows a URL from
-// a config or a repository uses it: the reconciler's observe, and pkg/remote.
-package address
+package netguard
 
-import (
-	"fmt"
-	"net/netip"
-	"syscall"
-)
+import "net/netip"
 
 // Kind is what an address is for.
 type Kind string
@@ -36,18 +27,6 @@ func KindOf(address netip.Addr) Kind {
 		return Special
 	}
 	return Public
-}
-
-// Rule decides about one connection by the address that is dialled; an error refuses it.
-type Rule func(netip.Addr) error
-
-// Control is the hook of a net.Dialer that keeps the rule.
-func (rule Rule) Control(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("dial %s: %w", address, err)
-	}
-	return rule(at.Addr())
 }
 
 // handedOut is the part of IPv6 that machines on the internet have (RFC 4291, section 2.4). What else there is carries an IPv4

@@ -1,0 +1,241 @@
+package netguard
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options configure a Transport.
+type Options struct {
+	// HTTPS and HTTP are the kinds of addresses that each scheme may lead to; none means that the scheme is not spoken. Special is never
+	// dialled.
+	HTTPS, HTTP []Kind
+	// Roots are the authorities that servers are believed by; nil means the system's.
+	Roots *x509.CertPool
+	// Resolver looks names up; nil means the system's.
+	Resolver *net.Resolver
+	// Dial, Handshake, Header and Idle bound connecting, the TLS handshake, the wait for an answer, and each pause of its body. Zero means
+	// 10 seconds, 10 seconds, 30 seconds and 30 seconds.
+	Dial, Handshake, Header, Idle time.Duration
+}
+
+// maxHeaders bounds the header of an answer.
+const maxHeaders = 64 << 10
+
+// BlockedError reports an address that may not be dialled.
+type BlockedError struct {
+	// Host is the host as it was written in the URL.
+	Host   string
+	Scheme string
+	// Kind is the kind of network that it leads to.
+	Kind Kind
+}
+
+// Error describes where the host leads.
+func (e *BlockedError) Error() string {
+	switch e.Kind {
+	case Private:
+		return e.Host + " leads to an address in a private network"
+	case Loopback:
+		return e.Host + " leads to this machine"
+	case Public:
+		return e.Host + " may not be reached over " + e.Scheme + "://"
+	}
+	return e.Host + " leads to an address that is none of the internet"
+}
+
+// SchemeError reports a URL that is not of the web.
+type SchemeError struct{ Scheme string }
+
+// Error names the scheme.
+func (e *SchemeError) Error() string { return fmt.Sprintf("%q is not spoken here", e.Scheme) }
+
+// ErrStalled is returned when a server pauses for too long. It is a timeout, as net.Error has it.
+var ErrStalled error = stalled{}
+
+type stalled struct{}
+
+func (stalled) Error() string   { return "the server stopped sending" }
+func (stalled) Timeout() bool   { return true }
+func (stalled) Temporary() bool { return true }
+
+// Transport is an http.RoundTripper for servers that are not trusted.
+type Transport struct {
+	schemes map[string]*http.Transport
+	idle    time.Duration
+}
+
+// NewTransport returns a Transport.
+func NewTransport(options Options) *Transport {
+	fill := func(into *time.Duration, standard time.Duration) {
+		if *into == 0 {
+			*into = standard
+		}
+	}
+	fill(&options.Dial, 10*time.Second)
+	fill(&options.Handshake, 10*time.Second)
+	fill(&options.Header, 30*time.Second)
+	fill(&options.Idle, 30*time.Second)
+	return &Transport{idle: options.Idle, schemes: map[string]*http.Transport{
+		"https": options.transport("https", options.HTTPS), "http": options.transport("http", options.HTTP),
+	}}
+}
+
+func (o Options) transport(scheme string, allowed []Kind) *http.Transport {
+	return &http.Transport{
+		DialContext:            o.dialer(scheme, allowed),
+		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    o.Handshake,
+		ResponseHeaderTimeout:  o.Header,
+		MaxResponseHeaderBytes: maxHeaders,
+		IdleConnTimeout:        30 * time.Second,
+		MaxIdleConnsPerHost:    4,
+		ForceAttemptHTTP2:      true,
+		// What is compressed is for the caller to inflate, who counts both sides of it.
+		DisableCompression: true,
+	}
+}
+
+// dialer returns the function that opens connections, and checks each address in the moment in which it is dialled.
+func (o Options) dialer(scheme string, allowed []Kind) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, fmt.Errorf("dial: %w", err)
+		}
+		dialer := &net.Dialer{Timeout: o.Dial, Resolver: o.Resolver, Control: func(_, dialed string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(dialed)
+			if err != nil {
+				return &BlockedError{Host: host, Scheme: scheme, Kind: Special}
+			}
+			if kind := KindOf(at.Addr()); kind == Special || !slices.Contains(allowed, kind) {
+				return &BlockedError{Host: host, Scheme: scheme, Kind: kind}
+			}
+			return nil
+		}}
+		opened, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, nameless(err, address)
+		}
+		return &connection{opened, address}, nil
+	}
+}
+
+// written is an address as it was written.
+type written string
+
+// Network and String implement net.Addr.
+func (written) Network() string  { return "tcp" }
+func (w written) String() string { return string(w) }
+
+// nameless takes what a name resolved to, and who was asked, out of an error.
+func nameless(err error, address string) error {
+	var (
+		blocked   *BlockedError
+		lookup    *net.DNSError
+		operation *net.OpError
+	)
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return err
+	case errors.As(err, &blocked):
+		return blocked
+	case errors.As(err, &lookup):
+		return &net.DNSError{
+			UnwrapErr: lookup.UnwrapErr, Err: plainLookup(lookup), Name: lookup.Name,
+			IsTimeout: lookup.IsTimeout, IsTemporary: lookup.IsTemporary, IsNotFound: lookup.IsNotFound,
+		}
+	case errors.As(err, &operation):
+		return &net.OpError{Op: operation.Op, Net: operation.Net, Addr: written(address), Err: operation.Err}
+	}
+	return err
+}
+
+// plainLookup is what a look-up failed with; the library's own text may name the server that was asked.
+func plainLookup(lookup *net.DNSError) string {
+	switch {
+	case lookup.IsNotFound:
+		return "no such host"
+	case lookup.IsTimeout:
+		return "the name server does not answer"
+	}
+	return "the name cannot be looked up"
+}
+
+// connection is a connection whose errors name the host as it was written.
+type connection struct {
+	net.Conn
+	address string
+}
+
+// Read reads from the server.
+func (c *connection) Read(into []byte) (int, error) {
+	n, err := c.Conn.Read(into)
+	return n, nameless(err, c.address)
+}
+
+// Write writes to the server.
+func (c *connection) Write(data []byte) (int, error) {
+	n, err := c.Conn.Write(data)
+	return n, nameless(err, c.address)
+}
+
+// RoundTrip sends one request.
+func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	transport, known := t.schemes[request.URL.Scheme]
+	if !known {
+		return nil, &SchemeError{request.URL.Scheme}
+	}
+	ctx, cancel := context.WithCancelCause(request.Context())
+	response, err := transport.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	body := &idleBody{ReadCloser: response.Body, ctx: ctx, cancel: cancel, idle: t.idle}
+	body.timer = time.AfterFunc(t.idle, func() { cancel(ErrStalled) })
+	body.timer.Stop() // it runs while the body is read
+	response.Body = body
+	return response, nil
+}
+
+// idleBody ends a body that pauses for too long while it is read.
+type idleBody struct {
+	io.ReadCloser
+	ctx    context.Context //nolint:containedctx // that of the request, which its body ends
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+	timer  *time.Timer
+	once   sync.Once
+}
+
+// Read reads what the server sends next.
+func (b *idleBody) Read(into []byte) (int, error) {
+	b.timer.Reset(b.idle)
+	n, err := b.ReadCloser.Read(into)
+	b.timer.Stop()
+	if err != nil && errors.Is(context.Cause(b.ctx), ErrStalled) {
+		err = ErrStalled
+	}
+	return n, err
+}
+
+// Close ends the request.
+func (b *idleBody) Close() error {
+	b.once.Do(func() {
+		b.timer.Stop()
+		b.cancel(nil)
+	})
+	return b.ReadCloser.Close()
+}
