@@ -424,6 +424,21 @@ func TestATeardownWaitsForWhatIsAtWork(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded deploy superseded teardown succeeded]")
 }
 
+// The cluster that an apply names is kept for health jobs, and goes with what was applied.
+func TestTheClusterOfAnApplyIsKept(t *testing.T) {
+	w := newProvisionedWorld(t)
+	kept := func(component string) string {
+		return w.one("select coalesce(applied_cluster->>'identity' || ' ' || (applied_cluster->>'hash'), 'none') from install_components where name = $1", component)
+	}
+	w.want(kept("web"), "sha256:web hmac:web")
+	w.want(kept("metrics"), "sha256:metrics hmac:metrics")
+	_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+	must(t, err)
+	w.approveAll()
+	w.want(kept("metrics"), "none")
+	w.want(kept("web"), "sha256:web hmac:web")
+}
+
 func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 	w := newWorld(t)
 	w.action("rotate", appconfig.Trigger{Type: appconfig.TriggerManual}, appconfig.Trigger{Type: appconfig.TriggerPostDeployAll})

@@ -348,6 +348,11 @@ func (w *world) accept(o api.Offer) (spec api.JobSpec, ok bool) {
 	return spec, true
 }
 
+// clusterOfTest is the cluster that the runner names for a component.
+func clusterOfTest(component string) api.ClusterIdentity {
+	return api.ClusterIdentity{Identity: "sha256:" + component, Hash: "hmac:" + component}
+}
+
 // work is what Terraform would do: a plan compares the vars, rendered with opened secrets, with the state.
 func (w *world) work(spec api.JobSpec) api.JobResult {
 	switch spec.Kind {
@@ -368,13 +373,13 @@ func (w *world) work(spec api.JobSpec) api.JobResult {
 			w.state[component] = restore.Digest
 			w.exec("update states set status = 'dismissed' where version = $1 and status = 'contested'", restore.Version)
 			w.putState(component, restore.Digest, "kept")
-			return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component)}}
+			return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component), Cluster: clusterOfTest(component)}}
 		}
 		w.state[component] = w.plans[spec.Apply.Bundle.Digest]
 		if spec.Apply.Destroy {
 			delete(w.state, component)
 		}
-		return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component)}}
+		return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component), Cluster: clusterOfTest(component)}}
 	}
 	return api.JobResult{Status: "succeeded", Action: api.ActionResult{Outputs: []api.Output{{Name: "answer", Value: json.RawMessage(`42`)}}}}
 }
