@@ -37,7 +37,11 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, erro
 	if err != nil {
 		return made, err
 	}
-	plain, hash := token.Mint(token.Control, org.ID)
+	keys, err := s.Tokens(ctx)
+	if err != nil {
+		return made, err
+	}
+	plain, hash := keys.Mint(token.Control, org.ID)
 	err = s.In(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error {
 		return admit(ctx, tx, o, hash)
 	})

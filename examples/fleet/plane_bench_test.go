@@ -104,9 +104,12 @@ func (p *plane) register(count int) *crowd {
 	f := &crowd{plane: p, offered: make(chan offer, count)}
 	line := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count, MaxIdleConns: count}}
 	var rows [][]any
+	var check []byte
+	must(p.b, p.admin.QueryRow(p.b.Context(), "select key from token_keys order by id desc limit 1").Scan(&check))
+	keys := token.NewKeys(check)
 	for n := range count {
 		id := fmt.Sprintf("run_%05d", n)
-		key, hash := token.Mint(token.Runner, p.org, id)
+		key, hash := keys.Mint(token.Runner, p.org, id)
 		rows = append(rows, []any{p.org, id, fmt.Sprint("runner-", n), "install", hash, "0.1.0", 2})
 		client, err := api.NewClientWithResponses(p.ready[0].RunnerURL, api.WithHTTPClient(line), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 			r.Header.Set("Authorization", "Bearer "+key)

@@ -4,6 +4,8 @@ package redact
 // node knows the node of its longest proper suffix that is in the tree as well.
 type automaton struct {
 	nodes []node
+	// tables are the children of nodes with many, such as the root: most steps of ordinary text go through these.
+	tables [][256]int32
 	// begins tells which bytes begin a form: most text is skipped by it alone.
 	begins [256]bool
 }
@@ -19,7 +21,12 @@ type node struct {
 	match int32
 	more  map[byte]int32
 	label byte
+	// table is one more than the index of the node's table, 0 for none.
+	table int32
 }
+
+// manyChildren is from how many children on a node has a table.
+const manyChildren = 3
 
 const root int32 = 0
 
@@ -30,8 +37,22 @@ func compile(forms map[string]struct{}) *automaton {
 		a.insert(form)
 		a.begins[form[0]] = true
 	}
+	a.tabulate()
 	a.link()
 	return a
+}
+
+// tabulate makes the tables of the nodes with many children.
+func (a *automaton) tabulate() {
+	for at := range a.nodes {
+		if len(a.nodes[at].more) < manyChildren-1 {
+			continue
+		}
+		var table [256]int32
+		a.eachChild(int32(at), func(b byte, child int32) { table[b] = child })
+		a.tables = append(a.tables, table)
+		a.nodes[at].table = int32(len(a.tables))
+	}
 }
 
 func (a *automaton) insert(form string) {
@@ -51,6 +72,9 @@ func (a *automaton) insert(form string) {
 // child gives the node below at for a byte, root when there is none.
 func (a *automaton) child(at int32, b byte) int32 {
 	n := &a.nodes[at]
+	if n.table > 0 {
+		return a.tables[n.table-1][b]
+	}
 	if n.child != root && n.label == b {
 		return n.child
 	}

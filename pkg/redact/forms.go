@@ -2,11 +2,14 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"html"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,7 +23,115 @@ func formsOf(value []byte) []string {
 	forms = append(forms, url.QueryEscape(string(value)), url.PathEscape(string(value)))
 	forms = append(forms, hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), html.EscapeString(string(value)))
 	forms = append(forms, jsonForms(value)...)
-	return append(forms, shellForms(string(value))...)
+	forms = append(forms, base32Forms(value)...)
+	forms = append(forms, shellForms(string(value))...)
+	return append(forms, disguisedForms(value)...)
+}
+
+// minDisguised is the least length in bytes of a value whose disguises are looked for: reversed or in another case, a shorter one is
+// likely to be an ordinary word. mostDisguised is the largest, for each disguise costs several nodes a byte.
+const (
+	minDisguised  = 8
+	mostDisguised = 512
+)
+
+// separators are what is put between the letters of a value to spell it out. The NUL makes UTF-16 of it.
+var separators = []string{" ", "  ", "-", "_", ".", ",", ", ", ":", "|", "\n", "\r\n", "\t", "\x00"}
+
+// disguisedForms gives the value as people and simple programs write it to get it past a filter, and as dumps of bytes show it: backwards,
+// in capitals and in small letters, letter by letter, byte by byte as numbers and as escapes, and in pieces.
+func disguisedForms(value []byte) []string {
+	if len(value) < minDisguised || len(value) > mostDisguised {
+		return nil
+	}
+	text := string(value)
+	backwards := []rune(text)
+	slices.Reverse(backwards)
+	forms := []string{strings.ToUpper(text), strings.ToLower(text), string(backwards)}
+	letters := strings.Split(text, "")
+	for _, between := range separators {
+		forms = append(forms, strings.Join(letters, between))
+	}
+	for _, digits := range []string{hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value))} {
+		pairs := make([]string, 0, len(value))
+		for i := 0; i < len(digits); i += 2 {
+			pairs = append(pairs, digits[i:i+2])
+		}
+		for _, between := range []string{" ", ":", "-", `\x`, "%", ", 0x", ",0x", " 0x"} {
+			forms = append(forms, strings.Join(pairs, between))
+		}
+		forms = append(forms, "&#x"+strings.Join(pairs, ";&#x")+";")
+	}
+	decimals := make([]string, 0, len(value))
+	for _, b := range value {
+		decimals = append(decimals, strconv.Itoa(int(b)))
+	}
+	for _, between := range []string{" ", ",", ", "} {
+		forms = append(forms, strings.Join(decimals, between))
+	}
+	forms = append(forms, "&#"+strings.Join(decimals, ";&#")+";")
+	return append(forms, pieces(text)...)
+}
+
+// minPiece is the least length in bytes of a piece of a secret that is looked for by itself.
+const minPiece = 16
+
+// pieces gives the parts of 16 bytes and more of a key or token that has as many bytes twice: printed in two halves, or broken into
+// lines, it is found all the same. A part of anything else (an address, a sentence) may be ordinary text.
+func pieces(text string) []string {
+	many := len(text) / minPiece
+	if many < 2 || !isRandom(text) {
+		return nil
+	}
+	var parts []string
+	for i := range many {
+		part := text[i*len(text)/many : (i+1)*len(text)/many]
+		if isRandom(part) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// isRandom reports whether text looks as a generator made it: small letters, capitals and digits, or hexadecimal digits of both kinds,
+// without a character that words and addresses are divided by, and nearly all different.
+func isRandom(text string) bool {
+	var upper, lower, digit bool
+	seen := map[byte]bool{}
+	hexadecimal := true
+	for i := range len(text) {
+		b := text[i]
+		switch {
+		case b >= '0' && b <= '9':
+			digit = true
+		case b >= 'a' && b <= 'z':
+			lower, hexadecimal = true, hexadecimal && b <= 'f'
+		case b >= 'A' && b <= 'Z':
+			upper, hexadecimal = true, hexadecimal && b <= 'F'
+		case strings.IndexByte("+/=_-", b) < 0:
+			return false
+		default:
+			hexadecimal = false
+		}
+		seen[b] = true
+	}
+	return digit && (hexadecimal && (lower || upper) && len(seen) >= 6 || upper && lower && len(seen) >= 8)
+}
+
+// base32Forms gives what of the value's base32 is sure to appear when it is encoded alone or within something longer, in capitals and in
+// small letters. Base32 writes five bytes as eight characters; characters that the value shares with its neighbours are left out.
+func base32Forms(value []byte) []string {
+	var forms []string
+	for before := range 5 {
+		padded := append(make([]byte, before), value...)
+		encoded := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(padded)
+		first, last := (before*8+4)/5, len(padded)*8/5
+		forms = append(forms, encoded[first:last], encoded[first:])
+	}
+	for _, form := range slices.Clone(forms) {
+		forms = append(forms, strings.ToLower(form))
+	}
+	return forms
 }
 
 // shellForms gives the value as a shell shows it when it traces what it runs, and as people write it into a command: within single

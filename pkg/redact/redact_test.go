@@ -2,15 +2,18 @@ package redact_test
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"html"
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +54,59 @@ func TestForms(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestDisguises: each spelling that docs/security.md says is found.
+func TestDisguises(t *testing.T) {
+	const secret = "tR0ub4dor-Zx81qLmP9vWc3nKy7Ee2Gh5"
+	reversed := []byte(secret)
+	slices.Reverse(reversed)
+	spaced := strings.Join(strings.Split(secret, ""), " ")
+	utf16 := strings.Join(strings.Split(secret, ""), "\x00")
+	var dump, escaped, numbers []string
+	for _, b := range []byte(secret) {
+		dump, escaped, numbers = append(dump, fmt.Sprintf("%02x", b)), append(escaped, fmt.Sprintf("%%%02X", b)), append(numbers, fmt.Sprint(b))
+	}
+	var set redact.Set
+	set.Add([]byte(secret))
+	for name, text := range map[string]string{
+		"reversed": string(reversed), "capitals": strings.ToUpper(secret), "small letters": strings.ToLower(secret), "spaced": spaced,
+		"one a line": strings.ReplaceAll(spaced, " ", "\n"), "UTF-16": utf16, "first half": secret[:16], "second half": secret[16:],
+		"base32": base32.StdEncoding.EncodeToString([]byte(secret)), "small base32": strings.ToLower(base32.StdEncoding.EncodeToString([]byte(secret))),
+		"base32 of more": base32.StdEncoding.EncodeToString([]byte("password=" + secret + "&more")),
+		"a dump":         strings.Join(dump, " "), "colons": strings.Join(dump, ":"), "percent": strings.Join(escaped, ""),
+		"numbers": "[" + strings.Join(numbers, ", ") + "]", "entities": "&#" + strings.Join(numbers, ";&#") + ";",
+	} {
+		got := set.String(text)
+		left := strings.Trim(strings.ReplaceAll(got, redact.Mark, ""), "[]=%")
+		allowed := 0
+		if name == "base32 of more" { // the neighbours stay, and a character that is shared with each
+			allowed = (len("password=")*8+4)/5 + (len("&more")*8+4)/5 + 2
+		}
+		if !strings.Contains(got, redact.Mark) || len(left) > allowed {
+			t.Errorf("%s: %q became %q", name, text, got)
+		}
+	}
+}
+
+// TestOrdinaryTextIsNotMasked counts false masks: secrets that are words, addresses and sentences hide nothing of a log that only looks
+// like them.
+func TestOrdinaryTextIsNotMasked(t *testing.T) {
+	var set redact.Set
+	for _, secret := range []string{
+		"password", "postgres://app:hunter2@db.example.internal:5432/production-database", "the quick brown fox jumps over the lazy dog",
+		"Sw0rd", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+	} {
+		set.Add([]byte(secret))
+	}
+	for _, text := range []string{
+		"connected to db.example.internal:5432 as app", "production-database is ready", "over the lazy dog", "SW0RD sw0rd dr0wS",
+		"id=9f86d081", "postgres://app:other@db.example.internal:5432/x", "pass word", "drow", "module.network.aws_subnet.private[3]: Creation complete",
+	} {
+		if got := set.String(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
 	}
 }
 

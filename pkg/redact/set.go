@@ -27,10 +27,12 @@ type Set struct {
 	current atomic.Pointer[automaton]
 }
 
-// Add makes secret known, as it is, in base64 (both alphabets, with and without padding, wherever it lies in what was encoded) and
-// hexadecimal, and escaped as in a URL, in HTML, in JSON (once and twice), in Terraform's language and in a shell. Of a secret with
-// several lines, each counts by itself too: one of 16 bytes and more anywhere, a shorter one beside its neighbour. It reports
-// whether the secret is looked for from now on: false for one shorter than MinLength.
+// Add makes secret known, as it is, in base64 (both alphabets, with and without padding) and base32, wherever it lies in what was
+// encoded, in hexadecimal, and escaped as in a URL, in HTML, in JSON (once and twice), in Terraform's language and in a shell. Of a
+// secret with several lines, each counts by itself too: one of 16 bytes and more anywhere, a shorter one beside its neighbour. Of 8 to
+// 512 bytes it is also found backwards, in capitals, in small letters, spelled out with a separator between the letters (UTF-16 is
+// one), and as a list of bytes; a random one of 32 bytes and more also in halves. Compressed, encrypted, or written by a program that
+// means to get it out, it is not found. Add reports whether the secret is looked for from now on: false for one shorter than MinLength.
 func (s *Set) Add(secret []byte) bool {
 	if len(secret) < MinLength {
 		return false

@@ -85,7 +85,11 @@ func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef
 
 // start gives the attempt its token and its lease.
 func (d *Dispatch) start(ctx context.Context, tx *store.Tx, h held) (plain string, err error) {
-	plain, hash := token.Mint(token.Attempt, tx.Org, h.job.ID, strconv.Itoa(int(h.attempt.Number)))
+	keys, err := tx.Tokens(ctx)
+	if err != nil {
+		return "", err
+	}
+	plain, hash := keys.Mint(token.Attempt, tx.Org, h.job.ID, strconv.Itoa(int(h.attempt.Number)))
 	changed, err := tx.AcceptAttempt(ctx, store.AcceptAttemptParams{
 		OrgID: tx.Org, JobID: h.job.ID, Number: h.attempt.Number, RunnerID: h.attempt.RunnerID,
 		FromStatus: h.attempt.Status, TokenHash: hash, LeaseSeconds: Lease.Seconds(),

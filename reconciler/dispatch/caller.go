@@ -25,14 +25,25 @@ type Caller struct {
 	kind string // of the runner that showed it
 }
 
-// Authenticate finds out who holds a runner key or an attempt token; ErrUnknownToken if nobody does.
+// Genuine reports whether this control plane made a token, without a lookup. It may be void all the same. While nobody can know, it is.
+func (d *Dispatch) Genuine(ctx context.Context, plain string) bool {
+	keys, err := d.store.Tokens(ctx)
+	return err != nil || keys.Genuine(plain)
+}
+
+// Authenticate finds out who holds a runner key or an attempt token; ErrUnknownToken if nobody does. What this control plane did not
+// make is not looked up.
 func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, error) {
-	prefix, parts, hash, ok := token.Parse(plain)
+	keys, err := d.store.Tokens(ctx)
+	if err != nil {
+		return Caller{}, fmt.Errorf("look up a runner's token: %w", err)
+	}
+	prefix, parts, hash, ok := keys.Parse(plain)
 	if !ok || prefix != token.Runner && prefix != token.Attempt {
 		return Caller{}, ErrUnknownToken
 	}
 	caller, next := Caller{Org: parts[0]}, false
-	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		switch {
 		case prefix == token.Runner && len(parts) == 2:
 			row, err := tx.RunnerOfKey(ctx, hash, caller.Org, parts[1])
@@ -66,7 +77,11 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 // AuthenticateIdle is Authenticate for a request that only asks for work: a key whose runner found none a moment ago, with
 // nothing having happened since, is not looked up again. A claim looks at the key itself before it gives anything out.
 func (d *Dispatch) AuthenticateIdle(ctx context.Context, plain string) (Caller, error) {
-	if prefix, parts, hash, ok := token.Parse(plain); ok && prefix == token.Runner && len(parts) == 2 {
+	keys, err := d.store.Tokens(ctx)
+	if err != nil {
+		return Caller{}, fmt.Errorf("look up a runner's token: %w", err)
+	}
+	if prefix, parts, hash, ok := keys.Parse(plain); ok && prefix == token.Runner && len(parts) == 2 {
 		if caller, known := d.idle.admit(parts[0], parts[1], string(hash)); known {
 			return caller, nil
 		}

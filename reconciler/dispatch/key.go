@@ -15,8 +15,12 @@ import (
 // answer that is lost locks nobody out; whoever asks again voids what was asked for before. Errors: ErrUnknownToken, when the key
 // has been voided in the meantime.
 func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, error) {
-	plain, hash := token.Mint(token.Runner, caller.Org, caller.Runner)
-	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
+	keys, err := d.store.Tokens(ctx)
+	if err != nil {
+		return api.RunnerKey{}, fmt.Errorf("make another key for runner %s: %w", caller.Runner, err)
+	}
+	plain, hash := keys.Mint(token.Runner, caller.Org, caller.Runner)
+	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		runner, err := tx.AskRunnerKey(ctx, hash, tx.Org, caller.Runner)
 		if err != nil {
 			return unlessFound(err, ErrUnknownToken)

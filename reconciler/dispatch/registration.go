@@ -30,7 +30,11 @@ func addRegistration(ctx context.Context, tx *store.Tx, runner store.Runner) (pl
 	if err := tx.VoidRegistrations(ctx, tx.Org, runner.ID); err != nil {
 		return "", fmt.Errorf("void the registration tokens of runner %s: %w", runner.Name, err)
 	}
-	plain, hash := token.Mint(token.Registration, tx.Org)
+	keys, err := tx.Tokens(ctx)
+	if err != nil {
+		return "", err
+	}
+	plain, hash := keys.Mint(token.Registration, tx.Org)
 	err = tx.InsertRegistration(ctx, store.InsertRegistrationParams{
 		OrgID: tx.Org, ID: id.New("reg"), RunnerID: runner.ID, Hash: hash, LifeSeconds: registrationLife.Seconds(),
 	})
@@ -47,7 +51,11 @@ const mostCapacity = 1000
 // and a machine that takes another's place brings the same one. Errors: ErrRegistration for a token that does not open anything
 // (any more), ErrInvalid (the token stays good).
 func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registration) (api.Registered, error) {
-	prefix, parts, hash, ok := token.Parse(plain)
+	keys, err := d.store.Tokens(ctx)
+	if err != nil {
+		return api.Registered{}, fmt.Errorf("register a runner: %w", err)
+	}
+	prefix, parts, hash, ok := keys.Parse(plain)
 	if !ok || prefix != token.Registration || len(parts) != 1 {
 		return api.Registered{}, ErrRegistration
 	}
@@ -55,7 +63,7 @@ func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registratio
 		return api.Registered{}, invalid("a runner's capacity is 1 to %d jobs, not %d", mostCapacity, r.Capacity)
 	}
 	var registered api.Registered
-	err := d.store.In(ctx, parts[0], func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.In(ctx, parts[0], func(ctx context.Context, tx *store.Tx) error {
 		runner, err := tx.RunnerToRegister(ctx, tx.Org, hash)
 		if err != nil {
 			return unlessFound(err, ErrRegistration)
@@ -81,7 +89,11 @@ func (d *Dispatch) register(ctx context.Context, tx *store.Tx, runner store.Runn
 	if err != nil {
 		return api.Registered{}, err
 	}
-	key, hash := token.Mint(token.Runner, tx.Org, runner.ID)
+	keys, err := tx.Tokens(ctx)
+	if err != nil {
+		return api.Registered{}, err
+	}
+	key, hash := keys.Mint(token.Runner, tx.Org, runner.ID)
 	runner, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{
 		OrgID: tx.Org, ID: runner.ID, KeyHash: hash, Recipient: recipient, Version: shown(r.Version), Capacity: int32(r.Capacity),
 	})

@@ -85,7 +85,9 @@ func TestTokensThatOpenNothing(t *testing.T) {
 	w.Exec(t, "update registrations set expires_at = now() - interval '1 second'")
 	_, good, err := create(t, w, dispatch.NewRunner{Name: "good", Kind: dispatch.RunnerBuild})
 	must(t, err)
-	forged, _ := token.Mint(token.Registration, w.Org.ID)
+	keys, err := w.Store.Tokens(t.Context())
+	must(t, err)
+	forged, _ := keys.Mint(token.Registration, w.Org.ID)
 	elsewhere := strings.Replace(good, w.Org.ID, w.AddOrg(t).ID, 1)
 	runner := w.Runner(t, dispatch.RunnerBuild)
 	for name, plain := range map[string]string{"expired": old, "forged": forged, "moved to another org": elsewhere, "empty": "", "a runner key": runner.Key} {
@@ -93,9 +95,9 @@ func TestTokensThatOpenNothing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	forgedKey, _ := token.Mint(token.Runner, w.Org.ID, runner.Runner)
-	forgedAttempt, _ := token.Mint(token.Attempt, w.Org.ID, "job_1", "99999999999")
-	control, _ := token.Mint(token.Control, w.Org.ID)
+	forgedKey, _ := keys.Mint(token.Runner, w.Org.ID, runner.Runner)
+	forgedAttempt, _ := keys.Mint(token.Attempt, w.Org.ID, "job_1", "99999999999")
+	control, _ := keys.Mint(token.Control, w.Org.ID)
 	for name, plain := range map[string]string{
 		"a registration token": good, "forged key": forgedKey, "forged attempt": forgedAttempt, "control token": control, "empty": "",
 		"another org": strings.Replace(runner.Key, w.Org.ID, w.AddOrg(t).ID, 1),

@@ -452,6 +452,12 @@ type Token struct {
 	CreatedAt  time.Time
 }
 
+type TokenKey struct {
+	ID        int32
+	Key       []byte
+	CreatedAt time.Time
+}
+
 type VersionInput struct {
 	OrgID       string
 	VersionID   string

@@ -25,8 +25,9 @@ var ErrNotFound = pgx.ErrNoRows
 
 // Store is a pool of connections to the control plane's database. It is safe for concurrent use.
 type Store struct {
-	pool  *pgxpool.Pool
-	river *river.Client[pgx.Tx]
+	pool   *pgxpool.Pool
+	river  *river.Client[pgx.Tx]
+	tokens tokenCache
 }
 
 // leastPool is how many connections a replica may use if the database URL does not say (pool_max_conns): the work queue, the
@@ -107,8 +108,9 @@ type Tx struct {
 	*Queries
 	Scope
 
-	tx    pgx.Tx
-	river *river.Client[pgx.Tx]
+	tx     pgx.Tx
+	river  *river.Client[pgx.Tx]
+	tokens *tokenCache
 }
 
 // In runs one unit of work of one org in one transaction, which is committed when work returns nil. A unit that cannot be serialised
@@ -164,7 +166,7 @@ func (s *Store) once(ctx context.Context, scope Scope, opts pgx.TxOptions, work 
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing
-	t := &Tx{Queries: New(tx), Scope: scope, tx: tx, river: s.river}
+	t := &Tx{Queries: New(tx), Scope: scope, tx: tx, river: s.river, tokens: &s.tokens}
 	if err = t.SetScope(ctx, scope.Org, scope.App); err != nil {
 		err = fmt.Errorf("enter org: %w", err)
 	} else {

@@ -159,6 +159,31 @@ func (q *Queries) TokenIsGood(ctx context.Context, orgID string, iD string) (boo
 	return exists, err
 }
 
+const tokenKeys = `-- name: TokenKeys :many
+select key from token_keys order by id desc
+`
+
+// TokenKeys are what the checks of tokens are made with, the newest first.
+func (q *Queries) TokenKeys(ctx context.Context) ([][]byte, error) {
+	rows, err := q.db.Query(ctx, tokenKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := [][]byte{}
+	for rows.Next() {
+		var key []byte
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		items = append(items, key)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const touchToken = `-- name: TouchToken :exec
 update tokens set last_used_at = now()
 where org_id = $1 and id = $2 and (last_used_at is null or last_used_at < now() - make_interval(secs => $3::float8))

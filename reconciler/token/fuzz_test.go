@@ -12,12 +12,12 @@ import (
 // FuzzParse: whatever is parsed is put together again to the very same text, so no two texts are one token; and its parts can be
 // asked for in the database.
 func FuzzParse(f *testing.F) {
-	good, _ := token.Mint(token.Attempt, "org_1", "job_1", "1")
-	for _, seed := range []string{"", "nuon_", good, "nuon_a." + strings.Repeat("A", 43), "nuona_..", "nuonr_é.AAAA", good + "\n"} {
+	good, _ := keys.Mint(token.Attempt, "org_1", "job_1", "1")
+	for _, seed := range []string{"", "nuon_", good, "nuon_a." + strings.Repeat("A", 56), "nuona_..", "nuonr_é.AAAA", good + "\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, plain string) {
-		prefix, parts, hash, ok := token.Parse(plain)
+		prefix, parts, hash, ok := keys.Parse(plain)
 		if !ok {
 			if prefix != "" || parts != nil || hash != nil {
 				t.Errorf("%q is no token, and gave %q %q %x", plain, prefix, parts, hash)
@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q was taken for %q", plain, again)
 		}
 		raw, err := base64.RawURLEncoding.DecodeString(secret)
-		if err != nil || len(raw) != 32 || len(parts) == 0 || !bytes.Equal(hash, token.Hash(plain)) {
+		if err != nil || len(raw) != 42 || len(parts) == 0 || !bytes.Equal(hash, token.Hash(plain)) {
 			t.Errorf("%q: %q %v", plain, parts, err)
 		}
 		for _, part := range parts {

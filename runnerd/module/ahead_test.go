@@ -56,7 +56,7 @@ func TestAheadOfAControlPlane(t *testing.T) {
 		"restored from an older backup":  {version(3, "l"), version(5, "l"), nil, 5, true, false},
 		"restored from before the first": {nil, version(5, "l"), nil, 5, true, false},
 		"a person abandoned it":          {nil, version(5, "l"), nil, 0, true, true},
-		"a person dismissed it":          {version(3, "l"), version(5, "l"), nil, 3, true, true},
+		"it rolls the state back":        {version(3, "l"), version(5, "l"), nil, -1, true, true},
 		"it does not take it":            {version(3, "l"), version(5, "l"), errors.New("no"), -1, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {

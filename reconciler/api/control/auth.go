@@ -108,19 +108,28 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// admit looks a request's token up, unless its caller has asked for too much.
+// admit looks a request's token up, unless its caller has asked for too much. What is no token of ours is refused without a lookup.
 func (s *Server) admit(r *http.Request) (caller, error) {
 	credential := r.Header.Get("Authorization")
-	if err := s.quota.Admit(credential, r); err != nil {
+	keys, err := s.store.Tokens(r.Context())
+	if err != nil {
 		return caller{}, err
 	}
-	c, err := s.find(r)
+	plain, bearer := strings.CutPrefix(credential, "Bearer ")
+	genuine := bearer && keys.Genuine(plain)
+	if err := s.quota.Admit(credential, genuine, r); err != nil {
+		return caller{}, err
+	}
+	c, err := caller{}, error(unauthorized)
+	if genuine {
+		c, err = s.find(r, keys, plain)
+	}
 	var p problem.Error
 	switch {
 	case err == nil:
 		s.quota.Good(credential, c.token)
 	case errors.As(err, &p) && p.Status == http.StatusUnauthorized:
-		s.quota.Bad(credential, r)
+		s.quota.Bad(credential, genuine, r)
 	}
 	return c, err
 }
@@ -130,12 +139,9 @@ var unauthorized = problem.Error{
 	Detail: "Set NUON_TOKEN, or choose a context with a token that is valid here.",
 }
 
-func (s *Server) find(r *http.Request) (caller, error) {
-	plain, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		return caller{}, unauthorized
-	}
-	prefix, parts, hash, ok := token.Parse(plain)
+// find looks a genuine token up.
+func (s *Server) find(r *http.Request, keys token.Keys, plain string) (caller, error) {
+	prefix, parts, hash, ok := keys.Parse(plain)
 	if !ok || prefix != token.Control || len(parts) != 1 {
 		return caller{}, unauthorized
 	}

@@ -18,16 +18,19 @@ func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	runner, registration := w.one.runner("a", "install", false)
 	registered, err := w.dispatch.Register(t.Context(), registration, api.Registration{Version: "1", Capacity: 1, Recipient: w.key.Recipient().String()})
 	must(t, err)
-	attempt, _ := token.Mint(token.Attempt, w.one.org.ID, "job_1", "1")
-	unknownOrg, _ := token.Mint(token.Control, "org_nobody")
-	unknown, _ := token.Mint(token.Control, w.one.org.ID)
+	keys, err := w.store.Tokens(t.Context())
+	must(t, err)
+	attempt, _ := keys.Mint(token.Attempt, w.one.org.ID, "job_1", "1")
+	unknownOrg, _ := keys.Mint(token.Control, "org_nobody")
+	unknown, _ := keys.Mint(token.Control, w.one.org.ID)
+	forged, _ := token.NewKeys([]byte("a guess")).Mint(token.Control, w.one.org.ID)
 	good := w.one.token["admin"]
 	_, ofTwo, _ := strings.Cut(w.two.token["admin"], ".")
 	wrong := map[string]string{
 		"none": "", "garbage": "Bearer garbage", "of another scheme": "Basic " + good, "empty": "Bearer ",
 		"of a runner": "Bearer " + registered.RunnerKey, "of a registration": "Bearer " + registration, "of an attempt": "Bearer " + attempt,
 		"expired": "Bearer " + w.one.mint("admin", &past, nil), "revoked": "Bearer " + w.one.mint("admin", nil, &past),
-		"unknown": "Bearer " + unknown, "of no org": "Bearer " + unknownOrg,
+		"unknown": "Bearer " + unknown, "forged": "Bearer " + forged, "of no org": "Bearer " + unknownOrg,
 		"of another org under this one's name": "Bearer nuon_" + w.one.org.ID + "." + ofTwo,
 		"with a runner as its part":            "Bearer nuon_" + w.one.org.ID + "." + runner.ID + "." + ofTwo,
 		"cut short":                            "Bearer " + good[:len(good)-1], "with more after it": "Bearer " + good + "A",

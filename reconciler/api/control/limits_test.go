@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
 // TestTokenThatAsksTooMuch is told when to come again, before anything is looked up; others are not held up.
@@ -57,10 +58,26 @@ func TestGuesses(t *testing.T) {
 		w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil)
 	}
 	w.refusedAs(w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil), http.StatusTooManyRequests, "too_many_requests")
-	if got := w.call(w.one.token["viewer"], http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusOK {
-		t.Errorf("a good token pays for others: %d %s", got.Status, got.Body)
+	for _, role := range []string{"viewer", "admin"} { // one that was seen before, and one that was not
+		if got := w.call(w.one.token[role], http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusOK {
+			t.Errorf("a good token pays for others: %d %s", got.Status, got.Body)
+		}
 	}
 	w.refusedAs(w.call("", http.MethodPost, "/hooks/"+w.one.org.ID+"/hok_1", "{}"), http.StatusTooManyRequests, "too_many_requests")
+}
+
+// TestForgedTokensAreRefusedWithoutTheDatabase: were one looked up, it would be answered as a server's fault.
+func TestForgedTokensAreRefusedWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.store.Close()
+	if got := w.call(w.one.token["viewer"], http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusServiceUnavailable {
+		t.Fatalf("a genuine token: %d %s", got.Status, got.Body)
+	}
+	for range 10 {
+		forged, _ := token.NewKeys([]byte("a guess")).Mint(token.Control, w.one.org.ID)
+		w.refusedAs(w.call(forged, http.MethodGet, "/v1/whoami", nil), http.StatusUnauthorized, "unauthorized")
+	}
 }
 
 // TestDeliveriesAreBounded, and who forges them does not use up what the webhook may take.

@@ -153,7 +153,7 @@ func (s *Server) limitHooks(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hook := r.URL.Path
 		from := hook + " from " + s.quota.Address(r)
-		if err := s.quota.Admit(from, r); err != nil {
+		if err := s.quota.Admit(from, false, r); err != nil {
 			problem.Write(w, err)
 			return
 		}
@@ -163,7 +163,7 @@ func (s *Server) limitHooks(next http.Handler) http.Handler {
 		case http.StatusAccepted:
 			s.quota.Good(from, hook)
 		case http.StatusUnauthorized:
-			s.quota.Bad(from, r)
+			s.quota.Bad(from, false, r)
 		}
 	})
 }

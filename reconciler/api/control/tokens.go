@@ -59,7 +59,11 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 		if err := tx.RetireToken(ctx, tx.Org, r.Body.Name); err != nil {
 			return err
 		}
-		plain, hash := token.Mint(token.Control, tx.Org)
+		keys, err := tx.Tokens(ctx)
+		if err != nil {
+			return err
+		}
+		plain, hash := keys.Mint(token.Control, tx.Org)
 		row, err := tx.CreateToken(ctx, store.CreateTokenParams{
 			OrgID: tx.Org, ID: id.New("tok"), Name: r.Body.Name, Role: string(r.Body.Role), AppID: app, Hash: hash,
 			CreatedBy: callerOf(ctx).actor, ExpiresAt: &expires,

@@ -206,7 +206,9 @@ func (o *tenant) mintFor(role string) string {
 
 // mint makes a control token, which may have an end.
 func (o *tenant) mint(role string, expires, revoked *time.Time) string {
-	plain, hash := token.Mint(token.Control, o.org.ID)
+	keys, err := o.w.store.Tokens(o.w.Context())
+	must(o.w, err)
+	plain, hash := keys.Mint(token.Control, o.org.ID)
 	tokenID, name := id.New("tok"), o.mark+"-"+role
 	if expires != nil || revoked != nil {
 		name += "-" + strings.TrimPrefix(tokenID, "tok_")

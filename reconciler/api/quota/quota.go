@@ -1,6 +1,6 @@
 // Package quota bounds how much one caller may ask of the control plane, so that a program gone wrong, or somebody who guesses at
-// tokens, takes nothing from the others. It counts requests by caller, and failed authentications by address, in memory and per
-// replica. It decides nobody's rights. The control API and the runner API ask it before they look a token up.
+// tokens, takes nothing from the others. It counts requests by caller, failed authentications with a genuine token (package token) by
+// that token, and those with anything else by address, in memory and per replica. It decides nobody's rights. The control API and the runner API ask it before they look a token up.
 package quota
 
 import (
@@ -34,7 +34,7 @@ type Options struct {
 // DefaultRate is how many requests a second one caller may make for long.
 const DefaultRate = 200
 
-// Failed authentications of one address: a person who mistypes and a fleet behind one address that lost its keys stay below.
+// Failed authentications of one address without a genuine token, and of one genuine token: a person who mistypes stays below.
 const (
 	strangerRate  = 10 // a second
 	strangerBurst = 300
@@ -50,6 +50,7 @@ type Quota struct {
 	mu        sync.Mutex
 	callers   map[string]*rate.Limiter            // by who was found to call
 	known     map[[sha256.Size]byte]*rate.Limiter // by what they showed, so that nothing need be looked up to refuse them
+	void      map[[sha256.Size]byte]*rate.Limiter // by a genuine token that opened nothing
 	strangers map[string]*rate.Limiter            // by address
 }
 
@@ -65,17 +66,19 @@ func New(o Options) *Quota {
 		o.Now = time.Now
 	}
 	return &Quota{
-		options: o, callers: map[string]*rate.Limiter{}, known: map[[sha256.Size]byte]*rate.Limiter{}, strangers: map[string]*rate.Limiter{},
+		options: o, callers: map[string]*rate.Limiter{}, known: map[[sha256.Size]byte]*rate.Limiter{},
+		void: map[[sha256.Size]byte]*rate.Limiter{}, strangers: map[string]*rate.Limiter{},
 	}
 }
 
 // Admit says whether a request that shows a credential is looked at; else the error is a problem that says when to come again. What
-// was good before counts for its caller alone; what nobody has seen yet is not looked up while its address owes for failures.
-func (q *Quota) Admit(credential string, r *http.Request) error {
-	now := q.options.Now()
+// was good before counts for its caller alone, and a genuine token that is void for itself alone. Anything else is not looked at while
+// its address owes for failures: whoever guesses makes no genuine token, and takes nothing from who has one behind the same address.
+func (q *Quota) Admit(credential string, genuine bool, r *http.Request) error {
+	now, sum := q.options.Now(), sha256.Sum256([]byte(credential))
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if limit, known := q.known[sha256.Sum256([]byte(credential))]; known {
+	if limit, known := q.known[sum]; known {
 		reserved := limit.ReserveN(now, 1)
 		if wait := reserved.DelayFrom(now); wait > 0 {
 			reserved.CancelAt(now)
@@ -83,9 +86,13 @@ func (q *Quota) Admit(credential string, r *http.Request) error {
 		}
 		return nil
 	}
-	if limit := q.strangers[q.Address(r)]; limit != nil {
+	limit, who := q.void[sum], "this token, which opens nothing,"
+	if !genuine {
+		limit, who = q.strangers[q.Address(r)], "somebody at this address, with what is no good token,"
+	}
+	if limit != nil {
 		if owed := 1 - limit.TokensAt(now); owed > 0 {
-			return TooMany{Wait: time.Duration(owed / strangerRate * float64(time.Second)), Who: "somebody at this address, with what is no good token,"}
+			return TooMany{Wait: time.Duration(owed / strangerRate * float64(time.Second)), Who: who}
 		}
 	}
 	return nil
@@ -102,6 +109,7 @@ func (q *Quota) Good(credential, caller string) {
 		q.callers[caller] = limit
 	}
 	sum := sha256.Sum256([]byte(credential))
+	delete(q.void, sum)
 	if q.known[sum] != limit {
 		room(q.known, q.options.Now())
 		q.known[sum] = limit
@@ -109,16 +117,25 @@ func (q *Quota) Good(credential, caller string) {
 }
 
 // Bad notes that what a request showed opens nothing, or nothing any more.
-func (q *Quota) Bad(credential string, r *http.Request) {
-	now, address := q.options.Now(), q.Address(r)
+func (q *Quota) Bad(credential string, genuine bool, r *http.Request) {
+	now, sum := q.options.Now(), sha256.Sum256([]byte(credential))
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.known, sha256.Sum256([]byte(credential)))
-	limit := q.strangers[address]
+	delete(q.known, sum)
+	if genuine {
+		owe(q.void, sum, now)
+	} else {
+		owe(q.strangers, q.Address(r), now)
+	}
+}
+
+// owe counts one failure.
+func owe[K comparable](table map[K]*rate.Limiter, key K, now time.Time) {
+	limit := table[key]
 	if limit == nil {
 		limit = rate.NewLimiter(strangerRate, strangerBurst)
-		room(q.strangers, now)
-		q.strangers[address] = limit
+		room(table, now)
+		table[key] = limit
 	}
 	limit.AllowN(now, 1)
 }

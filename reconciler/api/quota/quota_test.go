@@ -36,7 +36,7 @@ func from(address string, forwarded ...string) *http.Request {
 // admitted counts how many of n requests are looked at; the last refusal is given, too.
 func (c *clock) admitted(n int, credential string, r *http.Request) (admitted int, refusal error) {
 	for range n {
-		if err := c.Admit(credential, r); err != nil {
+		if err := c.Admit(credential, false, r); err != nil {
 			refusal = err
 			continue
 		}
@@ -94,9 +94,9 @@ func TestStrangersCountByAddress(t *testing.T) {
 	guess := func(r *http.Request) (admitted int) {
 		for i := range 2 * strangerBurst {
 			credential := fmt.Sprint("guess", i)
-			if c.Admit(credential, r) == nil {
+			if c.Admit(credential, false, r) == nil {
 				admitted++
-				c.Bad(credential, r)
+				c.Bad(credential, false, r)
 			}
 		}
 		return admitted
@@ -108,10 +108,10 @@ func TestStrangersCountByAddress(t *testing.T) {
 		t.Errorf("%d guesses from the same network admitted", n)
 	}
 	var many TooMany
-	if err := c.Admit("new", from("[2001:db8::1]:1")); !errors.As(err, &many) || many.Seconds() != 1 {
+	if err := c.Admit("new", false, from("[2001:db8::1]:1")); !errors.As(err, &many) || many.Seconds() != 1 {
 		t.Errorf("refused with %v", err)
 	}
-	if err := c.Admit("good", from("[2001:db8::1]:1")); err != nil {
+	if err := c.Admit("good", false, from("[2001:db8::1]:1")); err != nil {
 		t.Errorf("a good token pays for strangers: %v", err)
 	}
 	if n := guess(from("192.0.2.7:1")); n != strangerBurst {
@@ -122,9 +122,42 @@ func TestStrangersCountByAddress(t *testing.T) {
 		t.Errorf("after 1 s %d admitted, want %d", n, strangerRate)
 	}
 	// What is no longer good is a stranger's again.
-	c.Bad("good", from("192.0.2.7:1"))
-	if err := c.Admit("good", from("192.0.2.7:1")); err == nil {
+	c.Bad("good", false, from("192.0.2.7:1"))
+	if err := c.Admit("good", false, from("192.0.2.7:1")); err == nil {
 		t.Error("a revoked token still counts as good")
+	}
+}
+
+// TestGenuineTokensCountForThemselves: neither what was guessed behind their address nor each other's failures hold them up.
+func TestGenuineTokensCountForThemselves(t *testing.T) {
+	c := newClock(Options{})
+	nat := from("192.0.2.7:1")
+	for i := range 10_000 {
+		if credential := fmt.Sprint("garbage", i); c.Admit(credential, false, nat) == nil {
+			c.Bad(credential, false, nat)
+		}
+	}
+	for i := range 1000 {
+		if err := c.Admit(fmt.Sprint("genuine", i), true, nat); err != nil {
+			t.Fatalf("a genuine token that nobody has seen yet: %v", err)
+		}
+	}
+	admitted := 0
+	for range 2 * strangerBurst {
+		if c.Admit("void", true, nat) == nil {
+			admitted++
+			c.Bad("void", true, nat)
+		}
+	}
+	if admitted != strangerBurst {
+		t.Errorf("a void token was looked up %d times, want %d", admitted, strangerBurst)
+	}
+	if err := c.Admit("another", true, nat); err != nil {
+		t.Errorf("a genuine token pays for another: %v", err)
+	}
+	c.Good("void", "alice") // it was not yet known to this replica's database
+	if err := c.Admit("void", true, nat); err != nil {
+		t.Errorf("a token that is good now pays for what it was: %v", err)
 	}
 }
 
@@ -158,16 +191,17 @@ func TestMemoryIsBounded(t *testing.T) {
 	c := newClock(Options{Rate: 1, Burst: 2})
 	busy := from("192.0.2.1:1")
 	for range strangerBurst {
-		c.Bad("x", busy)
+		c.Bad("x", false, busy)
 	}
 	for i := range mostKept + 1000 {
-		c.Bad("x", from(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255)))
+		c.Bad("x", false, from(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255)))
 		c.Good(fmt.Sprint("credential", i), fmt.Sprint("caller", i))
+		c.Bad(fmt.Sprint("void", i), true, busy)
 		if i == mostKept-2000 {
 			c.now = c.now.Add(time.Second) // those so far owe nothing any more
 		}
 	}
-	for name, n := range map[string]int{"callers": len(c.callers), "known": len(c.known), "strangers": len(c.strangers)} {
+	for name, n := range map[string]int{"callers": len(c.callers), "known": len(c.known), "void": len(c.void), "strangers": len(c.strangers)} {
 		if n > mostKept {
 			t.Errorf("%d %s are kept", n, name)
 		}

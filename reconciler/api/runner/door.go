@@ -52,7 +52,7 @@ func routesOf(operations StrictServerInterface, door *door, middlewares ...Stric
 		RequestErrorHandlerFunc: problem.Undecodable,
 		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
 			if errors.Is(err, dispatch.ErrRegistration) {
-				door.quota.Bad(tokenOf(r), r)
+				door.quota.Bad(tokenOf(r), door.dispatch.Genuine(r.Context(), tokenOf(r)), r)
 			}
 			door.fail(w, r, faultOf(err))
 		},
@@ -150,7 +150,13 @@ func (d *door) enter(ctx context.Context, r *http.Request, route route) (context
 		if token == "" {
 			return nil, errNoToken
 		}
-		return context.WithValue(ctx, registrationKey{}, token), d.quota.Admit(token, r)
+		genuine := d.dispatch.Genuine(ctx, token)
+		err := d.quota.Admit(token, genuine, r)
+		if err == nil && !genuine {
+			d.quota.Bad(token, false, r)
+			err = dispatch.ErrRegistration
+		}
+		return context.WithValue(ctx, registrationKey{}, token), err
 	}
 	find := d.dispatch.Authenticate
 	if route.by&idle != 0 {
@@ -178,7 +184,8 @@ type finder func(ctx context.Context, plain string) (dispatch.Caller, error)
 // authenticate finds out who calls, unless that runner, or strangers at its address, asked for too much.
 func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (dispatch.Caller, error) {
 	token := tokenOf(r)
-	if err := d.quota.Admit(token, r); err != nil {
+	genuine := d.dispatch.Genuine(ctx, token)
+	if err := d.quota.Admit(token, genuine, r); err != nil {
 		return dispatch.Caller{}, err
 	}
 	caller, err := dispatch.Caller{}, errNoToken
@@ -189,7 +196,7 @@ func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (
 	case err == nil:
 		d.quota.Good(token, caller.Org+"/"+caller.Runner)
 	case errors.Is(err, errNoToken), errors.Is(err, dispatch.ErrUnknownToken):
-		d.quota.Bad(token, r)
+		d.quota.Bad(token, genuine, r)
 	}
 	return caller, err
 }

@@ -146,11 +146,16 @@ func TestEveryRouteIsClosedToStrangers(t *testing.T) {
 	s.Exec(t, "update registrations set expires_at = now() - interval '1 second' where used_at is null")
 	fresh, used := s.registration(t), s.registration(t)
 	s.ok(t, "POST", "/runner/v1/register", used, api.Registration{Version: "1", Capacity: 1}, nil)
-	forged, _ := token.Mint(token.Runner, s.Org.ID, mine.Runner.Runner)
-	forgedAttempt, _ := token.Mint(token.Attempt, s.Org.ID, mine.ref.Job, "1")
-	control, _ := token.Mint(token.Control, s.Org.ID)
+	keys, err := s.Store.Tokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, _ := token.NewKeys([]byte("a guess")).Mint(token.Runner, s.Org.ID, mine.Runner.Runner)
+	unknown, _ := keys.Mint(token.Runner, s.Org.ID, mine.Runner.Runner)
+	forgedAttempt, _ := keys.Mint(token.Attempt, s.Org.ID, mine.ref.Job, "1")
+	control, _ := keys.Mint(token.Control, s.Org.ID)
 	strangers := map[string]string{
-		"none": "", "nonsense": "x", "forged": forged, "a forged attempt's": forgedAttempt, "of the control API": control,
+		"none": "", "nonsense": "x", "forged": forged, "of nobody": unknown, "a forged attempt's": forgedAttempt, "of the control API": control,
 		"of a replaced runner": replaced.Key, "rotated away": rotated.Key, "an expired registration": expired, "a used registration": used,
 		"a registration": fresh,
 	}

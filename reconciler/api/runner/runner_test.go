@@ -185,7 +185,7 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 
 func TestRegisterOverHTTP(t *testing.T) {
 	s := serve(t, nil)
-	forged, _ := token.Mint(token.Registration, s.Org.ID)
+	forged, _ := token.NewKeys([]byte("a guess")).Mint(token.Registration, s.Org.ID)
 	r := s.Runner(t, dispatch.RunnerBuild)
 	for name, plain := range map[string]string{"forged": forged, "nonsense": "nonsense", "a runner key": r.Key} {
 		a := s.call(t, "POST", "/runner/v1/register", plain, api.Registration{Version: "1", Capacity: 1})
@@ -303,7 +303,7 @@ func TestARunnerThatAsksTooMuch(t *testing.T) {
 func TestGuessesAtRegistrations(t *testing.T) {
 	now := time.Now()
 	s := serveBounded(t, nil, quota.Options{Now: func() time.Time { return now }})
-	forged, _ := token.Mint(token.Registration, s.Org.ID)
+	forged, _ := token.NewKeys([]byte("a guess")).Mint(token.Registration, s.Org.ID)
 	good := s.registration(t)
 	for range 300 {
 		s.call(t, "POST", "/runner/v1/register", forged, api.Registration{Version: "1", Capacity: 1})
@@ -311,6 +311,62 @@ func TestGuessesAtRegistrations(t *testing.T) {
 	if a := s.call(t, "POST", "/runner/v1/register", forged, api.Registration{Version: "1", Capacity: 1}); a.status != 429 || a.code(t) != "too_many_requests" {
 		t.Errorf("after 300 guesses: %d %s", a.status, a.body)
 	}
-	now = now.Add(time.Second)
+	// Who has a genuine token behind the same address is let in all the same.
 	s.ok(t, "POST", "/runner/v1/register", good, api.Registration{Version: "1", Capacity: 1}, nil)
+}
+
+// TestAFloodOfGuessesHoldsNobodyUp: after 10,000 wrong tokens from one address, a runner and its attempt behind it, neither of which this
+// replica has seen, are served.
+func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
+	s := serveBounded(t, nil, quota.Options{})
+	r := s.Runner(t, dispatch.RunnerInstall)
+	s.Job(t, r, "apply", s.Component(t, r))
+	ref, registration := s.Offer(t, r), s.registration(t)
+	flood(t, s, r.Runner, 10_000)
+	var accepted api.Accepted
+	s.ok(t, "POST", attemptPath(ref, "accept"), r.Key, nil, &accepted)
+	s.ok(t, "GET", attemptPath(ref, "spec"), accepted.Token, nil, nil)
+	s.ok(t, "POST", "/runner/v1/register", registration, api.Registration{Version: "1", Capacity: 1}, nil)
+	// A key that was made here and voided counts for itself.
+	s.replace(t, r)
+	last := 0
+	for range 400 {
+		last = s.call(t, "POST", "/runner/v1/heartbeat", r.Key, api.Heartbeat{}).status
+	}
+	if last != 429 {
+		t.Errorf("a void key is looked up for ever: %d", last)
+	}
+	other := s.Runner(t, dispatch.RunnerInstall)
+	s.ok(t, "POST", "/runner/v1/heartbeat", other.Key, api.Heartbeat{}, nil)
+}
+
+// TestGuessesAreRefusedWithoutTheDatabase: of forged tokens nothing is looked up, or this would be answered as a server's fault.
+func TestGuessesAreRefusedWithoutTheDatabase(t *testing.T) {
+	s := serveBounded(t, nil, quota.Options{})
+	r := s.Runner(t, dispatch.RunnerInstall) // reads the keys of tokens
+	s.Store.Close()
+	if a := s.call(t, "POST", "/runner/v1/heartbeat", r.Key, api.Heartbeat{}); a.status < 500 {
+		t.Fatalf("a genuine key: %d %s", a.status, a.body)
+	}
+	flood(t, s, r.Runner, 1000)
+}
+
+// flood sends that many tokens that this control plane did not make, and wants each refused as such.
+func flood(t *testing.T, s served, runner string, many int) {
+	t.Helper()
+	forger := token.NewKeys([]byte("a guess"))
+	for i := range many / 4 {
+		key, _ := forger.Mint(token.Runner, s.Org.ID, runner)
+		attempt, _ := forger.Mint(token.Attempt, s.Org.ID, "job_1", "1")
+		registration, _ := forger.Mint(token.Registration, s.Org.ID)
+		for _, plain := range []string{key, attempt, fmt.Sprint("garbage", i)} {
+			if a := s.call(t, "POST", "/runner/v1/heartbeat", plain, api.Heartbeat{}); a.status != 401 && a.status != 429 {
+				t.Fatalf("a forged token: %d %s", a.status, a.body)
+			}
+		}
+		a := s.call(t, "POST", "/runner/v1/register", registration, api.Registration{Version: "1", Capacity: 1})
+		if a.status != 401 && a.status != 429 {
+			t.Fatalf("a forged registration: %d %s", a.status, a.body)
+		}
+	}
 }

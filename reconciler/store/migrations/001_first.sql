@@ -2,6 +2,15 @@
 -- include org_id, and row-level security hides the rows of every other org (design, section 10).
 -- Life cycles are CHECK constraints here and one Go type each in the package that owns them.
 
+-- What the checks of tokens are made with (package token): the newest makes them, all of them check. Whoever reads a key can make a
+-- token that is looked up, and none that opens anything.
+create table token_keys (
+    id         int generated always as identity primary key,
+    key        bytea not null check (length(key) = 32),
+    created_at timestamptz not null default now()
+);
+insert into token_keys (key) values (sha256(decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex')));
+
 create table orgs (
     id         text primary key,
     name       text not null unique check (name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'),
@@ -694,7 +703,7 @@ do $$
 declare t text;
 begin
     for t in select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-             where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('orgs', 'due', 'replicas', 'schema_version')
+             where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('orgs', 'due', 'replicas', 'schema_version', 'token_keys')
     loop
         execute format('alter table %I enable row level security', t);
         execute format('alter table %I force row level security', t);
@@ -731,3 +740,4 @@ grant select, insert, update, delete on all tables in schema public to nuon_app;
 grant usage on all sequences in schema public to nuon_app;
 -- The audit is append-only, for the program too.
 revoke update, delete on audit_events from nuon_app;
+revoke insert, update, delete on token_keys from nuon_app;

@@ -49,3 +49,7 @@ select * from audit_events
 where org_id = @org_id and id < @before and (@subject::text = '' or subject = @subject) and (@actor::text = '' or actor = @actor)
   and (@action::text = '' or action = @action or starts_with(action, @action || '.'))
 order by id desc limit @most;
+
+-- TokenKeys are what the checks of tokens are made with, the newest first.
+-- name: TokenKeys :many
+select key from token_keys order by id desc;

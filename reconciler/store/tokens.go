@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/nuon-toolkit/nuon/reconciler/token"
+)
+
+// errNoTokenKey is a database that was not migrated, or that somebody emptied.
+var errNoTokenKey = errors.New("the database has no key for the checks of tokens; add a row of 32 random bytes to token_keys")
+
+// tokenCache are read once for each replica: they change with the database, or by hand.
+type tokenCache struct{ read atomic.Pointer[token.Keys] }
+
+func (k *tokenCache) get(ctx context.Context, q *Queries) (token.Keys, error) {
+	if keys := k.read.Load(); keys != nil {
+		return *keys, nil
+	}
+	rows, err := q.TokenKeys(ctx)
+	if err == nil && len(rows) == 0 {
+		err = errNoTokenKey
+	}
+	if err != nil {
+		return token.Keys{}, err
+	}
+	keys := token.NewKeys(rows...)
+	k.read.Store(&keys)
+	return keys, nil
+}
+
+// Tokens gives what makes and checks this control plane's tokens. While Postgres is away, and they were not read before, the error is
+// an *Away.
+func (s *Store) Tokens(ctx context.Context) (token.Keys, error) {
+	keys, err := s.tokens.get(ctx, New(s.pool))
+	if isAway(ctx, err, true) {
+		err = &Away{Err: err}
+	}
+	if err != nil {
+		return keys, fmt.Errorf("read the keys of tokens: %w", err)
+	}
+	return keys, nil
+}
+
+// Tokens is that of the store, read in this transaction.
+func (t *Tx) Tokens(ctx context.Context) (token.Keys, error) {
+	keys, err := t.tokens.get(ctx, t.Queries)
+	if err != nil {
+		return keys, fmt.Errorf("read the keys of tokens: %w", err)
+	}
+	return keys, nil
+}
