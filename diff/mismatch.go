@@ -9,20 +9,22 @@ import (
 type Mismatch struct {
 	// Address names the object. It is empty when no object differs.
 	Address string
-	// Was and Is are what was to be done to the object, and what is to be done now; empty where a report does not have it.
+	// Was and Is are what was to be done to the object, and what is to be done now; empty where a
+	// report does not have it.
 	Was, Is Action
-	// Field is the path of the first field that differs, where both reports have the object with the same action.
+	// Field is the path of the first field that differs, where both reports have the object with
+	// the same action.
 	Field string
 	// Note is a note that the earlier report does not have, where all objects are the same.
 	Note string
 }
 
-// FirstMismatch compares two reports about the same thing: first the objects, list by list, then the notes. The result is the zero
-// Mismatch when they differ in none of these.
+// FirstMismatch compares two reports about the same thing: first the objects, list by list, then
+// the notes. The result is the zero Mismatch when they differ in none of these.
 func FirstMismatch(earlier, later *Report) Mismatch {
 	for _, lists := range [][2][]Change{
-		{earlier.Changes, later.Changes}, {earlier.Hooks, later.Hooks}, {earlier.Kept, later.Kept}, {earlier.Outputs, later.Outputs},
-		{earlier.Drift, later.Drift}, {earlier.Tests, later.Tests}, {earlier.Deferred, later.Deferred},
+		{earlier.Changes, later.Changes}, {earlier.Hooks, later.Hooks}, {earlier.Kept, later.Kept},
+		{earlier.Outputs, later.Outputs}, {earlier.Drift, later.Drift}, {earlier.Tests, later.Tests}, {earlier.Deferred, later.Deferred},
 	} {
 		if found := mismatchedChange(lists[0], lists[1]); found != (Mismatch{}) {
 			return found

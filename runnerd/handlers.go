@@ -33,8 +33,9 @@ var kinds = map[string]kind{
 // handlers returns the handler of each kind of job.
 func handlers() job.Handlers {
 	return job.Handlers{
-		api.JobSpecKindBuild: byKind(func(s api.JobSpec) string { return s.Build.ComponentKind }, func(k kind) job.Handler { return k.build }),
-		api.JobSpecKindSync:  transfer.Sync{},
+		api.JobSpecKindBuild: byKind(func(s api.JobSpec) string { return s.Build.ComponentKind },
+			func(k kind) job.Handler { return k.build }),
+		api.JobSpecKindSync: transfer.Sync{},
 		api.JobSpecKindPlan: byKind(func(s api.JobSpec) string { return s.Plan.Deploy.ComponentKind },
 			func(k kind) job.Handler { return deploy.PlanHandler(k.deploy) }),
 		api.JobSpecKindApply: byKind(func(s api.JobSpec) string { return s.Apply.Deploy.ComponentKind },
@@ -61,7 +62,8 @@ func byKind(of func(api.JobSpec) string, verb func(kind) job.Handler) job.Handle
 		name := of(env.Spec)
 		found, known := kinds[name]
 		if !known {
-			return api.JobResult{}, fmt.Errorf("this runner cannot do components of kind %q; update it to the version of the control plane", name)
+			return api.JobResult{}, fmt.Errorf("this runner cannot do components of kind %q; "+
+				"update it to the version of the control plane", name)
 		}
 		return verb(found).Run(ctx, env)
 	})

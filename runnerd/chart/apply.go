@@ -29,11 +29,13 @@ func (o *operation) Report(ctx context.Context) (*diff.Report, error) {
 	if o.rendered, err = helm.Compose(o.chart, o.values, o.saved.templates); err != nil {
 		return nil, err
 	}
-	return o.report(ctx, question{decision: noted.Decision, rendered: o.rendered, again: o.saved.again, crds: noted.CRDs, strays: noted.Strays})
+	return o.report(ctx, question{
+		decision: noted.Decision, rendered: o.rendered, again: o.saved.again, crds: noted.CRDs, strays: noted.Strays,
+	})
 }
 
-// Apply installs, upgrades or uninstalls the release, and waits for its objects. If they do not become ready the release is marked as
-// failed, and the error says why.
+// Apply installs, upgrades or uninstalls the release, and waits for its objects. If they do not
+// become ready the release is marked as failed, and the error says why.
 func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
 	decision := o.saved.note.Decision
 	if err := o.client.Heal(ctx, o.Release, decision, o.owner()); err != nil {
@@ -43,8 +45,9 @@ func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
 		return deploy.Outcome{}, o.uninstall(ctx, decision)
 	}
 	release, err := o.client.Apply(ctx, helm.ApplyRequest{
-		Release: o.Release, Chart: o.chart, Values: o.values, Rendered: o.rendered, Digest: o.saved.note.Rendered, Decision: decision,
-		Owner: o.owner(), TakeOwnership: o.deploy.Helm.TakeOwnership, Timeout: deploy.WaitTime(ctx), Wait: true, WaitTimeout: deploy.WaitTime(ctx),
+		Release: o.Release, Chart: o.chart, Values: o.values, Rendered: o.rendered, Digest: o.saved.note.Rendered,
+		Decision: decision, Owner: o.owner(), TakeOwnership: o.deploy.Helm.TakeOwnership,
+		Timeout: deploy.WaitTime(ctx), Wait: true, WaitTimeout: deploy.WaitTime(ctx),
 	})
 	if err != nil {
 		return o.failed(ctx, release, err)
@@ -54,7 +57,9 @@ func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
 
 // uninstall removes the release.
 func (o *operation) uninstall(ctx context.Context, decision helm.Decision) error {
-	done, err := o.client.Uninstall(ctx, helm.UninstallRequest{Release: o.Release, Decision: decision, Owner: o.owner(), Timeout: deploy.WaitTime(ctx)})
+	done, err := o.client.Uninstall(ctx, helm.UninstallRequest{
+		Release: o.Release, Decision: decision, Owner: o.owner(), Timeout: deploy.WaitTime(ctx),
+	})
 	for _, kept := range done.Kept {
 		o.env.Log.Info("%s stays, as its annotation helm.sh/resource-policy says", kept)
 	}
@@ -65,7 +70,8 @@ func (o *operation) uninstall(ctx context.Context, decision helm.Decision) error
 	return nil
 }
 
-// failed adds to a failure how the objects are: those that did not become ready are what a person asks for next.
+// failed adds to a failure how the objects are: those that did not become ready are what a person
+// asks for next.
 func (o *operation) failed(ctx context.Context, release *helm.Release, failure error) (deploy.Outcome, error) {
 	var unready *cluster.NotReadyError
 	if release == nil || !errors.As(failure, &unready) {

@@ -16,8 +16,8 @@ import (
 //	again.yaml      the objects of the second rendering, which tell what is made anew each time
 //	values.json     the values that the chart was rendered with
 //
-// Of a plan that destroys there is only the first. The chart itself is not in it: the basis names its digest, and the apply fetches
-// it by that.
+// Of a plan that destroys there is only the first. The chart itself is not in it: the basis names
+// its digest, and the apply fetches it by that.
 const (
 	noteName     = "plan.json"
 	renderedName = "rendered.json"

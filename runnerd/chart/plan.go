@@ -31,7 +31,8 @@ type operation struct {
 	rendered *helm.Rendered
 }
 
-// Open finds the cluster and the release. The settings are rendered for a plan, and those of the plan for an apply.
+// Open finds the cluster and the release. The settings are rendered for a plan, and those of the
+// plan for an apply.
 func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	made := &operation{op: op}
 	var (
@@ -54,8 +55,8 @@ func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, err
 	return made, err
 }
 
-// Plan renders the chart against the cluster and asks the server what each object's own request would make of it. Whatever the server
-// refuses is an error, and no plan is made.
+// Plan renders the chart against the cluster and asks the server what each object's own request
+// would make of it. Whatever the server refuses is an error, and no plan is made.
 func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 	decision, err := o.decide(o.op.Destroy)
 	if err != nil {
@@ -107,7 +108,10 @@ func (o *operation) planChange(ctx context.Context, decision helm.Decision) (*di
 	learnSecrets(rendered, o.known)
 	learnSecrets(again, o.known)
 
-	q := question{decision: decision, rendered: rendered, again: append([]byte(again.Manifest+"\n"), hooksText(again.Hooks)...), crds: notedCRDs(rendered)}
+	q := question{
+		decision: decision, rendered: rendered, again: append([]byte(again.Manifest+"\n"), hooksText(again.Hooks)...),
+		crds: notedCRDs(rendered),
+	}
 	if q.strays, err = o.strays(ctx); err != nil {
 		return nil, savedPlan{}, err
 	}
@@ -141,8 +145,9 @@ func learnSecrets(rendered *helm.Rendered, known *values.Secrets) {
 	}
 }
 
-// strays are the releases that the component made under another name, in another namespace or with the other storage driver than it has
-// now: nothing takes them away by itself, because their settings are nowhere any more.
+// strays are the releases that the component made under another name, in another namespace or with
+// the other storage driver than it has now: nothing takes them away by itself, because their
+// settings are nowhere any more.
 func (s *session) strays(ctx context.Context) ([]string, error) {
 	found, err := s.client.Strays(ctx, s.deploy.InstallComponent, s.Release)
 	if err != nil {
@@ -171,7 +176,8 @@ func (s *session) render(ctx context.Context, chart *helm.Chart, decision helm.D
 	return first, second, err
 }
 
-// weigh: a record that is too large is refused by the server after everything else was done, so it must not come to that.
+// weigh: a record that is too large is refused by the server after everything else was done, so it
+// must not come to that.
 func (s *session) weigh(chart *helm.Chart, rendered *helm.Rendered) error {
 	size, err := helm.RecordSize(chart, s.values, rendered)
 	if err != nil {

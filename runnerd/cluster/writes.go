@@ -6,17 +6,19 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// FieldManager is the author of what runners write to objects, as the API server records it in their managed fields.
+// FieldManager is the author of what runners write to objects, as the API server records it in
+// their managed fields.
 const FieldManager = "nuon-runner"
 
 // CannotChange reports whether an API server's message says that a field cannot be changed in place.
 func CannotChange(message string) bool { return immutable.MatchString(message) }
 
-// minSecret is the shortest value of a Secret, in bytes, that is hidden wherever it occurs. A shorter one would hide half of what
-// is logged.
+// minSecret is the shortest value of a Secret, in bytes, that is hidden wherever it occurs. A
+// shorter one would hide half of what is logged.
 const minSecret = 6
 
-// LearnSecret adds the values of an object to the known secrets if it is a Secret, so that no message of the server quotes them.
+// LearnSecret adds the values of an object to the known secrets if it is a Secret, so that no
+// message of the server quotes them.
 func LearnSecret(object map[string]any, known *values.Secrets) {
 	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
 		return

@@ -15,8 +15,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// ApplyHandler returns the handler of a kind's apply jobs. It applies the plan of the approved bundle and no other: when anything that
-// the plan was made from has changed, the result is stale and nothing was done.
+// ApplyHandler returns the handler of a kind's apply jobs. It applies the plan of the approved
+// bundle and no other: when anything that the plan was made from has changed, the result is stale
+// and nothing was done.
 func ApplyHandler(kind Kind) job.Handler {
 	return job.HandlerFunc(func(whole context.Context, env *job.Env) (api.JobResult, error) {
 		ctx, stop := limited(whole, env)
@@ -26,7 +27,8 @@ func ApplyHandler(kind Kind) job.Handler {
 		case err == nil:
 			return api.JobResult{Status: job.Succeeded, Apply: made}, nil
 		case whole.Err() == nil && made.Health.Status != "":
-			return api.JobResult{Status: api.JobResultStatusFailed, Error: env.Redact.String(err.Error()), Apply: made}, nil
+			failed := api.JobResult{Status: api.JobResultStatusFailed, Error: env.Redact.String(err.Error()), Apply: made}
+			return failed, nil
 		}
 		return api.JobResult{}, err
 	})
@@ -87,15 +89,19 @@ func (b bundle) check(spec api.ApplySpec) error {
 	case noted.Basis != spec.Basis:
 		return job.Stale("the plan bundle was made from something else than the plan that was approved")
 	case noted.ReportDigest != spec.ReportDigest:
-		return job.Stale("the plan bundle says something else (%s) than what was approved (%s)", noted.ReportDigest, spec.ReportDigest)
+		return job.Stale("the plan bundle says something else (%s) than what was approved (%s)",
+			noted.ReportDigest, spec.ReportDigest)
 	case spec.Deploy.Artifact.Digest != spec.Basis.Artifact:
-		return job.Stale("the component's artifact is %s now, and was %s when the plan was made", spec.Deploy.Artifact.Digest, spec.Basis.Artifact)
+		return job.Stale("the component's artifact is %s now, and was %s when the plan was made",
+			spec.Deploy.Artifact.Digest, spec.Basis.Artifact)
 	case noted.Settings != settings:
 		return job.Stale("the component has other settings now than when the plan was made")
 	case noted.Destroy != spec.Destroy:
-		return job.Stale("the plan that was approved and the plan in the bundle differ in whether they destroy everything")
+		return job.Stale("the plan that was approved and the plan in the bundle differ in whether they destroy " +
+			"everything")
 	case noted.Restore != spec.Restore:
-		return job.Stale("the plan that was approved and the plan in the bundle differ in which version of the state they restore")
+		return job.Stale("the plan that was approved and the plan in the bundle differ in which version of the " +
+			"state they restore")
 	}
 	if err := checkEnviron(noted.Environ); err != nil {
 		return fmt.Errorf("%w; plan again", err)
@@ -103,8 +109,8 @@ func (b bundle) check(spec api.ApplySpec) error {
 	return sameTarget(noted.Target, ambient.Target(os.Environ()))
 }
 
-// sameTarget reports as stale a plan that was made while the runner's own identity worked on another account, cluster or region.
-// Programs read these variables again at the apply.
+// sameTarget reports as stale a plan that was made while the runner's own identity worked on
+// another account, cluster or region. Programs read these variables again at the apply.
 func sameTarget(then, now map[string]string) error {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
 		if then[name] != now[name] {
@@ -142,7 +148,8 @@ func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bu
 func (o Observation) same(then api.Basis) error {
 	switch {
 	case o.StateLineage != then.StateLineage:
-		return job.Stale("the state is another one than the plan was made for (lineage %q now, %q then)", o.StateLineage, then.StateLineage)
+		return job.Stale("the state is another one than the plan was made for (lineage %q now, %q then)",
+			o.StateLineage, then.StateLineage)
 	case o.StateSerial != then.StateSerial:
 		return job.Stale("the state moved from serial %d to %d since the plan was made", then.StateSerial, o.StateSerial)
 	case o.Cluster != then.Cluster:

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// componentKinds are the kinds that the engine deploys. What holds for one holds for all: none of them sees a bundle, a basis or a
-// digest before the engine has checked it.
+// componentKinds are the kinds that the engine deploys. What holds for one holds for all: none of
+// them sees a bundle, a basis or a digest before the engine has checked it.
 var componentKinds = []string{"sandbox", "terraform_module", "helm_chart", "kubernetes_manifest"}
 
 // departure is one way in which an apply departs from the approved plan.
@@ -27,18 +27,32 @@ type departure struct {
 
 // orders are what a control plane may order that nobody approved.
 var orders = []departure{
-	{"another desired digest", func(_ *rig, s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, true, []string{"made from something else"}},
-	{"another state", func(_ *rig, s *api.ApplySpec) { s.Basis.StateSerial++ }, true, []string{"made from something else"}},
-	{"another cluster in the basis", func(_ *rig, s *api.ApplySpec) { s.Basis.Cluster = "sha256:other" }, true, []string{"made from something else"}},
-	{"another report", func(_ *rig, s *api.ApplySpec) { s.ReportDigest = "sha256:other" }, true, []string{"than what was approved"}},
-	{"another artifact", func(_ *rig, s *api.ApplySpec) { s.Deploy.Artifact.Digest = "sha256:other" }, true, []string{"the component's artifact is sha256:other"}},
+	{"another desired digest", func(_ *rig, s *api.ApplySpec) {
+		s.Basis.DesiredDigest = "sha256:newer"
+	}, true, []string{"made from something else"}},
+	{"another state", func(_ *rig, s *api.ApplySpec) {
+		s.Basis.StateSerial++
+	}, true, []string{"made from something else"}},
+	{"another cluster in the basis", func(_ *rig, s *api.ApplySpec) {
+		s.Basis.Cluster = "sha256:other"
+	}, true, []string{"made from something else"}},
+	{"another report", func(_ *rig, s *api.ApplySpec) {
+		s.ReportDigest = "sha256:other"
+	}, true, []string{"than what was approved"}},
+	{"another artifact", func(_ *rig, s *api.ApplySpec) {
+		s.Deploy.Artifact.Digest = "sha256:other"
+	}, true, []string{"the component's artifact is sha256:other"}},
 	{"another artifact in both", func(_ *rig, s *api.ApplySpec) {
 		s.Deploy.Artifact.Digest, s.Basis.Artifact = "sha256:other", "sha256:other"
 	}, true, []string{"made from something else"}},
 	{"destroy", func(_ *rig, s *api.ApplySpec) { s.Destroy = true }, true, []string{"differ in whether they destroy"}},
 	{"restore", func(_ *rig, s *api.ApplySpec) { s.Restore.Version = 1 }, true, []string{"which version of the state"}},
-	{"other cluster settings", func(_ *rig, s *api.ApplySpec) { s.Deploy.Cluster.Context = "other" }, true, []string{"other settings"}},
-	{"other helm settings", func(_ *rig, s *api.ApplySpec) { s.Deploy.Helm.TakeOwnership = true }, true, []string{"other settings"}},
+	{"other cluster settings", func(_ *rig, s *api.ApplySpec) {
+		s.Deploy.Cluster.Context = "other"
+	}, true, []string{"other settings"}},
+	{"other helm settings", func(_ *rig, s *api.ApplySpec) {
+		s.Deploy.Helm.TakeOwnership = true
+	}, true, []string{"other settings"}},
 	{"a bundle of another component", func(r *rig, s *api.ApplySpec) {
 		r.deploy.InstallComponent = "ico_2"
 		s.Bundle = r.mustPlan().Bundle
@@ -65,7 +79,8 @@ var orders = []departure{
 	}, true, []string{"than what was approved"}},
 }
 
-// movedTo orders a bundle that the install made for something else, and that somebody sealed again for this component.
+// movedTo orders a bundle that the install made for something else, and that somebody sealed again
+// for this component.
 func movedTo(r *rig, s *api.ApplySpec, change func(*seal.Context)) {
 	context := contextOf(r.deploy)
 	change(&context)
@@ -108,15 +123,21 @@ var bundles = []departure{
 		plain := r.authenticate(r.tree(r.opened(s.Bundle)))
 		s.Bundle = r.push(plain[:len(plain)-1])
 	}, false, []string{"not made with this install's key"}},
-	{"without its hash", func(r *rig, s *api.ApplySpec) { s.Bundle = r.push([]byte(bundleMagic)) }, false, []string{"not made with this install's key"}},
+	{"without its hash", func(r *rig, s *api.ApplySpec) {
+		s.Bundle = r.push([]byte(bundleMagic))
+	}, false, []string{"not made with this install's key"}},
 	{"empty", func(r *rig, s *api.ApplySpec) { s.Bundle = r.push(nil) }, false, []string{"another format"}},
-	{"of format 1", func(r *rig, s *api.ApplySpec) { s.Bundle = r.push(r.tree(r.opened(s.Bundle))) }, false, []string{"another format"}},
+	{"of format 1", func(r *rig, s *api.ApplySpec) {
+		s.Bundle = r.push(r.tree(r.opened(s.Bundle)))
+	}, false, []string{"another format"}},
 	{"with more files", func(r *rig, s *api.ApplySpec) {
 		more := artifact.File{Path: "more", Content: []byte("x")}
 		s.Bundle = r.push(r.authenticate(r.tree(r.opened(s.Bundle), more)))
 	}, false, []string{`"more"`}},
 	{"with a link for its note", func(r *rig, s *api.ApplySpec) {
-		packed, err := artifact.Tarball([]artifact.File{{Path: noteName, Link: reportName}, {Path: reportName, Content: []byte("{}")}}, artifact.Limits{})
+		packed, err := artifact.Tarball([]artifact.File{
+			{Path: noteName, Link: reportName}, {Path: reportName, Content: []byte("{}")},
+		}, artifact.Limits{})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -145,28 +166,48 @@ var bundles = []departure{
 
 // moves are what may have happened since the plan.
 var moves = []departure{
-	{"a field", func(r *rig, _ *api.ApplySpec) { r.report = reportOf("data.color", "green") }, true, []string{"ConfigMap/settings was changed by somebody else", "data.color"}},
-	{"an action", func(r *rig, _ *api.ApplySpec) { r.report.Changes[0].Action = "replace" }, true, []string{"ConfigMap/settings", "to update it", "replace it now"}},
-	{"nothing left", func(r *rig, _ *api.ApplySpec) { r.report.Changes = nil }, true, []string{"ConfigMap/settings", "nothing is left to do there"}},
+	{"a field", func(r *rig, _ *api.ApplySpec) {
+		r.report = reportOf("data.color", "green")
+	}, true, []string{"ConfigMap/settings was changed by somebody else", "data.color"}},
+	{"an action", func(r *rig, _ *api.ApplySpec) {
+		r.report.Changes[0].Action = "replace"
+	}, true, []string{"ConfigMap/settings", "to update it", "replace it now"}},
+	{"nothing left", func(r *rig, _ *api.ApplySpec) {
+		r.report.Changes = nil
+	}, true, []string{"ConfigMap/settings", "nothing is left to do there"}},
 	{"one more object", func(r *rig, _ *api.ApplySpec) {
 		more := r.report.Changes[0]
 		more.Address, more.Action = "Secret/other", "create"
 		r.report.Changes = append(slices.Clone(r.report.Changes), more)
 	}, true, []string{"Secret/other", "create it now"}},
-	{"a note", func(r *rig, _ *api.ApplySpec) { r.report.Notes = []string{"Somebody owns it."} }, true, []string{"new since the plan was made: Somebody owns it."}},
-	{"a refusal", func(r *rig, _ *api.ApplySpec) { r.refuses = errors.New("ConfigMap/settings: the quota is used up") }, true, []string{"refused now", "the quota is used up"}},
-	{"the state", func(r *rig, _ *api.ApplySpec) { r.observed.StateSerial++ }, true, []string{"the state moved from serial 3 to 4"}},
-	{"the state's lineage", func(r *rig, _ *api.ApplySpec) { r.observed.StateLineage = "other" }, true, []string{"the state is another one"}},
-	{"the cluster", func(r *rig, _ *api.ApplySpec) { r.observed.Cluster = "sha256:other" }, true, []string{"another cluster"}},
-	{"the cluster is gone", func(r *rig, _ *api.ApplySpec) { r.observed.Cluster = "" }, true, []string{"another cluster"}},
+	{"a note", func(r *rig, _ *api.ApplySpec) {
+		r.report.Notes = []string{"Somebody owns it."}
+	}, true, []string{"new since the plan was made: Somebody owns it."}},
+	{"a refusal", func(r *rig, _ *api.ApplySpec) {
+		r.refuses = errors.New("ConfigMap/settings: the quota is used up")
+	}, true, []string{"refused now", "the quota is used up"}},
+	{"the state", func(r *rig, _ *api.ApplySpec) {
+		r.observed.StateSerial++
+	}, true, []string{"the state moved from serial 3 to 4"}},
+	{"the state's lineage", func(r *rig, _ *api.ApplySpec) {
+		r.observed.StateLineage = "other"
+	}, true, []string{"the state is another one"}},
+	{"the cluster", func(r *rig, _ *api.ApplySpec) {
+		r.observed.Cluster = "sha256:other"
+	}, true, []string{"another cluster"}},
+	{"the cluster is gone", func(r *rig, _ *api.ApplySpec) {
+		r.observed.Cluster = ""
+	}, true, []string{"another cluster"}},
 	{"the release", func(r *rig, _ *api.ApplySpec) {
 		r.observed.Observed, r.observed.Changed = "sha256:other", "revision 4 is deployed now"
 	}, true, []string{"revision 4 is deployed now"}},
-	{"the target", func(r *rig, _ *api.ApplySpec) { r.t.Setenv("AWS_PROFILE", "production") }, true, []string{"another AWS_PROFILE in its environment"}},
+	{"the target", func(r *rig, _ *api.ApplySpec) {
+		r.t.Setenv("AWS_PROFILE", "production")
+	}, true, []string{"another AWS_PROFILE in its environment"}},
 }
 
-// TestApprovedIsApplied: whatever departs from the approved plan ends stale or failed, in words, with nothing done. That it is the
-// departure that ends it, the same apply without one shows.
+// TestApprovedIsApplied: whatever departs from the approved plan ends stale or failed, in words,
+// with nothing done. That it is the departure that ends it, the same apply without one shows.
 func TestApprovedIsApplied(t *testing.T) {
 	for _, kind := range componentKinds {
 		for _, d := range slices.Concat(orders, bundles, moves) {
@@ -203,10 +244,12 @@ func TestAppliedInOrder(t *testing.T) {
 	if want := []string{"open", "observe", "report", "apply", "close"}; !slices.Equal(r.calls, want) {
 		t.Errorf("an apply calls %q, want %q", r.calls, want)
 	}
-	if len(r.stored.Files) != 1 || string(r.stored.Files[0].Content) != "the plan" || r.stored.Files[0].Path != "plan.json" || r.stored.Environ["AWS_REGION"] != "eu-west-1" {
+	if len(r.stored.Files) != 1 || string(r.stored.Files[0].Content) != "the plan" || r.stored.Files[0].Path != "plan.json" ||
+		r.stored.Environ["AWS_REGION"] != "eu-west-1" {
 		t.Errorf("stored is %+v", r.stored)
 	}
-	if want := ClusterIdentity(r.key, "ico_1", "sha256:cluster"); result.Apply.Cluster != want || result.Apply.Health.Status != api.HealthStatusReady || len(result.Apply.Outputs) != 1 {
+	if want := ClusterIdentity(r.key, "ico_1", "sha256:cluster"); result.Apply.Cluster != want ||
+		result.Apply.Health.Status != api.HealthStatusReady || len(result.Apply.Outputs) != 1 {
 		t.Errorf("got %+v", result.Apply)
 	}
 }
@@ -217,7 +260,8 @@ func TestNothingToApply(t *testing.T) {
 	r := newRig(t, "kubernetes_manifest")
 	r.report.Applyable = false
 	planned := r.mustPlan()
-	if planned.Applyable || planned.Bundle.Digest != "" || len(planned.Outputs) != 1 || planned.Cluster != ClusterIdentity(r.key, "ico_1", "sha256:cluster") {
+	if planned.Applyable || planned.Bundle.Digest != "" || len(planned.Outputs) != 1 ||
+		planned.Cluster != ClusterIdentity(r.key, "ico_1", "sha256:cluster") {
 		t.Errorf("got %+v", planned)
 	}
 	r.observed.Cluster = ""
@@ -241,7 +285,8 @@ func TestAFailedApply(t *testing.T) {
 	}
 	r.health = api.Health{Status: api.HealthStatusDegraded}
 	result, err := r.apply(spec)
-	if err != nil || result.Status != api.JobResultStatusFailed || result.Error != r.fails.Error() || result.Apply.Health.Status != api.HealthStatusDegraded {
+	if err != nil || result.Status != api.JobResultStatusFailed || result.Error != r.fails.Error() ||
+		result.Apply.Health.Status != api.HealthStatusDegraded {
 		t.Errorf("got %v %+v", err, result)
 	}
 	if result.Apply.Cluster != (api.ClusterIdentity{}) {

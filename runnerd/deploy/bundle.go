@@ -17,15 +17,17 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// A plan bundle is everything that the apply of one plan needs and that must not differ from the time of the plan. It is an artifact
-// of type artifact.MediaPlan, sealed to the install key. The sealed bytes are
+// A plan bundle is everything that the apply of one plan needs and that must not differ from the
+// time of the plan. It is an artifact of type artifact.MediaPlan, sealed to the install key. The
+// sealed bytes are
 //
 //	nuon plan bundle 2\n    bundleMagic
 //	hmac:…\n                the hash of the rest and of its context, keyed with the install key
 //	…                       a packed tree
 //
-// Everybody can seal to the install key, because its public half is public; only its holder can make the hash. The hash is checked
-// before anything of the tree is read. It and the seal hold for one install, component and kind (contextOf). The tree holds
+// Everybody can seal to the install key, because its public half is public; only its holder can
+// make the hash. The hash is checked before anything of the tree is read. It and the seal hold for
+// one install, component and kind (contextOf). The tree holds
 //
 //	bundle.json    the fields of note: what the plan was made from
 //	report.json    the report that people see, to explain what moved
@@ -63,7 +65,9 @@ type bundle struct {
 
 // contextOf returns what the plan bundles of a component are sealed for: its install, its id and its kind.
 func contextOf(spec api.DeploySpec) seal.Context {
-	return seal.Context{Install: spec.InstallID, Kind: seal.KindBundle, Component: spec.InstallComponent, Path: spec.ComponentKind}
+	return seal.Context{
+		Install: spec.InstallID, Kind: seal.KindBundle, Component: spec.InstallComponent, Path: spec.ComponentKind,
+	}
 }
 
 // settingsDigest names what a component is planned with beside its values and its artifact.
@@ -120,10 +124,12 @@ func pull(ctx context.Context, env *job.Env, spec api.ApplySpec) (bundle, error)
 	return open(contextOf(spec.Deploy), packed, env.Key)
 }
 
-// open returns a bundle that was made with the same install key and for the same context. Every error ends with what to do.
+// open returns a bundle that was made with the same install key and for the same context. Every
+// error ends with what to do.
 func open(context seal.Context, packed artifact.Artifact, key seal.Identity) (bundle, error) {
 	if packed.Type != artifact.MediaPlan || packed.Form != artifact.FormSealed {
-		return bundle{}, fmt.Errorf("the artifact is of type %s, not a plan bundle; this is a fault of the control plane, report it", packed.Type)
+		return bundle{}, fmt.Errorf("the artifact is of type %s, not a plan bundle; "+
+			"this is a fault of the control plane, report it", packed.Type)
 	}
 	var sealed seal.Sealed
 	if err := json.Unmarshal(packed.Layer, &sealed); err != nil {
@@ -157,7 +163,8 @@ func authentic(context seal.Context, plain []byte, key seal.Identity) ([]byte, e
 	}
 	hash, packed, found := bytes.Cut(rest, []byte("\n"))
 	if !found || subtle.ConstantTimeCompare(hash, []byte(context.Hash(key, packed))) != 1 {
-		return nil, errors.New("the plan bundle was not made with this install's key for this component, or was altered: do not apply it, look at who can write to the registry, and plan again")
+		return nil, errors.New("the plan bundle was not made with this install's key for this component, or was altered: " +
+			"look at who can write to the registry, and plan again")
 	}
 	return packed, nil
 }

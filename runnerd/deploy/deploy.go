@@ -1,14 +1,16 @@
-// Package deploy plans and applies components of every kind. It is the one place that decides whether what is applied is what was
-// approved.
+// Package deploy plans and applies components of every kind. It is the one place that decides
+// whether what is applied is what was approved.
 //
-// A plan opens the values, lets the kind plan, and returns the masked report; what the apply needs is stored in a plan bundle, which is
-// sealed and authenticated with the install key. An apply pulls that bundle, checks that it is this component's, that it belongs to the
-// approved plan, and that nothing that the plan was made from has changed; it computes the report again, and only when that is
-// the approved one does the kind apply. Otherwise the result is stale and nothing is done.
+// A plan opens the values, lets the kind plan, and returns the masked report; what the apply needs
+// is stored in a plan bundle, which is sealed and authenticated with the install key. An apply
+// pulls that bundle, checks that it is this component's, that it belongs to the approved plan, and
+// that nothing that the plan was made from has changed; it computes the report again, and only when
+// that is the approved one does the kind apply. Otherwise the result is stale and nothing is done.
 //
-// A Kind (Terraform modules, Helm charts, Kubernetes manifests) knows how to do these steps for its components. It never reads the
-// approved basis or a report digest, and it never sees a bundle that was not checked. The job process runs the handlers; the table of
-// kinds is in runnerd's main package.
+// A Kind (Terraform modules, Helm charts, Kubernetes manifests) knows how to do these steps for its
+// components. It never reads the approved basis or a report digest, and it never sees a bundle that
+// was not checked. The job process runs the handlers; the table of kinds is in runnerd's main
+// package.
 package deploy
 
 import (
@@ -28,9 +30,10 @@ type Kind interface {
 	Open(ctx context.Context, op *Operation) (Session, error)
 }
 
-// Session is one plan or apply of one component. For a plan Plan is called, and then Standing when there is nothing to apply. For an
-// apply Observe, Report and Apply are called in this order, each only when everything before it agrees with the approved plan.
-// Nothing but Apply may change anything.
+// Session is one plan or apply of one component. For a plan Plan is called, and then Standing when
+// there is nothing to apply. For an apply Observe, Report and Apply are called in this order, each
+// only when everything before it agrees with the approved plan. Nothing but Apply may change
+// anything.
 type Session interface {
 	// Plan returns what an apply would do.
 	Plan(ctx context.Context) (Plan, error)
@@ -50,7 +53,8 @@ type Session interface {
 type Operation struct {
 	Env    *job.Env
 	Deploy api.DeploySpec
-	// Destroy is set when all of the component is to be removed, and Restore when a version of its state is to become the newest.
+	// Destroy is set when all of the component is to be removed, and Restore when a version of its
+	// state is to become the newest.
 	Destroy bool
 	Restore api.Restore
 	// Inventory lists the objects that the component may have, as the control plane recorded them; for a plan.
@@ -74,8 +78,9 @@ type Stored struct {
 type Plan struct {
 	Report   *diff.Report
 	Observed Observation
-	// Files are what the apply needs beside the component's artifact, and Environ are the environment variables that it runs with.
-	// They may be left out when the report is not applyable.
+	// Files are what the apply needs beside the component's artifact, and Environ are the
+	// environment variables that it runs with. They may be left out when the report is not
+	// applyable.
 	Files   []artifact.File
 	Environ map[string]string
 	// Inventory lists the objects that the apply leaves, for a kind that keeps an inventory.
@@ -100,8 +105,8 @@ type Outcome struct {
 	Health  api.Health
 }
 
-// RefusedError is what a server says against a change. At a plan it is the job's error. At an apply it means that the plan is stale: the
-// server accepted the same change when the plan was made.
+// RefusedError is what a server says against a change. At a plan it is the job's error. At an apply
+// it means that the plan is stale: the server accepted the same change when the plan was made.
 type RefusedError struct{ Err error }
 
 // Error returns the server's reason.
@@ -110,8 +115,9 @@ func (r *RefusedError) Error() string { return r.Err.Error() }
 // Unwrap returns Err.
 func (r *RefusedError) Unwrap() error { return r.Err }
 
-// ClusterIdentity names a cluster so that this install can recognize it. The hash is keyed with the install key and bound to the
-// component: nobody else can make one for a cluster that the component was never applied to.
+// ClusterIdentity names a cluster so that this install can recognize it. The hash is keyed with the
+// install key and bound to the component: nobody else can make one for a cluster that the component
+// was never applied to.
 func ClusterIdentity(key seal.Identity, installComponent, identity string) api.ClusterIdentity {
 	return api.ClusterIdentity{Identity: identity, Hash: key.Hash("cluster/"+installComponent, []byte(identity))}
 }

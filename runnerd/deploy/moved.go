@@ -9,7 +9,10 @@ import (
 
 // moved explains how the report that is computed now differs from the approved one.
 func moved(approved []byte, now *diff.Report) string {
-	const other = "the plan comes to something else now than what was approved"
+	const (
+		other   = "the plan comes to something else now than what was approved"
+		changed = " was changed by somebody else since the plan was made"
+	)
 	var then diff.Report
 	if err := json.Unmarshal(approved, &then); err != nil {
 		return other
@@ -22,13 +25,13 @@ func moved(approved []byte, now *diff.Report) string {
 	case found.Address == "":
 		return other
 	case found.Was == "":
-		return fmt.Sprintf("%s was changed by somebody else since the plan was made, and the plan would %s it now", object, found.Is)
+		return fmt.Sprintf("%s%s, and the plan would %s it now", object, changed, found.Is)
 	case found.Is == "":
-		return fmt.Sprintf("%s was changed by somebody else since the plan was made: nothing is left to do there", object)
+		return object + changed + ": nothing is left to do there"
 	case found.Was != found.Is:
-		return fmt.Sprintf("%s was changed by somebody else since the plan was made: the plan was to %s it, and would %s it now", object, found.Was, found.Is)
+		return fmt.Sprintf("%s%s: the plan was to %s it, and would %s it now", object, changed, found.Was, found.Is)
 	case found.Field != "":
-		return fmt.Sprintf("%s was changed by somebody else since the plan was made: %s", object, diff.Neutral(found.Field))
+		return object + changed + ": " + diff.Neutral(found.Field)
 	}
-	return object + " was changed by somebody else since the plan was made"
+	return object + changed
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// PlanHandler returns the handler of a kind's plan jobs. The result has the masked report, and either the reference of the sealed
-// bundle that an apply needs or, when there is nothing to apply, the outputs and the health as they are.
+// PlanHandler returns the handler of a kind's plan jobs. The result has the masked report, and
+// either the reference of the sealed bundle that an apply needs or, when there is nothing to apply,
+// the outputs and the health as they are.
 func PlanHandler(kind Kind) job.Handler {
 	return job.HandlerFunc(func(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		ctx, stop := limited(ctx, env)
@@ -104,7 +105,8 @@ func asItStands(ctx context.Context, op *Operation, session Session, result api.
 	return result, nil
 }
 
-// cluster returns the identity of the component's cluster with its keyed hash; nothing for a kind that has no cluster.
+// cluster returns the identity of the component's cluster with its keyed hash; nothing for a kind
+// that has no cluster.
 func (op *Operation) cluster(identity string) api.ClusterIdentity {
 	if identity == "" {
 		return api.ClusterIdentity{}

@@ -137,7 +137,9 @@ func reportOf(field, value string) diff.Report {
 func (r *rig) env(spec api.JobSpec) *job.Env {
 	secrets := &redact.Set{}
 	spec.Job, spec.Attempt, spec.TimeoutSeconds = "job_1", 1, 60
-	return &job.Env{Spec: spec, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, Install: r.registry, Timing: timing.Default()}
+	return &job.Env{
+		Spec: spec, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, Install: r.registry, Timing: timing.Default(),
+	}
 }
 
 func (r *rig) plan() (api.PlanResult, error) {

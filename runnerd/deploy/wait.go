@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// WaitMargin is what a wait leaves of the job's time, so that the job can report what it waited for in vain.
+	// WaitMargin is what a wait leaves of the job's time, so that the job can report what it waited
+	// for in vain.
 	WaitMargin = 20 * time.Second
 	// unlimitedWait bounds a wait in a job that has no time limit: the default of deploy_timeout.
 	unlimitedWait = 15 * time.Minute
@@ -32,7 +33,8 @@ func WithWaitTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // errTimeUp is the cause with which the context of a job ends at its time limit.
 var errTimeUp = errors.New("the time limit of this job is over")
 
-// limited returns a context that ends at the job's time limit, so that a wait ends with its reason before the job is interrupted.
+// limited returns a context that ends at the job's time limit, so that a wait ends with its reason
+// before the job is interrupted.
 func limited(ctx context.Context, env *job.Env) (context.Context, context.CancelFunc) {
 	if env.Spec.TimeoutSeconds <= 0 {
 		return context.WithCancel(ctx)

@@ -12,8 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Apply makes the change that the last report describes, waits until what it made is ready, and returns outputs and health. An apply
-// that was killed on its way is healed by the next plan and apply: every request states the whole of what is wanted.
+// Apply makes the change that the last report describes, waits until what it made is ready, and
+// returns outputs and health. An apply that was killed on its way is healed by the next plan and
+// apply: every request states the whole of what is wanted.
 func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
 	change := &change{session: o.session, seen: o.seen, before: o.before}
 	waiting, done := deploy.WithWaitTime(ctx)

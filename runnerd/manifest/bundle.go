@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// The plan bundle of a manifest holds one file beside those of every bundle: the objects as they are applied, in the order of the
-// manifest, and what the component had when the plan was made.
+// The plan bundle of a manifest holds one file beside those of every bundle: the objects as they
+// are applied, in the order of the manifest, and what the component had when the plan was made.
 const planName = "plan.json"
 
 // savedPlan is plan.json. It holds secrets.

@@ -14,7 +14,8 @@ import (
 
 // Kind plans and applies manifests. It is a deploy.Kind.
 type Kind struct {
-	// before, if set, is called before each write and each wait, with words for it. Tests end the process there.
+	// before, if set, is called before each write and each wait, with words for it. Tests end the
+	// process there.
 	before func(what string)
 }
 
@@ -30,7 +31,8 @@ type operation struct {
 	seen *survey
 }
 
-// Open reads the objects, from the component's artifact for a plan and from the plan bundle for an apply, and finds the cluster.
+// Open reads the objects, from the component's artifact for a plan and from the plan bundle for an
+// apply, and finds the cluster.
 func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	if op.Stored != nil {
 		objects, inventory, err := load(op.Stored.Files)
@@ -54,7 +56,8 @@ func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, e
 	return &operation{session: session, op: op, objects: objects, inventory: op.Inventory}, err
 }
 
-// read returns the objects of the component, none when it is to be destroyed, and the namespace of those that name none.
+// read returns the objects of the component, none when it is to be destroyed, and the namespace of
+// those that name none.
 func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 	if op.Destroy {
 		return nil, "", nil

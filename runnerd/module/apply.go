@@ -35,8 +35,8 @@ func (s *session) Report(ctx context.Context) (*diff.Report, error) {
 	return s.report(ctx)
 }
 
-// Apply applies the plan file and returns the outputs of the state that came of it. Whatever state Terraform wrote is in the spool, also
-// when the apply failed or was cancelled.
+// Apply applies the plan file and returns the outputs of the state that came of it. Whatever state
+// Terraform wrote is in the spool, also when the apply failed or was cancelled.
 func (s *session) Apply(ctx context.Context) (made deploy.Outcome, err error) {
 	done, err := s.terraform.apply(ctx, s.place.plan())
 	err = s.said(err)
@@ -54,8 +54,9 @@ func (s *session) Apply(ctx context.Context) (made deploy.Outcome, err error) {
 	return made, err
 }
 
-// keepStray saves a state that Terraform could not hand over, before the workplace goes: one that it left in a file, or, when the
-// disk had no room for that either, printed. The error says that this state is lost to us.
+// keepStray saves a state that Terraform could not hand over, before the workplace goes: one that
+// it left in a file, or, when the disk had no room for that either, printed. The error says that
+// this state is lost to us.
 func (s *session) keepStray(ctx context.Context) error {
 	content, err := s.place.strayState()
 	if err == nil && content == nil && s.terraform != nil {

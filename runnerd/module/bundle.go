@@ -115,7 +115,8 @@ func written(before, after []artifact.File) []artifact.File {
 	return made
 }
 
-// withLockFile adds the lock file of the root module, if there is one: init may have changed it before the first snapshot.
+// withLockFile adds the lock file of the root module, if there is one: init may have changed it
+// before the first snapshot.
 func withLockFile(changed, all []artifact.File, place *workplace) []artifact.File {
 	name := filepath.ToSlash(filepath.Join(place.module, lockFileName))
 	isLock := func(file artifact.File) bool { return file.Path == name }

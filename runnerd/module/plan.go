@@ -38,7 +38,8 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	if err != nil {
 		return deploy.Plan{}, err
 	}
-	made := deploy.Plan{Environ: s.variables.environ, Observed: observation(s.endpoint.Last())} // the state that Terraform read under its lock
+	// The state that Terraform read under its lock.
+	made := deploy.Plan{Environ: s.variables.environ, Observed: observation(s.endpoint.Last())}
 	if made.Report, err = s.report(ctx); err != nil || !made.Report.Applyable {
 		return made, err
 	}

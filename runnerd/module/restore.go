@@ -17,8 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// restoring is the plan, or the apply, of making a version of the state the newest. Terraform does not run, and nothing that exists is
-// touched: what follows from it is planned afterwards. It is a deploy.Session.
+// restoring is the plan, or the apply, of making a version of the state the newest. Terraform does
+// not run, and nothing that exists is touched: what follows from it is planned afterwards. It is a
+// deploy.Session.
 type restoring struct {
 	*deploy.Operation
 	now    state.Version // the newest; the zero Version when there is none
@@ -74,8 +75,8 @@ func (r *restoring) read(ctx context.Context) error {
 	return nil
 }
 
-// readNewest reads what is the newest now. One that is sealed to a key that is gone can be replaced, and that may be the only way
-// on.
+// readNewest reads what is the newest now. One that is sealed to a key that is gone can be
+// replaced, and that may be the only way on.
 func (r *restoring) readNewest(ctx context.Context) error {
 	kept, found, err := r.Env.API.GetState(ctx)
 	if err != nil || !found {
@@ -107,7 +108,8 @@ func (r *restoring) Report(context.Context) (*diff.Report, error) {
 	return made, err
 }
 
-// Plan compares the two versions. It stores no files: both versions are kept by the control plane, and checked when they are read.
+// Plan compares the two versions. It stores no files: both versions are kept by the control plane,
+// and checked when they are read.
 func (r *restoring) Plan(ctx context.Context) (deploy.Plan, error) {
 	report, err := r.Report(ctx)
 	return deploy.Plan{Report: report, Observed: observation(r.now)}, err

@@ -14,7 +14,8 @@ import (
 // Kind plans and applies Terraform modules, and restores versions of their states. It is a deploy.Kind.
 type Kind struct{}
 
-// Open takes the workplace and starts the state endpoint. The variables are rendered for a plan, and those of the plan for an apply.
+// Open takes the workplace and starts the state endpoint. The variables are rendered for a plan,
+// and those of the plan for an apply.
 func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	if op.Restore.Version > 0 {
 		return openRestore(ctx, op)
@@ -37,7 +38,8 @@ func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, err
 	return made, nil
 }
 
-// session is one plan or apply of a module: a workplace, a state endpoint, and Terraform that works in the one with the other.
+// session is one plan or apply of a module: a workplace, a state endpoint, and Terraform that works
+// in the one with the other.
 type session struct {
 	*deploy.Operation
 	variables *variables
@@ -79,8 +81,8 @@ func (s *session) said(err error) error {
 	return err
 }
 
-// prepare writes the variables, unpacks the component's module with overlay over it, and runs init. It returns the paths of the
-// variable files.
+// prepare writes the variables, unpacks the component's module with overlay over it, and runs init.
+// It returns the paths of the variable files.
 func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]string, error) {
 	packed, err := s.Env.Install.Pull(ctx, s.Deploy.Artifact)
 	if err != nil {
