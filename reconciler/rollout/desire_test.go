@@ -376,7 +376,9 @@ func TestASpecHoldsJustWhatTemplatesRead(t *testing.T) {
 	if diff := cmp.Diff(want, plain); diff != "" {
 		t.Error(diff)
 	}
-	sealed := []api.SealedValue{{Path: []string{"components", "network", "outputs", "join"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}}}
+	sealed := []api.SealedValue{{
+		Path: []string{"components", "network", "outputs", "join"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}, Component: "ico_network", Hash: "hmac:1",
+	}}
 	if diff := cmp.Diff(sealed, values.Sealed); diff != "" {
 		t.Error(diff)
 	}

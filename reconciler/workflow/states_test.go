@@ -79,6 +79,11 @@ const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again wh
 	"An action's step runs once in a workflow, however often a component is planned anew, because what it does cannot be seen. Actions\n" +
 	"with one trigger run one after the other, by index and then by name. One that precedes an apply and that no runner has begun when the\n" +
 	"approved plan is withdrawn waits for the next yes; one that has left the app meanwhile is skipped, and stops nothing.\n\n" +
+	"An action whose script no approver has approved for the install is `waiting` until one does, whatever the install's rule lets through. All\n" +
+	"scripts that a workflow has still to run and that nobody has seen are one question. They are shown with a component's plan where that is\n" +
+	"asked about, and approved with it; else they are asked about when the first of them could run. After a no the step fails, and the script is\n" +
+	"not asked about again unless a person asks for a new workflow. The question is withdrawn when no action waits for it any more, or another\n" +
+	"script is there.\n\n" +
 	"| triggers | run | when it fails |\n|---|---|---|\n" +
 	"| `pre-deploy-component`, `pre-teardown-component`, `pre-enable-component`, `pre-disable-component`, `pre-deprovision-sandbox` | " +
 	"between the approval of the component's plan and its apply; not at all when there is nothing to apply or nobody approves | " +
@@ -106,7 +111,9 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"sent again, so before a destroy or a redeploy it costs nothing. It is good for what was wanted when it began: when that moves, it is done\n" +
 		"anew, and a plan that failed or went stale for the same begins behind it. A restore needs no artifact and has none.\n\n" + diagram(StepPending, stepMoves) + statesSteps +
 		"\n## Plan\n\nA plan that is not applyable is born `empty` and stays so. `consumed` is the accept of its apply: it happens once.\n\n" + diagram(PlanReady, planMoves) +
-		"\n## Approval\n\nIt binds to the content digest of one plan. It is withdrawn when that plan no longer leads to what is wanted.\n\n" + diagram(ApprovalWaiting, approvalMoves) +
+		"\n## Approval\n\nIt is about a plan (with the scripts that are shown with it), about scripts, or about looser approval settings of the install, and binds\n" +
+		"to the digest of exactly what was shown. One about a plan is withdrawn when that plan no longer leads to what is wanted. A yes by the\n" +
+		"install's rule is stored like a person's, with the rule, its digest and who set it.\n\n" + diagram(ApprovalWaiting, approvalMoves) +
 		"\n## Job\n\nIt ends once, and its owner is told in the same transaction. A stale apply ends as `failed` with the word in its result. `lost`\n" +
 		"is said by the runner, or by a person who replaces it; never by the clock alone of what may not run twice.\n\n" + diagram("queued", ordered("queued", jobs)) +
 		"\n## Attempt\n\nOne try of a job. `expired` is lost contact, not death: it may still beat, and deliver. Its state locks fall when it ends.\n\n" +
