@@ -3,7 +3,6 @@ package module
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
@@ -76,21 +76,31 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 
 // validate gives an error that lists what is wrong, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	raw := &bounded{most: maxPlan}
-	stderr := t.env.Log.Writer(api.Warn)
-	running := t.run(ctx, raw, stderr, "validate", "-no-color", "-json")
-	_ = stderr.Close()
-	var found struct {
-		Valid       bool         `json:"valid"`
-		Diagnostics []diagnostic `json:"diagnostics"`
+	executable, environ, err := child.StandIn(t.tool.Path, t.environ)
+	if err != nil {
+		return err
 	}
-	// It ends with an error when it has found one, and says so in its output.
-	if err := json.Unmarshal(raw.kept.Bytes(), &found); err != nil {
-		return t.ended(ctx, "validate", errors.Join(running, err), nil)
+	run, err := tfexec.NewTerraform(t.dir, executable)
+	if err != nil {
+		return err
+	}
+	if err := run.SetEnv(environ); err != nil {
+		return err
+	}
+	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
+		return err
+	}
+	found, err := run.Validate(ctx)
+	if err != nil {
+		return t.ended(ctx, "validate", err, nil)
 	}
 	screen := &screen{log: t.env.Log, place: t.place}
 	for _, problem := range found.Diagnostics {
-		screen.problem(problem)
+		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
+		if problem.Range != nil {
+			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
+		}
+		screen.problem(said)
 	}
 	if found.Valid {
 		return nil
