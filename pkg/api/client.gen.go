@@ -3292,6 +3292,9 @@ type AppendRunnerLogsJSONRequestBody = LogBatch
 // RegisterJSONRequestBody defines body for Register for application/json ContentType.
 type RegisterJSONRequestBody = Registration
 
+// ChallengeRegistrationJSONRequestBody defines body for ChallengeRegistration for application/json ContentType.
+type ChallengeRegistrationJSONRequestBody = ChallengeRequest
+
 // RespondApprovalJSONRequestBody defines body for RespondApproval for application/json ContentType.
 type RespondApprovalJSONRequestBody = Response
 
@@ -3564,6 +3567,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /runner/v1/register (the `Register` operationId).
 	Register(ctx context.Context, body RegisterJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChallengeRegistrationWithBody Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+	ChallengeRegistrationWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+	ChallengeRegistration(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListApprovals performs a GET /v1/approvals (the `ListApprovals` operationId) request.
 	ListApprovals(ctx context.Context, params *ListApprovalsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4346,6 +4363,40 @@ func (c *Client) RegisterWithBody(ctx context.Context, contentType string, body 
 // Corresponds with POST /runner/v1/register (the `Register` operationId).
 func (c *Client) Register(ctx context.Context, body RegisterJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRegisterRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChallengeRegistrationWithBody Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+func (c *Client) ChallengeRegistrationWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChallengeRegistrationRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+func (c *Client) ChallengeRegistration(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChallengeRegistrationRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6212,6 +6263,46 @@ func NewRegisterRequestWithBody(server string, contentType string, body io.Reade
 	}
 
 	operationPath := fmt.Sprintf("/runner/v1/register")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewChallengeRegistrationRequest calls the generic ChallengeRegistration builder with application/json body
+func NewChallengeRegistrationRequest(server string, body ChallengeRegistrationJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChallengeRegistrationRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewChallengeRegistrationRequestWithBody constructs an http.Request for the ChallengeRegistration method, with any body, and a specified content type
+func NewChallengeRegistrationRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/runner/v1/register/challenge")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -9606,6 +9697,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /runner/v1/register (the `Register` operationId).
 	RegisterWithResponse(ctx context.Context, body RegisterJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterResponse, error)
 
+	// ChallengeRegistrationWithBodyWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+	ChallengeRegistrationWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error)
+
+	// ChallengeRegistrationWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+	ChallengeRegistrationWithResponse(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error)
+
 	// ListApprovalsWithResponse performs a GET /v1/approvals (the `ListApprovals` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -10727,6 +10832,54 @@ func (r RegisterResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RegisterResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ChallengeRegistrationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Challenge
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChallengeRegistrationResponse) GetJSON200() *Challenge {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ChallengeRegistrationResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ChallengeRegistrationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChallengeRegistrationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChallengeRegistrationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChallengeRegistrationResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -14181,6 +14334,32 @@ func (c *ClientWithResponses) RegisterWithResponse(ctx context.Context, body Reg
 	return ParseRegisterResponse(rsp)
 }
 
+// ChallengeRegistrationWithBodyWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+func (c *ClientWithResponses) ChallengeRegistrationWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error) {
+	rsp, err := c.ChallengeRegistrationWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChallengeRegistrationResponse(rsp)
+}
+
+// ChallengeRegistrationWithResponse Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /runner/v1/register/challenge (the `ChallengeRegistration` operationId).
+func (c *ClientWithResponses) ChallengeRegistrationWithResponse(ctx context.Context, body ChallengeRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*ChallengeRegistrationResponse, error) {
+	rsp, err := c.ChallengeRegistration(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChallengeRegistrationResponse(rsp)
+}
+
 // ListApprovalsWithResponse performs a GET /v1/approvals (the `ListApprovals` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -15626,6 +15805,39 @@ func ParseRegisterResponse(rsp *http.Response) (*RegisterResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Registered
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChallengeRegistrationResponse parses an HTTP response from a ChallengeRegistrationWithResponse call
+func ParseChallengeRegistrationResponse(rsp *http.Response) (*ChallengeRegistrationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChallengeRegistrationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Challenge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

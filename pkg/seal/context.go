@@ -61,6 +61,12 @@ func InputContext(install, name string) Context {
 	return Context{Install: install, Kind: KindInput, Path: "inputs.inputs." + name}
 }
 
+// RegistrationContext returns the context of the nonce that the holder of a key decrypts when it registers. A runner opens nothing else
+// for a control plane that asks it to prove its key, so that this proof reads no other value out.
+func RegistrationContext(to Recipient) Context {
+	return Context{Kind: KindRegistration, Path: to.String()}
+}
+
 // CredentialContext returns the context under which a client seals the password of a credential that is to be created.
 func CredentialContext(org, name string) Context {
 	return Context{Org: org, Kind: KindCredential, Path: name}

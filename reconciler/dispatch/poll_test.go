@@ -110,7 +110,7 @@ func TestABeatIsWrittenDown(t *testing.T) {
 		w.Exec(t, "update runners set last_seen = null")
 		// Each in a service of its own: of one, the second would be written a few seconds later.
 		must(t, dispatch.New(w.Store, store.NewBell(), nil).Seen(t.Context(), r.Caller))
-		if got, want := online(r), map[bool]string{true: "true", false: "false"}[r == there]; got != want {
+		if got, want := online(r), map[bool]string{true: "true", false: "false"}[r.Runner == there.Runner]; got != want {
 			t.Errorf("online %s, want %s", got, want)
 		}
 	}

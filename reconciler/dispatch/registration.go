@@ -1,7 +1,11 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -47,23 +51,95 @@ func addRegistration(ctx context.Context, tx *store.Tx, runner store.Runner) (pl
 // mostCapacity bounds how many jobs one runner may say that it runs at once.
 const mostCapacity = 1000
 
-// Register trades a registration token for a runner's durable key. An install runner brings the public half of its install key,
-// and a machine that takes another's place brings the same one. Errors: ErrRegistration for a token that does not open anything
-// (any more), ErrInvalid (the token stays good).
-func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registration) (api.Registered, error) {
+// registrationOf reads a registration token.
+func (d *Dispatch) registrationOf(ctx context.Context, plain string) (org string, hash []byte, err error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
-		return api.Registered{}, fmt.Errorf("register a runner: %w", err)
+		return "", nil, fmt.Errorf("register a runner: %w", err)
 	}
 	prefix, parts, hash, ok := keys.Parse(plain)
 	if !ok || prefix != token.Registration || len(parts) != 1 {
-		return api.Registered{}, ErrRegistration
+		return "", nil, ErrRegistration
+	}
+	return parts[0], hash, nil
+}
+
+// Challenge returns a nonce, sealed to the key that a runner is about to register with a token. Only who holds the private half can
+// register with it. The newest nonce of a token counts, for one registration. Errors: ErrRegistration, ErrInvalid.
+func (d *Dispatch) Challenge(ctx context.Context, plain, recipient string) (api.Challenge, error) {
+	org, hash, err := d.registrationOf(ctx, plain)
+	if err != nil {
+		return api.Challenge{}, err
+	}
+	to, err := seal.ParseRecipient(recipient)
+	if err != nil {
+		return api.Challenge{}, invalid("%v", err)
+	}
+	nonce := rand.Text()
+	sealed, err := to.Seal(seal.RegistrationContext(to), []byte(nonce))
+	if err != nil {
+		return api.Challenge{}, fmt.Errorf("seal a nonce: %w", err)
+	}
+	sum := sha256.Sum256([]byte(nonce))
+	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		kept, err := tx.SetChallenge(ctx, store.SetChallengeParams{OrgID: tx.Org, Hash: hash, Challenge: sum[:], ChallengeFor: to.String()})
+		if err == nil && kept != 1 {
+			err = ErrRegistration
+		}
+		return err
+	})
+	if err != nil {
+		return api.Challenge{}, fmt.Errorf("challenge a runner: %w", err)
+	}
+	return api.Challenge{Nonce: sealed}, nil
+}
+
+// proven checks that an install runner holds the private half of the key that it registers. The answer to a challenge is taken once,
+// right or wrong, in a unit of work of its own: no second guess is left when the registration fails.
+func (d *Dispatch) proven(ctx context.Context, org string, hash []byte, r api.Registration) error {
+	var waiting store.TakeChallengeRow
+	var kind, recipient string
+	var wrong error
+	err := d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		runner, err := tx.RunnerToRegister(ctx, tx.Org, hash)
+		if err != nil {
+			return unlessFound(err, ErrRegistration)
+		}
+		if kind = runner.Kind; kind != RunnerInstall {
+			return nil
+		}
+		if waiting, err = tx.TakeChallenge(ctx, tx.Org, hash); err != nil {
+			return unlessFound(err, ErrRegistration)
+		}
+		recipient, wrong = recipientOf(runner, r)
+		return nil
+	})
+	if err := cmp.Or(err, wrong); err != nil || kind != RunnerInstall {
+		return err
+	}
+	sum := sha256.Sum256([]byte(r.Proof))
+	if waiting.ChallengeFor != recipient || subtle.ConstantTimeCompare(waiting.Challenge, sum[:]) != 1 {
+		return invalid("this machine has not proven that it holds the install key %s: the proof is missing, wrong or was used before; start the runner again, which asks for a new challenge", keyID(recipient))
+	}
+	return nil
+}
+
+// Register trades a registration token for a runner's durable key. An install runner brings the public half of its install key
+// and proves that it holds the private one (see Challenge), and a machine that takes another's place brings the same one. Errors:
+// ErrRegistration for a token that does not open anything (any more), ErrInvalid (the token stays good).
+func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registration) (api.Registered, error) {
+	org, hash, err := d.registrationOf(ctx, plain)
+	if err != nil {
+		return api.Registered{}, err
 	}
 	if r.Capacity < 1 || r.Capacity > mostCapacity {
 		return api.Registered{}, invalid("a runner's capacity is 1 to %d jobs, not %d", mostCapacity, r.Capacity)
 	}
+	if err := d.proven(ctx, org, hash, r); err != nil {
+		return api.Registered{}, fmt.Errorf("register a runner: %w", err)
+	}
 	var registered api.Registered
-	err = d.store.In(ctx, parts[0], func(ctx context.Context, tx *store.Tx) error {
+	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		runner, err := tx.RunnerToRegister(ctx, tx.Org, hash)
 		if err != nil {
 			return unlessFound(err, ErrRegistration)
@@ -130,10 +206,12 @@ func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 }
 
 // keyIDOf names a runner's install key; empty as long as none is known.
-func keyIDOf(runner store.Runner) string {
-	recipient, err := seal.ParseRecipient(runner.Recipient)
+func keyIDOf(runner store.Runner) string { return keyID(runner.Recipient) }
+
+func keyID(recipient string) string {
+	to, err := seal.ParseRecipient(recipient)
 	if err != nil {
 		return ""
 	}
-	return recipient.KeyID()
+	return to.KeyID()
 }

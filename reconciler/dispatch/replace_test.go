@@ -35,13 +35,13 @@ func recipient(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner) 
 }
 
 // takeOver registers a machine in a runner's place.
-func takeOver(t testing.TB, w *dispatchtest.World, token, recipient string) dispatchtest.Runner {
+func takeOver(t testing.TB, w *dispatchtest.World, token string, key seal.Identity) dispatchtest.Runner {
 	t.Helper()
-	registered, err := w.Dispatch.Register(t.Context(), token, api.Registration{Version: "2", Capacity: 1, Recipient: recipient})
+	registered, err := dispatchtest.Register(t.Context(), w.Dispatch, token, key, api.Registration{Version: "2", Capacity: 1})
 	must(t, err)
 	caller, err := w.Dispatch.Authenticate(t.Context(), registered.RunnerKey)
 	must(t, err)
-	return dispatchtest.Runner{Caller: caller, Key: registered.RunnerKey}
+	return dispatchtest.Runner{Caller: caller, Key: registered.RunnerKey, InstallKey: key}
 }
 
 // One machine has one of each in hand when it is replaced.
@@ -108,9 +108,9 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	if len(again.Lost) != 0 {
 		t.Errorf("lost again: %v", again.Lost)
 	}
-	_, err = w.Dispatch.Register(t.Context(), replaced.RegistrationToken, api.Registration{Capacity: 1, Recipient: recipient(t, w, runner)})
+	_, err = dispatchtest.Register(t.Context(), w.Dispatch, replaced.RegistrationToken, runner.InstallKey, api.Registration{Capacity: 1})
 	wantIs(t, err, dispatch.ErrRegistration)
-	next := takeOver(t, w, again.RegistrationToken, recipient(t, w, runner))
+	next := takeOver(t, w, again.RegistrationToken, runner.InstallKey)
 	offers, err := w.Dispatch.Lease(t.Context(), next.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1}, nil)
 	must(t, err)
 	if len(offers.Offers) != 3 {
@@ -188,7 +188,7 @@ func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 
 	// Another attempt has read serial 2, and works on it; both have really done something now.
 	w.Job(t, runner, "apply", component)
-	next := takeOver(t, w, replace(t, w, runner, false).RegistrationToken, recipient(t, w, runner))
+	next := takeOver(t, w, replace(t, w, runner, false).RegistrationToken, runner.InstallKey)
 	second, _ := w.Start(t, next)
 	must(t, w.Dispatch.LockState(t.Context(), next.Caller, second, api.StateLock{ID: "l2"}))
 	if put(t, w, next, second, state(3, "new")) {
@@ -234,12 +234,12 @@ func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 func TestAMachineInAnothersPlaceBringsItsInstallKey(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
-	same := recipient(t, w, runner)
+	same := runner.InstallKey
 	key, err := seal.NewIdentity()
 	must(t, err)
 	other := key.Recipient().String()
 	token := replace(t, w, runner, false).RegistrationToken
-	_, err = w.Dispatch.Register(t.Context(), token, api.Registration{Capacity: 1, Recipient: other})
+	_, err = dispatchtest.Register(t.Context(), w.Dispatch, token, key, api.Registration{Capacity: 1})
 	wantIs(t, err, dispatch.ErrInvalid)
 	if !strings.Contains(err.Error(), key.KeyID()) || !strings.Contains(err.Error(), "--new-key") {
 		t.Errorf("said %q", err)
@@ -252,7 +252,7 @@ func TestAMachineInAnothersPlaceBringsItsInstallKey(t *testing.T) {
 	if replaced.Runner.Recipient != "" || !replaced.Runner.NewKey {
 		t.Errorf("of the key that is lost is known %q", replaced.Runner.Recipient)
 	}
-	takeOver(t, w, replaced.RegistrationToken, other)
+	takeOver(t, w, replaced.RegistrationToken, key)
 	if got := w.Text(t, "select recipient || ' ' || new_key from runners where id = $1", runner.Runner); got != other+" false" {
 		t.Errorf("the runner is %s", got)
 	}

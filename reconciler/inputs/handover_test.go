@@ -17,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -100,7 +101,7 @@ func (b *bench) put(values ...api.InputValue) error {
 }
 
 func (b *bench) register(ctx context.Context) error {
-	_, err := b.dispatch.Register(ctx, b.registration, api.Registration{Version: "1", Capacity: 1, Recipient: b.theirs.Recipient().String()})
+	_, err := dispatchtest.Register(ctx, b.dispatch, b.registration, b.theirs, api.Registration{Version: "1", Capacity: 1})
 	return err
 }
 

@@ -93,7 +93,7 @@ func (s *snapshot) reach(spec *api.DeploySpec) error {
 }
 
 // decodeExact decodes values with their numbers as they are written: the runner knows a value by its keyed hash.
-func decodeExact(raw json.RawMessage, into *render.Tree) error {
+func decodeExact(raw json.RawMessage, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	return decoder.Decode(into)

@@ -61,7 +61,7 @@ func (s *snapshot) land(names ...string) {
 		p.kept = kept{After: p.after, Facts: w.facts}
 		if name == "network" {
 			s.outputs[outputOwner{"component", "network"}] = []store.Output{
-				{Scope: "component", Name: "net", Value: json.RawMessage(`{"cidr": "10.0.0.0/16", "zone": "a"}`)},
+				{Scope: "component", Name: "net", Value: json.RawMessage(`{"cidr": "10.0.0.0/16", "zone": "a"}`), Hash: "hmac:2"},
 				{Scope: "component", Name: "join", Sealed: sealedTo(key), Hash: "hmac:1"},
 			}
 		}
@@ -380,6 +380,10 @@ func TestASpecHoldsJustWhatTemplatesRead(t *testing.T) {
 		Path: []string{"components", "network", "outputs", "join"}, Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}, Component: "ico_network", Hash: "hmac:1",
 	}}
 	if diff := cmp.Diff(sealed, values.Sealed); diff != "" {
+		t.Error(diff)
+	}
+	proofs := []api.ValueProof{{Path: []string{"components", "network", "outputs", "net"}, Component: s.places["network"].row.ID, Hash: "hmac:2"}}
+	if diff := cmp.Diff(proofs, values.Proofs); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -19,7 +20,7 @@ func (w *world) replaceRunner() []api.AttemptRef {
 		replaced, err = w.dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: w.caller.Runner, Reason: "it burnt"})
 		return err
 	}))
-	_, err := w.dispatch.Register(w.Context(), replaced.RegistrationToken, api.Registration{Version: "1", Capacity: 8, Recipient: w.key.Recipient().String()})
+	_, err := dispatchtest.Register(w.Context(), w.dispatch, replaced.RegistrationToken, w.key, api.Registration{Version: "1", Capacity: 8})
 	must(w, err)
 	w.queue()
 	return replaced.Lost

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -284,11 +283,8 @@ func (l leaf) put(tree render.Tree, out *api.Values) error {
 		out.Sealed = append(out.Sealed, api.SealedValue{Path: l.path, Component: l.from, Hash: l.proof, Sealed: sealed})
 		return nil
 	}
-	// Numbers stay as they are: the runner knows a value by its keyed hash.
-	decoder := json.NewDecoder(bytes.NewReader(l.plain))
-	decoder.UseNumber()
 	var v any
-	if err := decoder.Decode(&v); err != nil {
+	if err := decodeExact(l.plain, &v); err != nil {
 		return fmt.Errorf("decode the value %s: %w", l.path, err)
 	}
 	if l.proof != "" {

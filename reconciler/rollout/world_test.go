@@ -19,6 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -201,7 +202,7 @@ func (w *world) addInstall() {
 		runner, registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "acme", Kind: "install"})
 		return err
 	}))
-	_, err := w.dispatch.Register(w.Context(), registration, api.Registration{Version: "1", Capacity: 8, Recipient: w.key.Recipient().String()})
+	_, err := dispatchtest.Register(w.Context(), w.dispatch, registration, w.key, api.Registration{Version: "1", Capacity: 8})
 	must(w, err)
 	w.caller = dispatch.Caller{Org: w.org, Runner: runner.ID}
 	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, 'acme', $4)", w.org, w.install, w.appID, runner.ID)

@@ -888,6 +888,32 @@ func (q *Queries) SeenRunners(ctx context.Context, orgID string, ids []string) e
 	return err
 }
 
+const setChallenge = `-- name: SetChallenge :execrows
+update registrations set challenge = $1::bytea, challenge_for = $2
+where org_id = $3 and hash = $4 and used_at is null and expires_at > now()
+`
+
+type SetChallengeParams struct {
+	Challenge    []byte
+	ChallengeFor string
+	OrgID        string
+	Hash         []byte
+}
+
+// SetChallenge keeps the nonce that the holder of a token has to decrypt; one that was kept before is void.
+func (q *Queries) SetChallenge(ctx context.Context, arg SetChallengeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, setChallenge,
+		arg.Challenge,
+		arg.ChallengeFor,
+		arg.OrgID,
+		arg.Hash,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const setDueIn = `-- name: SetDueIn :exec
 insert into due (org_id, kind, id, at) values ($1, $2, $3, now() + make_interval(secs => $4::float8))
 on conflict (org_id, kind, id) do update set at = excluded.at
@@ -964,6 +990,28 @@ func (q *Queries) SetRunnerKey(ctx context.Context, arg SetRunnerKeyParams) (Run
 		&i.LastSeen,
 		&i.CreatedAt,
 	)
+	return i, err
+}
+
+const takeChallenge = `-- name: TakeChallenge :one
+with taken as (
+    select g.org_id, g.id, g.challenge, g.challenge_for from registrations g
+    where g.org_id = $1 and g.hash = $2 and g.used_at is null and g.expires_at > now() for update
+)
+update registrations r set challenge = null, challenge_for = '' from taken t where r.org_id = t.org_id and r.id = t.id
+returning t.challenge, t.challenge_for
+`
+
+type TakeChallengeRow struct {
+	Challenge    []byte
+	ChallengeFor string
+}
+
+// TakeChallenge gives the nonce that waits for an answer, once.
+func (q *Queries) TakeChallenge(ctx context.Context, orgID string, hash []byte) (TakeChallengeRow, error) {
+	row := q.db.QueryRow(ctx, takeChallenge, orgID, hash)
+	var i TakeChallengeRow
+	err := row.Scan(&i.Challenge, &i.ChallengeFor)
 	return i, err
 }
 

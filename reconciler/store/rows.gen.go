@@ -303,12 +303,14 @@ type Refusal struct {
 }
 
 type Registration struct {
-	OrgID     string
-	ID        string
-	RunnerID  string
-	Hash      []byte
-	ExpiresAt time.Time
-	UsedAt    *time.Time
+	OrgID        string
+	ID           string
+	RunnerID     string
+	Hash         []byte
+	ExpiresAt    time.Time
+	UsedAt       *time.Time
+	Challenge    []byte
+	ChallengeFor string
 }
 
 type Replica struct {

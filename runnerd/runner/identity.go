@@ -55,7 +55,7 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	known, err = r.register(ctx, key.Recipient())
+	known, err = r.register(ctx, key)
 	if err != nil {
 		return identity{}, err
 	}
@@ -82,9 +82,29 @@ func saveIdentity(dir string, known identity) error {
 	return spool.WriteFile(identityFile(dir), encoded)
 }
 
+// prove decrypts the nonce with which the control plane asks whether this runner holds its install key. It opens nothing else: a
+// control plane cannot have a secret read out in place of a nonce.
+func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identity) (string, error) {
+	answer, err := client.ChallengeRegistrationWithResponse(ctx, api.ChallengeRequest{Recipient: key.Recipient().String()})
+	if err != nil {
+		return "", err
+	}
+	if err := contact.Check("prove the install key", answer.HTTPResponse, answer.Body); err != nil {
+		return "", err
+	}
+	if answer.JSON200 == nil {
+		return "", contact.Permanent(errors.New("prove the install key: the control plane does not answer as a runner API does; check --url"))
+	}
+	nonce, err := key.Open(answer.JSON200.Nonce, seal.RegistrationContext(key.Recipient()))
+	if err != nil {
+		return "", contact.Permanent(fmt.Errorf("prove the install key: the control plane sent no nonce for this key, and gets no answer: %w", err))
+	}
+	return string(nonce.Reveal()), nil
+}
+
 // register trades the token for a key. Unlike every later call it is not tried again when the token is refused: a person has to
 // act.
-func (r *runner) register(ctx context.Context, recipient seal.Recipient) (identity, error) {
+func (r *runner) register(ctx context.Context, key seal.Identity) (identity, error) {
 	client, err := contact.NewClient(r.URL, contact.Always(r.Token), r.Timing.Call)
 	if err != nil {
 		return identity{}, err
@@ -92,7 +112,13 @@ func (r *runner) register(ctx context.Context, recipient seal.Recipient) (identi
 	var registered *api.Registered
 	pace := contact.Pace{First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line, Final: contact.ByStatus}
 	err = contact.Persist(ctx, pace, func(ctx context.Context) error {
-		answer, err := client.RegisterWithResponse(ctx, api.Registration{Version: r.Version, Capacity: r.Capacity, Recipient: recipient.String()})
+		proof, err := prove(ctx, client, key)
+		if err != nil {
+			return err
+		}
+		answer, err := client.RegisterWithResponse(ctx, api.Registration{
+			Version: r.Version, Capacity: r.Capacity, Recipient: key.Recipient().String(), Proof: proof,
+		})
 		if err != nil {
 			return err
 		}

@@ -143,7 +143,7 @@ func (r *runner) registerAgain(ctx context.Context) error {
 	// Neither another rule nor a stop may come between the token, which is good once, and what is got for it.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*r.Timing.Call)
 	defer stop()
-	known, err := r.register(ctx, key.Recipient())
+	known, err := r.register(ctx, key)
 	if err != nil && ctx.Err() != nil {
 		return nil // it did not answer; the token is still there for the next refusal
 	}

@@ -54,7 +54,7 @@ func registered(t *testing.T, s *server) string {
 	t.Helper()
 	dir := t.TempDir()
 	w := work(t, s, dir)
-	s.until("it has asked for work", func() bool { return len(s.calls) > 1 })
+	s.until("it has asked for work", func() bool { return len(s.calls) > 2 })
 	w.end(t)
 	return dir
 }
@@ -263,4 +263,24 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 		s.until("it goes on when its key is known again", job.ended)
 	})
+}
+
+// TestTheProofOfAKeyReadsNothingOut: a control plane that sends an input, an output or a state in place of the nonce gets no answer.
+func TestTheProofOfAKeyReadsNothingOut(t *testing.T) {
+	t.Parallel()
+	for _, use := range []seal.Context{
+		seal.InputContext("ins_1", "token"), {Install: "ins_1", Kind: seal.KindOutput, Component: "ic", Path: "components.a.outputs.b"},
+		{Install: "ins_1", Kind: seal.KindState, Component: "ic"}, {Kind: seal.KindRegistration, Path: "age1another"},
+	} {
+		s := newServer(t)
+		s.insteadOfNonce = use
+		dir := t.TempDir()
+		err := runner.Run(t.Context(), testOptions(s.http.URL, dir))
+		if err == nil || !strings.Contains(err.Error(), "gets no answer") || !strings.Contains(err.Error(), use.String()) {
+			t.Errorf("%v: %v", use, err)
+		}
+		if s.recipient != "" {
+			t.Errorf("%v: the runner registered", use)
+		}
+	}
 }

@@ -93,7 +93,7 @@ func TestReload(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	reload := make(chan struct{})
 	work(t, s, dir, func(o *runner.Options) { o.Reload, o.Timing.Rules = reload, time.Hour })
-	s.until("it asks", func() bool { return len(s.calls) > 1 })
+	s.until("it asks", func() bool { return len(s.calls) > 2 })
 	writeRules(t, dir, "debug = true\n")
 	reload <- struct{}{}
 	s.until("it is told", func() bool { return s.policy.Debug })

@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 )
@@ -25,24 +26,25 @@ type server struct {
 	t    *testing.T
 	http *httptest.Server
 
-	mutex        sync.Mutex
-	changed      chan struct{} // closed and made anew at every change
-	token        string        // the registration token, empty once it was used
-	key          string        // of the runner; empty when it was replaced
-	nextKey      string        // handed out and not used yet
-	newKey       string        // that a registration gives; empty for key
-	rotated      int
-	acceptWithin int           // seconds
-	offerAfter   time.Duration // that nobody has accepted
-	again        bool          // requests may come again, late
-	hold         time.Duration // how long a poll is held open
-	runnerID     string
-	kind         string // of the runner that registers
-	recipient    string
-	policy       api.RunnerPolicy        // as it was last told
-	own          map[int64][]api.LogLine // the runner's own log
-	queue        []*served
-	known        map[string]*served
+	mutex          sync.Mutex
+	changed        chan struct{} // closed and made anew at every change
+	token          string        // the registration token, empty once it was used
+	key            string        // of the runner; empty when it was replaced
+	nextKey        string        // handed out and not used yet
+	insteadOfNonce seal.Context  // what a hostile control plane seals for another use, and sends as a challenge
+	newKey         string        // that a registration gives; empty for key
+	rotated        int
+	acceptWithin   int           // seconds
+	offerAfter     time.Duration // that nobody has accepted
+	again          bool          // requests may come again, late
+	hold           time.Duration // how long a poll is held open
+	runnerID       string
+	kind           string // of the runner that registers
+	recipient      string
+	policy         api.RunnerPolicy        // as it was last told
+	own            map[int64][]api.LogLine // the runner's own log
+	queue          []*served
+	known          map[string]*served
 	// trouble, when set, may answer a call in place of the server. after says that the server has already done what was asked.
 	trouble func(r *http.Request, after bool) (status int)
 	calls   []string
@@ -73,6 +75,7 @@ func newServer(t *testing.T) *server {
 		offerAfter: 8 * time.Second, kind: "install", known: map[string]*served{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /runner/v1/register", s.register)
+	mux.HandleFunc("POST /runner/v1/register/challenge", s.challenge)
 	mux.HandleFunc("POST /runner/v1/key", s.rotate)
 	mux.HandleFunc("POST /runner/v1/lease", s.lease)
 	mux.HandleFunc("POST /runner/v1/heartbeat", s.heartbeat)
@@ -212,6 +215,32 @@ func read[T any](t *testing.T, r *http.Request) (content T) {
 	return content
 }
 
+// challenge seals a nonce, or what a hostile control plane puts in its place.
+func (s *server) challenge(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.token == "" || !s.authorised(w, r, s.token) {
+		if s.token == "" {
+			problem(w, http.StatusUnauthorized, "token_used")
+		}
+		return
+	}
+	to, err := seal.ParseRecipient(read[api.ChallengeRequest](s.t, r).Recipient)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	use := seal.RegistrationContext(to)
+	if s.insteadOfNonce.Kind != "" {
+		use = s.insteadOfNonce
+	}
+	sealed, err := to.Seal(use, []byte("the nonce"))
+	if err != nil {
+		s.t.Error(err)
+	}
+	answer(w, api.Challenge{Nonce: sealed})
+}
+
 func (s *server) register(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -222,7 +251,11 @@ func (s *server) register(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.token, s.key = "", cmp.Or(s.newKey, s.key, "key-of-the-runner")
-	s.recipient = read[api.Registration](s.t, r).Recipient
+	registration := read[api.Registration](s.t, r)
+	if registration.Proof != "the nonce" {
+		s.t.Errorf("the runner proved its key with %q", registration.Proof)
+	}
+	s.recipient = registration.Recipient
 	s.note()
 	answer(w, api.Registered{RunnerID: s.runnerID, RunnerKey: s.key, Name: "local", Kind: api.RegisteredKind(s.kind)})
 }

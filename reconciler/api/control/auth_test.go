@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
@@ -16,7 +17,7 @@ func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	w := newWorld(t)
 	past := time.Now().Add(-time.Second)
 	runner, registration := w.one.runner("a", "install", false)
-	registered, err := w.dispatch.Register(t.Context(), registration, api.Registration{Version: "1", Capacity: 1, Recipient: w.key.Recipient().String()})
+	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key, api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
 	keys, err := w.store.Tokens(t.Context())
 	must(t, err)

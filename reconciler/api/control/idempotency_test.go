@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
 // TestCreatesOnce: the same request under the same key is answered the same, and done once.
@@ -174,7 +175,7 @@ func TestRememberedAnswerHidesItsSecret(t *testing.T) {
 	if rows := w.rows(""); strings.Contains(rows, secret) {
 		t.Error("the registration token is in a row")
 	}
-	if _, err := w.dispatch.Register(t.Context(), secret, api.Registration{Version: "1", Capacity: 1, Recipient: w.key.Recipient().String()}); err != nil {
+	if _, err := dispatchtest.Register(t.Context(), w.dispatch, secret, w.key, api.Registration{Version: "1", Capacity: 1}); err != nil {
 		t.Errorf("the token is not good: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -86,7 +87,7 @@ func TestARunnerIsDeleted(t *testing.T) {
 		t.Errorf("said %q, %q", p.Title, p.Detail)
 	}
 	builder, registration := w.one.runner("builder", "build", false)
-	registered, err := w.dispatch.Register(t.Context(), registration, api.Registration{Version: "1", Capacity: 1, Recipient: w.key.Recipient().String()})
+	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key, api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
 	for job, status := range map[string]string{"job_ended": "succeeded", "job_queued": "queued", "job_running": "running"} {
 		w.one.add("jobs", "id", job, "runner_id", builder.ID, "kind", "build", "status", status, "owner_kind", "build", "owner_id", "bld_"+job, "spec", "{}", "reason", "r")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
 // TestAMachineIsReplaced from its registration to that of the next, as a person sees it.
@@ -28,7 +29,7 @@ func TestAMachineIsReplaced(t *testing.T) {
 	}
 	register := func(token string) {
 		t.Helper()
-		_, err := w.dispatch.Register(t.Context(), token, api.Registration{Version: "1", Capacity: 2, Recipient: key.Recipient().String()})
+		_, err := dispatchtest.Register(t.Context(), w.dispatch, token, key, api.Registration{Version: "1", Capacity: 2})
 		must(t, err)
 	}
 	if r := get(); r.Registered || r.KeyID != "" || len(r.Attempts) != 0 {

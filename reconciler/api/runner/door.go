@@ -94,6 +94,7 @@ const (
 // ones.
 var routes = map[string]route{
 	"POST /runner/v1/register":                                   {byRegistration, mib, usual},
+	"POST /runner/v1/register/challenge":                         {byRegistration, 64 * kib, usual},
 	"POST /runner/v1/key":                                        {byRunner, 64 * kib, usual},
 	"POST /runner/v1/lease":                                      {byRunner | idle, mib, dispatch.LongestPoll + usual},
 	"POST /runner/v1/heartbeat":                                  {byRunner, mib, usual},

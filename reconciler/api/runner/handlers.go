@@ -25,6 +25,13 @@ func (h handlers) Register(ctx context.Context, r RegisterRequestObject) (Regist
 	return Register200JSONResponse(registered), err
 }
 
+// ChallengeRegistration asks a runner to prove that it holds the key that it is about to register.
+func (h handlers) ChallengeRegistration(ctx context.Context, r ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error) {
+	token, _ := ctx.Value(registrationKey{}).(string)
+	challenge, err := h.dispatch.Challenge(ctx, token, r.Body.Recipient)
+	return ChallengeRegistration200JSONResponse(challenge), err
+}
+
 // RotateKey makes another runner key.
 func (h handlers) RotateKey(ctx context.Context, _ RotateKeyRequestObject) (RotateKeyResponseObject, error) {
 	key, err := h.dispatch.RotateKey(ctx, callerOf(ctx))

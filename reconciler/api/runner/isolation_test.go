@@ -27,6 +27,7 @@ const (
 // open says what opens each route. A route that is missing fails the tests: nobody decided who reaches it.
 var open = map[string][]string{
 	"POST /runner/v1/register":                                   {byRegistration},
+	"POST /runner/v1/register/challenge":                         {byRegistration},
 	"POST /runner/v1/key":                                        {byKey},
 	"POST /runner/v1/lease":                                      {byKey},
 	"POST /runner/v1/heartbeat":                                  {byKey},
@@ -55,6 +56,8 @@ func bodyOf(route string) any {
 		return api.StateLock{ID: "x", Info: json.RawMessage(`{}`)}
 	case "/runner/v1/register":
 		return api.Registration{Version: "1", Capacity: 1}
+	case "/runner/v1/register/challenge":
+		return api.ChallengeRequest{Recipient: "age14eu3l03yt2l36pq4lmkll4cd0ldhdg3pz358ugh2gd2kjhl9aufq9gr5rq"}
 	case "/runner/v1/lease":
 		return api.LeaseRequest{Free: 1, Version: "1", WaitSeconds: -1}
 	}

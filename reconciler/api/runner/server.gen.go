@@ -58,6 +58,9 @@ type ServerInterface interface {
 	// Register Trade a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(w http.ResponseWriter, r *http.Request)
+	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// (POST /runner/v1/register/challenge)
+	ChallengeRegistration(w http.ResponseWriter, r *http.Request)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -435,6 +438,20 @@ func (siw *ServerInterfaceWrapper) Register(w http.ResponseWriter, r *http.Reque
 	handler.ServeHTTP(w, r)
 }
 
+// ChallengeRegistration operation middleware
+func (siw *ServerInterfaceWrapper) ChallengeRegistration(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ChallengeRegistration(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -556,6 +573,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	}
 
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/register", wrapper.Register)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/register/challenge", wrapper.ChallengeRegistration)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/key", wrapper.RotateKey)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/lease", wrapper.Lease)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/runner/v1/heartbeat", wrapper.Heartbeat)
@@ -1079,6 +1097,45 @@ func (response RegisterdefaultApplicationProblemPlusJSONResponse) VisitRegisterR
 	return err
 }
 
+type ChallengeRegistrationRequestObject struct {
+	Body *ChallengeRegistrationJSONRequestBody
+}
+
+type ChallengeRegistrationResponseObject interface {
+	VisitChallengeRegistrationResponse(w http.ResponseWriter) error
+}
+
+type ChallengeRegistration200JSONResponse Challenge
+
+func (response ChallengeRegistration200JSONResponse) VisitChallengeRegistrationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChallengeRegistrationdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ChallengeRegistrationdefaultApplicationProblemPlusJSONResponse) VisitChallengeRegistrationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// Heartbeat Extends the leases of what runs here, and brings back what to cancel.
@@ -1120,6 +1177,9 @@ type StrictServerInterface interface {
 	// Register Trade a single-use registration token (as bearer) for a durable runner key.
 	// (POST /runner/v1/register)
 	Register(ctx context.Context, request RegisterRequestObject) (RegisterResponseObject, error)
+	// ChallengeRegistration Ask for a nonce, sealed to the install key that the runner is about to register (with the registration token as bearer). The newest one counts, for one registration.
+	// (POST /runner/v1/register/challenge)
+	ChallengeRegistration(ctx context.Context, request ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -1547,6 +1607,37 @@ func (sh *strictHandler) Register(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RegisterResponseObject); ok {
 		if err := validResponse.VisitRegisterResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ChallengeRegistration operation middleware
+func (sh *strictHandler) ChallengeRegistration(w http.ResponseWriter, r *http.Request) {
+	var request ChallengeRegistrationRequestObject
+
+	var body ChallengeRegistrationJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ChallengeRegistration(ctx, request.(ChallengeRegistrationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChallengeRegistration")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ChallengeRegistrationResponseObject); ok {
+		if err := validResponse.VisitChallengeRegistrationResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

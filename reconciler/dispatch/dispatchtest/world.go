@@ -106,6 +106,8 @@ func (w *World) Plan(t testing.TB, sql string) string {
 type Runner struct {
 	dispatch.Caller
 	Key string
+	// InstallKey is what it registered with.
+	InstallKey seal.Identity
 }
 
 // Runner makes and registers a runner of the world's org.
@@ -119,15 +121,11 @@ func (w *World) RunnerIn(t testing.TB, org, kind string) Runner {
 		_, token, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: id.New("r"), Kind: kind})
 		return err
 	}))
-	registration := api.Registration{Version: "0.1.0", Capacity: 2}
-	if kind == dispatch.RunnerInstall {
-		key, err := seal.NewIdentity()
-		must(t, err)
-		registration.Recipient = key.Recipient().String()
-	}
-	registered, err := w.Dispatch.Register(t.Context(), token, registration)
+	key, err := seal.NewIdentity()
 	must(t, err)
-	return Runner{Caller: dispatch.Caller{Org: org, Runner: registered.RunnerID}, Key: registered.RunnerKey}
+	registered, err := Register(t.Context(), w.Dispatch, token, key, api.Registration{Version: "0.1.0", Capacity: 2})
+	must(t, err)
+	return Runner{Caller: dispatch.Caller{Org: org, Runner: registered.RunnerID}, Key: registered.RunnerKey, InstallKey: key}
 }
 
 // Job queues a job of a kind for a runner and gives its id. Modules of plans and applies work on the given install component.

@@ -295,6 +295,9 @@ create table registrations (
     hash       bytea not null,
     expires_at timestamptz not null,
     used_at    timestamptz,
+    -- SHA-256 of the nonce that the runner has to decrypt, and the key that it was sealed to; null when none waits for an answer.
+    challenge     bytea,
+    challenge_for text not null default '',
     primary key (org_id, id),
     unique (org_id, hash),
     foreign key (org_id, runner_id) references runners on delete cascade

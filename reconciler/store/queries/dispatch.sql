@@ -12,6 +12,20 @@ values (@org_id, @id, @runner_id, @hash, now() + make_interval(secs => @life_sec
 select r.* from registrations g join runners r on r.org_id = g.org_id and r.id = g.runner_id
 where g.org_id = @org_id and g.hash = @hash for no key update of r;
 
+-- SetChallenge keeps the nonce that the holder of a token has to decrypt; one that was kept before is void.
+-- name: SetChallenge :execrows
+update registrations set challenge = @challenge::bytea, challenge_for = @challenge_for
+where org_id = @org_id and hash = @hash and used_at is null and expires_at > now();
+
+-- TakeChallenge gives the nonce that waits for an answer, once.
+-- name: TakeChallenge :one
+with taken as (
+    select g.org_id, g.id, g.challenge, g.challenge_for from registrations g
+    where g.org_id = @org_id and g.hash = @hash and g.used_at is null and g.expires_at > now() for update
+)
+update registrations r set challenge = null, challenge_for = '' from taken t where r.org_id = t.org_id and r.id = t.id
+returning t.challenge, t.challenge_for;
+
 -- UseRegistration takes a token out of the world: the second of two that try changes no row.
 -- name: UseRegistration :execrows
 update registrations set used_at = now()

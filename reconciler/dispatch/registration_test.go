@@ -1,0 +1,86 @@
+package dispatch_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// TestARunnerProvesItsKey: a machine cannot announce a key that it does not hold, neither as a new runner nor in another's place, and
+// what proves it is good once.
+func TestARunnerProvesItsKey(t *testing.T) {
+	w := dispatchtest.New(t)
+	heard := 0
+	w.Dispatch.OnRegistered(func(context.Context, *store.Tx, store.Runner) error { heard++; return nil })
+	newKey := func() seal.Identity {
+		key, err := seal.NewIdentity()
+		must(t, err)
+		return key
+	}
+	own, victim := newKey(), newKey()
+	_, token, err := create(t, w, dispatch.NewRunner{Name: "berlin", Kind: dispatch.RunnerInstall})
+	must(t, err)
+	_, elsewhere, err := create(t, w, dispatch.NewRunner{Name: "paris", Kind: dispatch.RunnerInstall})
+	must(t, err)
+	attempt := func(token string, key seal.Identity, proof string) error {
+		_, err := w.Dispatch.Register(t.Context(), token, api.Registration{Capacity: 1, Recipient: key.Recipient().String(), Proof: proof})
+		return err
+	}
+	prove := func(token string, key seal.Identity) string {
+		proof, err := dispatchtest.Proof(t.Context(), w.Dispatch, token, key)
+		must(t, err)
+		return proof
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		wantIs(t, err, dispatch.ErrInvalid)
+		if !strings.Contains(err.Error(), "has not proven that it holds the install key") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("no challenge was asked for", attempt(token, victim, ""))
+	_, err = w.Dispatch.Challenge(t.Context(), token, victim.Recipient().String()) // whose nonce this machine cannot read
+	must(t, err)
+	refused("an empty proof", attempt(token, victim, ""))
+	_, err = w.Dispatch.Challenge(t.Context(), token, victim.Recipient().String())
+	must(t, err)
+	refused("a guess", attempt(token, victim, "guess"))
+	refused("the proof of another key", attempt(token, victim, prove(token, own)))
+	refused("the proof of another runner", attempt(token, own, prove(elsewhere, own)))
+	old := prove(token, own)
+	prove(token, own)
+	refused("a proof before the newest", attempt(token, own, old))
+	proof := prove(token, own)
+	refused("a wrong try takes the challenge", attempt(token, own, "guess"))
+	refused("and the right one is void", attempt(token, own, proof))
+	if heard != 0 {
+		t.Fatalf("%d runners were registered", heard)
+	}
+
+	proof = prove(token, own)
+	must(t, attempt(token, own, proof))
+	wantIs(t, attempt(token, own, proof), dispatch.ErrRegistration)
+	_, err = w.Dispatch.Challenge(t.Context(), token, own.Recipient().String())
+	wantIs(t, err, dispatch.ErrRegistration)
+	refused("a proof for another token", attempt(elsewhere, own, proof))
+
+	// In a runner's place: its public key is known, and is not enough.
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	again := replace(t, w, runner, false).RegistrationToken
+	refused("the key of the machine before", attempt(again, runner.InstallKey, ""))
+	takeOver(t, w, again, runner.InstallKey)
+
+	w.Exec(t, "update registrations set expires_at = now() - interval '1 second' where used_at is null")
+	_, err = w.Dispatch.Challenge(t.Context(), elsewhere, own.Recipient().String())
+	wantIs(t, err, dispatch.ErrRegistration)
+	for _, bad := range []string{"", "age1nonsense"} {
+		_, err = w.Dispatch.Challenge(t.Context(), elsewhere, bad)
+		wantIs(t, err, dispatch.ErrInvalid)
+	}
+}
