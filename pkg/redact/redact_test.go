@@ -150,6 +150,15 @@ func TestKeysOfSeveralLines(t *testing.T) {
 	})
 }
 
+// TestTerraformStrings: what begins a template is doubled in Terraform's own strings.
+func TestTerraformStrings(t *testing.T) {
+	var set redact.Set
+	set.Add([]byte("pa${ss}-%{word}1"))
+	if diff := cmp.Diff(`value = "(sensitive)"`, set.String(`value = "pa$${ss}-%%{word}1"`)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestShortSecretsAreShown(t *testing.T) {
 	var set redact.Set
 	if set.Add([]byte("abc")) || set.Add(nil) {
