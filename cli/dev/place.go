@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
@@ -83,18 +83,12 @@ func openPlace(dir string, getenv func(string) string) (place, error) {
 
 // take makes this process the only nuon dev on the directory. The kernel lets go of it when the process ends, however it ends.
 func (p place) take() (release func() error, err error) {
-	file, err := os.OpenFile(p.lock(), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
-	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		_ = file.Close()
+	file, err := filelock.Try(p.lock())
+	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf("another nuon dev runs on %s; stop that one, or give this one its own --data-dir, --listen, --runner-listen and --registry-listen", p.dir)
 	}
 	if err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("lock %s: %w", p.dir, err)
+		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	return file.Close, nil
 }

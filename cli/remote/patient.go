@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // patient comes again when the control plane says when: after it was asked for too much (429), whatever the request was for nothing
@@ -40,12 +42,8 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<16)) // so that the connection can be used again
 		_ = answer.Body.Close()
-		timer := time.NewTimer(wait)
-		select {
-		case <-r.Context().Done():
-			timer.Stop()
+		if !backoff.Pause(r.Context(), wait) {
 			return nil, r.Context().Err()
-		case <-timer.C:
 		}
 		r = next
 	}

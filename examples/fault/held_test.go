@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
@@ -23,7 +24,7 @@ func TestAHeldPollNoticesAHole(t *testing.T) {
 		defer func() { left <- struct{}{} }()
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
-		for pause(r.Context(), beat) {
+		for backoff.Pause(r.Context(), beat) {
 			if _, err := w.Write([]byte(" ")); err != nil {
 				return
 			}

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // mostBody bounds a request that passes through; what is larger is cut off, as by a broken line.
@@ -153,7 +155,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client has left, or it was interrupted
 	}
 	f := p.fate()
-	if !p.through(r.Context()) || !pause(r.Context(), f.before) {
+	if !p.through(r.Context()) || !backoff.Pause(r.Context(), f.before) {
 		p.count(func(c *Counts) { c.Swallowed++ })
 		reset(w)
 		return
@@ -173,7 +175,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if !pause(r.Context(), f.after) || !p.through(r.Context()) || f.loseAnswer {
+	if !backoff.Pause(r.Context(), f.after) || !p.through(r.Context()) || f.loseAnswer {
 		p.count(func(c *Counts) { c.Reset++ })
 		reset(w)
 		return
@@ -247,7 +249,7 @@ func (p *Proxy) sendCopy(r *http.Request, body []byte, late time.Duration) {
 	p.copies.Go(func() {
 		ctx, cancel := context.WithTimeout(p.ctx, late+time.Minute)
 		defer cancel()
-		if !pause(ctx, late) {
+		if !backoff.Pause(ctx, late) {
 			return
 		}
 		answer, err := p.send(ctx, again, body)
@@ -287,21 +289,6 @@ func (p *Proxy) send(ctx context.Context, r *http.Request, body []byte) (*http.R
 		last = err
 	}
 	return nil, last
-}
-
-// pause waits; false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // reset ends a connection as a machine that has gone does: with RST, and nothing said.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
@@ -168,7 +169,7 @@ func TestSlowReorders(t *testing.T) {
 		text := fmt.Sprintf("%02d", i)
 		sent = append(sent, text)
 		all.Go(func() { _, _ = post(context.WithoutCancel(t.Context()), p, text) })
-		pause(t.Context(), 5*time.Millisecond)
+		backoff.Pause(t.Context(), 5*time.Millisecond)
 	}
 	all.Wait()
 	got := s.seen()

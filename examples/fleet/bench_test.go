@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // What the figures are held against: the aims of the design's authors, which `make bench` prints beside what it sees.
@@ -37,13 +37,13 @@ func BenchmarkIdleRunners(b *testing.B) {
 	defer stop()
 	f.poll(ctx)
 	f.polls.Go(func() { f.ring(ctx, lookedUp) })
-	contact.Pause(ctx, window) // every poll has beaten
+	backoff.Pause(ctx, window) // every poll has beaten
 	var busy, database, took time.Duration
 	before := p.written()
 	for b.Loop() {
 		began := time.Now()
 		ours, theirs := processorTime(b, p.Replicas[0].PID()), processorTime(b, children(b, p.postmaster())...)
-		contact.Pause(ctx, window)
+		backoff.Pause(ctx, window)
 		took += time.Since(began)
 		busy += processorTime(b, p.Replicas[0].PID()) - ours
 		database += processorTime(b, children(b, p.postmaster())...) - theirs
@@ -64,7 +64,7 @@ func BenchmarkIdleRunners(b *testing.B) {
 // has to keep free for them. The peer is a program in Go that does nothing: what the language takes for itself.
 func BenchmarkAtRest(b *testing.B) {
 	p := startPlane(b, "acme")
-	contact.Pause(b.Context(), time.Minute)
+	backoff.Pause(b.Context(), time.Minute)
 	var control, install float64
 	for b.Loop() {
 		control, install = resident(b, p.Replicas[0].PID()), resident(b, p.Installers["acme"].PID())

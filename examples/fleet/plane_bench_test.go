@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
 // plane is one real reconciler with a Postgres of its own, and what a benchmark knows of both.
@@ -67,7 +67,7 @@ func (p *plane) startNothing() float64 {
 	must(p.b, err)
 	must(p.b, nothing.Start())
 	defer func() { _ = line.Close(); _ = nothing.Wait() }()
-	contact.Pause(p.b.Context(), time.Second)
+	backoff.Pause(p.b.Context(), time.Second)
 	return resident(p.b, nothing.Process.Pid)
 }
 
@@ -169,7 +169,7 @@ func (f *crowd) ring(ctx context.Context, each time.Duration) {
 	}
 	defer db.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is in flight on it
 	rung, began := 0, time.Now()
-	for contact.Pause(ctx, time.Second) {
+	for backoff.Pause(ctx, time.Second) {
 		due := int(float64(len(f.ids)) * time.Since(began).Seconds() / each.Seconds())
 		var ids []string
 		for ; rung < due; rung++ {

@@ -71,7 +71,7 @@ func Build(ctx context.Context, source string, progress io.Writer) (path string,
 	}
 	release, err := takeLock(ctx, filepath.Join(filepath.Dir(path), prefix+"build.lock"), progress)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("build the cluster's program: %w", err)
 	}
 	defer release()
 	if kept(path) { // another one has built it meanwhile

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/examples/fleet"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // faults are what may break, by its name. Each breaks one thing, waits, and mends what a service manager or an operator would mend;
@@ -55,7 +55,7 @@ func parseKinds(list string) ([]string, error) {
 // breakThings lets one thing after the other break until ctx ends. What was begun is mended also then.
 func (s *soak) breakThings(ctx context.Context) error {
 	r := s.random(1)
-	for len(s.Faults) > 0 && contact.Pause(ctx, s.Pause/10+upTo(r, s.Pause)) {
+	for len(s.Faults) > 0 && backoff.Pause(ctx, s.Pause/10+upTo(r, s.Pause)) {
 		kind := s.Faults[r.IntN(len(s.Faults))]
 		hit, err := faults[kind](s, ctx, r)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *soak) killRunner(ctx context.Context, r *rand.Rand) (string, error) {
 		return "", err
 	}
 	away := down(r)
-	contact.Pause(ctx, away)
+	backoff.Pause(ctx, away)
 	return fmt.Sprintf("%s for %s", runner.Name, away), runner.Start()
 }
 
@@ -120,7 +120,7 @@ func (s *soak) killMachine(ctx context.Context, r *rand.Rand) (string, error) {
 		}
 	}
 	away := down(r)
-	contact.Pause(ctx, away)
+	backoff.Pause(ctx, away)
 	return fmt.Sprintf("%s and %d processes for %s", runner.Name, n, away), runner.Start()
 }
 
@@ -162,14 +162,14 @@ func (s *soak) killOne(ctx context.Context, r *rand.Rand, meant func(fault.Proce
 		}
 		found := slices.DeleteFunc(using, func(p fault.Process) bool { return !meant(p) || p.State == 'Z' })
 		if len(found) == 0 {
-			if !contact.Pause(ctx, 100*time.Millisecond) {
+			if !backoff.Pause(ctx, 100*time.Millisecond) {
 				return "", nil
 			}
 			continue
 		}
 		slices.SortFunc(found, func(a, b fault.Process) int { return a.PID - b.PID })
 		chosen := one(r, found)
-		contact.Pause(ctx, upTo(r, 1500*time.Millisecond))
+		backoff.Pause(ctx, upTo(r, 1500*time.Millisecond))
 		hit, err := fault.Kill(chosen)
 		if err != nil || !hit {
 			return "", err
@@ -186,7 +186,7 @@ func (s *soak) killReconciler(ctx context.Context, r *rand.Rand) (string, error)
 		return "", err
 	}
 	away := down(r)
-	contact.Pause(ctx, away)
+	backoff.Pause(ctx, away)
 	// Also when the time is over: what broke is mended.
 	return fmt.Sprintf("%s for %s", replica.Name, away), s.fleet.StartReplica(context.WithoutCancel(ctx), number)
 }
@@ -200,7 +200,7 @@ func (s *soak) stopRegistry(ctx context.Context, r *rand.Rand) (string, error) {
 		return "", err
 	}
 	away := down(r)
-	contact.Pause(ctx, away)
+	backoff.Pause(ctx, away)
 	return fmt.Sprintf("down for %s", away), s.fleet.Registry.Up()
 }
 
@@ -211,7 +211,7 @@ func (s *soak) blackHole(ctx context.Context, r *rand.Rand) (string, error) {
 		away = 65*time.Second + upTo(r, 20*time.Second)
 	}
 	runner.Line.Set(fault.Weather{Hole: true})
-	contact.Pause(ctx, away)
+	backoff.Pause(ctx, away)
 	runner.Line.Set(fault.Weather{})
 	return fmt.Sprintf("%s for %s", runner.Name, away), nil
 }
@@ -223,7 +223,7 @@ func weather(name string, draw func(*rand.Rand) fault.Weather) func(*soak, conte
 		for _, runner := range s.runners() {
 			runner.Line.Set(w)
 		}
-		contact.Pause(ctx, during)
+		backoff.Pause(ctx, during)
 		for _, runner := range s.runners() {
 			runner.Line.Set(fault.Weather{})
 		}

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // decide plays the people at the vendor until ctx ends: one who changes things, and approves, rejects, cancels. A command that
 // fails because the control plane is down just now is what people live with: they look again.
 func (s *soak) decide(ctx context.Context) error {
 	r := s.random(2)
-	for step := 1; contact.Pause(ctx, 300*time.Millisecond); step++ {
+	for step := 1; backoff.Pause(ctx, 300*time.Millisecond); step++ {
 		s.approve(ctx, r)
 		all, err := s.installs(ctx)
 		if err != nil {

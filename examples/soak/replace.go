@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // replaceMachine has a person say that a machine is gone that cannot be reached any more: a new one with the customer's copy of the
@@ -19,7 +19,7 @@ func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error)
 	name := one(r, customers)
 	old, alive := s.fleet.Installers[name], r.IntN(2) == 0
 	old.Line.Set(fault.Weather{Hole: true})
-	contact.Pause(ctx, upTo(r, 5*time.Second))
+	backoff.Pause(ctx, upTo(r, 5*time.Second))
 	ctx = context.WithoutCancel(ctx) // what was begun is mended
 	var replaced api.ReplacedRunner
 	if err := s.fleet.JSON(ctx, &replaced, "runners", "replace", name, "--reason", "the soak cannot reach it", "--yes"); err != nil {
@@ -52,7 +52,7 @@ func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error)
 		return fmt.Sprintf("%s, which had died; %d attempts were lost", old.Name, len(replaced.Lost)), nil
 	}
 	s.returned = append(s.returned, old)
-	contact.Pause(ctx, upTo(r, 20*time.Second)) // long enough for the new one to do the same again
+	backoff.Pause(ctx, upTo(r, 20*time.Second)) // long enough for the new one to do the same again
 	old.Line.Set(fault.Weather{})
 	return fmt.Sprintf("%s, which came back; %d attempts were lost", old.Name, len(replaced.Lost)), nil
 }

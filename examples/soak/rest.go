@@ -13,7 +13,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/examples/fault"
 	"github.com/nuon-toolkit/nuon/examples/fleet"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // rest mends what an operator mends, and waits until nothing moves any more and every install is as it is wanted. People go on
@@ -53,7 +53,7 @@ func (s *soak) rest(ctx context.Context) error {
 			s.figures.Unfinished = moving
 			return nil
 		}
-		if !contact.Pause(ctx, 500*time.Millisecond) {
+		if !backoff.Pause(ctx, 500*time.Millisecond) {
 			return ctx.Err()
 		}
 	}

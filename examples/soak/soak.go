@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/examples/fleet"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // Options say how long to break what.
@@ -117,7 +117,7 @@ func (s *soak) storm(ctx context.Context) error {
 // watchDeploys ends the storm when there were enough deploys.
 func (s *soak) watchDeploys(enough context.CancelFunc) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for s.Deploys > 0 && contact.Pause(ctx, time.Second) {
+		for s.Deploys > 0 && backoff.Pause(ctx, time.Second) {
 			if n, err := s.deploys(ctx); err == nil && n >= s.Deploys { // the database may be down just now
 				enough()
 			}

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 const (
@@ -32,7 +34,8 @@ const (
 // ctx has ended meanwhile.
 func Patiently(ctx context.Context, start func() error) error {
 	begun := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	pauses := backoff.Backoff{First: firstPause, Most: longestPause}
+	for {
 		err := start()
 		switch {
 		case !errors.Is(err, syscall.ETXTBSY):
@@ -40,12 +43,8 @@ func Patiently(ctx context.Context, start func() error) error {
 		case time.Since(begun) >= patience:
 			return fmt.Errorf("%w, and still is after %s: something keeps it open for writing; end that and try again", err, patience)
 		}
-		again := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			again.Stop()
+		if !backoff.Pause(ctx, pauses.Next()) {
 			return fmt.Errorf("%w: %w", err, ctx.Err())
-		case <-again.C:
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/launch"
 )
 
@@ -111,25 +112,16 @@ func prepare(options Options) (*Cluster, error) {
 // takeLock makes us the only supervisor. Without it the next step would end the live server of another one. The kernel drops the
 // lock when we end, however we end.
 func (c *Cluster) takeLock() error {
-	lock, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = lock.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("%s: %w; stop that one or choose another directory", c.dir, ErrInUse)
-		}
-		return fmt.Errorf("lock %s: %w", c.dir, err)
+	lock, err := filelock.Try(filepath.Join(c.dir, "lock"))
+	if errors.Is(err, filelock.ErrHeld) {
+		return fmt.Errorf("%s: %w; stop that one or choose another directory", c.dir, ErrInUse)
 	}
 	c.lock = lock
-	return nil
+	return err
 }
 
 // unlock frees the directory. Closing the file alone would not, for as long as a child that is just being forked has a copy of it.
-func (c *Cluster) unlock() error {
-	return errors.Join(syscall.Flock(int(c.lock.Fd()), syscall.LOCK_UN), c.lock.Close())
-}
+func (c *Cluster) unlock() error { return filelock.Unlock(c.lock) }
 
 func (c *Cluster) start(ctx context.Context, options Options) error {
 	if err := c.choose(ctx, options); err != nil {

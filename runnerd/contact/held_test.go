@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
@@ -26,7 +27,7 @@ type slowAnswer struct {
 
 // RoundTrip answers.
 func (s slowAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !Pause(r.Context(), s.head) {
+	if !backoff.Pause(r.Context(), s.head) {
 		return nil, context.Cause(r.Context())
 	}
 	return &http.Response{StatusCode: s.status, Header: http.Header{"Content-Type": {s.content}}, Body: &slowBody{s, r.Context()}}, nil
@@ -46,7 +47,7 @@ func (b *slowBody) Read(into []byte) (int, error) {
 	if len(b.parts) == 0 {
 		return 0, io.EOF
 	}
-	if !Pause(b.ctx, b.each) {
+	if !backoff.Pause(b.ctx, b.each) {
 		return 0, b.ctx.Err() // as net/http, which does not always give the cause
 	}
 	n := copy(into, b.parts[0])

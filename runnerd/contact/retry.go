@@ -3,8 +3,9 @@ package contact
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // Pace is how a call is tried again.
@@ -20,7 +21,7 @@ type Pace struct {
 // Persist tries until try succeeds, is refused for good, or ctx ends. Calls that got no answer are always tried again. The error
 // is that of the last try; when ctx ended it wraps the cause of ctx as well.
 func Persist(ctx context.Context, pace Pace, try func(context.Context) error) error {
-	pause := pace.First
+	pauses := backoff.Backoff{First: pace.First, Most: pace.Most}
 	for {
 		err := try(ctx)
 		if err == nil || pace.final(err) {
@@ -32,14 +33,13 @@ func Persist(ctx context.Context, pace Pace, try func(context.Context) error) er
 			return errors.Join(context.Cause(ctx), err)
 		}
 		pace.Line.Lost(err)
-		wait := jitter(pause)
+		wait := backoff.Jitter(pauses.Next())
 		if refusal := AsRefusal(err); refusal != nil {
 			wait += refusal.RetryAfter
 		}
-		if !Pause(ctx, wait) {
+		if !backoff.Pause(ctx, wait) {
 			return errors.Join(context.Cause(ctx), err)
 		}
-		pause = min(2*pause, pace.Most)
 	}
 }
 
@@ -62,23 +62,3 @@ type permanentError struct{ error }
 
 // Unwrap gives the marked error.
 func (p *permanentError) Unwrap() error { return p.error }
-
-// jitter draws from the upper half of pause, so that a thousand runners do not come back in the same moment.
-func jitter(pause time.Duration) time.Duration {
-	if pause <= 1 {
-		return pause
-	}
-	return pause/2 + rand.N(pause/2)
-}
-
-// Pause waits; false when ctx ended first.
-func Pause(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}

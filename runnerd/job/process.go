@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -22,7 +23,6 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
@@ -95,7 +95,7 @@ func leaveNothing(at timing.Timing) {
 		if err != nil || left == 0 || time.Now().After(giveUp) {
 			return
 		}
-		contact.Pause(context.Background(), at.Look/10)
+		backoff.Pause(context.Background(), at.Look/10)
 	}
 }
 
@@ -118,7 +118,7 @@ func record(attempt spool.Attempt, this spool.Process, user *child.User, at timi
 	ended := make(chan struct{})
 	go func() { // until stop
 		defer close(ended)
-		for contact.Pause(ctx, 2*at.Look) {
+		for backoff.Pause(ctx, 2*at.Look) {
 			_ = recorder.Note() // a disk that takes nothing ends no job; the next look tries again
 		}
 	}()

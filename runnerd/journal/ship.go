@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
@@ -36,7 +37,7 @@ func (j *Journal) Run(ctx context.Context, o Options) {
 			s.round(last)
 			return
 		}
-		contact.Pause(ctx, o.Timing.Gather)
+		backoff.Pause(ctx, o.Timing.Gather)
 	}
 }
 

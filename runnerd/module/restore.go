@@ -11,7 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
@@ -178,7 +178,7 @@ func lockPatiently(ctx context.Context, env *job.Env) error {
 		if err == nil || !errors.As(err, &held) || time.Since(begun) > env.Timing.UnlockTry {
 			return err
 		}
-		if !contact.Pause(ctx, env.Timing.BackoffFirst) {
+		if !backoff.Pause(ctx, env.Timing.BackoffFirst) {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 	"github.com/nuon-toolkit/nuon/runnerd/state"
@@ -30,8 +31,8 @@ func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said
 	if _, err := os.Lstat(place.root); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	lock, err := spool.TakeLock(place.lock())
-	if errors.Is(err, spool.ErrHeld) {
+	lock, err := filelock.Try(place.lock())
+	if errors.Is(err, filelock.ErrHeld) {
 		return nil, nil // another job works there, and has emptied it before
 	}
 	if err != nil {

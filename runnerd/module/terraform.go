@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
@@ -55,7 +56,7 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 			return err
 		}
 		if fetches {
-			release, err := tool.Lock(ctx, cache+".lock")
+			release, err := filelock.Wait(ctx, cache+".lock", nil)
 			if err != nil {
 				return err
 			}

@@ -12,10 +12,10 @@ import (
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
-	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
 // workplace is the directory of one install component. Its absolute path is the same for a plan and for its apply, because paths
@@ -63,7 +63,7 @@ func enter(ctx context.Context, env *job.Env, installComponent string) (*workpla
 	if err := os.MkdirAll(filepath.Dir(place.root), 0o700); err != nil {
 		return nil, fmt.Errorf("make the work directory: %w", err)
 	}
-	release, err := tool.Lock(ctx, place.lock())
+	release, err := filelock.Wait(ctx, place.lock(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("another job works on this component on this runner: %w", err)
 	}

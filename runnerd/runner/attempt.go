@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -216,7 +216,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			// A disk that is full or gone: nothing is decided without it.
 			a.log.Error("cannot look after the job; trying again", "error", err)
-			contact.Pause(ctx, a.runner.Timing.Beat)
+			backoff.Pause(ctx, a.runner.Timing.Beat)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"sync"
 
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 )
 
@@ -58,7 +58,7 @@ func (r *runner) killStrays(turn *attempt) (int, error) {
 
 // reapLoop ends what jobs have left to this process and nobody looks after. It waits for the next look.
 func (r *runner) reapLoop(ctx context.Context) {
-	for contact.Pause(ctx, r.Timing.Beat) {
+	for backoff.Pause(ctx, r.Timing.Beat) {
 		if _, err := r.killStrays(nil); err != nil {
 			r.log.Warn("cannot look for processes that jobs have left behind", "error", err)
 		}

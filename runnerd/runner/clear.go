@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
-	"github.com/nuon-toolkit/nuon/runnerd/tool"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 )
 
 // clearLoop removes what nobody needs any more from the runner's directory, at the start and now and then. It waits for the next
@@ -14,7 +14,7 @@ import (
 func (r *runner) clearLoop(ctx context.Context) {
 	for {
 		r.clear(time.Now().Add(-r.Timing.Keep))
-		if !contact.Pause(ctx, r.Timing.Clear) {
+		if !backoff.Pause(ctx, r.Timing.Clear) {
 			return
 		}
 	}
@@ -28,7 +28,7 @@ func (r *runner) clear(before time.Time) {
 	if kept > 0 {
 		r.log.Warn("the directory refused/ holds Terraform states that the control plane has not got; look at them, and remove them by hand when they are not needed", "at", filepath.Join(r.Dir, "refused"), "count", kept)
 	}
-	locks, err := tool.ClearLocks(filepath.Join(r.Dir, "work"), before)
+	locks, err := filelock.Clear(filepath.Join(r.Dir, "work"), before)
 	if err != nil {
 		r.log.Warn("cannot clear lock files", "error", err)
 	}

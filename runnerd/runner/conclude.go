@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -89,7 +89,7 @@ func (a *attempt) sweep(ctx context.Context) error {
 			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left, "session", job.Leader.PID)
 			warnAt = time.Now().Add(a.runner.Timing.BackoffMost)
 		}
-		if !contact.Pause(ctx, a.runner.Timing.Look) {
+		if !backoff.Pause(ctx, a.runner.Timing.Look) {
 			return ctx.Err()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
@@ -17,7 +18,7 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 	task := status.Enter(ctx, "heartbeat")
 	defer task.Leave()
 	task.Waits("for the next beat")
-	for contact.Pause(ctx, r.beat()) {
+	for backoff.Pause(ctx, r.beat()) {
 		kept := map[api.AttemptRef]*attempt{}
 		refs := []api.AttemptRef{}
 		for _, a := range r.list() {

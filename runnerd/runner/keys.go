@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
@@ -176,7 +177,7 @@ func (r *runner) rotateLoop(ctx context.Context) {
 			wait = r.Timing.KeyLife / 24
 		}
 		task.Waits("for the runner key to be old")
-		if !contact.Pause(ctx, wait) {
+		if !backoff.Pause(ctx, wait) {
 			return
 		}
 	}

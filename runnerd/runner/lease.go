@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
@@ -50,7 +51,7 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 		}
 		if taken == 0 && free > 0 {
 			// An empty poll took its time; a server that answers at once must not make this loop spin.
-			contact.Pause(ctx, r.Timing.BackoffFirst)
+			backoff.Pause(ctx, r.Timing.BackoffFirst)
 		}
 	}
 }

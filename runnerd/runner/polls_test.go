@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
@@ -43,7 +44,7 @@ func TestPollsAreShortWhereNoBeatComesThrough(t *testing.T) {
 		case beating:
 			_, _ = w.Write([]byte(" "))
 			_ = http.NewResponseController(w).Flush()
-			contact.Pause(r.Context(), 300*time.Millisecond)
+			backoff.Pause(r.Context(), 300*time.Millisecond)
 		}
 		_ = json.NewEncoder(w).Encode(api.Offers{Offers: []api.Offer{}})
 	}))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
 // rest lets what a dead job process ran come to an end, before sweep kills what is left: Terraform, interrupted, ends what it is at
@@ -45,7 +45,7 @@ func (a *attempt) rest(ctx context.Context) error {
 		if left, err := job.Living(); err != nil || left == 0 {
 			return err
 		}
-		if !contact.Pause(ctx, a.runner.Timing.Look) {
+		if !backoff.Pause(ctx, a.runner.Timing.Look) {
 			return ctx.Err()
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
@@ -249,11 +251,11 @@ func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 		return nil, fmt.Errorf("make the runner's directory: %w", err)
 	}
 	for tries := 1; ; tries++ {
-		lock, err := spool.TakeLock(lockFile(r.Dir))
-		if !errors.Is(err, spool.ErrHeld) {
+		lock, err := filelock.Try(lockFile(r.Dir))
+		if !errors.Is(err, filelock.ErrHeld) {
 			return lock, err
 		}
-		if tries == 5 || !contact.Pause(ctx, r.Timing.Look) {
+		if tries == 5 || !backoff.Pause(ctx, r.Timing.Look) {
 			return nil, fmt.Errorf("another runnerd works in %s; stop it, or give this one a directory of its own with --dir", r.Dir)
 		}
 	}

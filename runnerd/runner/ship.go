@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
@@ -58,7 +59,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 		if err != nil {
 			// The server is tried again within ship; this is the disk.
 			a.log.Error("cannot deliver what the job left; trying again", "error", err)
-			contact.Pause(ctx, a.runner.Timing.Beat)
+			backoff.Pause(ctx, a.runner.Timing.Beat)
 		}
 		task.Waits("for the job to leave more, or to end")
 		select {

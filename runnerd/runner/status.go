@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -74,7 +75,7 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		return status, err
 	}
 	status.Runner, status.Name, status.Kind, status.KeySince = known.RunnerID, known.Name, known.Kind, known.KeySince
-	if status.Working, err = isHeld(lockFile(options.Dir)); err != nil {
+	if status.Working, err = filelock.Held(lockFile(options.Dir)); err != nil {
 		return status, err
 	}
 	if _, err := spool.LoadJSON(programsFile(options.Dir), &status.Programs); err != nil {
@@ -100,21 +101,6 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		}
 	}
 	return status, nil
-}
-
-// isHeld tells whether somebody holds a lock. A file that is not there is held by nobody, and is not made.
-func isHeld(file string) (bool, error) {
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	lock, err := spool.TakeLock(file)
-	if err != nil {
-		if errors.Is(err, spool.ErrHeld) {
-			return true, nil
-		}
-		return false, err
-	}
-	return false, lock.Close()
 }
 
 func statusOf(dir spool.Attempt) (AttemptStatus, error) {

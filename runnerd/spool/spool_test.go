@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
@@ -109,7 +110,7 @@ func TestLockTellsTheLiving(t *testing.T) {
 	if alive, err := attempt.Alive(); !alive || err != nil {
 		t.Errorf("held: %v %v", alive, err)
 	}
-	if _, err := attempt.TakeLock(); !errors.Is(err, spool.ErrHeld) {
+	if _, err := attempt.TakeLock(); !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("taken twice: %v", err)
 	}
 	_ = lock.Close()

@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hc-install/product"
 	"github.com/hashicorp/hc-install/releases"
+
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 )
 
 // fetchLimit is how long a download may take.
@@ -25,7 +27,7 @@ func fetch(ctx context.Context, options Options) (string, error) {
 	if err := os.MkdirAll(shelf, 0o755); err != nil {
 		return "", err
 	}
-	release, err := Lock(ctx, filepath.Join(shelf, ".lock"))
+	release, err := filelock.Wait(ctx, filepath.Join(shelf, ".lock"), nil)
 	if err != nil {
 		return "", err
 	}

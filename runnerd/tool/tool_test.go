@@ -22,7 +22,6 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 
-	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
@@ -327,23 +326,4 @@ func TestFetchTrustsNobody(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestLockWaits(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	release, err := Lock(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*lockLook) //walltime: nothing says that nothing comes
-	defer cancel()
-	if _, err := Lock(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("two hold the lock: %v", err)
-	}
-	release()
-	second, err := Lock(testtime.Context(t), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second()
 }

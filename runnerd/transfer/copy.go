@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
 // copying is one copy under way.
@@ -66,7 +66,7 @@ func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err
 		return false, fmt.Errorf("make the directory for copies: %w", err)
 	}
 	path := filepath.Join(c.dir, strings.ReplaceAll(blob.Digest, ":", "-"))
-	release, err := tool.Lock(ctx, path+".lock")
+	release, err := filelock.Wait(ctx, path+".lock", nil)
 	if err != nil {
 		return false, err
 	}

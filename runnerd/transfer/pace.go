@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/runnerd/contact"
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
@@ -25,17 +25,16 @@ func paceOf(t timing.Timing) pace {
 
 // patiently does something again and again while a registry is away.
 func (c *copying) patiently(ctx context.Context, do func() error) error {
-	pause := c.pace.first
+	pauses := backoff.Backoff{First: c.pace.first, Most: c.pace.most}
 	for try := 1; ; try++ {
 		err := do()
 		if err == nil || !passing(err) || try == c.pace.tries {
 			return err
 		}
 		c.log.Info("%v; trying again", err)
-		if !contact.Pause(ctx, pause) {
+		if !backoff.Pause(ctx, pauses.Next()) {
 			return errors.Join(context.Cause(ctx), err)
 		}
-		pause = min(2*pause, c.pace.most)
 	}
 }
 

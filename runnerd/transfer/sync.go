@@ -9,8 +9,8 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
-	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
 // Sync is the handler of sync jobs.
@@ -31,7 +31,7 @@ func (Sync) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	c := &copying{from: from, to: to, dir: Dir(env.Root), log: env.Log, pace: paceOf(env.Timing)}
-	if _, err := tool.ClearLocks(c.dir, time.Now().Add(-keepFor)); err != nil {
+	if _, err := filelock.Clear(c.dir, time.Now().Add(-keepFor)); err != nil {
 		env.Log.Warn("cannot clear what old copies left: %v", err)
 	}
 	if err := c.artifact(ctx, spec.From.Digest); err != nil {

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/filelock"
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
@@ -70,7 +71,7 @@ func Config(ctx context.Context) (file string, err error) {
 	if err := os.MkdirAll(kept, 0o755); err != nil {
 		return "", fmt.Errorf("find a place for the provider: %w", err)
 	}
-	release, err := tool.Lock(ctx, kept+".lock")
+	release, err := filelock.Wait(ctx, kept+".lock", nil)
 	if err != nil {
 		return "", err
 	}
