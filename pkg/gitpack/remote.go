@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // Bounds of what a server sends before a pack.
@@ -156,7 +158,7 @@ func (r *Remote) request(asked Request) (*packp.UploadPackRequest, error) {
 // memory. The pack's own bound is set once the rest was read. One session uses it, for one request at a time.
 type boundedBodies struct {
 	http.RoundTripper
-	pack *boundedBody
+	pack *netguard.Budget
 }
 
 // RoundTrip sends one request.
@@ -169,16 +171,17 @@ func (b *boundedBodies) RoundTrip(request *http.Request) (*http.Response, error)
 	if err != nil {
 		return nil, err
 	}
-	body := &boundedBody{ReadCloser: response.Body, left: maxRefsBytes, what: "a list of branches and tags"}
+	var budget *netguard.Budget
 	switch {
 	case response.StatusCode >= http.StatusMultipleChoices:
-		body.left, body.what = maxErrorBytes, "an error"
+		budget = newBudget("an error", maxErrorBytes)
 	case request.Method == http.MethodPost:
-		body.left, body.what = maxPrefaceBytes, "an answer without a pack"
-		b.pack = body
+		budget = newBudget("an answer without a pack", maxPrefaceBytes)
+		b.pack = budget
+	default:
+		budget = newBudget("a list of branches and tags", maxRefsBytes)
 	}
-	body.limit = body.left
-	response.Body = body
+	response.Body = budget.Bound(response.Body)
 	return response, nil
 }
 
@@ -186,23 +189,11 @@ func (b *boundedBodies) RoundTrip(request *http.Request) (*http.Response, error)
 func (b *boundedBodies) allow(limit int64) {
 	if b.pack != nil {
 		// Sideband's headers take five bytes of each packet, and a packet may be small.
-		b.pack.left, b.pack.limit, b.pack.what = limit+limit/8+maxPrefaceBytes, limit, "a pack"
+		b.pack.Set(limit+limit/8+maxPrefaceBytes, &LimitError{What: "a pack", Limit: limit, Unit: "bytes"})
 	}
 }
 
-// boundedBody fails, instead of ending quietly, when more comes than may.
-type boundedBody struct {
-	io.ReadCloser
-	left, limit int64
-	what        string
-}
-
-// Read reads what may still come.
-func (b *boundedBody) Read(into []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, &LimitError{What: b.what, Limit: b.limit, Unit: "bytes"}
-	}
-	n, err := b.ReadCloser.Read(into[:min(int64(len(into)), b.left)])
-	b.left -= int64(n)
-	return n, err
+// newBudget returns the budget of one answer.
+func newBudget(what string, limit int64) *netguard.Budget {
+	return netguard.NewBudget(limit, &LimitError{What: what, Limit: limit, Unit: "bytes"})
 }

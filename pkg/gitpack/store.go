@@ -24,10 +24,7 @@ func Spool(pack io.Reader, dir string, limit int64) (file *os.File, size int64, 
 			file = nil
 		}
 	}()
-	size, err = io.Copy(file, io.LimitReader(pack, limit+1))
-	if err == nil && size > limit {
-		err = &LimitError{What: "a pack", Limit: limit, Unit: "bytes"}
-	}
+	size, err = io.Copy(file, newBudget("a pack", limit).Bound(io.NopCloser(pack)))
 	return file, size, err
 }
 

@@ -8,5 +8,6 @@
 // Errors name the host as it was written, and the kind of network that it leads to, but no address that a name resolved to and no name
 // server: who may write a URL is not to learn the layout of the network that it is read from.
 //
-// The bytes of an answer are for the caller to bound. reconciler/observe, pkg/remote and runnerd/helm/source use it.
+// A Budget bounds the bytes of answers; the caller decides how many. reconciler/observe, pkg/remote, pkg/gitpack and runnerd/helm/source
+// use the package.
 package netguard

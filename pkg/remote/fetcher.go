@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // Options say what a Fetcher may read. The zero value is right for a control plane.
@@ -36,6 +38,8 @@ const (
 	defaultTimeout = 15 * time.Second
 	// tries is how often something that may pass is tried, within the time.
 	tries = 2
+	// pause is at most how long it waits before the next try.
+	pause = 400 * time.Millisecond
 )
 
 // New makes a Fetcher.
@@ -53,10 +57,10 @@ func Local() *Fetcher { return New(Options{Local: true}) }
 // Fetch reads one reference: text of at most limit bytes. What keeps it from being read is an *Error; the end of ctx is ctx's error,
 // wrapped.
 func (f *Fetcher) Fetch(ctx context.Context, reference string, limit int64) ([]byte, error) {
-	return f.fetch(ctx, reference, limit, newPurse(defaultTotal))
+	return f.fetch(ctx, reference, limit, newBudget(defaultTotal))
 }
 
-func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, purse *purse) ([]byte, error) {
+func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, budget *netguard.Budget) ([]byte, error) {
 	at, problem := parse(text)
 	if problem != nil {
 		return nil, problem
@@ -64,7 +68,7 @@ func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, purse *pu
 	within, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
 	for try := 1; ; try++ {
-		data, err := f.read(within, at, limit, purse)
+		data, err := f.read(within, at, limit, budget)
 		if err == nil {
 			return data, nil
 		}
@@ -72,19 +76,19 @@ func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, purse *pu
 			return nil, fmt.Errorf("read a file from elsewhere: %w", ctx.Err())
 		}
 		problem := explain(err)
-		if !problem.Passing || try == tries || !pause(within) {
+		if !problem.Passing || try == tries || !backoff.Pause(within, backoff.Jitter(pause)) {
 			return nil, problem
 		}
 	}
 }
 
 // read is one try.
-func (f *Fetcher) read(ctx context.Context, at reference, limit int64, purse *purse) (data []byte, err error) {
+func (f *Fetcher) read(ctx context.Context, at reference, limit int64, budget *netguard.Budget) (data []byte, err error) {
 	switch at.scheme {
 	case web:
-		data, err = f.readWeb(ctx, at.url, limit, purse)
+		data, err = f.readWeb(ctx, at.url, limit, budget)
 	case git:
-		data, err = f.readGit(ctx, at, limit, purse)
+		data, err = f.readGit(ctx, at, limit, budget)
 	case local:
 		data, err = f.readLocal(at.path, limit)
 	}
@@ -101,16 +105,4 @@ func (f *Fetcher) read(ctx context.Context, at reference, limit int64, purse *pu
 
 func tooLarge(limit int64) *Error {
 	return refuse(fmt.Sprintf("it is larger than %d bytes", limit), "make it smaller, or split it")
-}
-
-// pause waits a moment before the next try, so that servers that were busy are not asked in step; false if there is no time left.
-func pause(ctx context.Context) bool {
-	moment := time.NewTimer(200*time.Millisecond + time.Duration(rand.Int64N(int64(200*time.Millisecond)))) //nolint:gosec // spreads load; nothing depends on it being secret
-	defer moment.Stop()
-	select {
-	case <-moment.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

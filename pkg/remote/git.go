@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/nuon-toolkit/nuon/pkg/gitpack"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // packLimits bound a repository's snapshot, whose objects are held in memory while a file is looked for among them. What is larger than
@@ -35,8 +35,8 @@ type repository struct {
 
 // readGit reads one file of a repository. Of its history only the one commit is asked for, and where the server can (all large forges
 // can), of that only the directories and then the file.
-func (f *Fetcher) readGit(ctx context.Context, at reference, limit int64, purse *purse) ([]byte, error) {
-	r, err := f.openRepository(ctx, at.url.String(), purse)
+func (f *Fetcher) readGit(ctx context.Context, at reference, limit int64, budget *netguard.Budget) ([]byte, error) {
+	r, err := f.openRepository(ctx, at.url.String(), budget)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func (f *Fetcher) readGit(ctx context.Context, at reference, limit int64, purse 
 	return data, err
 }
 
-func (f *Fetcher) openRepository(ctx context.Context, url string, purse *purse) (*repository, error) {
+func (f *Fetcher) openRepository(ctx context.Context, url string, budget *netguard.Budget) (*repository, error) {
 	client := *f.client
-	client.Transport = countedTransport{f.client.Transport, purse}
+	client.Transport = countedTransport{f.client.Transport, budget}
 	server, err := gitpack.Open(ctx, &client, url, nil)
 	if err != nil {
 		return nil, notGit(err)
@@ -84,14 +84,14 @@ func notGit(err error) error {
 // countedTransport counts all answers of a git server together.
 type countedTransport struct {
 	http.RoundTripper
-	purse *purse
+	budget *netguard.Budget
 }
 
 // RoundTrip sends one request.
 func (c countedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := c.RoundTripper.RoundTrip(request)
 	if err == nil {
-		response.Body = &boundedBody{ReadCloser: response.Body, left: math.MaxInt64, purse: c.purse}
+		response.Body = c.budget.Bound(response.Body)
 	}
 	return response, err
 }

@@ -143,8 +143,8 @@ func TestGitReadsParts(t *testing.T) {
 	}
 	r.write("small", "text").write("big", string(noise)).commit()
 	at, packs, fetcher := r.serve(nil)
-	purse := newPurse(20_000)
-	data, err := fetcher.fetch(t.Context(), at+"//small", limit, purse)
+	budget := newBudget(20_000)
+	data, err := fetcher.fetch(t.Context(), at+"//small", limit, budget)
 	if err != nil || string(data) != "text" || packs.Load() != 2 {
 		t.Fatalf("got %q, %v, with %d packs", data, err, packs.Load())
 	}
@@ -220,10 +220,10 @@ func TestGitServersThatAreNone(t *testing.T) {
 	}
 	t.Run("endless refs", func(t *testing.T) {
 		at, fetcher := serve(t, endlessRefs)
-		purse := newPurse(1 << 40)
-		_, err := fetcher.fetch(t.Context(), "git::"+at+"/o/r//a", limit, purse)
+		budget := newBudget(1 << 40)
+		_, err := fetcher.fetch(t.Context(), "git::"+at+"/o/r//a", limit, budget)
 		refused(t, err, "more is sent than may be read")
-		if read := 1<<40 - purse.left; read > 16<<20 {
+		if read := 1<<40 - budget.Left(); read > 16<<20+1 { // one more byte shows that it goes on
 			t.Errorf("%d bytes were read", read)
 		}
 	})

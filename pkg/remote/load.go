@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // Bounds of what one load of a config may make a Fetcher do.
@@ -22,7 +24,7 @@ const (
 // Load gives the function through which one load of a config reads its references, which ends with ctx. All that it reads shares
 // bounds on time, bytes and number, so that the load ends, whatever is in the config. It is safe for concurrent use.
 func (f *Fetcher) Load(ctx context.Context) func(reference string, limit int64) ([]byte, error) {
-	l := &load{fetcher: f, end: time.Now().Add(longestLoad), purse: newPurse(defaultTotal), places: make(chan struct{}, mostAtOnce)}
+	l := &load{fetcher: f, end: time.Now().Add(longestLoad), budget: newBudget(defaultTotal), places: make(chan struct{}, mostAtOnce)}
 	return func(reference string, limit int64) ([]byte, error) { return l.fetch(ctx, reference, limit) }
 }
 
@@ -30,7 +32,7 @@ func (f *Fetcher) Load(ctx context.Context) func(reference string, limit int64) 
 type load struct {
 	fetcher *Fetcher
 	end     time.Time
-	purse   *purse
+	budget  *netguard.Budget
 	places  chan struct{}
 
 	mu    sync.Mutex
@@ -51,7 +53,7 @@ func (l *load) fetch(ctx context.Context, reference string, limit int64) ([]byte
 	var data []byte
 	err := within.Err()
 	if err == nil {
-		data, err = l.fetcher.fetch(within, reference, limit, l.purse)
+		data, err = l.fetcher.fetch(within, reference, limit, l.budget)
 	}
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		return nil, passing(fmt.Sprintf("all references of the config together took more than %s", longestLoad))
@@ -69,24 +71,5 @@ func (l *load) crowded() bool {
 	return l.asked > mostReferences
 }
 
-// purse holds the bytes that may still be received. It is safe for concurrent use.
-type purse struct {
-	mu   sync.Mutex
-	left int64
-}
-
-func newPurse(bytes int64) *purse { return &purse{left: bytes} }
-
-// most says how many of n bytes may be received now.
-func (p *purse) most(n int64) int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return min(n, p.left)
-}
-
-// pay takes out what was received.
-func (p *purse) pay(n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.left = max(0, p.left-n)
-}
+// newBudget returns the budget of what is received for several references.
+func newBudget(bytes int64) *netguard.Budget { return netguard.NewBudget(bytes, errTooMuch) }

@@ -68,7 +68,7 @@ func TestALoadEnds(t *testing.T) {
 	})
 	t.Run("in bytes", func(t *testing.T) {
 		at, fetcher := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("a", limit)) })
-		l := &load{fetcher: fetcher, end: time.Now().Add(time.Hour), purse: newPurse(2*limit + 100), places: make(chan struct{}, 1)}
+		l := &load{fetcher: fetcher, end: time.Now().Add(time.Hour), budget: newBudget(2*limit + 100), places: make(chan struct{}, 1)}
 		for range 2 {
 			if _, err := l.fetch(t.Context(), at+"/x", limit); err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestALoadEnds(t *testing.T) {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		})
-		l := &load{fetcher: fetcher, end: time.Now().Add(100 * time.Millisecond), purse: newPurse(limit), places: make(chan struct{}, 1)}
+		l := &load{fetcher: fetcher, end: time.Now().Add(100 * time.Millisecond), budget: newBudget(limit), places: make(chan struct{}, 1)}
 		for range 400 {
 			_, err := l.fetch(t.Context(), at+"/x", limit)
 			refused(t, err, "together took more than")

@@ -11,11 +11,12 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
 // readWeb asks a server for a file.
-func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, purse *purse) (data []byte, err error) {
+func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, budget *netguard.Budget) (data []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, refuse("it is not a URL", "write it as https://host/path")
@@ -33,14 +34,11 @@ func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, purse *
 	if response.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	body, err := decoded(response, limit, purse)
+	body, err := decoded(response, limit, budget)
 	if err != nil {
 		return nil, err
 	}
-	if data, err = io.ReadAll(io.LimitReader(body, limit+1)); errors.Is(err, errTooMuch) && purse.most(1) > 0 {
-		return nil, tooLarge(limit)
-	}
-	if err != nil {
+	if data, err = netguard.ReadAll(body, limit, tooLarge(limit)); err != nil {
 		return nil, err
 	}
 	return data, checkPage(response, data)
@@ -48,9 +46,9 @@ func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, purse *
 
 // decoded gives the bytes of an answer. Servers are asked for the plain ones; some send them compressed all the same. What comes
 // over the network is bounded as well as what it grows to, so that neither an endless answer nor one that explodes is read.
-func decoded(response *http.Response, limit int64, purse *purse) (io.Reader, error) {
+func decoded(response *http.Response, limit int64, budget *netguard.Budget) (io.Reader, error) {
 	// What cannot be compressed grows a little.
-	body := &boundedBody{ReadCloser: response.Body, left: limit + limit/8 + 1024, purse: purse}
+	body := netguard.NewBudget(limit+limit/8+1024, tooLarge(limit)).Bound(budget.Bound(response.Body))
 	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
 		return body, nil

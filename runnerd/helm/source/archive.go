@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
 // unpack reads a packed chart: the files below its one directory. It trusts nothing: only files, only inside, within what the session
@@ -20,7 +21,7 @@ func (s *session) unpack(name string, content []byte) ([]artifact.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is no packed chart (a .tgz); make it with `helm package`", quote(name))
 	}
-	limit := &counted{from: compressed, left: s.unpacked + int64(s.files)*1024}
+	limit := netguard.NewBudget(s.unpacked+int64(s.files)*1024, errBomb).Bound(compressed)
 	archive := tar.NewReader(limit)
 	var files []artifact.File
 	for {
@@ -94,20 +95,4 @@ func damaged(err error) error {
 		return err
 	}
 	return fmt.Errorf("it is damaged: %s; make it anew with `helm package`", clean(err.Error()))
-}
-
-// counted ends with an error, not with a quiet end of file, when more comes than may.
-type counted struct {
-	from io.Reader
-	left int64
-}
-
-// Read reads what may still come.
-func (c *counted) Read(into []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, errBomb
-	}
-	n, err := c.from.Read(into[:min(int64(len(into)), c.left)])
-	c.left -= int64(n)
-	return n, err
 }

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -45,7 +45,7 @@ func explainBlocked(blocked *netguard.BlockedError) error {
 func (s *session) get(at *url.URL, limit int64) ([]byte, error) {
 	for try := 1; ; try++ {
 		content, again, err := s.getOnce(at, limit)
-		if err == nil || !again || try == tries || !pause(s.ctx, s.rest) {
+		if err == nil || !again || try == tries || !backoff.Pause(s.ctx, s.rest) {
 			return content, err
 		}
 	}
@@ -53,18 +53,6 @@ func (s *session) get(at *url.URL, limit int64) ([]byte, error) {
 
 // tries is how often something that may pass is tried, within the time of the session.
 const tries = 3
-
-// pause waits; false if there is no time left.
-func pause(ctx context.Context, rest time.Duration) bool {
-	timer := time.NewTimer(rest)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // getOnce is one try of get; it also says whether another may go better.
 func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool, err error) {
@@ -116,13 +104,13 @@ var errLarge = errors.New("it is larger than may be read")
 // read reads to the end, within a limit and what the session may fetch.
 func (s *session) read(from io.Reader, limit int64) ([]byte, error) {
 	limit = min(limit, s.fetched)
-	content, err := io.ReadAll(io.LimitReader(from, limit+1))
+	content, err := netguard.ReadAll(from, limit, fmt.Errorf("%w (%d bytes); make it smaller", errLarge, limit))
 	s.fetched = max(0, s.fetched-int64(len(content)))
+	if errors.Is(err, errLarge) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, s.reachable(err)
-	}
-	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("%w (%d bytes); make it smaller", errLarge, limit)
 	}
 	return content, nil
 }
