@@ -295,7 +295,7 @@ func actionNames(config *appconfig.App) []string {
 func (s *snapshot) checkEnv(env map[string]string) error {
 	if len(env) > 0 && !dispatch.KeptPolicy(s.runner).FreeEnv {
 		return refuse(CodeBadEnv, "Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
-			"runner %s takes no environment that an action does not declare (%s)", s.runner.Name, strings.Join(slices.Sorted(maps.Keys(env)), ", "))
+			"runner %s takes no environment that an action does not declare, such as %.60q", s.runner.Name, slices.Min(slices.Collect(maps.Keys(env))))
 	}
 	if len(env) > mostEnv {
 		return refuse(CodeBadEnv, "Give fewer.", "there are more than %d variables", mostEnv)
