@@ -64,8 +64,9 @@ test: build ## Run every test with the race detector, in shuffled order, and lis
 		env $(RUN) ./examples/suite -- env $(RACE) $(BESIDE) -shuffle=on $(or $(TESTS),./...)
 
 .PHONY: soak
-soak: build ## Break everything for a while during real deploys, and count what is lost (SOAK='-for 1h -seed 7 -v')
+soak: build ## Break everything during real deploys and count what is lost, then attack it (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/soak -bin $(CURDIR)/bin $(SOAK)
+	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/attack/campaign -bin $(CURDIR)/bin $(ATTACKS)
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run

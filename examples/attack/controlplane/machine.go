@@ -1,0 +1,219 @@
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/reconciler/registry"
+)
+
+// RunnerFile is what the owner of the attacked runner allows: everything but scripts and Terraform, which are code by nature.
+const RunnerFile = `jobs       = ["sync", "plan", "apply", "health"]
+components = ["helm_chart", "kubernetes_manifest"]
+`
+
+// logins are the programs by which a runner logs in to the clusters of clouds. On the attacked machine they leave the canary: no
+// attack may get as far as the runner's identity in a cloud.
+var logins = []string{"aws", "gke-gcloud-auth-plugin", "gcloud", "kubelogin", "az"}
+
+// Machine is a customer's machine with a runner that the plane attacks.
+type Machine struct {
+	Plane *Plane
+	// Install is the install's registry. The attacker has its password.
+	Install *artifact.Repository
+	// Canary is a file that the attacks try to make: it is there when a command of theirs ran.
+	Canary string
+	// Foreign is an address that nobody may be sent to, and Reached counts the connections to it.
+	Foreign string
+	Reached *atomic.Int64
+
+	// Trace, when set, gets the result of each job, nil for one that was not accepted.
+	Trace func(result *api.JobResult)
+
+	dir     string // the runner's own
+	runner  *exec.Cmd
+	output  lockedBuffer
+	ended   chan struct{}
+	closers []func() error
+}
+
+// lockedBuffer is a buffer for a program's output.
+type lockedBuffer struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+// Write appends.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.text.Write(p)
+}
+
+// String is what was written so far.
+func (b *lockedBuffer) String() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.text.String()
+}
+
+// NewMachine starts a plane, a registry and the runnerd of bin, below dir, and waits until the runner has registered. Close must be
+// called on what it returns, also after an error.
+func NewMachine(ctx context.Context, bin, dir, runnerFile string) (*Machine, error) {
+	m := &Machine{dir: filepath.Join(dir, "runner"), Canary: filepath.Join(dir, "canary"), Reached: &atomic.Int64{}, ended: make(chan struct{})}
+	for _, step := range []func() error{
+		func() error { return os.MkdirAll(m.dir, 0o700) },
+		func() error { return os.WriteFile(filepath.Join(dir, "runner.toml"), []byte(runnerFile), 0o600) },
+		m.startPlane,
+		m.startForeign,
+		func() error { return m.startRunner(bin, dir) },
+		func() error { return m.registered(ctx) },
+	} {
+		if err := step(); err != nil {
+			return m, fmt.Errorf("set up the attacked machine: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *Machine) startPlane() (err error) {
+	if m.Plane, err = Start(); err != nil {
+		return err
+	}
+	m.closers = append(m.closers, m.Plane.Close)
+	return nil
+}
+
+// startForeign listens where no runner has business.
+func (m *Machine) startForeign() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	m.Foreign = listener.Addr().String()
+	m.closers = append(m.closers, listener.Close)
+	go func() { // until Close
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			m.Reached.Add(1)
+			_ = connection.Close()
+		}
+	}()
+	return nil
+}
+
+// startRegistry serves the install's registry and returns the environment that leads there.
+func (m *Machine) startRegistry(dir string) ([]string, error) {
+	signer, err := registry.NewSigner(bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		return nil, err
+	}
+	handler, err := registry.New(registry.Options{Dir: filepath.Join(dir, "registry"), Signer: signer})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }() // until Close
+	m.closers = append(m.closers, server.Close, handler.Close)
+	const namespace, life = "install", 48 * time.Hour
+	password := signer.Issue(namespace, []string{registry.ActionPull, registry.ActionPush}, time.Now().Add(life))
+	reference, err := artifact.ParseReference(listener.Addr().String()+"/"+namespace+"/attack", true)
+	if err != nil {
+		return nil, err
+	}
+	if m.Install, err = artifact.Open(reference, artifact.Basic("attacker", password)); err != nil {
+		return nil, err
+	}
+	return []string{
+		"NUON_REGISTRY=" + listener.Addr().String() + "/" + namespace, "NUON_REGISTRY_USERNAME=install",
+		"NUON_REGISTRY_PASSWORD=" + password, "NUON_REGISTRY_PLAIN_HTTP=1",
+	}, nil
+}
+
+func (m *Machine) startRunner(bin, dir string) error {
+	access, err := m.startRegistry(dir)
+	if err != nil {
+		return err
+	}
+	home, programs := filepath.Join(dir, "home"), filepath.Join(dir, "programs")
+	if err := errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(programs, 0o700)); err != nil {
+		return err
+	}
+	for _, name := range logins {
+		script := "#!/bin/sh\ntouch " + m.Canary + "\n"
+		if err := os.WriteFile(filepath.Join(programs, name), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+			return err
+		}
+	}
+	m.runner = exec.Command(filepath.Join(bin, "runnerd"), "run", "--url", m.Plane.URL(), "--dir", m.dir, "--name", "victim", //nolint:noctx // Close ends it
+		"--policy", filepath.Join(dir, "runner.toml"), "--capacity", "2")
+	m.runner.Dir = dir
+	m.runner.Env = append(access, "PATH="+programs+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+home, "NUON_REGISTRATION_TOKEN="+Token)
+	m.runner.Stdout, m.runner.Stderr = &m.output, &m.output
+	if err := m.runner.Start(); err != nil {
+		return err
+	}
+	go func() { // until the runner has ended
+		_ = m.runner.Wait()
+		close(m.ended)
+	}()
+	return nil
+}
+
+// registered waits for the registration, or for the end of a runner that cannot.
+func (m *Machine) registered(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-m.ended:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	if err := m.Plane.Registered(ctx); err != nil {
+		return fmt.Errorf("%w: the runner printed %s", err, m.Output())
+	}
+	return nil
+}
+
+// Output is what the runner printed.
+func (m *Machine) Output() string { return m.output.String() }
+
+// Dir is the runner's own directory.
+func (m *Machine) Dir() string { return m.dir }
+
+// Close ends the runner and what it talks to.
+func (m *Machine) Close() error {
+	var errs []error
+	if m.runner != nil && m.runner.Process != nil {
+		_ = m.runner.Process.Signal(syscall.SIGTERM) // it may have ended
+		<-m.ended
+	}
+	for _, close := range m.closers {
+		errs = append(errs, close())
+	}
+	return errors.Join(errs...)
+}
