@@ -56,6 +56,9 @@ func printStatus(out io.Writer, status runner.Status) error {
 	} else {
 		fmt.Fprintf(table, "runner\t%s (%s, %s)\n", status.Name, status.Runner, status.Kind)
 	}
+	if status.KeyFingerprint != "" {
+		fmt.Fprintf(table, "install key\t%s\n", status.KeyFingerprint)
+	}
 	fmt.Fprintf(table, "process\t%s\n", works)
 	fmt.Fprintf(table, "programs\t%s\n", status.Programs)
 	for _, line := range status.Allows() {

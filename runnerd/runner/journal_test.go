@@ -51,7 +51,7 @@ func TestTheRunnersOwnLog(t *testing.T) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	said := s.said()
-	if strings.Count(said, "info the runner works") != 2 || strings.Count(said, "lost contact") != 1 {
+	if strings.Count(said, "info the runner works") != 2 || strings.Count(said, "install_key=") != 2 || strings.Count(said, "lost contact") != 1 {
 		t.Errorf("it said\n%s", said)
 	}
 	if !strings.Contains(said, "(sensitive)-(sensitive).toml") || strings.Contains(said, "planted") {

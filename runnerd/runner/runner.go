@@ -221,7 +221,11 @@ func Run(ctx context.Context, options Options) error {
 	if isOpenLine(r.URL) {
 		r.log.Warn("the line to the control plane is not encrypted, and this runner's key can be read on the way; use https", "url", r.URL)
 	}
-	r.log.Info("the runner works", "name", identity.Name, "kind", identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
+	key, err := seal.LoadIdentity(KeyFile(r.Dir))
+	if err != nil {
+		return err
+	}
+	r.log.Info("the runner works", "install_key", key.Recipient().Fingerprint(), "name", identity.Name, "kind", identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
 	return r.work(ctx)
 }
 

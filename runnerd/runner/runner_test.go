@@ -968,6 +968,10 @@ func TestStatus(t *testing.T) {
 	if !got.Working || got.Runner != "run_1" || got.Kind != "install" || got.KeySince.IsZero() {
 		t.Errorf("got %+v", got)
 	}
+	key, err := seal.LoadIdentity(runner.KeyFile(dir))
+	if err != nil || got.KeyFingerprint != key.Recipient().Fingerprint() {
+		t.Errorf("got the fingerprint %q, %v", got.KeyFingerprint, err)
+	}
 	if len(got.Attempts) != 1 || got.Attempts[0].Status != "running" || got.Attempts[0].Install != "ins_1" || got.Attempts[0].Started.IsZero() {
 		t.Errorf("got %+v", got.Attempts)
 	}

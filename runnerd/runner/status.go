@@ -10,6 +10,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
@@ -28,6 +29,8 @@ type Status struct {
 	Runner string `json:"runner"`
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
+	// KeyFingerprint is that of the install key, for people who compare it; empty while there is none.
+	KeyFingerprint string `json:"key_fingerprint,omitempty"`
 	// KeySince is since when its runner key is good.
 	KeySince time.Time `json:"key_since,omitzero"`
 	// Working: a runnerd works in the directory.
@@ -75,6 +78,13 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		return status, err
 	}
 	status.Runner, status.Name, status.Kind, status.KeySince = known.RunnerID, known.Name, known.Kind, known.KeySince
+	key, err := seal.LoadIdentity(KeyFile(options.Dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return status, err
+	}
+	if err == nil {
+		status.KeyFingerprint = key.Recipient().Fingerprint()
+	}
 	if status.Working, err = filelock.Held(lockFile(options.Dir)); err != nil {
 		return status, err
 	}
