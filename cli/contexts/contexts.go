@@ -75,14 +75,14 @@ func (f File) Save() error {
 	if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
 		return fmt.Errorf("save contexts: %w", err)
 	}
-	if err := replace(p, b); err != nil {
+	if err := Replace(p, b); err != nil {
 		return fmt.Errorf("save contexts: %w", err)
 	}
 	return nil
 }
 
-// replace puts b where p is. A link stays one: who keeps the file elsewhere still finds it there.
-func replace(p string, b []byte) error {
+// Replace writes b to p, readable by its owner alone, whole or not at all. A link stays one: who keeps the file elsewhere still finds it there.
+func Replace(p string, b []byte) error {
 	if target, err := filepath.EvalSymlinks(p); err == nil {
 		p = target
 	}

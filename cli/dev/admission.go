@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/pins"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/startup"
@@ -35,7 +36,8 @@ func lasts(a startup.Admission, now time.Time) bool {
 func (s *system) admit(ctx context.Context) (startup.Admission, error) {
 	var kept startup.Admission
 	err := readJSON(s.place.admission(), &kept)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !fresh {
 		s.log.say("%v; asking for a new admission", err)
 	}
 	if err == nil && kept.Org == s.options.Org && lasts(kept, time.Now()) && s.known(ctx, kept) {
@@ -51,6 +53,11 @@ func (s *system) admit(ctx context.Context) (startup.Admission, error) {
 	}
 	if made.Token == "" {
 		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?", s.options.Org)
+	}
+	if fresh { // the installs of the system that was here before are gone, and their keys with them
+		if err := pins.Reset(s.ready.ControlURL); err != nil {
+			return startup.Admission{}, err
+		}
 	}
 	return made, writeJSON(s.place.admission(), made)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/form"
 	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/pins"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -40,7 +41,8 @@ func newCreate(e *env.Env) *cobra.Command {
 
 Its inputs come from flags, from an installs/*.toml file of the app (--file), and on a terminal from a form of the inputs
 that were not given, with the app's own words and defaults. --yes leaves the form out. Values of sensitive inputs are
-sealed before they leave this machine; from then on only the install's runner can read them.`,
+sealed before they leave this machine: to the key of the install's runner, which is pinned from then on, or to the control
+plane's while that runner has not registered. --key-fingerprint says which key it must be.`,
 		Example: `  nuon installs create acme --app hello
   nuon installs create acme --app hello --input greeting=hi --secret api_token=env:TOKEN
   nuon installs create --app hello --file installs/acme.toml --wait`,
@@ -98,7 +100,9 @@ func (o *creating) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.new.ID = id.New("ins")
-	if o.new.Inputs, err = entered.seal(ctx, client, o.new.ID, keyOfNew(o.new.Runner)); err != nil {
+	if o.new.Inputs, err = entered.seal(ctx, o.env, client, sealing{
+		install: pins.Install{ID: o.new.ID, App: o.new.App, Name: o.new.Name}, which: keyOfNew(o.new.Runner), given: o.values.key,
+	}); err != nil {
 		return err
 	}
 	made, err := remote.Get[api.CreatedInstall](client.CreateInstall(ctx, &api.CreateInstallParams{}, o.new))

@@ -2,11 +2,13 @@ package installs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/pins"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
@@ -16,7 +18,8 @@ func newForget(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "forget INSTALL", Short: "Drop the record of an install of which nothing is left", Args: cobra.ExactArgs(1),
 		Long: `Drops the record of an install of which nothing is left, with its history. With --force also one of which something is
-there: that stays where it is, and nuon does not know of it any more.`,
+there: that stays where it is, and nuon does not know of it any more. The key that is pinned for it on this machine is
+dropped, too, also when the control plane has no such install any more.`,
 		Example:           "  nuon installs forget acme",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -27,7 +30,11 @@ there: that stays where it is, and nuon does not know of it any more.`,
 				}
 			}
 			return e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-				if err := remote.Done(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force})); err != nil {
+				err := remote.Done(client.ForgetInstall(ctx, args[0], &api.ForgetInstallParams{Force: force}))
+				if err == nil || remote.CodeIs(err, "not_found") {
+					err = errors.Join(err, dropPin(e, args[0]))
+				}
+				if err != nil {
 					return err
 				}
 				e.Console.Say("install %s forgotten", args[0])
@@ -38,4 +45,13 @@ there: that stays where it is, and nuon does not know of it any more.`,
 	c.Flags().BoolVar(&force, "force", false, "also when something is still applied: it stays where it is, and nuon no longer knows of it")
 	c.Flags().BoolVar(&yes, "yes", false, "with --force: yes, drop it")
 	return c
+}
+
+// dropPin drops the key that is pinned for an install.
+func dropPin(e *env.Env, install string) error {
+	known, err := pins.Open(e.Context)
+	if err != nil {
+		return err
+	}
+	return known.Forget(install)
 }

@@ -31,7 +31,12 @@ func newGet(e *env.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return onto.Result(i, func(w io.Writer) error { return show(w, i) })
+				pin, err := pinOf(e, i, args[0])
+				if err != nil {
+					return err
+				}
+				found := shownInstall{Install: i, PinnedFingerprint: pin}
+				return onto.Result(found, func(w io.Writer) error { return show(w, i, keyLine(i, pin)) })
 			}
 			if live {
 				return watch.Run(ctx, e.Console, look)
@@ -43,10 +48,10 @@ func newGet(e *env.Env) *cobra.Command {
 	return c
 }
 
-// show prints an install for people.
-func show(w io.Writer, i api.Install) error {
+// show prints an install for people, with more lines after its own facts.
+func show(w io.Writer, i api.Install, more ...string) error {
 	lines := []string{fmt.Sprintf("%s/%s (%s): %s", i.App, i.Name, i.ID, i.Status), "  " + i.Reason}
-	lines = append(lines, facts(i)...)
+	lines = append(append(lines, facts(i)...), more...)
 	inputs := "inputs"
 	if len(i.Inputs) == 0 {
 		inputs += "               none set: the app's defaults are in force"

@@ -105,6 +105,7 @@ func start(t *testing.T) (*plane, *env.Env) {
 	t.Setenv("NUON_URL", s.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
+	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
 	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/form"
+	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/pins"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/cli/validate"
@@ -34,6 +36,7 @@ type syncing struct {
 	app           string
 	runner        string
 	secrets       []string
+	keys          []string
 	takeOwnership bool
 	dryRun        bool
 	yes           bool
@@ -52,7 +55,7 @@ refused, unless --take-ownership gives it to its file; then nothing at all is do
 has it by default. Nothing is ever removed: an install whose file is gone is named, and stays.
 
 Sensitive inputs are in no file. Where a new install needs one, a terminal asks for it; a script gives it with
---secret INSTALL/NAME=env:VAR (or NAME=… for all new ones).
+--secret INSTALL/NAME=env:VAR (or NAME=… for all new ones), and with --key-fingerprint INSTALL=… the key to seal it to.
 
 Exit codes: 0 done or nothing to do, 1 something failed or was refused, 2 errors in the files, 3 waits for an approval
 (--wait), 4 somebody said no, 5 cannot reach the control plane or not authorised.`,
@@ -63,6 +66,7 @@ Exit codes: 0 done or nothing to do, 1 something failed or was refused, 2 errors
 	c.Flags().StringVar(&o.app, "app", "", "the app (default: the directory's name)")
 	c.Flags().StringVar(&o.runner, "runner", "", "runner that works for new installs (default: the shared one, else a new one for each)")
 	c.Flags().StringArrayVar(&o.secrets, "secret", nil, "a sensitive input of new installs: [INSTALL/]NAME=env:VAR or [INSTALL/]NAME=@FILE (repeatable)")
+	c.Flags().StringArrayVar(&o.keys, "key-fingerprint", nil, "`INSTALL=FINGERPRINT` of the key of a new install's runner, as \"runnerd status\" prints it there (repeatable)")
 	c.Flags().BoolVar(&o.takeOwnership, "take-ownership", false, "also change installs that belong to people; from then on they belong to their files")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and end")
 	c.Flags().BoolVar(&o.yes, "yes", false, "yes, do it; in a script nobody can be asked")
@@ -86,6 +90,10 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	keys, err := o.readKeys(app)
+	if err != nil {
+		return err
+	}
 	client, err := o.env.Client()
 	if err != nil {
 		return err
@@ -106,7 +114,24 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 	if err := o.show(known.Name, all); err != nil || o.dryRun {
 		return err
 	}
-	return o.apply(ctx, client, app, known.Name, all)
+	return o.apply(ctx, client, app, name, all, keys)
+}
+
+// readKeys returns the fingerprints of --key-fingerprint by install, each of which has a file.
+func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
+	keys, err := given.Pairs("--key-fingerprint", o.keys)
+	if err != nil {
+		return nil, err
+	}
+	for install, text := range keys {
+		if !slices.ContainsFunc(app.Installs, func(i appconfig.Install) bool { return i.Name == install }) {
+			return nil, exit.Usagef("--key-fingerprint %s: no file in installs/ is of this install", install)
+		}
+		if keys[install], err = fingerprint("--key-fingerprint "+install, text); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
 }
 
 // show prints what would be done; by name, the installs that something would be done about.
@@ -161,7 +186,9 @@ func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.A
 }
 
 // apply asks and does it, an install after the other; one that fails does not keep the others from theirs.
-func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconfig.App, name string, all []Difference) error {
+func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconfig.App, name string, all []Difference,
+	keys map[string]string,
+) error {
 	todo := todo(all)
 	if refused := withOutcome(all, OutcomeRefused); len(refused) > 0 {
 		return exit.With(exit.Failed, fmt.Errorf("nothing was done: %s may not be changed by a file, as said above", list(refused)))
@@ -179,7 +206,9 @@ func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconf
 	var ids []string
 	var failed []error
 	for _, d := range todo {
-		id, err := o.one(ctx, client, d, secrets[d.Install])
+		id, err := o.one(ctx, client, d, secrets[d.Install], sealing{
+			install: pins.Install{App: name, Name: d.Install}, which: keyOfNew(o.runner), given: keys[d.Install],
+		})
 		switch {
 		case errors.Is(err, exit.Interrupted):
 			return errors.Join(append(failed, err)...)
@@ -193,7 +222,9 @@ func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconf
 }
 
 // one does what is to be done about one install, and says so.
-func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, secrets map[string]seal.Secret) (install string, err error) {
+func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, secrets map[string]seal.Secret,
+	to sealing,
+) (install string, err error) {
 	if d.Outcome == OutcomeChange {
 		i, err := remote.Get[api.Install](client.UpdateInstall(ctx, d.id, d.change))
 		if err == nil {
@@ -203,7 +234,8 @@ func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, 
 		return i.ID, err
 	}
 	d.create.ID, d.create.Runner = id.New("ins"), o.runner
-	sealed, err := entered{secret: secrets}.seal(ctx, client, d.create.ID, keyOfNew(o.runner))
+	to.install.ID = d.create.ID
+	sealed, err := entered{secret: secrets}.seal(ctx, o.env, client, to)
 	if err != nil {
 		return "", err
 	}

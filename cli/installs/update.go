@@ -100,7 +100,8 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	if err := o.ask(ctx, client, i, entered, asks); err != nil {
 		return err
 	}
-	if change.Inputs, err = entered.seal(ctx, client, i.ID, api.GetSealingKeyParams{Install: i.ID}); err != nil {
+	to := sealing{install: described(i, install), which: api.GetSealingKeyParams{Install: i.ID}, given: o.values.key}
+	if change.Inputs, err = entered.seal(ctx, o.env, client, to); err != nil {
 		return err
 	}
 	if asks && len(change.Inputs) == 0 {

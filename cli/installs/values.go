@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/form"
 	"github.com/nuon-toolkit/nuon/cli/given"
+	"github.com/nuon-toolkit/nuon/cli/pins"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/cli/vault"
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -23,12 +25,31 @@ type values struct {
 	plain   []string // NAME=VALUE
 	files   []string // NAME=FILE or NAME=@FILE
 	secrets []string // NAME, NAME=env:VAR or NAME=@FILE
+	key     string   // fingerprint of the install's key; empty for the pinned one
 }
 
 func (v *values) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&v.plain, "input", nil, "value of an input, NAME=VALUE (repeatable)")
 	c.Flags().StringArrayVar(&v.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
 	c.Flags().StringArrayVar(&v.secrets, "secret", nil, "value of a sensitive input: NAME asks for it, NAME=env:VAR and NAME=@FILE read it (repeatable)")
+	keyFlag(c, &v.key)
+}
+
+// keyFlag adds --key-fingerprint.
+func keyFlag(c *cobra.Command, print *string) {
+	c.Flags().StringVar(print, "key-fingerprint", "", "`fingerprint` of the install's key, as \"runnerd status\" prints it on the runner's machine")
+}
+
+// fingerprint reads a value of --key-fingerprint; empty stays empty.
+func fingerprint(flag, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	print, err := seal.ParseFingerprint(text)
+	if err != nil {
+		return "", exit.Usagef("%s: %w", flag, err)
+	}
+	return print, nil
 }
 
 // any says that something was given.
@@ -44,6 +65,10 @@ type entered struct {
 func (v *values) read(ctx context.Context, e *env.Env, more map[string]string) (entered, error) {
 	g := entered{plain: map[string]string{}, secret: map[string]seal.Secret{}}
 	maps.Copy(g.plain, more)
+	var err error
+	if v.key, err = fingerprint("--key-fingerprint", v.key); err != nil {
+		return g, err
+	}
 	plain, err := given.Pairs("--input", v.plain)
 	if err != nil {
 		return g, err
@@ -91,12 +116,49 @@ func (g entered) check(config api.AppConfig) error {
 	return nil
 }
 
-// seal returns the inputs of an install as they are sent: the sensitive ones sealed to the key that which asks for.
-func (g entered) seal(ctx context.Context, client *remote.Client, install string, which api.GetSealingKeyParams) ([]api.InputValue, error) {
+// sealing is where the sensitive inputs of an install go.
+type sealing struct {
+	install pins.Install
+	which   api.GetSealingKeyParams // asks for the key
+	given   string                  // --key-fingerprint
+}
+
+// key returns the key to seal to, if it is one that may be trusted with the values of the install: see pins.Store.Accept.
+func (s sealing) key(ctx context.Context, e *env.Env, client *remote.Client) (vault.Key, error) {
+	known, err := pins.Open(e.Context)
+	if err != nil {
+		return vault.Key{}, err
+	}
+	key, err := vault.Ask(ctx, client, s.which)
+	if err != nil {
+		return vault.Key{}, err
+	}
+	remark, err := known.Accept(s.install, pinned(key), s.given)
+	if err != nil {
+		return vault.Key{}, err
+	}
+	if remark != "" {
+		e.Console.Say("%s", console.Line(remark))
+	}
+	return key, nil
+}
+
+// pinned is a key as it is compared with a pin.
+func pinned(key vault.Key) pins.Key {
+	return pins.Key{Fingerprint: key.Fingerprint(), OfRunner: key.Holder == api.SealingKeyHolderRunner}
+}
+
+// described is an install as the control plane describes it, and as it was typed.
+func described(i api.Install, typed string) pins.Install {
+	return pins.Install{ID: i.ID, App: i.App, Name: i.Name, Typed: typed}
+}
+
+// seal returns the inputs of an install as they are sent: the sensitive ones sealed to its key.
+func (g entered) seal(ctx context.Context, e *env.Env, client *remote.Client, to sealing) ([]api.InputValue, error) {
 	var key vault.Key
 	if len(g.secret) > 0 {
 		var err error
-		if key, err = vault.Ask(ctx, client, which); err != nil {
+		if key, err = to.key(ctx, e, client); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +167,7 @@ func (g entered) seal(ctx context.Context, client *remote.Client, install string
 		out = append(out, api.InputValue{Name: name, Value: g.plain[name]})
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.secret)) {
-		sealed, err := key.Seal(seal.InputContext(install, name), g.secret[name])
+		sealed, err := key.Seal(seal.InputContext(to.install.ID, name), g.secret[name])
 		if err != nil {
 			return nil, err
 		}

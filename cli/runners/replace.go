@@ -24,8 +24,8 @@ Its key is void. What it had in hand ends as lost, with its state locks; what it
 registers in its place, with the file install.key of the old one. Should the old machine be there after all, it can still deliver
 what it wrote: nothing is lost, and where two have written the same state you are asked.
 
-If install.key is gone with the machine, add --new-key: sensitive inputs have to be entered again, and Terraform states that are
-sealed to that key cannot be read any more.`,
+If install.key is gone with the machine, add --new-key: sensitive inputs have to be entered again (after "nuon installs trust"
+has accepted the new key), and Terraform states that are sealed to the old one cannot be read any more.`,
 		Example:           `  nuon runners replace acme --reason "the VM was deleted" --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {

@@ -67,6 +67,9 @@ func Ask(ctx context.Context, client *remote.Client, which api.GetSealingKeyPara
 	return Key{SealingKey: key, recipient: to}, nil
 }
 
+// Fingerprint returns the fingerprint of the key itself, whatever the answer says besides.
+func (k Key) Fingerprint() string { return k.recipient.Fingerprint() }
+
 // Seal seals a secret for one use.
 func (k Key) Seal(use seal.Context, secret seal.Secret) (seal.Sealed, error) {
 	return k.recipient.Seal(use, secret.Reveal())

@@ -1,0 +1,142 @@
+package installs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/pins"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/vault"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// shownInstall is an install with the key that is pinned for it on this machine.
+type shownInstall struct {
+	api.Install
+	PinnedFingerprint string `json:"pinned_key_fingerprint,omitempty"`
+}
+
+// pinOf returns the fingerprint that is pinned for an install; empty for none.
+func pinOf(e *env.Env, i api.Install, typed string) (string, error) {
+	known, err := pins.Open(e.Context)
+	if err != nil {
+		return "", err
+	}
+	pin, _ := known.Find(described(i, typed))
+	return pin.Fingerprint, nil
+}
+
+// keyLine describes the key of an install.
+func keyLine(i api.Install, pin string) string {
+	switch {
+	case i.KeyFingerprint == "" && pin == "":
+		return "  key: none yet, its runner has not registered; values are sealed to the control plane's key until then"
+	case i.KeyFingerprint == "":
+		return "  key: none, but " + pin + " is pinned here: nothing is sealed for it"
+	case pin == "":
+		return "  key " + i.KeyFingerprint + ", not pinned here yet"
+	case pin == i.KeyFingerprint:
+		return "  key " + i.KeyFingerprint + ", pinned here"
+	}
+	return "  key " + i.KeyFingerprint + " is NOT the pinned one, " + pin + ": compare it with `runnerd status`, then `nuon installs trust " + i.Name + "`"
+}
+
+// trusted is what `nuon installs trust` did.
+type trusted struct {
+	Name        string `json:"name"`
+	ID          string `json:"id"`
+	App         string `json:"app"`
+	Before      string `json:"pinned_before,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+func newTrust(e *env.Env) *cobra.Command {
+	var text string
+	c := &cobra.Command{
+		Use: "trust INSTALL", Short: "Pin the key of an install after comparing it with its runner's", Args: cobra.ExactArgs(1),
+		Long: `Pins the key of an install on this machine, in place of the key that was pinned before.
+
+The first time that a value is sealed for an install whose runner has registered, its key is pinned. From then on nothing is
+sealed to another key, nor to the control plane's own. When the key really changed ("nuon runners replace --new-key"), run
+"runnerd status" on the runner's machine, compare its fingerprint with the one that this command shows, and accept it.
+
+A terminal asks. A script gives the fingerprint with --key-fingerprint, which must be the one that the control plane shows.`,
+		Example: `  nuon installs trust acme
+  nuon installs trust acme --key-fingerprint 3f0a-9c1e-77b2-04d5-e1a8-5b6c-2d90-f417`,
+		ValidArgsFunction: complete.Args(e, complete.Installs),
+		RunE: func(c *cobra.Command, args []string) error {
+			given, err := fingerprint("--key-fingerprint", text)
+			if err != nil {
+				return err
+			}
+			return e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+				return trust(ctx, e, client, args[0], given)
+			})(c, args)
+		},
+	}
+	keyFlag(c, &text)
+	return c
+}
+
+func trust(ctx context.Context, e *env.Env, client *remote.Client, typed, given string) error {
+	known, err := pins.Open(e.Context)
+	if err != nil {
+		return err
+	}
+	i, err := remote.Get[api.Install](client.GetInstall(ctx, typed))
+	if err != nil {
+		return err
+	}
+	of := described(i, typed)
+	key, err := vault.Ask(ctx, client, api.GetSealingKeyParams{Install: i.ID})
+	if err != nil {
+		return err
+	}
+	if key.Holder != api.SealingKeyHolderRunner {
+		return fmt.Errorf("the runner of %s has not registered yet, so there is no key to trust; start it first", of)
+	}
+	pin, _ := known.Find(of)
+	if err := compared(ctx, e.Console, of, pin, key.Fingerprint(), given); err != nil {
+		return err
+	}
+	if err := known.Trust(of, key.Fingerprint()); err != nil {
+		return err
+	}
+	done := trusted{Name: i.Name, ID: i.ID, App: i.App, Before: pin.Fingerprint, Fingerprint: key.Fingerprint()}
+	return e.Console.Result(done, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, console.Line(fmt.Sprintf("pinned the key of %s: %s", of, done.Fingerprint)))
+		return err
+	})
+}
+
+// compared returns an error unless a person, or the fingerprint that they gave, says that a key is the right one.
+func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins.Pin, shown, given string) error {
+	switch {
+	case given == shown:
+		return nil
+	case given != "":
+		return fmt.Errorf("--key-fingerprint is %s, and the control plane shows %s for %s; nothing was pinned", given, shown, of)
+	case !c.Asks():
+		return exit.Usagef("the key of %s: pinned is %s, the control plane shows %s; give the one that `runnerd status` prints on the "+
+			"runner's machine with --key-fingerprint", of, cmp.Or(pin.Fingerprint, "none"), shown)
+	}
+	c.Say("%s", console.Text(fmt.Sprintf("key of %s\n  pinned   %s\n  present  %s\nCompare the present one with `runnerd status` on the runner's machine.",
+		of, cmp.Or(pin.Fingerprint, "none"), shown)))
+	answer, err := c.Ask(ctx, "Type yes if it is the same: ")
+	if err != nil {
+		return err
+	}
+	if answer != "yes" {
+		return exit.With(exit.Rejected, errors.New("nothing was pinned"))
+	}
+	return nil
+}

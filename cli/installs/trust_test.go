@@ -1,0 +1,323 @@
+package installs
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/pins"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// liar is a control plane that names any key and any install, another org each time, and stores what it is sent.
+type liar struct {
+	key     seal.Identity
+	holder  api.SealingKeyHolder
+	install api.Install
+	sent    []api.InputValue // sensitive inputs, of any request
+	sentFor string           // id of the install of the last request
+}
+
+func hostile(t *testing.T) (*liar, *env.Env) {
+	t.Helper()
+	l := &liar{key: identity(t), holder: api.SealingKeyHolderRunner, install: api.Install{ID: "ins_acme", App: "hello", Name: "acme"}}
+	take := func(install string, inputs []api.InputValue) {
+		l.sentFor = install
+		for _, in := range inputs {
+			if in.Sensitive {
+				l.sent = append(l.sent, in)
+			}
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/sealing-key", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, api.SealingKey{KeyID: "key-lie", Recipient: l.key.Recipient().String(), Holder: l.holder, Org: identity(t).KeyID()})
+	})
+	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, r *http.Request) {
+		give(w, api.App{ID: "app_1", Name: r.PathValue("app")})
+	})
+	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, _ *http.Request) { give(w, api.InstallList{}) })
+	mux.HandleFunc("POST /v1/installs", func(w http.ResponseWriter, r *http.Request) {
+		n := decode[api.NewInstall](t, r)
+		take(n.ID, n.Inputs)
+		give(w, api.CreatedInstall{Install: api.Install{ID: n.ID, App: n.App, Name: n.Name}})
+	})
+	mux.HandleFunc("DELETE /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) { give(w, l.install) })
+	for _, pattern := range []string{"PATCH /v1/installs/{install}", "POST /v1/installs/{install}/preview"} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			take(r.PathValue("install"), decode[api.InstallChange](t, r).Inputs)
+			give(w, l.install)
+		})
+	}
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	t.Setenv("NUON_URL", s.URL)
+	t.Setenv("NUON_TOKEN", "tok")
+	t.Setenv("NUON_CONTEXT", "")
+	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
+	t.Setenv("TOKEN", "hush")
+	return l, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+}
+
+// do runs a command that ends with a code, and returns all that it said; what was sent before is forgotten.
+func (l *liar) do(t *testing.T, e *env.Env, code int, line string) string {
+	t.Helper()
+	l.sent, l.sentFor = nil, ""
+	var said strings.Builder
+	e.Console.Out, e.Console.Err = &said, &said
+	err := execute(t, New(e), strings.Fields(line)...)
+	if exit.CodeOf(err) != code {
+		t.Fatalf("%s ended with %v, want code %d", line, err, code)
+	}
+	if code != 0 && len(l.sent) > 0 {
+		t.Fatalf("%s sent %+v", line, l.sent)
+	}
+	return said.String() + fmt.Sprint(err)
+}
+
+// opens checks that the one value that was sent opens with a key.
+func (l *liar) opens(t *testing.T, key seal.Identity) {
+	t.Helper()
+	if len(l.sent) != 1 {
+		t.Fatalf("sent %+v", l.sent)
+	}
+	opened, err := key.Open(l.sent[0].Sealed, seal.InputContext(l.sentFor, l.sent[0].Name))
+	if err != nil || string(opened.Reveal()) != "hush" {
+		t.Fatalf("opened %q, %v", opened.Reveal(), err)
+	}
+}
+
+func (l *liar) print() string { return l.key.Recipient().Fingerprint() }
+
+const (
+	updateToken = "update acme --yes --secret token=env:TOKEN"
+	createToken = "create acme --app hello --yes --runner east --secret token=env:TOKEN"
+)
+
+func says(t *testing.T, said string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+}
+
+// TestAPinnedKeyIsTheOnlyOne: after the first use, neither another recipient nor the control plane's own key gets a value, however
+// the control plane describes the install; and each refusal says what to do.
+func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
+	lies := map[string]func(*liar){
+		"another key of a runner":     func(*liar) {},
+		"the server's key":            func(l *liar) { l.holder = api.SealingKeyHolderServer },
+		"a key of nobody":             func(l *liar) { l.holder = "" },
+		"another id of the install":   func(l *liar) { l.install.ID = "ins_other" },
+		"another app of that install": func(l *liar) { l.install.ID, l.install.App = "ins_other", "other" },
+		"another id, server's key":    func(l *liar) { l.install.ID, l.holder = "ins_other", api.SealingKeyHolderServer },
+		"another install":             func(l *liar) { l.install = api.Install{ID: "ins_new", App: "hello", Name: "new"} },
+	}
+	for name, lie := range lies {
+		t.Run(name, func(t *testing.T) {
+			l, e := hostile(t)
+			first := l.key
+			says(t, l.do(t, e, 0, updateToken), "first use: pinned the key of hello/acme, "+l.print())
+			l.opens(t, first)
+			if said := l.do(t, e, 0, updateToken); strings.Contains(said, "first use") {
+				t.Errorf("the second time it says\n%s", said)
+			}
+			l.opens(t, first)
+			pinned := l.print()
+			l.key = identity(t)
+			lie(l)
+			for _, line := range []string{updateToken, "update acme --preview --secret token=env:TOKEN"} {
+				said := l.do(t, e, exit.Failed, line)
+				says(t, said, "nothing was sent")
+				if l.install.Name == "acme" {
+					says(t, said, pinned, l.print(), "`runnerd status`", "nuon installs trust ")
+				}
+			}
+			// A second create of that name is how a sync of files would be led around the pin.
+			if l.install.App == "hello" && l.install.Name == "acme" {
+				says(t, l.do(t, e, exit.Failed, createToken), pinned, l.print(), "--key-fingerprint")
+			}
+			// The right key is good whoever the control plane says holds it.
+			l.key, l.install = first, api.Install{ID: "ins_acme", App: "hello", Name: "acme"}
+			l.do(t, e, 0, updateToken)
+			l.opens(t, first)
+		})
+	}
+}
+
+// TestAnotherInstallsKeyIsNone: a control plane that answers with another pinned install, or calls it by this one's name, gets nothing.
+func TestAnotherInstallsKeyIsNone(t *testing.T) {
+	l, e := hostile(t)
+	l.do(t, e, 0, updateToken)
+	l.key, l.install = identity(t), api.Install{ID: "ins_globex", App: "hello", Name: "globex"}
+	l.do(t, e, 0, "update globex --yes --secret token=env:TOKEN")
+	says(t, l.do(t, e, exit.Failed, updateToken), `answered with install hello/globex (ins_globex) for "acme"`)
+	l.install.Name = "acme"
+	says(t, l.do(t, e, exit.Failed, updateToken), "install ins_globex is pinned as globex")
+}
+
+// TestUntilItsRunnerHasRegistered the control plane's key is good for an install, and it is not pinned.
+func TestUntilItsRunnerHasRegistered(t *testing.T) {
+	l, e := hostile(t)
+	l.holder = api.SealingKeyHolderServer
+	if said := l.do(t, e, 0, createToken); strings.Contains(said, "pinned") {
+		t.Errorf("said %s", said)
+	}
+	l.opens(t, l.key)
+	says(t, l.do(t, e, exit.Failed, createToken+" --key-fingerprint "+identity(t).Recipient().Fingerprint()), "has not registered yet")
+	says(t, l.do(t, e, exit.Failed, "trust acme"), "has not registered yet")
+	l.key, l.holder = identity(t), api.SealingKeyHolderRunner
+	says(t, l.do(t, e, 0, updateToken), "first use")
+	l.opens(t, l.key)
+}
+
+// TestAGivenFingerprint: on the first use, and in CI, the key must have it; it does not replace a pin.
+func TestAGivenFingerprint(t *testing.T) {
+	for _, line := range []string{updateToken, createToken} {
+		l, e := hostile(t)
+		right, wrong := l.print(), identity(t).Recipient().Fingerprint()
+		says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint "+l.key.KeyID()), "--key-fingerprint", "is no key fingerprint")
+		says(t, l.do(t, e, exit.Failed, line+" --key-fingerprint "+wrong), wrong, right, "nothing was sent")
+		says(t, l.do(t, e, 0, line+" --key-fingerprint "+strings.ToUpper(right)), "pinned the key of hello/acme: "+right)
+		l.opens(t, l.key)
+		l.install.ID = l.sentFor
+		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+wrong), wrong, right, "nuon installs trust hello/acme")
+		l.key = identity(t)
+		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+l.print()), "the pinned key of hello/acme is "+right)
+	}
+}
+
+// TestNowhereToPin: without a place that can be written, a value is sealed only to a key whose fingerprint was given.
+func TestNowhereToPin(t *testing.T) {
+	l, e := hostile(t)
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	t.Setenv("NUON_CONFIG", filepath.Join(file, "config.toml"))
+	says(t, l.do(t, e, exit.Failed, updateToken), "read the pinned keys")
+	for _, home := range []string{"NUON_CONFIG", "HOME", "XDG_CONFIG_HOME"} {
+		t.Setenv(home, "")
+	}
+	says(t, l.do(t, e, exit.Failed, updateToken), "NUON_CONFIG", "--key-fingerprint")
+	says(t, l.do(t, e, 0, updateToken+" --key-fingerprint "+l.print()), "the next command needs --key-fingerprint again")
+	l.opens(t, l.key)
+}
+
+// TestABrokenPinHoldsNothing: a pin that cannot be read is an error, and no first use.
+func TestABrokenPinHoldsNothing(t *testing.T) {
+	l, e := hostile(t)
+	l.do(t, e, 0, updateToken)
+	dir, err := pins.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	for _, text := range []string{"", "url = 1\n", "url"} {
+		write(t, files[0], text)
+		says(t, l.do(t, e, exit.Usage, updateToken), files[0])
+	}
+}
+
+// TestSyncPinsEachInstall: fingerprints are given by install; of several, the one whose key is another gets nothing.
+func TestSyncPinsEachInstall(t *testing.T) {
+	l, e := hostile(t)
+	dir := written(t, map[string]string{"acme": "name = \"acme\"\n", "globex": "name = \"globex\"\n"})
+	line := "sync " + dir + " --app hello --yes --runner east --secret token=env:TOKEN"
+	says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint initech="+l.print()), "initech")
+	says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint acme=key"), "--key-fingerprint acme")
+	l.sent = nil
+	wrong := identity(t).Recipient().Fingerprint()
+	var said strings.Builder
+	e.Console.Out, e.Console.Err = &said, &said
+	err := execute(t, New(e), strings.Fields(line+" --key-fingerprint globex="+wrong+" --key-fingerprint acme="+l.print())...)
+	if exit.CodeOf(err) != exit.Failed {
+		t.Fatal(err)
+	}
+	says(t, said.String()+err.Error(), "pinned the key of hello/acme", "globex: --key-fingerprint is "+wrong)
+	l.opens(t, l.key) // one, that of acme
+	// A control plane that hides acme has the next sync make it again: with the pinned key alone.
+	l.key = identity(t)
+	says(t, l.do(t, e, exit.Failed, "sync "+written(t, map[string]string{"acme": "name = \"acme\"\n"})+" --app hello --yes --secret token=env:TOKEN"),
+		"hello/acme is another install than the one whose key is pinned")
+}
+
+// TestTrust: a person who compared the keys, or a script that has the fingerprint, pins another one; nobody else does.
+func TestTrust(t *testing.T) {
+	l, e := hostile(t)
+	l.do(t, e, 0, updateToken)
+	before := l.print()
+	l.key = identity(t)
+	says(t, l.do(t, e, exit.Usage, "trust acme"), before, l.print(), "--key-fingerprint")
+	says(t, l.do(t, e, exit.Failed, "trust acme --key-fingerprint "+before), "nothing was pinned")
+	for _, answer := range []string{"", "y\n", "no\n"} {
+		atATerminal(e, answer)
+		says(t, l.do(t, e, exit.Rejected, "trust acme"), "pinned   "+before, "present  "+l.print(), "nothing was pinned")
+	}
+	l.do(t, e, exit.Failed, updateToken)
+	atATerminal(e, "yes\n")
+	says(t, l.do(t, e, 0, "trust acme"), "pinned the key of hello/acme: "+l.print())
+	l.do(t, e, 0, updateToken)
+	l.opens(t, l.key)
+
+	before, l.key, e.Console.InIsTerminal = l.print(), identity(t), false
+	var out strings.Builder
+	e.Console.Out, e.Console.Output = &out, "json"
+	if err := execute(t, New(e), "trust", "acme", "--key-fingerprint", l.print()); err != nil {
+		t.Fatal(err)
+	}
+	var got trusted
+	want := trusted{Name: "acme", ID: "ins_acme", App: "hello", Before: before, Fingerprint: l.print()}
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got != want {
+		t.Errorf("printed %s, %v", out.String(), err)
+	}
+	l.do(t, e, 0, updateToken)
+	l.opens(t, l.key)
+}
+
+// TestAnInstallMadeAgain has another key: trust accepts it, and forget drops the pin of the one before.
+func TestAnInstallMadeAgain(t *testing.T) {
+	l, e := hostile(t)
+	l.do(t, e, 0, updateToken)
+	l.key, l.install.ID = identity(t), "ins_again"
+	says(t, l.do(t, e, exit.Failed, updateToken), "ins_acme", "nuon installs trust hello/acme")
+	l.do(t, e, 0, "trust acme --key-fingerprint "+l.print())
+	l.do(t, e, 0, updateToken)
+	l.opens(t, l.key)
+	l.key = identity(t)
+	says(t, l.do(t, e, exit.Failed, createToken), "nuon installs forget hello/acme")
+	l.do(t, e, 0, "forget hello/acme")
+	l.do(t, e, 0, createToken)
+	l.opens(t, l.key)
+}
+
+// TestGetShowsTheKey, and whether it is the pinned one.
+func TestGetShowsTheKey(t *testing.T) {
+	l, e := hostile(t)
+	says(t, l.do(t, e, 0, "get acme"), "key: none yet")
+	l.install.KeyFingerprint = l.print()
+	says(t, l.do(t, e, 0, "get acme"), "key "+l.print()+", not pinned here yet")
+	l.do(t, e, 0, updateToken)
+	says(t, l.do(t, e, 0, "get acme"), "key "+l.print()+", pinned here")
+	pinned := l.print()
+	l.install.KeyFingerprint = identity(t).Recipient().Fingerprint()
+	says(t, l.do(t, e, 0, "get acme"), "is NOT the pinned one, "+pinned, "nuon installs trust acme")
+	e.Console.Output = "json"
+	says(t, l.do(t, e, 0, "get acme"), `"pinned_key_fingerprint": "`+pinned+`"`, `"key_fingerprint": "`+l.install.KeyFingerprint+`"`)
+}
