@@ -22,6 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/manifest"
 	"github.com/nuon-toolkit/nuon/runnerd/module"
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
@@ -34,6 +35,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)
 		os.Exit(1)
 	}
+	manifest.Become()
 	if err := execute(newRoot()); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)
 		os.Exit(1)

@@ -17,6 +17,8 @@ type Program struct {
 	// Dir is where it runs, and Env all of its environment.
 	Dir string
 	Env []string
+	// Stdin is what it reads; nil for nothing. Run does not close it.
+	Stdin *os.File
 	// Stdout and Stderr take what it prints, each from a goroutine of its own, until Run returns.
 	Stdout, Stderr io.Writer
 	// Name is the program in sentences.
@@ -63,6 +65,9 @@ func (p Program) Run(ctx context.Context) error {
 	command := exec.Command(p.Path)
 	command.Args, command.Dir, command.Env = p.Args, p.Dir, p.Env
 	command.Stdout, command.Stderr = stdout.write, stderr.write
+	if p.Stdin != nil {
+		command.Stdin = p.Stdin
+	}
 	for _, held := range []*os.File{stdout.spare, stderr.spare} {
 		if held != nil {
 			command.ExtraFiles = append(command.ExtraFiles, held)

@@ -25,11 +25,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if source.Type != artifact.MediaSource {
 		return api.JobResult{}, fmt.Errorf("the source is of type %s; this is a fault of the control plane, report it", source.Type)
 	}
-	files, err := source.Files(artifact.Limits{})
-	if err != nil {
-		return api.JobResult{}, fmt.Errorf("unpack the source: %w", err)
-	}
-	text, templates, err := manifestOf(ctx, files, spec.Kustomize)
+	text, templates, err := manifestOf(ctx, env, source)
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -56,10 +52,14 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 }
 
 // manifestOf is the text to pack, and whether it holds templates. What kustomize makes holds none.
-func manifestOf(ctx context.Context, files []artifact.File, spec api.KustomizeSpec) (text string, templates bool, err error) {
-	if spec.Path != "" {
-		text, err = kustomize(ctx, files, spec)
+func manifestOf(ctx context.Context, env *job.Env, source artifact.Artifact) (text string, templates bool, err error) {
+	if spec := env.Spec.Build.Kustomize; spec.Path != "" {
+		text, err = kustomizeApart(ctx, env, source.Layer, spec)
 		return text, false, err
+	}
+	files, err := source.Files(artifact.Limits{})
+	if err != nil {
+		return "", false, fmt.Errorf("unpack the source: %w", err)
 	}
 	for _, file := range files {
 		if file.Path == fileName && file.Link == "" {

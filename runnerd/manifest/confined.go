@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -120,7 +121,9 @@ func (c *confined) look(name string, text []byte) error {
 		switch {
 		case isOneOf(key, "helmCharts", "helmChartInflationGenerator", "helmGlobals"):
 			err = fmt.Errorf("%s needs the program helm, which is not run here; make the chart a component of type helm_chart", key)
-		case isOneOf(key, "resources", "bases", "components", "crds", "configurations", "openapi", "patchesStrategicMerge"):
+		case isOneOf(key, "resources", "bases", "components", "crds", "configurations", "openapi"):
+			err = eachText(value, localPath)
+		case isOneOf(key, "patchesStrategicMerge"):
 			err = eachText(value, local)
 		case isOneOf(key, "patches", "patchesJson6902", "replacements", "configMapGenerator", "secretGenerator"):
 			err = c.reads(path.Dir(name), value)
@@ -187,6 +190,14 @@ func eachText(value any, check func(string) error) error {
 	return nil
 }
 
+// localPath refuses what is no path in the source. kustomize takes a text with a line end for no YAML here, but gives it to git.
+func localPath(entry string) error {
+	if strings.ContainsFunc(entry, unicode.IsControl) {
+		return fmt.Errorf("%q is no path of a file; write it in one line", diff.Neutral(short(entry)))
+	}
+	return local(entry)
+}
+
 // local refuses a reference that kustomize could take for something elsewhere. YAML that is written in its place is no reference.
 func local(entry string) error {
 	if strings.Contains(entry, "\n") {
@@ -244,10 +255,7 @@ func localFile(entry string) error {
 	if _, name, keyed := strings.Cut(entry, "="); keyed {
 		entry = name
 	}
-	if strings.Contains(entry, "\n") {
-		return fmt.Errorf("%q is no path of a file; write it in one line", diff.Neutral(short(entry)))
-	}
-	return local(entry)
+	return localPath(entry)
 }
 
 // assigned refuses a file of variables in which one has no value. A file that is not there kustomize tells of itself.

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -25,8 +24,8 @@ const (
 const maxMade = maxText
 
 // kustomize runs a kustomization of the source, and gives what it makes. It sees nothing but the files of the source, fetches nothing and runs
-// nothing, whatever the kustomization says.
-func kustomize(ctx context.Context, files []artifact.File, spec api.KustomizeSpec) (string, error) {
+// nothing, whatever the kustomization says. How much memory and time it takes is up to the kustomization: builds call it in a process of its own.
+func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	at := path.Clean(spec.Path)
 	if path.IsAbs(spec.Path) || at == ".." || strings.HasPrefix(at, "../") {
 		return "", fmt.Errorf("kustomize.path %q is not in the source; write it from the source's root", diff.Neutral(spec.Path))
@@ -54,40 +53,29 @@ func kustomize(ctx context.Context, files []artifact.File, spec api.KustomizeSpe
 	default:
 		return "", fmt.Errorf("kustomize.load_restrictor %q is neither rootOnly nor none", diff.Neutral(spec.LoadRestrictor))
 	}
-	return runKustomize(ctx, tree, root, options)
+	return runKustomize(tree, root, options)
 }
 
-// runKustomize gives up waiting when ctx ends: kustomize itself cannot be stopped, and ends with the job's process.
-func runKustomize(ctx context.Context, tree *confined, root string, options *krusty.Options) (string, error) {
-	type outcome struct {
-		text []byte
-		err  error
+// runKustomize runs kustomize in this process.
+func runKustomize(tree *confined, root string, options *krusty.Options) (string, error) {
+	made, err := krusty.MakeKustomizer(options).Run(tree, root)
+	var text []byte
+	if err == nil {
+		text, err = made.AsYaml()
 	}
-	done := make(chan outcome, 1)
-	go func() { // runs kustomize; ends by itself, or with the process
-		made, err := krusty.MakeKustomizer(options).Run(tree, root)
-		if err != nil {
-			done <- outcome{err: err}
-			return
-		}
-		text, err := made.AsYaml()
-		done <- outcome{text, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return "", fmt.Errorf("kustomize: %w", context.Cause(ctx))
-	case ended := <-done:
-		switch {
-		case tree.refused != nil:
-			return "", tree.refused
-		case ended.err != nil:
-			return "", fmt.Errorf("kustomize: %s; correct the kustomization", tidyWords(ended.err))
-		case len(ended.text) > maxMade:
-			return "", fmt.Errorf("kustomize makes %d MiB, more than %d are not read; divide it into several components", len(ended.text)>>20, maxMade>>20)
-		}
-		return string(ended.text), nil
+	switch {
+	case tree.refused != nil:
+		return "", tree.refused
+	case err != nil:
+		return "", fmt.Errorf("kustomize: %s; correct the kustomization", tidyWords(err))
+	case len(text) > maxMade:
+		return "", errMadeTooLarge
 	}
+	return string(text), nil
 }
+
+// errMadeTooLarge is about the output of kustomize.
+var errMadeTooLarge = fmt.Errorf("kustomize makes more than %d MiB; divide it into several components", maxMade>>20)
 
 // tidyWords are those of kustomize with paths as the source has them.
 func tidyWords(err error) string {

@@ -33,6 +33,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	Become()
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}

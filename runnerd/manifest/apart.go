@@ -1,0 +1,176 @@
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
+)
+
+// varKustomize makes a process of this program the one that runs kustomize.
+const varKustomize = "NUON_KUSTOMIZE"
+
+// maxMemory is how many bytes kustomize may take. A few lines of a kustomization can ask for any amount: bases that include each other's
+// twice, aliases, replacements that double a value. It is a variable for tests.
+var maxMemory int64 = 2 << 30
+
+// The exit codes of the process: no words of its own come with a code that is not here.
+const (
+	exitRefused = 3 // the output says why
+	exitMemory  = 4
+)
+
+// kustomizeOrder is what the process reads; the packed source follows it.
+type kustomizeOrder struct {
+	Spec   api.KustomizeSpec `json:"spec"`
+	Memory int64             `json:"memory"`
+}
+
+// kustomizeApart runs kustomize on a packed source in a process of its own, which has no environment, is ended with ctx, and may not take
+// more memory than maxMemory.
+func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.KustomizeSpec) (string, error) {
+	if os.Getenv(varKustomize) != "" {
+		return "", errors.New("this program does not call manifest.Become in its main function; report it")
+	}
+	input, err := kustomizeInput(env.Dir, layer, kustomizeOrder{Spec: spec, Memory: maxMemory})
+	if err != nil {
+		return "", fmt.Errorf("start kustomize: %w", err)
+	}
+	defer func() { _ = input.Close() }()
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("start kustomize: %w", err)
+	}
+	stdout := &output{most: maxMade}
+	err = child.Program{
+		Path: program, Args: []string{"kustomize"}, Dir: "/", Env: []string{varKustomize + "=1"}, Stdin: input,
+		Stdout: stdout, Stderr: io.Discard, Name: "kustomize", Grace: env.Timing.ToolGrace, Warn: env.Log.Warn,
+	}.Run(ctx)
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("kustomize: %w", context.Cause(ctx))
+	}
+	exit := (*exec.ExitError)(nil)
+	switch {
+	case err == nil && stdout.full:
+		return "", errMadeTooLarge
+	case err == nil:
+		return stdout.kept.String(), nil
+	case errors.As(err, &exit) && exit.ExitCode() == exitRefused:
+		return "", errors.New(stdout.kept.String())
+	case errors.As(err, &exit) && exit.ExitCode() == exitMemory:
+		return "", fmt.Errorf("kustomize takes more than %d MiB of memory; divide it into several components, and see whether bases, aliases or "+
+			"replacements multiply what they hold", maxMemory>>20)
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("kustomize crashed (%w); see whether a YAML alias holds itself or bases are nested without end", err)
+	}
+	return "", fmt.Errorf("start kustomize: %w", err)
+}
+
+// kustomizeInput returns an open file with the order and the packed source; it has no name any more.
+func kustomizeInput(dir string, layer []byte, order kustomizeOrder) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "kustomize-")
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(os.Remove(file.Name()), json.NewEncoder(file).Encode(order))
+	if err == nil {
+		_, err = file.Write(layer)
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// output keeps what is written up to a number of bytes.
+type output struct {
+	most int
+	kept bytes.Buffer
+	full bool
+}
+
+// Write takes all of text or nothing.
+func (o *output) Write(text []byte) (int, error) {
+	if o.kept.Len()+len(text) > o.most {
+		o.full = true
+		return 0, errMadeTooLarge
+	}
+	return o.kept.Write(text)
+}
+
+// Become runs kustomize and ends this process, when it was started for that. In any other process it does nothing. The main function of
+// a program that builds manifests calls it first.
+func Become() {
+	if os.Getenv(varKustomize) == "" {
+		return
+	}
+	text, err := kustomizeHere(os.Stdin)
+	if err != nil {
+		fmt.Print(err)
+		os.Exit(exitRefused)
+	}
+	if _, err := os.Stdout.WriteString(text); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func kustomizeHere(from io.Reader) (string, error) {
+	whole, err := io.ReadAll(from)
+	if err != nil {
+		return "", fmt.Errorf("read the source: %w", err)
+	}
+	line, layer, _ := bytes.Cut(whole, []byte("\n"))
+	var order kustomizeOrder
+	if err := json.Unmarshal(line, &order); err != nil {
+		return "", fmt.Errorf("read what kustomize is to do: %w", err)
+	}
+	bound(order.Memory)
+	http.DefaultTransport = nowhere{} // what confined lets through by mistake reaches nothing
+	files, err := artifact.Untar(layer, artifact.Limits{})
+	if err != nil {
+		return "", fmt.Errorf("unpack the source: %w", err)
+	}
+	return kustomize(files, order.Spec)
+}
+
+// nowhere is a network without servers.
+type nowhere struct{}
+
+// RoundTrip fails.
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("a kustomization fetches nothing")
+}
+
+// maxStack bounds the stack of a goroutine: of what has no end, a kustomization can make kustomize call itself.
+const maxStack = 128 << 20
+
+// bound ends this process when it takes more than so many bytes of memory.
+func bound(most int64) {
+	debug.SetMaxStack(maxStack)
+	taken := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	go func() { // until the process ends
+		for range time.Tick(2 * time.Millisecond) {
+			metrics.Read(taken)
+			if int64(taken[0].Value.Uint64()-taken[1].Value.Uint64()) > most {
+				os.Exit(exitMemory)
+			}
+		}
+	}()
+}
