@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -155,6 +156,11 @@ func (s *screen) problem(said diagnostic) {
 		return
 	}
 	show(s.log.Error, text)
+	lines := strings.Split(s.log.Redacted(text), "\n")
+	for i, line := range lines {
+		lines[i] = diff.Neutral(line)
+	}
+	text = strings.Join(lines, "\n")
 	if len(text) > maxDiagnostic {
 		text = strings.ToValidUTF8(text[:maxDiagnostic], "") + "…"
 	}
