@@ -23,8 +23,8 @@ import (
 // varKustomize makes a process of this program the one that runs kustomize.
 const varKustomize = "NUON_KUSTOMIZE"
 
-// maxMemory is how many bytes kustomize may take. A few lines of a kustomization can ask for any amount: bases that include each other's
-// twice, aliases, replacements that double a value. It is a variable for tests.
+// maxMemory is how many bytes kustomize may take. A few lines of a kustomization can ask for any amount: bases that
+// include others twice, aliases, replacements that double a value. It is a variable for tests.
 var maxMemory int64 = 2 << 30
 
 // The exit codes of the process: no words of its own come with a code that is not here.
@@ -39,8 +39,8 @@ type kustomizeOrder struct {
 	Memory int64             `json:"memory"`
 }
 
-// kustomizeApart runs kustomize on a packed source in a process of its own, which has no environment, is ended with ctx, and may not take
-// more memory than maxMemory.
+// kustomizeApart runs kustomize on a packed source in another process, which has no environment, ends with ctx, and
+// may not take more memory than maxMemory.
 func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.KustomizeSpec) (string, error) {
 	if os.Getenv(varKustomize) != "" {
 		return "", errors.New("this program does not call manifest.Become in its main function; report it")
@@ -71,10 +71,11 @@ func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.Ku
 	case errors.As(err, &exit) && exit.ExitCode() == exitRefused:
 		return "", errors.New(stdout.kept.String())
 	case errors.As(err, &exit) && exit.ExitCode() == exitMemory:
-		return "", fmt.Errorf("kustomize takes more than %d MiB of memory; divide it into several components, and see whether bases, aliases or "+
-			"replacements multiply what they hold", maxMemory>>20)
+		return "", fmt.Errorf("kustomize takes more than %d MiB of memory; divide it into several components, and see "+
+			"whether bases, aliases or replacements multiply what they hold", maxMemory>>20)
 	case errors.As(err, &exit):
-		return "", fmt.Errorf("kustomize crashed (%w); see whether a YAML alias holds itself or bases are nested without end", err)
+		return "", fmt.Errorf("kustomize crashed (%w); see whether a YAML alias holds itself or bases are nested "+
+			"without end", err)
 	}
 	return "", fmt.Errorf("start kustomize: %w", err)
 }
@@ -114,8 +115,8 @@ func (o *output) Write(text []byte) (int, error) {
 	return o.kept.Write(text)
 }
 
-// Become runs kustomize and ends this process, when it was started for that. In any other process it does nothing. The main function of
-// a program that builds manifests calls it first.
+// Become runs kustomize and ends this process, when it was started for that. In any other process it does nothing.
+// The main function of a program that builds manifests calls it first.
 func Become() {
 	if os.Getenv(varKustomize) == "" {
 		return
