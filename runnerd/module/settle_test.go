@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
+	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
 // killed leaves what an apply leaves that was killed with SIGKILL: its workplace with rendered secrets, and a last state if there
@@ -84,7 +85,7 @@ func TestSettle(t *testing.T) {
 			}
 			if test.states > 0 {
 				kept, _, err := spool.LoadState(files[1])
-				if err != nil || kept.Serial != 9 || kept.Digest != r.key.Hash("state/ic_web", []byte(whole)) {
+				if err != nil || kept.Serial != 9 || kept.Digest != state.ContextOf(spec.Apply.Deploy).Hash(r.key, []byte(whole)) {
 					t.Fatalf("%+v, %v", kept, err)
 				}
 			}
