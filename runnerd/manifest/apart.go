@@ -31,12 +31,15 @@ var maxMemory int64 = 2 << 30
 const (
 	exitRefused = 3 // the output says why
 	exitMemory  = 4
+	exitAlone   = 5
 )
 
 // kustomizeOrder is what the process reads; the packed source follows it.
 type kustomizeOrder struct {
 	Spec   api.KustomizeSpec `json:"spec"`
 	Memory int64             `json:"memory"`
+	// Parent is the process that waits for the output.
+	Parent int `json:"parent"`
 }
 
 // kustomizeApart runs kustomize on a packed source in another process, which has no environment, ends with ctx, and
@@ -45,7 +48,7 @@ func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.Ku
 	if os.Getenv(varKustomize) != "" {
 		return "", errors.New("this program does not call manifest.Become in its main function; report it")
 	}
-	input, err := kustomizeInput(env.Dir, layer, kustomizeOrder{Spec: spec, Memory: maxMemory})
+	input, err := kustomizeInput(env.Dir, layer, kustomizeOrder{Spec: spec, Memory: maxMemory, Parent: os.Getpid()})
 	if err != nil {
 		return "", fmt.Errorf("start kustomize: %w", err)
 	}
@@ -142,7 +145,7 @@ func kustomizeHere(from io.Reader) (string, error) {
 	if err := json.Unmarshal(line, &order); err != nil {
 		return "", fmt.Errorf("read what kustomize is to do: %w", err)
 	}
-	bound(order.Memory)
+	bound(order)
 	http.DefaultTransport = nowhere{} // what confined lets through by mistake reaches nothing
 	files, err := artifact.Untar(layer, artifact.Limits{})
 	if err != nil {
@@ -162,14 +165,17 @@ func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
 // maxStack bounds the stack of a goroutine: of what has no end, a kustomization can make kustomize call itself.
 const maxStack = 128 << 20
 
-// bound ends this process when it takes more than so many bytes of memory.
-func bound(most int64) {
+// bound ends this process when it takes more memory than it may, or when nobody waits for it any more.
+func bound(order kustomizeOrder) {
 	debug.SetMaxStack(maxStack)
 	taken := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	go func() { // until the process ends
 		for range time.Tick(2 * time.Millisecond) {
+			if os.Getppid() != order.Parent {
+				os.Exit(exitAlone)
+			}
 			metrics.Read(taken)
-			if int64(taken[0].Value.Uint64()-taken[1].Value.Uint64()) > most {
+			if int64(taken[0].Value.Uint64()-taken[1].Value.Uint64()) > order.Memory {
 				os.Exit(exitMemory)
 			}
 		}

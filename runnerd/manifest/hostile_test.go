@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -236,4 +237,24 @@ func bombs() map[string][]artifact.File {
 	}
 	made["bases twice at each level"] = levels
 	return made
+}
+
+// TestKustomizeEndsWithItsJob: a process that works for a job whose process is gone ends, also where its work has no end.
+func TestKustomizeEndsWithItsJob(t *testing.T) {
+	packed, err := artifact.Pack(artifact.MediaSource, bombs()["bases twice at each level"], nil, artifact.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := kustomizeOrder{Spec: api.KustomizeSpec{Path: "app", LoadRestrictor: "none"}, Memory: 2 << 30, Parent: os.Getpid() + 1}
+	input, err := kustomizeInput(t.TempDir(), packed.Layer, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = input.Close() }()
+	started := exec.CommandContext(t.Context(), os.Args[0])
+	started.Env, started.Stdin = []string{varKustomize + "=1"}, input
+	exit := (*exec.ExitError)(nil)
+	if err := started.Run(); !errors.As(err, &exit) || exit.ExitCode() != exitAlone {
+		t.Errorf("it ended with %v", err)
+	}
 }
