@@ -12,6 +12,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
@@ -384,6 +385,17 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 		return api.Install{}, err
 	}
 	out.Account, out.Toggles = settings.account, settings.toggles
+	runner, err := tx.ViewRunner(ctx, tx.Org, row.RunnerID)
+	if err != nil {
+		return api.Install{}, err
+	}
+	if runner.Recipient != "" {
+		to, err := seal.ParseRecipient(runner.Recipient)
+		if err != nil {
+			return api.Install{}, err
+		}
+		out.KeyFingerprint = to.Fingerprint()
+	}
 	if out.Rule, err = workflow.RuleRecord(row); err != nil {
 		return api.Install{}, err
 	}
