@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -126,16 +127,12 @@ func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 		name string
 		pack func(r *rand.Rand) []byte
 	}{
-		{"a blob that inflates to a gigabyte", func(*rand.Rand) []byte { return bomb(1 << 30) }},
-		{"a blob that is larger than it says", func(*rand.Rand) []byte {
-			p := &packtest.Pack{}
-			p.AddDeflated(plumbing.BlobObject, 10, nil, packtest.Deflate(make([]byte, 256<<20)))
-			return p.Bytes()
-		}},
+		{"a blob that inflates to 256 MiB", func(*rand.Rand) []byte { return bomb(bombSize, zeros()) }},
+		{"a blob that is larger than it says", func(*rand.Rand) []byte { return bomb(10, zeros()) }},
 		{"deltas that copy without end", deltas},
 		{"more objects than there are", func(*rand.Rand) []byte { return (&packtest.Pack{}).Claiming(1<<32 - 1) }},
 		{"noise", func(r *rand.Rand) []byte {
-			p := bomb(1 << 16)
+			p := bomb(1<<16, packtest.Deflate(make([]byte, 1<<16)))
 			for range 8 {
 				p[r.IntN(len(p))] ^= byte(1 + r.IntN(255))
 			}
@@ -149,7 +146,7 @@ func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 	}
 	return append(list,
 		attack.Attack{Name: "references without end", Try: h.judged(func(context.Context, *rand.Rand) error {
-			h.answer(advertise(1_000_000), nil)
+			h.answer(advertise(250_000), nil)
 			return nil
 		})},
 		attack.Attack{Name: "a redirect to somewhere inside", Try: h.judged(func(_ context.Context, r *rand.Rand) error {
@@ -160,9 +157,16 @@ func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 	)
 }
 
-func bomb(size int) []byte {
+// bombSize is several times what one blob may have, in bytes.
+const bombSize = 256 << 20
+
+// zeros is a blob of bombSize, compressed once: that takes long with the race detector.
+var zeros = sync.OnceValue(func() []byte { return packtest.Deflate(make([]byte, bombSize)) })
+
+// bomb is a pack with one blob that declares a size.
+func bomb(declared int64, deflated []byte) []byte {
 	p := &packtest.Pack{}
-	p.Blob(make([]byte, size))
+	p.AddDeflated(plumbing.BlobObject, declared, nil, deflated)
 	return p.Bytes()
 }
 
