@@ -43,7 +43,8 @@ func findJobUser(named string) (*child.User, error) {
 func parseJobUser(named string) (*child.User, error) {
 	uid, gid, both := strings.Cut(named, ":")
 	known, err := user.Lookup(uid)
-	if err != nil {
+	// The C library's look-up takes a number of more than 32 bits for another one, which may be root's.
+	if _, bad := strconv.ParseUint(uid, 10, 32); err != nil && bad == nil {
 		known, err = user.LookupId(uid)
 	}
 	if err == nil && !both {
