@@ -70,7 +70,8 @@ func TestBombs(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(p *packtest.Pack)
 		want string
-		// most is how much may be allocated, in MiB.
+		// most is how much may be allocated, in MiB. Where many objects are inflated, each may take 128 KiB more in each pass: the git
+		// library keeps inflaters and their buffers in pools, which the race detector and the garbage collector empty as they like.
 		most uint64
 	}{
 		"a blob of zeros": {func(p *packtest.Pack) {
@@ -106,7 +107,7 @@ func TestBombs(t *testing.T) {
 			for range 65 {
 				p.AddDeflated(plumbing.BlobObject, 1<<20, nil, packed)
 			}
-		}, "a repository of more than 64 MiB", 2},
+		}, "a repository of more than 64 MiB", 2 + 9},
 		"a deep chain": {func(p *packtest.Pack) {
 			at := p.Blob(make([]byte, 1<<16))
 			for range 201 {
@@ -123,7 +124,7 @@ func TestBombs(t *testing.T) {
 				p.Named(hashOf(content), packtest.Delta(int64(len(content)), int64(len(next)), operations...))
 				content = next
 			}
-		}, "a chain of more than 200 deltas", 4},
+		}, "a chain of more than 200 deltas", 1 + 50},
 		"a heavy chain": {func(p *packtest.Pack) {
 			at := p.Blob(zeros)
 			for range 60 {
