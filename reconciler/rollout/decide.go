@@ -84,14 +84,14 @@ func (s *snapshot) provision(wants map[string]*want, now running) []start {
 
 // deploy takes what is behind and can be planned, and with it what waits for nothing but that.
 func (s *snapshot) deploy(wants map[string]*want, now running) []start {
-	in := map[string]bool{}
-	for _, name := range s.names() {
+	in, all := map[string]bool{}, s.names()
+	for _, name := range all {
 		w := wants[name]
 		in[name] = !w.Absent && w.behind && w.Waits == "" && w.Refused == "" && !now.busy[name]
 	}
 	for grew := true; grew; {
 		grew = false
-		for _, name := range s.names() {
+		for _, name := range all {
 			w := wants[name]
 			if in[name] || w.Absent || !w.behind || w.own || w.Stuck || now.busy[name] || len(w.blockers) == 0 {
 				continue
@@ -102,7 +102,7 @@ func (s *snapshot) deploy(wants map[string]*want, now running) []start {
 		}
 	}
 	var names, reasons []string
-	for _, name := range s.names() {
+	for _, name := range all {
 		if in[name] {
 			names = append(names, name)
 			reasons = append(reasons, fmt.Sprintf("%s is behind: %s", name, wants[name].moved))

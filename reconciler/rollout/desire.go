@@ -3,6 +3,7 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
@@ -39,7 +40,7 @@ const mostRetries = 10
 
 // desire works out what is wanted of every place. It is pure.
 func (s *snapshot) desire() map[string]*want {
-	d := &desiring{snapshot: s, wants: map[string]*want{}}
+	d := &desiring{snapshot: s, wants: make(map[string]*want, len(s.places))}
 	for _, name := range s.names() {
 		d.of(name)
 	}
@@ -51,6 +52,7 @@ type desiring struct {
 	*snapshot
 	wants map[string]*want
 	depth int
+	above map[string][]string // by component: those that are there and were applied with it below them; nil until one is asked for
 }
 
 func (d *desiring) of(name string) *want {
@@ -279,11 +281,7 @@ func (d *desiring) absent(p *place, w *want, why string) {
 		return
 	}
 	var words []string
-	for _, name := range d.names() {
-		other := d.places[name]
-		if other == p || !other.there() || !needs(other, p.row.Name) {
-			continue
-		}
+	for _, name := range d.appliedAbove(p.row.Name) {
 		w.blockers = append(w.blockers, name)
 		on := d.of(name)
 		w.Stuck = w.Stuck || on.Stuck || on.Refused != "" || (!on.Absent && on.Current)
@@ -292,17 +290,28 @@ func (d *desiring) absent(p *place, w *want, why string) {
 	w.Waits = strings.Join(words, "; ")
 }
 
-// needs says whether what is applied of a place was made with another component below it. Of what cannot be read, all may be.
-func needs(p *place, name string) bool {
-	if p.problem != "" {
-		return true
-	}
-	for _, up := range p.kept.After {
-		if up == name {
-			return true
+// unreadable stands for the components below one of which what was applied cannot be read: it may be any.
+const unreadable = ""
+
+// appliedAbove returns the components that are there and were applied with another below them, in order.
+func (d *desiring) appliedAbove(name string) []string {
+	if d.above == nil {
+		d.above = map[string][]string{}
+		for _, other := range d.names() {
+			switch p := d.places[other]; {
+			case !p.there():
+			case p.problem != "":
+				d.above[unreadable] = append(d.above[unreadable], other)
+			default:
+				for _, up := range p.kept.After {
+					d.above[up] = append(d.above[up], other)
+				}
+			}
 		}
 	}
-	return false
+	all := append(slices.Clone(d.above[name]), d.above[unreadable]...)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(other string) bool { return other == name })
 }
 
 // digest is the desired digest: artifact, config, and the vector of values. Numbers of builds and versions are names, and do not

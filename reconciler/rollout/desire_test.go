@@ -40,7 +40,7 @@ func newSnapshot() *snapshot {
 	}
 	for _, name := range []string{"sandbox", "network", "web", "metrics"} {
 		p := &place{
-			row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, refusals: map[string]store.Refusal{},
+			placeRow:  placeRow{row: store.InstallComponent{ID: "ico_" + name, ComponentID: "cmp_" + name, Name: name}, refusals: map[string]store.Refusal{}},
 			component: store.Component{ID: "cmp_" + name, Name: name, Present: true},
 			artifact:  &store.Build{ArtifactDigest: "sha256:" + name, Number: 1, Status: "succeeded", Reason: "commit 1a2b3c4 changed it"},
 		}

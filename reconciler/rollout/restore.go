@@ -84,13 +84,13 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 	})
 }
 
-// RestoreSpec is the module whose state a restore changes (workflow.World).
-func (r *Rollout) RestoreSpec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (workflow.Target, error) {
-	s, p, err := loadPlace(ctx, tx, install, installComponent)
+// RestoreSpec is the module whose state a restore changes (workflow.Resolved).
+func (r *resolved) RestoreSpec(installComponent string) (workflow.Target, error) {
+	p, err := r.placeOf(installComponent)
 	if err != nil {
 		return workflow.Target{}, err
 	}
-	return s.restoreSpec(p)
+	return r.restoreSpec(p)
 }
 
 // restoreSpec is what was last applied, as it was: a restore touches nothing but the state, and what is remembered of the apply

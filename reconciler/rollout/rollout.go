@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/riverqueue/river"
+
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -66,8 +68,10 @@ func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by strin
 	if err := s.write(ctx, tx, wants); err != nil {
 		return nil, err
 	}
-	if err := tx.SetProvisioned(ctx, s.provisioned(wants), tx.Org, s.install.ID); err != nil {
-		return nil, err
+	if now := s.provisioned(wants); now != s.install.Provisioned {
+		if err := tx.SetProvisioned(ctx, now, tx.Org, s.install.ID); err != nil {
+			return nil, err
+		}
 	}
 	now, ids, err := underWay(ctx, tx, s.install.ID)
 	if err != nil {
@@ -80,10 +84,12 @@ func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by strin
 		}
 		all = append(all, started{id, st.components})
 	}
+	var advances []river.JobArgs
 	for _, id := range ids { // what is wanted may have moved under them
-		if err := tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: id}); err != nil {
-			return nil, err
-		}
+		advances = append(advances, queue.Advance{Org: tx.Org, Workflow: id})
+	}
+	if err := tx.Enqueue(ctx, advances...); err != nil {
+		return nil, err
 	}
 	return all, tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: s.install.ID, InSeconds: again.Seconds()})
 }
@@ -111,8 +117,9 @@ func (s *snapshot) begin(ctx context.Context, tx *store.Tx, st start, wants map[
 	return workflow.Start(ctx, tx, request)
 }
 
-// Desire works out what a locked install wants of each component, and writes it down, or what it would want (workflow.World).
-func (r *Rollout) Desire(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (map[string]workflow.Want, error) {
+// Resolve reads a locked install once and works out what it wants of each component (workflow.World). It writes that down, unless it is
+// what the install would want.
+func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (workflow.Resolved, error) {
 	s, err := load(ctx, tx, install)
 	if err != nil {
 		return nil, err
@@ -120,20 +127,31 @@ func (r *Rollout) Desire(ctx context.Context, tx *store.Tx, install store.Instal
 	if supposed != nil {
 		s.suppose(*supposed)
 	}
-	wants, all := s.desire(), map[string]workflow.Want{}
-	for name, w := range wants {
-		all[name] = w.Want
+	resolved := &resolved{snapshot: s, desired: s.desire(), supposed: supposed != nil}
+	if supposed != nil {
+		return resolved, nil
 	}
-	if supposed == nil {
-		return all, s.write(ctx, tx, wants)
-	}
-	for name, w := range wants {
-		if want := all[name]; w.Absent && !w.own { // to plan a destroy, what stands on it need not be gone
+	return resolved, s.write(ctx, tx, resolved.desired)
+}
+
+// resolved is a snapshot with what is wanted of its components (workflow.Resolved).
+type resolved struct {
+	*snapshot
+	desired  map[string]*want
+	supposed bool
+}
+
+// Wants returns what is wanted of each component, by name.
+func (r *resolved) Wants() map[string]workflow.Want {
+	all := make(map[string]workflow.Want, len(r.desired))
+	for name, w := range r.desired {
+		want := w.Want
+		if r.supposed && w.Absent && !w.own { // to plan a destroy, what stands on it need not be gone
 			want.Waits, want.Stuck = "", false
-			all[name] = want
 		}
+		all[name] = want
 	}
-	return all, nil
+	return all
 }
 
 // suppose makes a snapshot one of the install as it would be if a person's wish had been granted, and nothing refused.
@@ -148,16 +166,23 @@ func (s *snapshot) suppose(as workflow.Supposed) {
 	}
 }
 
-// write keeps what is wanted.
+// write keeps what is wanted, in one statement and only where it is something else than before.
 func (s *snapshot) write(ctx context.Context, tx *store.Tx, wants map[string]*want) error {
-	for name, w := range wants {
-		row := s.settle(name, w)
-		err := tx.SetDesire(ctx, store.SetDesireParams{
-			OrgID: tx.Org, ID: row.ID, Wanted: row.Wanted, DesiredDigest: row.DesiredDigest, DesiredReason: row.DesiredReason, WaitsFor: row.WaitsFor,
-		})
-		if err != nil {
-			return fmt.Errorf("write what is wanted of %s: %w", name, err)
+	set := store.SetDesiresParams{OrgID: tx.Org}
+	for _, name := range s.names() {
+		before := s.places[name].row
+		row := s.settle(name, wants[name])
+		if row.Wanted == before.Wanted && row.DesiredDigest == before.DesiredDigest && row.DesiredReason == before.DesiredReason && row.WaitsFor == before.WaitsFor {
+			continue
 		}
+		set.Ids, set.Wanted = append(set.Ids, row.ID), append(set.Wanted, row.Wanted)
+		set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason), append(set.Waits, row.WaitsFor)
+	}
+	if len(set.Ids) == 0 {
+		return nil
+	}
+	if err := tx.SetDesires(ctx, set); err != nil {
+		return fmt.Errorf("write what is wanted of %d components: %w", len(set.Ids), err)
 	}
 	return nil
 }
@@ -177,20 +202,16 @@ func (s *snapshot) settle(name string, w *want) store.InstallComponent {
 
 // underWay reads what runs on an install: the components that are being worked on, and all running workflows, actions too.
 func underWay(ctx context.Context, tx *store.Tx, installID string) (now running, workflows []string, err error) {
-	busy, err := tx.BusyComponents(ctx, tx.Org, installID)
+	rows, err := tx.UnderWay(ctx, tx.Org, installID)
 	if err != nil {
 		return running{}, nil, err
 	}
-	now = running{busy: map[string]bool{}, any: len(busy) > 0}
-	for _, row := range busy {
-		now.busy[row.Component] = true
-	}
-	rows, err := tx.RunningWorkflows(ctx, tx.Org, installID)
-	if err != nil {
-		return running{}, nil, err
-	}
+	now = running{busy: map[string]bool{}}
 	for _, row := range rows {
 		workflows = append(workflows, row.ID)
+		for _, name := range row.Components {
+			now.busy[name], now.any = true, true
+		}
 	}
 	return now, workflows, nil
 }

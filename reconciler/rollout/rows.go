@@ -2,41 +2,57 @@ package rollout
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // rows are what was read of some installs, by install: one query of each kind, however many they are.
 type rows struct {
-	org       store.Org
-	runners   map[string]store.Runner // by runner
-	places    map[string][]store.InstallComponent
-	contested map[string][]store.ContestedOfInstallsRow
-	refusals  map[string][]store.Refusal
-	inputs    map[string][]store.InstallInput
-	outputs   map[string][]store.Output
+	org     store.Org
+	runners map[string]store.Runner // by runner
+	places  map[string][]placeRow
+	values  map[string][]store.ValuesOfInstallsRow // inputs and outputs
+}
+
+// placeRow is one component of an install as it was read.
+type placeRow struct {
+	row       store.InstallComponent
+	contested []contestedState
+	refusals  map[string]store.Refusal // by desired digest
+}
+
+// contestedState is a state version that a person has to decide about.
+type contestedState struct {
+	Version int32  `json:"version"`
+	Status  string `json:"status"` // contested or withheld
+	Reason  string `json:"reason"`
 }
 
 func readRows(ctx context.Context, tx *store.Tx, installs []store.Install) (*rows, error) {
-	r := &rows{runners: map[string]store.Runner{}, refusals: map[string][]store.Refusal{}}
+	r := &rows{runners: map[string]store.Runner{}}
 	ids, runners := make([]string, 0, len(installs)), make([]string, 0, len(installs))
 	for _, i := range installs {
 		ids, runners = append(ids, i.ID), append(runners, i.RunnerID)
 	}
-	for _, read := range []func(context.Context, *store.Tx, []string) error{r.readPlaces, r.readContested, r.readRefusals, r.readInputs, r.readOutputs} {
-		if err := read(ctx, tx, ids); err != nil {
-			return nil, err
-		}
+	var err error
+	if r.places, err = readPlaces(ctx, tx, ids...); err != nil {
+		return nil, err
 	}
-	found, err := tx.RunnersByID(ctx, tx.Org, runners)
+	values, err := tx.ValuesOfInstalls(ctx, tx.Org, ids)
 	if err != nil {
 		return nil, err
 	}
-	for _, runner := range found {
-		r.runners[runner.ID] = runner
+	r.values = grouped(values, func(v store.ValuesOfInstallsRow) string { return v.InstallID })
+	found, err := tx.RunnersOfInstalls(ctx, tx.Org, runners)
+	if err != nil {
+		return nil, err
 	}
-	r.org, err = tx.OrgByID(ctx, tx.Org)
-	return r, err
+	for _, row := range found {
+		r.runners[row.Runner.ID], r.org = row.Runner, row.Org
+	}
+	return r, nil
 }
 
 // grouped are rows by what they belong to, in their order.
@@ -48,34 +64,44 @@ func grouped[T any](rows []T, of func(T) string) map[string][]T {
 	return all
 }
 
-func (r *rows) readPlaces(ctx context.Context, tx *store.Tx, installs []string) error {
+// readPlaces reads the components of installs, by install.
+func readPlaces(ctx context.Context, tx *store.Tx, installs ...string) (map[string][]placeRow, error) {
 	found, err := tx.PlacesOfInstalls(ctx, tx.Org, installs)
-	r.places = grouped(found, func(p store.InstallComponent) string { return p.InstallID })
-	return err
-}
-
-func (r *rows) readContested(ctx context.Context, tx *store.Tx, installs []string) error {
-	found, err := tx.ContestedOfInstalls(ctx, tx.Org, installs)
-	r.contested = grouped(found, func(c store.ContestedOfInstallsRow) string { return c.InstallID })
-	return err
-}
-
-func (r *rows) readRefusals(ctx context.Context, tx *store.Tx, installs []string) error {
-	found, err := tx.RefusalsOfInstalls(ctx, tx.Org, installs)
-	for _, row := range found {
-		r.refusals[row.InstallID] = append(r.refusals[row.InstallID], row.Refusal)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	all := map[string][]placeRow{}
+	for _, f := range found {
+		p := placeRow{row: f.InstallComponent}
+		if p.contested, err = decodeContested(f.Contested); err != nil {
+			return nil, fmt.Errorf("component %s: %w", p.row.Name, err)
+		}
+		if p.refusals, err = decodeRefusals(p.row.ID, f.Refusals); err != nil {
+			return nil, fmt.Errorf("component %s: %w", p.row.Name, err)
+		}
+		all[p.row.InstallID] = append(all[p.row.InstallID], p)
+	}
+	return all, nil
 }
 
-func (r *rows) readInputs(ctx context.Context, tx *store.Tx, installs []string) error {
-	found, err := tx.InputsOfInstalls(ctx, tx.Org, installs)
-	r.inputs = grouped(found, func(i store.InstallInput) string { return i.InstallID })
-	return err
+func decodeContested(raw json.RawMessage) (all []contestedState, err error) {
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("decode its contested state versions: %w", err)
+	}
+	return all, nil
 }
 
-func (r *rows) readOutputs(ctx context.Context, tx *store.Tx, installs []string) error {
-	found, err := tx.OutputsOfInstalls(ctx, tx.Org, installs)
-	r.outputs = grouped(found, func(o store.Output) string { return o.InstallID })
-	return err
+// decodeRefusals decodes what was said no to of a component, by desired digest.
+func decodeRefusals(component string, raw json.RawMessage) (map[string]store.Refusal, error) {
+	var found []struct{ Desired, Kind, Actor, Reason, Workflow string }
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return nil, fmt.Errorf("decode its refusals: %w", err)
+	}
+	all := make(map[string]store.Refusal, len(found))
+	for _, r := range found {
+		all[r.Desired] = store.Refusal{
+			InstallComponentID: component, DesiredDigest: r.Desired, Kind: r.Kind, Actor: r.Actor, Reason: r.Reason, WorkflowID: r.Workflow,
+		}
+	}
+	return all, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -23,7 +22,7 @@ type snapshot struct {
 	runner    store.Runner
 	runnerKey string // id of the runner's public key; empty until it has registered
 	places    map[string]*place
-	refusals  []store.Refusal
+	refusals  map[string]map[string]store.Refusal // by component, by desired digest: all that was said, whatever a wish forgets
 	inputs    map[string]store.InstallInput
 	outputs   map[outputOwner][]store.Output
 }
@@ -37,14 +36,12 @@ type outputOwner struct{ scope, name string }
 // place is one component's place on the install.
 type place struct {
 	declaration
-	row       store.InstallComponent
+	placeRow
 	component store.Component
 	artifact  *store.Build // the newest succeeded build of its input
 	newest    *store.Build // the newest build of its input
 	kept      kept
 	problem   string // why what was applied cannot be read; empty when it can
-	contested []store.ContestedOfInstallsRow
-	refusals  map[string]store.Refusal // by desired digest
 }
 
 // there says that something of the component is or may be there.
@@ -65,7 +62,7 @@ func look(ctx context.Context, tx *store.Tx, installs []store.Install) ([]*snaps
 }
 
 // complete gives the missing components of an install their rows, and all rows.
-type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component, rows []store.InstallComponent) ([]store.InstallComponent, error)
+type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow, error)
 
 // versionOf gives the version of its app that an install is to have.
 type versionOf func(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error)
@@ -95,17 +92,15 @@ func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of ver
 func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appPart, rows *rows, complete complete) (*snapshot, error) {
 	s := &snapshot{
 		org: rows.org, app: part.app, version: part.version, latest: part.latest, config: part.config, install: install,
-		places: map[string]*place{}, refusals: rows.refusals[install.ID], inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
+		places: map[string]*place{}, refusals: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
 		return nil, fmt.Errorf("decode its toggles: %w", err)
 	}
-	for _, in := range rows.inputs[install.ID] {
-		s.inputs[in.Name] = in
-	}
-	for _, o := range rows.outputs[install.ID] {
-		owner := outputOwner{o.Scope, o.Owner}
-		s.outputs[owner] = append(s.outputs[owner], o)
+	for _, v := range rows.values[install.ID] {
+		if err := s.putValue(v); err != nil {
+			return nil, err
+		}
 	}
 	s.runner = rows.runners[install.RunnerID]
 	if runner := s.runner; runner.Recipient != "" {
@@ -122,18 +117,36 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 			return nil, err
 		}
 	}
-	s.putPlaces(part, places, rows.contested[install.ID])
+	s.putPlaces(part, places)
 	return s, nil
 }
 
+// putValue adds an input or an output.
+func (s *snapshot) putValue(v store.ValuesOfInstallsRow) error {
+	if v.Scope != "input" {
+		owner := outputOwner{v.Scope, v.Owner}
+		s.outputs[owner] = append(s.outputs[owner], store.Output{Scope: v.Scope, Owner: v.Owner, Name: v.Name, Value: v.Value, Sealed: v.Sealed, Hash: v.Hash})
+		return nil
+	}
+	in := store.InstallInput{Name: v.Name, Sealed: v.Sealed, Hash: v.Hash}
+	if v.Value != nil {
+		if err := json.Unmarshal(v.Value, &in.Value); err != nil {
+			return fmt.Errorf("decode input %s: %w", v.Name, err)
+		}
+	}
+	s.inputs[v.Name] = in
+	return nil
+}
+
 // putPlaces gives every component that is present its place, and those that left theirs.
-func (s *snapshot) putPlaces(part *appPart, places []store.InstallComponent, contested []store.ContestedOfInstallsRow) {
+func (s *snapshot) putPlaces(part *appPart, places []placeRow) {
 	byID := map[string]store.Component{}
 	for _, c := range part.components {
 		byID[c.ID] = c
 	}
-	for _, row := range places {
-		p := &place{row: row, component: byID[row.ComponentID], refusals: map[string]store.Refusal{}}
+	for _, found := range places {
+		row := found.row
+		p := &place{placeRow: found, component: byID[row.ComponentID]}
 		var err error
 		if p.kept, err = decodeKept(row); err != nil {
 			p.problem = err.Error()
@@ -142,44 +155,39 @@ func (s *snapshot) putPlaces(part *appPart, places []store.InstallComponent, con
 		if p.component.Present {
 			p.declaration = part.declared[row.Name]
 		}
-		for _, c := range contested {
-			if c.InstallComponentID == row.ID {
-				p.contested = append(p.contested, c)
-			}
-		}
-		for _, r := range s.refusals {
-			if r.InstallComponentID == row.ID {
-				p.refusals[r.DesiredDigest] = r
-			}
-		}
-		s.places[row.Name] = p
+		s.places[row.Name], s.refusals[row.Name] = p, found.refusals
 	}
 }
 
 // addPlaces makes the rows that are missing.
-func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.Component, _ []store.InstallComponent) ([]store.InstallComponent, error) {
+func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.Component, _ []placeRow) ([]placeRow, error) {
+	add := store.AddPlacesParams{OrgID: tx.Org, InstallID: s.install.ID}
 	for _, c := range missing {
-		err := tx.AddPlace(ctx, store.AddPlaceParams{OrgID: tx.Org, ID: newPlaceID(), InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name})
-		if err != nil {
-			return nil, err
-		}
+		add.Ids, add.ComponentIds, add.Names = append(add.Ids, newPlaceID()), append(add.ComponentIds, c.ID), append(add.Names, c.Name)
 	}
-	return tx.RolloutPlaces(ctx, tx.Org, s.install.ID)
+	if err := tx.AddPlaces(ctx, add); err != nil {
+		return nil, err
+	}
+	places, err := readPlaces(ctx, tx, s.install.ID)
+	return places[s.install.ID], err
 }
 
 // imagine gives rows as they will be made.
-func (s *snapshot) imagine(_ context.Context, tx *store.Tx, missing []store.Component, rows []store.InstallComponent) ([]store.InstallComponent, error) {
+func (s *snapshot) imagine(_ context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow, error) {
 	for _, c := range missing {
-		rows = append(rows, store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name, Wanted: "present"})
+		rows = append(rows, placeRow{row: store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name, Wanted: "present"}})
 	}
 	return rows, nil
 }
 
-func (s *snapshot) missing(components []store.Component, rows []store.InstallComponent) []store.Component {
+func (s *snapshot) missing(components []store.Component, rows []placeRow) []store.Component {
+	has := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		has[r.row.ComponentID] = true
+	}
 	var missing []store.Component
 	for _, c := range components {
-		has := slices.ContainsFunc(rows, func(r store.InstallComponent) bool { return r.ComponentID == c.ID })
-		if c.Present && !has {
+		if c.Present && !has[c.ID] {
 			missing = append(missing, c)
 		}
 	}

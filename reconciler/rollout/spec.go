@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,48 +9,36 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/render"
-	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Spec is what a plan of an install component is made of now (workflow.World): its artifact, its templates, and just the values
+// Spec is what a plan of an install component is made of now (workflow.Resolved): its artifact, its templates, and just the values
 // that these read. A destroy is made of what was last applied, or was being applied when contact was lost.
-func (r *Rollout) Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool, supposed *workflow.Supposed) (workflow.Target, error) {
-	s, p, err := loadPlace(ctx, tx, install, installComponent)
-	if err != nil {
+func (r *resolved) Spec(installComponent string, destroy bool) (workflow.Target, error) {
+	p, err := r.placeOf(installComponent)
+	switch {
+	case err != nil:
 		return workflow.Target{}, err
+	case destroy:
+		return r.destroySpec(p)
 	}
-	if supposed != nil {
-		s.suppose(*supposed)
-	}
-	if destroy {
-		return s.destroySpec(p)
-	}
-	return s.deploySpec(p)
-}
-
-// loadPlace reads an install for the sake of one component's place on it. A place that is gone is a *workflow.Unavailable.
-func loadPlace(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (*snapshot, *place, error) {
-	s, err := load(ctx, tx, install)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, p := range s.places {
-		if p.row.ID == installComponent {
-			return s, p, nil
-		}
-	}
-	return nil, nil, &workflow.Unavailable{Reason: fmt.Sprintf("install %s has no such component any more", install.Name)}
-}
-
-func (s *snapshot) deploySpec(p *place) (workflow.Target, error) {
-	w := s.desire()[p.row.Name]
+	w := r.desired[p.row.Name]
 	if p.config == nil || p.artifact == nil || w.Waits != "" || w.Absent {
 		return workflow.Target{}, fmt.Errorf("%s cannot be planned: %s", p.row.Name, w.Waits)
 	}
-	t, err := s.target(p, w.facts)
+	t, err := r.target(p, w.facts)
 	t.Digest = w.Digest
 	return t, err
+}
+
+// placeOf finds a component's place by its id. A place that is gone is a *workflow.Unavailable.
+func (s *snapshot) placeOf(installComponent string) (*place, error) {
+	for _, p := range s.places {
+		if p.row.ID == installComponent {
+			return p, nil
+		}
+	}
+	return nil, &workflow.Unavailable{Reason: fmt.Sprintf("install %s has no such component any more", s.install.Name)}
 }
 
 func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
@@ -97,13 +84,10 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// ActionJob is what a run of an action is made of now (workflow.World). An action that the app no longer has, or that cannot run
+// ActionJob is what a run of an action is made of now (workflow.Resolved). An action that the app no longer has, or that cannot run
 // on a runner, is a *workflow.Unavailable.
-func (r *Rollout) ActionJob(ctx context.Context, tx *store.Tx, install store.Install, run workflow.ActionRun) (workflow.ActionJob, error) {
-	s, err := load(ctx, tx, install)
-	if err != nil {
-		return workflow.ActionJob{}, err
-	}
+func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error) {
+	install := s.install
 	if s.config == nil {
 		return workflow.ActionJob{}, &workflow.Unavailable{Reason: "the app has no version yet; sync it first"}
 	}
@@ -142,14 +126,14 @@ func (r *Rollout) ActionJob(ctx context.Context, tx *store.Tx, install store.Ins
 	return workflow.ActionJob{Spec: spec, Limit: action.Limit(), Script: script.Digest}, err
 }
 
-// Scripts returns what the actions of an install would run now (workflow.World).
-func (r *Rollout) Scripts(ctx context.Context, tx *store.Tx, install store.Install) (map[string]workflow.ScriptContent, error) {
-	config, err := Declared(ctx, tx, install)
-	if err != nil {
-		return nil, err
-	}
+// Scripts returns what the actions of an install would run now, by action (workflow.Resolved).
+func (s *snapshot) Scripts() (map[string]workflow.ScriptContent, error) {
 	all := map[string]workflow.ScriptContent{}
-	for _, action := range config.Actions {
+	if s.config == nil {
+		return all, nil
+	}
+	var err error
+	for _, action := range s.config.Actions {
 		if all[action.Name], err = workflow.ScriptOf(action); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,9 +18,9 @@ import (
 type View struct {
 	Install    store.Install
 	Components []store.InstallComponent
-	Refusals   []store.Refusal
-	Contested  []store.ContestedOfInstallsRow // state versions that a person has to decide about
-	Busy       []store.BusyOfInstallsRow      // components that running workflows are at work on
+	Refusals   map[string]map[string]store.Refusal // by component, by desired digest
+	Contested  map[string]bool                     // components with a state version that a person has to decide about
+	Busy       []store.BusyOfInstallsRow           // components that running workflows are at work on
 	Waiting    []store.WaitingOfInstallsRow
 	Version    int32           // number of the version that the install is to have; 0 when its app has none
 	Latest     int32           // number of the app's current version
@@ -72,14 +73,23 @@ func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]V
 	return views, nil
 }
 
+// newView is the View of an install of which no component is known.
+func newView(install store.Install, version, latest int32) View {
+	return View{
+		Install: install, Version: version, Latest: latest, Off: map[string]Off{}, Never: map[string]bool{},
+		Refusals: map[string]map[string]store.Refusal{}, Contested: map[string]bool{},
+	}
+}
+
 // view is a snapshot's part of a View.
 func (s *snapshot) view() View {
-	v := View{Install: s.install, Refusals: s.refusals, Version: s.version.Number, Latest: s.latest, Off: map[string]Off{}, Never: map[string]bool{}}
+	v := newView(s.install, s.version.Number, s.latest)
+	v.Refusals = s.refusals
 	wants := s.desire()
 	for _, name := range sandboxFirst(s.names()) {
 		w := wants[name]
 		v.Components = append(v.Components, s.settle(name, w))
-		v.Contested = append(v.Contested, s.places[name].contested...)
+		v.Contested[name] = len(s.places[name].contested) > 0
 		if w.behind {
 			v.Behind = append(v.Behind, name)
 		}
@@ -98,13 +108,8 @@ func (v View) refusal(c store.InstallComponent) (store.Refusal, bool) {
 	if c.DesiredDigest == "" || c.DesiredDigest == c.AppliedDigest {
 		return store.Refusal{}, false
 	}
-	i := slices.IndexFunc(v.Refusals, func(r store.Refusal) bool {
-		return r.InstallComponentID == c.ID && r.DesiredDigest == c.DesiredDigest
-	})
-	if i < 0 {
-		return store.Refusal{}, false
-	}
-	return v.Refusals[i], true
+	refused, no := v.Refusals[c.Name][c.DesiredDigest]
+	return refused, no
 }
 
 func (v View) busy(name string) bool {
@@ -116,10 +121,6 @@ func (v View) restoring(name string) bool {
 	return slices.ContainsFunc(v.Busy, func(b store.BusyOfInstallsRow) bool {
 		return b.Component == name && b.Kind == string(workflow.KindRestore)
 	})
-}
-
-func (v View) contested(c store.InstallComponent) bool {
-	return slices.ContainsFunc(v.Contested, func(s store.ContestedOfInstallsRow) bool { return s.InstallComponentID == c.ID })
 }
 
 func (v View) asks(name string) bool {
@@ -144,7 +145,7 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 		return "behind", "a plan to put a version of its state back waits for approval"
 	case v.restoring(c.Name):
 		return "behind", "a version of its state is being put back"
-	case v.contested(c):
+	case v.Contested[c.Name]:
 		return StatusStalled, c.WaitsFor
 	case c.Wanted == "absent" && gone && v.Off[c.Name] != "":
 		return "gone", c.DesiredReason
@@ -203,7 +204,7 @@ func (v View) stands() (status, reason string) {
 	switch {
 	case len(v.questions()) > 0:
 		return StatusWaitingForYes, v.asked()
-	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 && len(v.Contested) == 0:
+	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 && !slices.Contains(slices.Collect(maps.Values(v.Contested)), true):
 		return StatusGone, "nothing of it is there"
 	case v.Install.Wanted == "absent" && len(v.Busy) > 0:
 		return StatusDeprovisioning, "everything is being destroyed" + v.held()
@@ -239,7 +240,7 @@ func (v View) held() string {
 func (v View) remedy(stalled int) string {
 	told := 0
 	for _, c := range v.Components {
-		if (v.contested(c) || v.Never[c.Name]) && !v.restoring(c.Name) {
+		if (v.Contested[c.Name] || v.Never[c.Name]) && !v.restoring(c.Name) {
 			told++
 		}
 	}

@@ -21,8 +21,8 @@ func TestStatus(t *testing.T) {
 		return c
 	}
 	absent := func(c store.InstallComponent) store.InstallComponent { c.Wanted = "absent"; return c }
-	no := func(kind string) []store.Refusal {
-		return []store.Refusal{{InstallComponentID: "ico_web", DesiredDigest: "d2", Kind: kind, Actor: "alice", Reason: "too risky"}}
+	no := func(kind string) map[string]map[string]store.Refusal {
+		return map[string]map[string]store.Refusal{"web": {"d2": {Kind: kind, Actor: "alice", Reason: "too risky"}}}
 	}
 	busy := []store.BusyOfInstallsRow{{Component: "web"}}
 	gone := store.Install{Wanted: "absent"}

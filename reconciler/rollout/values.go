@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -27,111 +28,149 @@ type leaf struct {
 // absentDigest stands for a value that is not there.
 const absentDigest = "absent"
 
-// leaves gives the values that a canonical ref reads: those above it, it, or all those below it.
+// leaves returns the values that a canonical ref reads: those above it, it, or all those below it. It makes no leaf of anything else,
+// so that its cost is that of what is read, however much the install's components give.
 func (s *snapshot) leaves(ref render.Path) []leaf {
-	var all []leaf
-	for _, l := range s.candidates(ref) {
-		if ref.HasPrefix(l.path...) || l.path.HasPrefix(ref...) {
-			all = append(all, l)
-		}
-	}
-	return all
-}
-
-// candidates are the values of the part of the tree that a ref is about.
-func (s *snapshot) candidates(ref render.Path) []leaf {
 	if len(ref) == 0 {
 		return nil
 	}
 	switch ref[0] {
 	case "install":
-		return []leaf{text("install.id", s.install.ID), text("install.name", s.install.Name)}
+		return texts(ref, "id", s.install.ID, "name", s.install.Name)
 	case "app":
-		return []leaf{text("app.id", s.app.ID), text("app.name", s.app.Name)}
+		return texts(ref, "id", s.app.ID, "name", s.app.Name)
 	case "org":
-		return []leaf{text("org.id", s.org.ID), text("org.name", s.org.Name)}
+		return texts(ref, "id", s.org.ID, "name", s.org.Name)
 	case "inputs":
-		return s.inputLeaves()
+		return s.inputLeaves(ref)
 	case "sandbox":
-		return append(s.outputLeaves(outputOwner{"component", "sandbox"}, "sandbox", "outputs"), s.stateLeaves("sandbox", "sandbox")...)
+		return s.placeLeaves(ref, appconfig.SandboxName, "sandbox")
 	case "components":
-		return s.componentLeaves()
+		return s.componentLeaves(ref)
 	case "actions":
-		return s.actionLeaves()
+		return s.actionLeaves(ref)
 	}
 	return nil
 }
 
-func text(path, value string) leaf {
-	raw, _ := json.Marshal(value) // a string always encodes
-	return leaf{path: strings.Split(path, "."), plain: raw, counted: true}
+// readsKey reports whether a ref goes through a key at a depth of the tree, or ends above it.
+func readsKey(ref render.Path, depth int, key string) bool {
+	return len(ref) <= depth || ref[depth] == key
 }
 
-// inputLeaves are the inputs of the version: the install's value, else the default, else an empty text unless it is required.
-func (s *snapshot) inputLeaves() []leaf {
-	if s.config == nil {
+// texts returns the leaves of an object of texts, given as key, value, key, value.
+func texts(ref render.Path, pairs ...string) []leaf {
+	var all []leaf
+	for i := 0; i < len(pairs); i += 2 {
+		if readsKey(ref, 1, pairs[i]) {
+			all = append(all, text(render.Path{ref[0], pairs[i]}, pairs[i+1]))
+		}
+	}
+	return all
+}
+
+func text(path render.Path, value string) leaf {
+	raw, _ := json.Marshal(value) // a string always encodes
+	return leaf{path: path, plain: raw, counted: true}
+}
+
+// inputLeaves returns the inputs of the version that a ref reads.
+func (s *snapshot) inputLeaves(ref render.Path) []leaf {
+	if s.config == nil || !readsKey(ref, 1, "inputs") {
 		return nil
+	}
+	if len(ref) > 2 {
+		in, known := s.config.Input(ref[2])
+		if !known {
+			return nil
+		}
+		return s.inputLeaf(nil, *in)
 	}
 	var all []leaf
 	for _, in := range s.config.Inputs {
-		path := render.Path{"inputs", "inputs", in.Name}
-		given, has := s.inputs[in.Name]
-		switch {
-		case has && given.Sealed != nil:
-			all = append(all, leaf{path: path, sealed: given.Sealed, hash: given.Hash, counted: true})
-			continue
-		case !has && in.Default == nil && in.Required:
-			continue
-		}
-		var plain string
-		switch {
-		case has && given.Value != nil:
-			plain = *given.Value
-		case in.Default != nil:
-			plain = *in.Default
-		}
-		raw, _ := json.Marshal(plain) // a string always encodes
-		all = append(all, leaf{path: path, plain: raw, counted: true})
+		all = s.inputLeaf(all, in)
 	}
 	return all
 }
 
-func (s *snapshot) componentLeaves() []leaf {
+// inputLeaf adds the leaf of one input: the install's value, else the default, else an empty text unless it is required.
+func (s *snapshot) inputLeaf(all []leaf, in appconfig.Input) []leaf {
+	path := render.Path{"inputs", "inputs", in.Name}
+	given, has := s.inputs[in.Name]
+	switch {
+	case has && given.Sealed != nil:
+		return append(all, leaf{path: path, sealed: given.Sealed, hash: given.Hash, counted: true})
+	case !has && in.Default == nil && in.Required:
+		return all
+	}
+	var plain string
+	switch {
+	case has && given.Value != nil:
+		plain = *given.Value
+	case in.Default != nil:
+		plain = *in.Default
+	}
+	return append(all, text(path, plain))
+}
+
+func (s *snapshot) componentLeaves(ref render.Path) []leaf {
+	if len(ref) > 1 {
+		if ref[1] == appconfig.SandboxName || s.places[ref[1]] == nil {
+			return nil
+		}
+		return s.placeLeaves(ref, ref[1], "components", ref[1])
+	}
 	var all []leaf
 	for _, name := range s.names() {
-		if name == "sandbox" {
-			continue
+		if name != appconfig.SandboxName {
+			all = append(all, s.placeLeaves(ref, name, "components", name)...)
 		}
-		all = append(all, s.outputLeaves(outputOwner{"component", name}, "components", name, "outputs")...)
-		all = append(all, s.stateLeaves(name, "components", name)...)
 	}
 	return all
 }
 
-// stateLeaves are what templates may show of a component besides its outputs. They are no reason to deploy anything.
-func (s *snapshot) stateLeaves(name string, prefix ...string) []leaf {
-	p := s.places[name]
-	if p == nil {
-		return nil
+// placeLeaves returns what a ref reads of one component: its outputs, and what templates may show of it besides.
+func (s *snapshot) placeLeaves(ref render.Path, name string, prefix ...string) []leaf {
+	all := s.outputLeaves(ref, outputOwner{"component", name}, append(slices.Clone(prefix), "outputs")...)
+	if p := s.places[name]; p != nil {
+		all = append(all, p.stateLeaves(ref, prefix)...)
 	}
-	status := "pending"
-	if p.row.AppliedDigest != "" {
-		status = "active"
-	}
-	var all []leaf
-	for _, pair := range [][2]string{{"name", name}, {"status", status}, {"component_id", p.row.ComponentID}, {"install_component_id", p.row.ID}} {
-		l := text("x", pair[1])
-		l.path, l.counted = append(slices.Clone(render.Path(prefix)), pair[0]), false
-		all = append(all, l)
-	}
-	populated := leaf{path: append(slices.Clone(render.Path(prefix)), "populated"), plain: json.RawMessage("false")}
-	if p.row.AppliedDigest != "" {
-		populated.plain = json.RawMessage("true")
-	}
-	return append(all, populated)
+	return all
 }
 
-func (s *snapshot) actionLeaves() []leaf {
+// stateLeaves returns what templates may show of a component besides its outputs. They are no reason to deploy anything.
+func (p *place) stateLeaves(ref render.Path, prefix render.Path) []leaf {
+	if len(ref) > len(prefix) && ref[len(prefix)] == "outputs" {
+		return nil
+	}
+	status, populated := "pending", "false"
+	if p.row.AppliedDigest != "" {
+		status, populated = "active", "true"
+	}
+	var all []leaf
+	add := func(key string, l leaf) {
+		l.path = append(slices.Clone(prefix), key)
+		all = append(all, l)
+	}
+	for _, pair := range [...][2]string{{"name", p.row.Name}, {"status", status}, {"component_id", p.row.ComponentID}, {"install_component_id", p.row.ID}} {
+		if readsKey(ref, len(prefix), pair[0]) {
+			raw, _ := json.Marshal(pair[1]) // a string always encodes
+			add(pair[0], leaf{plain: raw})
+		}
+	}
+	if readsKey(ref, len(prefix), "populated") {
+		add("populated", leaf{plain: json.RawMessage(populated)})
+	}
+	return all
+}
+
+func (s *snapshot) actionLeaves(ref render.Path) []leaf {
+	if !readsKey(ref, 1, "workflows") {
+		return nil
+	}
+	if len(ref) > 2 {
+		return s.outputLeaves(ref, outputOwner{"action", ref[2]}, "actions", "workflows", ref[2], "outputs")
+	}
 	var owners []string
 	for owner := range s.outputs {
 		if owner.scope == "action" {
@@ -141,27 +180,37 @@ func (s *snapshot) actionLeaves() []leaf {
 	slices.Sort(owners)
 	var all []leaf
 	for _, name := range owners {
-		all = append(all, s.outputLeaves(outputOwner{"action", name}, "actions", "workflows", name, "outputs")...)
+		all = append(all, s.outputLeaves(ref, outputOwner{"action", name}, "actions", "workflows", name, "outputs")...)
 	}
 	return all
 }
 
-// outputLeaves are the outputs of one owner. A step's output of an action is called steps.<step>.<key>, and is a path of its own.
-func (s *snapshot) outputLeaves(owner outputOwner, prefix ...string) []leaf {
+// outputLeaves returns the outputs of one owner that a ref reads. A step's output of an action is called steps.<step>.<key>, and is a
+// path of its own.
+func (s *snapshot) outputLeaves(ref render.Path, owner outputOwner, prefix ...string) []leaf {
+	if !readsKey(ref, len(prefix)-1, "outputs") {
+		return nil
+	}
 	var all []leaf
 	from := ""
 	if p := s.places[owner.name]; p != nil && owner.scope == "component" {
 		from = p.row.ID
 	}
-	for _, o := range s.outputs[owner] {
-		all = append(all, leaf{
-			path: append(slices.Clone(render.Path(prefix)), outputKeys(o)...), plain: o.Value, sealed: o.Sealed, hash: o.Hash, proof: o.Hash, from: from, counted: true,
-		})
+	for i := range s.outputs[owner] {
+		o := &s.outputs[owner][i]
+		if owner.scope == "component" && !readsKey(ref, len(prefix), o.Name) {
+			continue
+		}
+		path := append(slices.Clone(render.Path(prefix)), outputKeys(o)...)
+		if !ref.HasPrefix(path...) && !path.HasPrefix(ref...) {
+			continue
+		}
+		all = append(all, leaf{path: path, plain: o.Value, sealed: o.Sealed, hash: o.Hash, proof: o.Hash, from: from, counted: true})
 	}
 	return all
 }
 
-func outputKeys(o store.Output) []string {
+func outputKeys(o *store.Output) []string {
 	if parts := strings.SplitN(o.Name, ".", 3); o.Scope == "action" && len(parts) == 3 && parts[0] == "steps" {
 		return parts
 	}

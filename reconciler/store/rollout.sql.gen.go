@@ -26,27 +26,27 @@ func (q *Queries) AbandonComponent(ctx context.Context, reason string, orgID str
 	return result.RowsAffected(), nil
 }
 
-const addPlace = `-- name: AddPlace :exec
+const addPlaces = `-- name: AddPlaces :exec
 insert into install_components (org_id, id, install_id, component_id, name)
-values ($1, $2, $3, $4, $5)
+select $1, unnest($2::text[]), $3, unnest($4::text[]), unnest($5::text[])
 on conflict (org_id, install_id, component_id) do nothing
 `
 
-type AddPlaceParams struct {
-	OrgID       string
-	ID          string
-	InstallID   string
-	ComponentID string
-	Name        string
+type AddPlacesParams struct {
+	OrgID        string
+	Ids          []string
+	InstallID    string
+	ComponentIds []string
+	Names        []string
 }
 
-func (q *Queries) AddPlace(ctx context.Context, arg AddPlaceParams) error {
-	_, err := q.db.Exec(ctx, addPlace,
+func (q *Queries) AddPlaces(ctx context.Context, arg AddPlacesParams) error {
+	_, err := q.db.Exec(ctx, addPlaces,
 		arg.OrgID,
-		arg.ID,
+		arg.Ids,
 		arg.InstallID,
-		arg.ComponentID,
-		arg.Name,
+		arg.ComponentIds,
+		arg.Names,
 	)
 	return err
 }
@@ -136,47 +136,6 @@ func (q *Queries) BusyOfInstalls(ctx context.Context, orgID string, installIds [
 			&i.Number,
 			&i.Kind,
 			&i.Component,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const contestedOfInstalls = `-- name: ContestedOfInstalls :many
-select ic.install_id, s.install_component_id, s.version, s.status, s.reason from states s
-join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
-where s.org_id = $1 and ic.install_id = any($2::text[]) and s.status in ('contested', 'withheld')
-order by s.install_component_id, s.version
-`
-
-type ContestedOfInstallsRow struct {
-	InstallID          string
-	InstallComponentID string
-	Version            int32
-	Status             string
-	Reason             string
-}
-
-func (q *Queries) ContestedOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ContestedOfInstallsRow, error) {
-	rows, err := q.db.Query(ctx, contestedOfInstalls, orgID, installIds)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ContestedOfInstallsRow{}
-	for rows.Next() {
-		var i ContestedOfInstallsRow
-		if err := rows.Scan(
-			&i.InstallID,
-			&i.InstallComponentID,
-			&i.Version,
-			&i.Status,
-			&i.Reason,
 		); err != nil {
 			return nil, err
 		}
@@ -369,82 +328,56 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 
 const placesOfInstalls = `-- name: PlacesOfInstalls :many
 
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = any($2::text[]) order by install_id, name
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_version_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
+    coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
+        from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
+    coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id))
+        from refusals r where r.org_id = ic.org_id and r.install_component_id = ic.id), '[]')::jsonb as refusals
+from install_components ic where ic.org_id = $1 and ic.install_id = any($2::text[]) order by ic.install_id, ic.name
 `
 
+type PlacesOfInstallsRow struct {
+	InstallComponent InstallComponent
+	Contested        json.RawMessage
+	Refusals         json.RawMessage
+}
+
 // What a snapshot of some installs is read from, one query each for all of them.
-func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]InstallComponent, error) {
+// PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, and with what was
+// said no to.
+func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]PlacesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, placesOfInstalls, orgID, installIds)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []InstallComponent{}
+	items := []PlacesOfInstallsRow{}
 	for rows.Next() {
-		var i InstallComponent
+		var i PlacesOfInstallsRow
 		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.InstallID,
-			&i.ComponentID,
-			&i.Name,
-			&i.Wanted,
-			&i.DesiredDigest,
-			&i.DesiredReason,
-			&i.WaitsFor,
-			&i.TornDown,
-			&i.TornDownReason,
-			&i.AppliedDigest,
-			&i.AppliedArtifact,
-			&i.AppliedVersionID,
-			&i.AppliedConfig,
-			&i.AppliedValues,
-			&i.AppliedAt,
-			&i.AppliedInventory,
-			&i.AppliedCluster,
-			&i.Health,
-			&i.Abandoned,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const refusalsOfInstalls = `-- name: RefusalsOfInstalls :many
-select r.org_id, r.install_component_id, r.desired_digest, r.kind, r.actor, r.reason, r.workflow_id, r.at, ic.install_id from refusals r
-join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
-where r.org_id = $1 and ic.install_id = any($2::text[])
-`
-
-type RefusalsOfInstallsRow struct {
-	Refusal   Refusal
-	InstallID string
-}
-
-func (q *Queries) RefusalsOfInstalls(ctx context.Context, orgID string, installIds []string) ([]RefusalsOfInstallsRow, error) {
-	rows, err := q.db.Query(ctx, refusalsOfInstalls, orgID, installIds)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []RefusalsOfInstallsRow{}
-	for rows.Next() {
-		var i RefusalsOfInstallsRow
-		if err := rows.Scan(
-			&i.Refusal.OrgID,
-			&i.Refusal.InstallComponentID,
-			&i.Refusal.DesiredDigest,
-			&i.Refusal.Kind,
-			&i.Refusal.Actor,
-			&i.Refusal.Reason,
-			&i.Refusal.WorkflowID,
-			&i.Refusal.At,
-			&i.InstallID,
+			&i.InstallComponent.OrgID,
+			&i.InstallComponent.ID,
+			&i.InstallComponent.InstallID,
+			&i.InstallComponent.ComponentID,
+			&i.InstallComponent.Name,
+			&i.InstallComponent.Wanted,
+			&i.InstallComponent.DesiredDigest,
+			&i.InstallComponent.DesiredReason,
+			&i.InstallComponent.WaitsFor,
+			&i.InstallComponent.TornDown,
+			&i.InstallComponent.TornDownReason,
+			&i.InstallComponent.AppliedDigest,
+			&i.InstallComponent.AppliedArtifact,
+			&i.InstallComponent.AppliedVersionID,
+			&i.InstallComponent.AppliedConfig,
+			&i.InstallComponent.AppliedValues,
+			&i.InstallComponent.AppliedAt,
+			&i.InstallComponent.AppliedInventory,
+			&i.InstallComponent.AppliedCluster,
+			&i.InstallComponent.Health,
+			&i.InstallComponent.Abandoned,
+			&i.Contested,
+			&i.Refusals,
 		); err != nil {
 			return nil, err
 		}
@@ -671,35 +604,87 @@ func (q *Queries) RunnersByID(ctx context.Context, orgID string, ids []string) (
 	return items, nil
 }
 
-const setDesire = `-- name: SetDesire :exec
-update install_components set wanted = $1, desired_digest = $2, desired_reason = $3, waits_for = $4
-where org_id = $5 and id = $6
-  and (wanted, desired_digest, desired_reason, waits_for) is distinct from ($1, $2, $3, $4)
+const runnersOfInstalls = `-- name: RunnersOfInstalls :many
+select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at, o.id, o.name, o.created_at from runners r join orgs o on o.id = r.org_id where r.org_id = $1 and r.id = any($2::text[])
 `
 
-type SetDesireParams struct {
-	Wanted        string
-	DesiredDigest string
-	DesiredReason string
-	WaitsFor      string
-	OrgID         string
-	ID            string
+type RunnersOfInstallsRow struct {
+	Runner Runner
+	Org    Org
 }
 
-func (q *Queries) SetDesire(ctx context.Context, arg SetDesireParams) error {
-	_, err := q.db.Exec(ctx, setDesire,
-		arg.Wanted,
-		arg.DesiredDigest,
-		arg.DesiredReason,
-		arg.WaitsFor,
+// RunnersOfInstalls are runners with their org.
+func (q *Queries) RunnersOfInstalls(ctx context.Context, orgID string, ids []string) ([]RunnersOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, runnersOfInstalls, orgID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunnersOfInstallsRow{}
+	for rows.Next() {
+		var i RunnersOfInstallsRow
+		if err := rows.Scan(
+			&i.Runner.OrgID,
+			&i.Runner.ID,
+			&i.Runner.Name,
+			&i.Runner.Kind,
+			&i.Runner.Shared,
+			&i.Runner.KeyHash,
+			&i.Runner.NextKeyHash,
+			&i.Runner.KeySince,
+			&i.Runner.RegisteredAt,
+			&i.Runner.Recipient,
+			&i.Runner.NewKey,
+			&i.Runner.Version,
+			&i.Runner.Capacity,
+			&i.Runner.Policy,
+			&i.Runner.LastSeen,
+			&i.Runner.CreatedAt,
+			&i.Org.ID,
+			&i.Org.Name,
+			&i.Org.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const setDesires = `-- name: SetDesires :exec
+update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits
+from (select unnest($2::text[]) as id, unnest($3::text[]) as wanted, unnest($4::text[]) as digest,
+    unnest($5::text[]) as reason, unnest($6::text[]) as waits) d
+where ic.org_id = $1 and ic.id = d.id
+`
+
+type SetDesiresParams struct {
+	OrgID   string
+	Ids     []string
+	Wanted  []string
+	Digests []string
+	Reasons []string
+	Waits   []string
+}
+
+// SetDesires writes what is wanted of some components of an install.
+func (q *Queries) SetDesires(ctx context.Context, arg SetDesiresParams) error {
+	_, err := q.db.Exec(ctx, setDesires,
 		arg.OrgID,
-		arg.ID,
+		arg.Ids,
+		arg.Wanted,
+		arg.Digests,
+		arg.Reasons,
+		arg.Waits,
 	)
 	return err
 }
 
 const setProvisioned = `-- name: SetProvisioned :exec
-update installs set provisioned = $1 where org_id = $2 and id = $3 and provisioned <> $1
+update installs set provisioned = $1 where org_id = $2 and id = $3
 `
 
 func (q *Queries) SetProvisioned(ctx context.Context, provisioned bool, orgID string, iD string) error {
@@ -728,6 +713,86 @@ func (q *Queries) TearDown(ctx context.Context, arg TearDownParams) error {
 		arg.Names,
 	)
 	return err
+}
+
+const underWay = `-- name: UnderWay :many
+select w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
+    and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
+from workflows w where w.org_id = $1 and w.install_id = $2 and w.status = 'running' order by w.number
+`
+
+type UnderWayRow struct {
+	ID         string
+	Components []string
+}
+
+// UnderWay gives the running workflows of an install, each with what it has still to do something about (BusyComponents).
+func (q *Queries) UnderWay(ctx context.Context, orgID string, installID string) ([]UnderWayRow, error) {
+	rows, err := q.db.Query(ctx, underWay, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UnderWayRow{}
+	for rows.Next() {
+		var i UnderWayRow
+		if err := rows.Scan(&i.ID, &i.Components); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const valuesOfInstalls = `-- name: ValuesOfInstalls :many
+select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
+where o.org_id = $1 and o.install_id = any($2::text[])
+union all
+select i.install_id, 'input', '', i.name, to_jsonb(i.value), i.sealed, i.hash from install_inputs i
+where i.org_id = $1 and i.install_id = any($2::text[])
+order by 1, 2, 3, 4
+`
+
+type ValuesOfInstallsRow struct {
+	InstallID string
+	Scope     string
+	Owner     string
+	Name      string
+	Value     json.RawMessage
+	Sealed    json.RawMessage
+	Hash      string
+}
+
+// ValuesOfInstalls are the inputs of installs (scope input) and their outputs.
+func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ValuesOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, valuesOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ValuesOfInstallsRow{}
+	for rows.Next() {
+		var i ValuesOfInstallsRow
+		if err := rows.Scan(
+			&i.InstallID,
+			&i.Scope,
+			&i.Owner,
+			&i.Name,
+			&i.Value,
+			&i.Sealed,
+			&i.Hash,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const versionArtifacts = `-- name: VersionArtifacts :many

@@ -74,7 +74,8 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	if err != nil {
 		return dispatch.Refuse(err.Error())
 	}
-	wants, err := e.wants(ctx, tx, install, row, asked)
+	f := &flow{engine: e, tx: tx, install: install, row: row, asked: asked, graph: &Graph{Kind: Kind(row.Kind)}}
+	wants, err := f.wants(ctx)
 	if err != nil {
 		return err
 	}

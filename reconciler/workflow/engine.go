@@ -12,20 +12,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// World is what workflows ask of the room that knows what installs want (rollout). A *Unavailable is its word that something
-// cannot be had, now or later, and ends the step; any other error is asked again.
+// World is what workflows ask of the package that knows what installs want (rollout).
 type World interface {
-	// Desire works out anew what a locked install wants of each component, writes it down, and gives it by component name. With
-	// a supposition nothing is written, and it is what the install would want.
-	Desire(ctx context.Context, tx *store.Tx, install store.Install, supposed *Supposed) (map[string]Want, error)
+	// Resolve reads a locked install once, works out what it wants of each component, and writes that down. With a supposition nothing
+	// is written, and it is what the install would want.
+	Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *Supposed) (Resolved, error)
+}
+
+// Resolved is an install as it was read under its lock. Its methods read nothing more, so that a workflow that begins many steps costs
+// one read. A *Unavailable says that something cannot be had, now or later, and ends the step; any other error is tried again.
+type Resolved interface {
+	// Wants returns what the install wants of each component, by name. The map is the caller's.
+	Wants() map[string]Want
 	// Spec is what a plan of an install component is made of now; with destroy, of what was last applied.
-	Spec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string, destroy bool, supposed *Supposed) (Target, error)
+	Spec(installComponent string, destroy bool) (Target, error)
 	// RestoreSpec is the module whose state a restore changes, with what was applied of it. Digest and Restore are the caller's.
-	RestoreSpec(ctx context.Context, tx *store.Tx, install store.Install, installComponent string) (Target, error)
+	RestoreSpec(installComponent string) (Target, error)
 	// ActionJob is what a run of an action is made of now.
-	ActionJob(ctx context.Context, tx *store.Tx, install store.Install, run ActionRun) (ActionJob, error)
-	// Scripts returns what the actions of an install would run now, by action.
-	Scripts(ctx context.Context, tx *store.Tx, install store.Install) (map[string]ScriptContent, error)
+	ActionJob(run ActionRun) (ActionJob, error)
+	// Scripts returns what the actions of the install would run now, by action.
+	Scripts() (map[string]ScriptContent, error)
 }
 
 // ActionJob is what a run of an action is made of.
@@ -99,6 +105,7 @@ type flow struct {
 	row     store.Workflow
 	asked   Asked
 	graph   *Graph
+	world   Resolved                 // nil until something of it is read (resolve)
 	rows    map[string]store.Step    // by step id; only what no command changes is read
 	scripts map[string]ScriptContent // of the actions that have not ended, by digest
 	refused bool                     // a refusal was written: others may have waited for this

@@ -50,7 +50,7 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 			f.graph.Cancelled = &Cancellation{Actor: "a person"}
 		}
 	}
-	if f.graph.Wants, err = e.wants(ctx, tx, install, row, f.asked); err != nil {
+	if f.graph.Wants, err = f.wants(ctx); err != nil {
 		return nil, fmt.Errorf("work out what %s wants: %w", install.Name, err)
 	}
 	if err := f.loadSteps(ctx); err != nil {

@@ -19,22 +19,35 @@ type Restore struct {
 // digest is what a restore leads to, in the place of a desired digest.
 func (r Restore) digest() string { return fmt.Sprintf("restore:%d:%s", r.Version, r.Digest) }
 
-// wants gives what a workflow is to bring about, by component: what its install wants, or of a restore just that.
-func (e *Engine) wants(ctx context.Context, tx *store.Tx, install store.Install, row store.Workflow, asked Asked) (map[string]Want, error) {
-	if Kind(row.Kind) != KindRestore {
-		wants, err := e.world.Desire(ctx, tx, install, asked.Supposed)
-		asked.redo(wants, row.RequestedBy)
-		return wants, err
+// resolve reads the install, once for all that this transaction does for the workflow.
+func (f *flow) resolve(ctx context.Context) (Resolved, error) {
+	var err error
+	if f.world == nil {
+		f.world, err = f.engine.world.Resolve(ctx, f.tx, f.install, f.asked.Supposed)
 	}
-	r := asked.Restore
-	_, err := tx.StateToRestore(ctx, tx.Org, r.Place, int32(r.Version)) //nolint:gosec // it was read from the column
+	return f.world, err
+}
+
+// wants gives what a workflow is to bring about, by component: what its install wants, or of a restore just that.
+func (f *flow) wants(ctx context.Context) (map[string]Want, error) {
+	if f.graph.Kind != KindRestore {
+		world, err := f.resolve(ctx)
+		if err != nil {
+			return nil, err
+		}
+		wants := world.Wants()
+		f.asked.redo(wants, f.row.RequestedBy)
+		return wants, nil
+	}
+	r := f.asked.Restore
+	_, err := f.tx.StateToRestore(ctx, f.tx.Org, r.Place, int32(r.Version)) //nolint:gosec // it was read from the column
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return map[string]Want{r.Component: {Waits: fmt.Sprintf("state version %d is not kept any more", r.Version), Stuck: true}}, nil
 	case err != nil:
 		return nil, err
 	}
-	return map[string]Want{r.Component: {Digest: r.digest(), Reason: row.Reason}}, nil
+	return map[string]Want{r.Component: {Digest: r.digest(), Reason: f.row.Reason}}, nil
 }
 
 // redo makes what a person wants done again count as not done.

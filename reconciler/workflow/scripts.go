@@ -44,7 +44,11 @@ func (f *flow) loadScripts(ctx context.Context) error {
 	if len(actions) == 0 {
 		return nil
 	}
-	now, err := f.engine.world.Scripts(ctx, f.tx, f.install)
+	world, err := f.resolve(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := world.Scripts()
 	if err != nil {
 		return fmt.Errorf("read the scripts of install %s: %w", f.install.Name, err)
 	}

@@ -303,10 +303,14 @@ func (f *flow) wanted(ctx context.Context, s *Step) (Target, error) {
 
 // target is what a plan of this workflow is to lead to.
 func (f *flow) target(ctx context.Context, installComponent string, destroy bool) (Target, error) {
-	if f.graph.Kind != KindRestore {
-		return f.engine.world.Spec(ctx, f.tx, f.install, installComponent, destroy, f.asked.Supposed)
+	world, err := f.resolve(ctx)
+	if err != nil {
+		return Target{}, err
 	}
-	target, err := f.engine.world.RestoreSpec(ctx, f.tx, f.install, installComponent)
+	if f.graph.Kind != KindRestore {
+		return world.Spec(installComponent, destroy)
+	}
+	target, err := world.RestoreSpec(installComponent)
 	target.Digest, target.Restore = f.asked.Restore.digest(), f.asked.Restore.Restore
 	return target, err
 }
@@ -326,7 +330,11 @@ func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) erro
 
 func (f *flow) actionJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
 	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: f.asked.Env, Inputs: f.asked.Inputs}
-	made, err := f.engine.world.ActionJob(ctx, f.tx, f.install, run)
+	world, err := f.resolve(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := world.ActionJob(run)
 	if err != nil {
 		return err
 	}

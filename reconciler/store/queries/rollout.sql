@@ -37,15 +37,17 @@ order by b.component_id, b.number desc;
 -- name: RolloutPlaces :many
 select * from install_components where org_id = @org_id and install_id = @install_id order by name;
 
--- name: AddPlace :exec
+-- name: AddPlaces :exec
 insert into install_components (org_id, id, install_id, component_id, name)
-values (@org_id, @id, @install_id, @component_id, @name)
+select @org_id, unnest(@ids::text[]), @install_id, unnest(@component_ids::text[]), unnest(@names::text[])
 on conflict (org_id, install_id, component_id) do nothing;
 
--- name: SetDesire :exec
-update install_components set wanted = @wanted, desired_digest = @desired_digest, desired_reason = @desired_reason, waits_for = @waits_for
-where org_id = @org_id and id = @id
-  and (wanted, desired_digest, desired_reason, waits_for) is distinct from (@wanted, @desired_digest, @desired_reason, @waits_for);
+-- SetDesires writes what is wanted of some components of an install.
+-- name: SetDesires :exec
+update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits
+from (select unnest(@ids::text[]) as id, unnest(@wanted::text[]) as wanted, unnest(@digests::text[]) as digest,
+    unnest(@reasons::text[]) as reason, unnest(@waits::text[]) as waits) d
+where ic.org_id = @org_id and ic.id = d.id;
 
 -- TearDown has components stay absent until somebody asks for their deploy.
 -- name: TearDown :exec
@@ -68,8 +70,15 @@ update install_components set applied_digest = '' where org_id = @org_id and id 
 
 -- What a snapshot of some installs is read from, one query each for all of them.
 
+-- PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, and with what was
+-- said no to.
 -- name: PlacesOfInstalls :many
-select * from install_components where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, name;
+select sqlc.embed(ic),
+    coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
+        from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
+    coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id))
+        from refusals r where r.org_id = ic.org_id and r.install_component_id = ic.id), '[]')::jsonb as refusals
+from install_components ic where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[]) order by ic.install_id, ic.name;
 
 -- name: InputsOfInstalls :many
 select * from install_inputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, name;
@@ -77,16 +86,18 @@ select * from install_inputs where org_id = @org_id and install_id = any(@instal
 -- name: OutputsOfInstalls :many
 select * from outputs where org_id = @org_id and install_id = any(@install_ids::text[]) order by install_id, scope, owner, name;
 
--- name: RefusalsOfInstalls :many
-select sqlc.embed(r), ic.install_id from refusals r
-join install_components ic on ic.org_id = r.org_id and ic.id = r.install_component_id
-where r.org_id = @org_id and ic.install_id = any(@install_ids::text[]);
+-- ValuesOfInstalls are the inputs of installs (scope input) and their outputs.
+-- name: ValuesOfInstalls :many
+select o.install_id, o.scope, o.owner, o.name, o.value, o.sealed, o.hash from outputs o
+where o.org_id = @org_id and o.install_id = any(@install_ids::text[])
+union all
+select i.install_id, 'input', '', i.name, to_jsonb(i.value), i.sealed, i.hash from install_inputs i
+where i.org_id = @org_id and i.install_id = any(@install_ids::text[])
+order by 1, 2, 3, 4;
 
--- name: ContestedOfInstalls :many
-select ic.install_id, s.install_component_id, s.version, s.status, s.reason from states s
-join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
-where s.org_id = @org_id and ic.install_id = any(@install_ids::text[]) and s.status in ('contested', 'withheld')
-order by s.install_component_id, s.version;
+-- RunnersOfInstalls are runners with their org.
+-- name: RunnersOfInstalls :many
+select sqlc.embed(r), sqlc.embed(o) from runners r join orgs o on o.id = r.org_id where r.org_id = @org_id and r.id = any(@ids::text[]);
 
 -- BusyOfInstalls is BusyComponents of several installs.
 -- A workflow that only plans does nothing to its components, and is not in it.
@@ -126,7 +137,13 @@ where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running'
 order by w.number, s.component;
 
 -- name: SetProvisioned :exec
-update installs set provisioned = @provisioned where org_id = @org_id and id = @id and provisioned <> @provisioned;
+update installs set provisioned = @provisioned where org_id = @org_id and id = @id;
+
+-- UnderWay gives the running workflows of an install, each with what it has still to do something about (BusyComponents).
+-- name: UnderWay :many
+select w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
+    and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
+from workflows w where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running' order by w.number;
 
 -- name: InstallForStatus :one
 select * from installs where org_id = @org_id and id = @id;

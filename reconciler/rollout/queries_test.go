@@ -1,0 +1,61 @@
+package rollout_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// mostStatements is how many statements reconciling one install may cost at most, with those that begin and end its transaction.
+const mostStatements = 14
+
+// TestReconcileCostsFewStatements: however many components an install has, and writes nothing where nothing moved.
+func TestReconcileCostsFewStatements(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	w.look()
+	meter := storetest.NewMeter(t, w.dsn)
+	s, err := store.Open(t.Context(), meter.DSN)
+	must(t, err)
+	t.Cleanup(s.Close)
+	r := rollout.New(s)
+	must(t, r.Reconcile(t.Context(), w.org, w.install)) // connects, and prepares its statements
+	before, rows := meter.Statements(), w.one("select sum(xmin::text::bigint)::text from install_components")
+	must(t, r.Reconcile(t.Context(), w.org, w.install))
+	if got := meter.Statements() - before; got > mostStatements {
+		t.Errorf("reconciling an install took %d statements", got)
+	}
+	w.want(w.one("select sum(xmin::text::bigint)::text from install_components"), rows)
+}
+
+// countedWorld counts how often installs are read for workflows.
+type countedWorld struct {
+	workflow.World
+	reads int
+}
+
+func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (workflow.Resolved, error) {
+	c.reads++
+	return c.World.Resolve(ctx, tx, install, supposed)
+}
+
+// TestAdvanceReadsAnInstallOnce, however many steps begin.
+func TestAdvanceReadsAnInstallOnce(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	w.build("network", "succeeded")
+	w.build("metrics", "succeeded")
+	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
+	world := &countedWorld{World: w.rollout}
+	must(t, workflow.New(w.store, world).Reconcile(t.Context(), w.org, w.one("select id from workflows where status = 'running'")))
+	if begun := w.list("select id from jobs where status = 'queued'"); len(begun) < 2 {
+		t.Fatalf("%d steps began", len(begun))
+	}
+	if world.reads != 1 {
+		t.Errorf("the install was read %d times", world.reads)
+	}
+}

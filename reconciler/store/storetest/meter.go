@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Meter is a proxy to Postgres that counts the statements which pass.
+type Meter struct {
+	// DSN names the database by way of the proxy.
+	DSN string
+
+	statements atomic.Int64
+}
+
+// Statements is how many statements have passed, with those that begin and end transactions.
+func (m *Meter) Statements() int64 { return m.statements.Load() }
+
+// NewMeter starts a proxy to a database. Close what is connected through it before the test ends.
+func NewMeter(t testing.TB, dsn string) *Meter {
+	t.Helper()
+	server, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Meter{DSN: fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s' dbname=%s sslmode=disable",
+		l.Addr().(*net.TCPAddr).Port, server.User, server.Password, server.Database)}
+	network, address := pgconn.NetworkAddress(server.Host, server.Port)
+	var busy sync.WaitGroup
+	busy.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			busy.Go(func() { m.pass(client, network, address) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); busy.Wait() })
+	return m
+}
+
+// pass carries one connection, and counts its Bind and Query messages: one for each time that a prepared statement is run, and one
+// for each text that is sent as it is (PostgreSQL's frontend/backend protocol 3.0).
+func (m *Meter) pass(client net.Conn, network, address string) {
+	defer client.Close() //nolint:errcheck // it is over
+	server, err := net.Dial(network, address)
+	if err != nil {
+		return
+	}
+	defer server.Close() //nolint:errcheck // it is over
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(client, server)
+		_ = client.Close()
+	})
+	defer back.Wait()
+	defer server.Close()    //nolint:errcheck // ends the way back
+	head := make([]byte, 4) // the first message has no type
+	for {
+		if _, err := io.ReadFull(client, head); err != nil {
+			return
+		}
+		size := int64(binary.BigEndian.Uint32(head[len(head)-4:])) - 4
+		if len(head) == 5 && (head[0] == 'B' || head[0] == 'Q') {
+			m.statements.Add(1)
+		}
+		if _, err := server.Write(head); err != nil {
+			return
+		}
+		if _, err := io.CopyN(server, client, size); err != nil {
+			return
+		}
+		head = make([]byte, 5)
+	}
+}
