@@ -12,11 +12,12 @@ GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X github.com/nuon-toolkit/nuon/pkg/v
 # What is run from source is built like the programs, so that the build cache serves both.
 RUN := CGO_ENABLED=0 $(GO) run -trimpath
 # The race detector needs a C compiler; without one the tests run without it. Without paths in them, the packages that it builds are
-# shared by all clones on a machine.
-RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race,$(GO) test) -trimpath
+# shared by all clones on a machine. Nobody debugs the test programs, and without the tables for that they link faster.
+RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race,$(GO) test) -trimpath -ldflags=-w
 # Packages are tested side by side as the cores allow. Tests of one package mostly wait for processes and servers, so more of them run
-# at once. The timeout only ends a hang.
+# at once. The timeout only ends a hang. The packages that take longest begin first, so that none of them is alone at the end.
 CORES ?= $(or $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null),2)
+LONGEST := ./examples/story ./runnerd/manifest ./runnerd/helm ./examples/replicas ./runnerd/chart ./reconciler/rollout ./examples/backup
 BESIDE := -p $(CORES) -parallel $(shell echo $$((4 * $(CORES)))) -timeout 80m
 
 # The Terraform that examples/hello asks for.
@@ -61,7 +62,7 @@ test: build ## Run every test with the race detector, in shuffled order, and lis
 	@terraform="$$($(RUN) ./runnerd/tool/find $(TERRAFORM))"; \
 	export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
 	$(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
-		env $(RUN) ./examples/suite -- env $(RACE) $(BESIDE) -shuffle=on $(or $(TESTS),./...)
+		env $(RUN) ./examples/suite -- env $(RACE) $(BESIDE) -shuffle=on $(or $(TESTS),$(LONGEST) ./...)
 
 .PHONY: soak
 soak: build ## Break everything during real deploys and count what is lost, then attack it (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')

@@ -51,6 +51,7 @@ func equal(t *testing.T, what string, got, want []string) {
 
 // TestLifeOfAComponent: created, as it is, changed, less of it, and gone.
 func TestLifeOfAComponent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	p, result := r.must(settings + extra + web)
 	equal(t, "created", p.told(), []string{
@@ -316,6 +317,7 @@ func TestTakenOverAsItRuns(t *testing.T) {
 
 // TestStaleOnlyWhereItMatters: what others do between plan and apply counts if it changes what the apply would do.
 func TestStaleOnlyWhereItMatters(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	noReplicas := strings.Replace(web, "  replicas: 2\n", "", 1)
 	r.must(settings + noReplicas)
@@ -356,6 +358,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 
 // TestDefinitionAndItsObjects in one manifest: the kind is there before its objects are.
 func TestDefinitionAndItsObjects(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	group := r.name + ".example.com"
 	text := `

@@ -19,6 +19,7 @@ import (
 // TestKilledAnywhere kills the process of an apply before each of its steps: of a first deploy, of a change that also prunes, and of a
 // destroy. The next plan and apply make good for it each time, and nothing is left that nobody remembers.
 func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	inner := func(r *rig) string {
 		return "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + r.name + "-in}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " + r.name + "-in}\n"
 	}
@@ -42,6 +43,7 @@ func TestKilledAnywhere(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			seen := map[string]bool{}
 			for step := 1; ; step++ {
 				r := newRig(t)
@@ -94,6 +96,7 @@ func (r *rig) heal(text, where string) {
 
 // TestAFinalizerThatHangs is told with the object, and within the job's time.
 func TestAFinalizerThatHangs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	held := strings.Replace(settings, "name: settings", "name: settings, finalizers: [example.com/never]", 1)
 	r.must(held)

@@ -180,6 +180,7 @@ spec: {ports: [{port: 99999}]}
 
 // TestNotReady fails the apply with what is not ready, and the next one heals.
 func TestNotReady(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var result api.JobResult
 	var err error
