@@ -22,6 +22,8 @@ type running struct {
 	inputs []string
 	files  []string
 	env    []string
+	// interactive asks for all inputs that were not given, not only for those that have no default.
+	interactive bool
 }
 
 // NewRun is `nuon run`.
@@ -36,8 +38,8 @@ func newRun(e *env.Env) *cobra.Command {
 	o := &running{asking: workflows.Asking{Env: e}}
 	c := &cobra.Command{
 		Use: "run INSTALL ACTION", Short: "Run an action on an install", Args: cobra.ExactArgs(2),
-		Long: `Runs an action on an install, now. Its inputs are given with --input; on a terminal those that it needs and that were not
-given are asked for. They reach its steps as the environment variables NUON_INPUT_<NAME>, and under their own names
+		Long: `Runs an action on an install, now. Its inputs are given with --input; a terminal asks for those that are required,
+have no default and were not given; --interactive (-i) asks for all that were not given. They reach its steps as the environment variables NUON_INPUT_<NAME>, and under their own names
 where these are free. --env gives its steps more environment, where the owner of the runner allows that.
 
 A script that no approver has approved for the install waits first: ` + "`nuon review INSTALL/scripts`" + ` shows it, as a difference from the one
@@ -51,12 +53,16 @@ Exit codes with --wait: 0 it succeeded, 1 it failed, 3 its script waits for an a
 	c.Flags().StringArrayVar(&o.inputs, "input", nil, "value of an input of the action, NAME=VALUE (repeatable)")
 	c.Flags().StringArrayVar(&o.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
 	c.Flags().StringArrayVar(&o.env, "env", nil, "environment for its steps, NAME=VALUE, where the runner file has free_env = true (repeatable)")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for every input that is not given, also for those with a default")
 	o.asking.Flags(c)
 	complete.Flag(e, c, "input", inputs)
 	return c
 }
 
 func (o *running) run(ctx context.Context, install, action string) error {
+	if err := o.asking.Env.Console.CheckInteractive(o.interactive); err != nil {
+		return err
+	}
 	extra, err := given.Pairs("--env", o.env)
 	if err != nil {
 		return err
@@ -78,17 +84,21 @@ func (o *running) run(ctx context.Context, install, action string) error {
 	return o.asking.Ask(ctx, install, api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: action, Env: extra, Inputs: values})
 }
 
-// fillIn has a person enter the inputs that were not given, if there is one that the action cannot do without.
+// fillIn has a person enter inputs that were not given: those that the action requires, or all of them with --interactive.
 func (o *running) fillIn(ctx context.Context, install, action string, values map[string]string) error {
 	client, err := o.asking.Env.Client()
 	if err != nil {
 		return err
 	}
 	a, err := declaredOn(ctx, client, install, action)
-	if err != nil || !lacks(a, values) {
+	if err != nil {
 		return err
 	}
-	answers, err := form.Ask(ctx, o.asking.Env.Console, form.Parameters(a, values))
+	pages := form.Parameters(a, values)
+	if !o.interactive {
+		pages = form.Needed(pages)
+	}
+	answers, err := form.Ask(ctx, o.asking.Env.Console, pages)
 	maps.Copy(values, answers.Plain)
 	return err
 }
@@ -100,16 +110,6 @@ func declaredOn(ctx context.Context, client *remote.Client, install, action stri
 		return api.DeclaredAction{}, err
 	}
 	return find(config, action)
-}
-
-// lacks says that an input that the action cannot do without was not given.
-func lacks(a api.DeclaredAction, values map[string]string) bool {
-	for _, in := range a.Inputs {
-		if _, has := values[in.Name]; !has && in.Required && in.Default == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // inputs completes NAME= for the action whose name is on the command line.

@@ -18,6 +18,14 @@ import (
 // Asks says that there is somebody to ask: what is typed arrives at In, and what is said on Err is seen.
 func (c *Console) Asks() bool { return c.InIsTerminal && c.ErrIsTerminal }
 
+// CheckInteractive returns an error if a command was given --interactive and there is nobody to ask.
+func (c *Console) CheckInteractive(interactive bool) error {
+	if interactive && !c.Asks() {
+		return exit.Usagef("--interactive needs a terminal: leave it out, and give the values as flags")
+	}
+	return nil
+}
+
 // Confirm asks a person before something that cannot be undone. What says what would be done, as a sentence without its full stop:
 // "this removes all of acme". Yes is the command's --yes: the answer beforehand. The default is no, which is the error of
 // exit.Rejected. Where there is nobody to ask it is wrong usage, and the error names --yes.

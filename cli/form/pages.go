@@ -27,6 +27,19 @@ func Inputs(config api.AppConfig, given map[string]bool, current map[string]stri
 	return pages
 }
 
+// Needed returns the pages with only the fields that cannot be left empty and have no value yet: what a command asks for without
+// --interactive.
+func Needed(pages []Page) []Page {
+	var needed []Page
+	for _, p := range pages {
+		p.Fields = slices.DeleteFunc(slices.Clone(p.Fields), func(f Field) bool { return !f.Required || f.Value != "" })
+		if len(p.Fields) > 0 {
+			needed = append(needed, p)
+		}
+	}
+	return needed
+}
+
 // groups are the declared ones, and behind them those that inputs name all the same.
 func groups(config api.AppConfig) []api.DeclaredGroup {
 	all := slices.Clone(config.Groups)

@@ -55,6 +55,24 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// TestNeeded leaves only fields that are required and have no value: the rest has a default, or may stay empty.
+func TestNeeded(t *testing.T) {
+	field := func(name, value string, required bool) Field {
+		return Field{Name: name, Value: value, Required: required}
+	}
+	pages := []Page{
+		{Title: "a", Fields: []Field{field("optional", "", false), field("default", "2", false)}},
+		{Title: "b", Fields: []Field{field("needed", "", true), field("there", "1", true), field("optional", "", false)}},
+	}
+	want := []Page{{Title: "b", Fields: []Field{field("needed", "", true)}}}
+	if d := cmp.Diff(want, Needed(pages), unchecked); d != "" {
+		t.Error(d)
+	}
+	if got := Needed(pages[:1]); got != nil {
+		t.Errorf("asks for %v", got)
+	}
+}
+
 // TestParameters are those of an action that were not given.
 func TestParameters(t *testing.T) {
 	a := api.DeclaredAction{Name: "migrate", Description: "Moves the data", Inputs: []api.DeclaredParameter{

@@ -210,7 +210,6 @@ func TestQuestions(t *testing.T) {
 		"none":          {"\nnone\n", nil, []string{"components/web.toml"}, "none for a sample"},
 		"no cloud":      {"\n2\nnone\n", nil, []string{"components/infra.toml"}, "Cloud of the installs: aws, azure, gcp, none [aws]: "},
 		"one directory": {"\nazure\n", []string{"--from", "infra"}, []string{"runner.toml", "components/infra.toml"}, ""},
-		"yes to all":    {"", []string{"--yes"}, []string{"runner.toml", "components/web.toml", "components/infra.toml", "components/quota.toml", "components/overlays.toml"}, ""},
 		"what is there": {"\n\n", []string{"--from", "k8s"}, []string{"components/quota.toml"}, ""}, // and not what lies below
 
 		"not one of them": {"\n9\n", nil, nil, `"9" is none of them: answer with numbers from 1 to 4`},
@@ -218,7 +217,7 @@ func TestQuestions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := repository(t, several())
-			made, remarks, err := atATerminal(t, c.answers, c.args...)
+			made, remarks, err := atATerminal(t, c.answers, append(c.args, "-i")...)
 			if c.want == nil {
 				if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("ended with %v", err)
@@ -236,6 +235,34 @@ func TestQuestions(t *testing.T) {
 			}
 			valid(t, os.DirFS(dir))
 		})
+	}
+}
+
+// TestNothingIsAsked: on a terminal, too, every value has its default without --interactive, and what is typed next is for the shell.
+func TestNothingIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"the sample": {nil, []string{"components/web.toml"}},
+		"all below":  {[]string{"--from", "."}, []string{"runner.toml", "components/web.toml", "components/infra.toml", "components/quota.toml", "components/overlays.toml"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repository(t, several())
+			made, remarks, err := atATerminal(t, "cd hello\n", c.args...)
+			if err != nil || made.Name != "shop" || strings.Contains(remarks, "[") {
+				t.Fatalf("made %s, %v, %s", made.Name, err, remarks)
+			}
+			got := slices.DeleteFunc(made.Files, func(f string) bool {
+				return !strings.HasPrefix(f, "components/") && f != "runner.toml"
+			})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	if _, _, err := initialize(t, "-i"); exit.CodeOf(err) != exit.Usage {
+		t.Errorf("--interactive without a terminal ended with %v", err)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package initialize is `nuon init`: the config of a small app, written into a directory where there is none, of the Helm charts,
 // Terraform modules and Kubernetes manifests that are there, or of a sample. It overwrites nothing, runs nothing of what it finds, and
-// asks nobody but the person at the terminal: what it has to know of git it reads, and no control plane is needed.
+// asks only with --interactive: what it has to know of git it reads, and no control plane is needed.
 package initialize
 
 import (
@@ -20,11 +20,11 @@ import (
 
 // options are the command's flags.
 type options struct {
-	name   string
-	from   string
-	cloud  string
-	dryRun bool
-	yes    bool
+	name        string
+	from        string
+	cloud       string
+	dryRun      bool
+	interactive bool
 }
 
 // clouds are the values of --cloud.
@@ -40,9 +40,9 @@ is in the same repository (--from): a Helm chart, a Terraform module, whose vari
 kustomization or a directory of Kubernetes manifests, or all of these below a directory. Without --from it is a sample, which runs offline on
 any machine.
 
-Nothing is overwritten. On a terminal it looks for what there is in the current directory and asks which of it to take, and for what no
-flag says. In a pipe it never asks; with --yes neither, and takes all that it finds.`,
-		Example: "  nuon init hello\n  nuon init --name shop --from deploy/chart\n  nuon init --from . --dry-run --yes",
+Nothing is overwritten. --interactive (-i) searches the current directory, asks which of the charts, modules and manifests in it to take,
+and asks for each value that no flag gives. Without it nothing is asked: --from . takes all that is found.`,
+		Example: "  nuon init hello\n  nuon init --name shop --from deploy/chart\n  nuon init --from . --dry-run\n  nuon init -i",
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {
@@ -55,7 +55,7 @@ flag says. In a pipe it never asks; with --yes neither, and takes all that it fi
 	c.Flags().StringVar(&o.from, "from", "", "directory of the same repository with what to make components of")
 	c.Flags().StringVar(&o.cloud, "cloud", "", "cloud of the installs: "+strings.Join(clouds, ", ")+" (default: that of the modules' providers)")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "write nothing, show the files that would be written")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask nothing, and take all that is found")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for what no flag gives")
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
@@ -76,11 +76,14 @@ type Made struct {
 }
 
 func run(ctx context.Context, c *console.Console, o options, dir string, from bool) error {
+	if err := c.CheckInteractive(o.interactive); err != nil {
+		return err
+	}
 	at, err := findPlace(dir)
 	if err != nil {
 		return err
 	}
-	q := questions{options: o, console: c, place: at, asks: c.Asks() && !o.yes}
+	q := questions{options: o, console: c, place: at}
 	a, err := q.answer(ctx, from)
 	if err != nil {
 		return err

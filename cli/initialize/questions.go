@@ -13,12 +13,11 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// questions finds out what no flag says: from a person where there is one, else by itself.
+// questions finds out what no flag gives: from a person with --interactive, else by the defaults.
 type questions struct {
 	options
 	console *console.Console
 	place   place
-	asks    bool
 	notes   []string // what was found and left out
 }
 
@@ -63,9 +62,9 @@ func (q *questions) askName(ctx context.Context) error {
 	return nil
 }
 
-// ask is the answer of a person; by default, and where there is nobody, the other one.
+// ask returns the answer of a person; the default for an empty one, and without --interactive.
 func (q *questions) ask(ctx context.Context, prompt, byDefault string) (string, error) {
-	if !q.asks {
+	if !q.interactive {
 		return byDefault, nil
 	}
 	answer, err := q.console.Ask(ctx, prompt)
@@ -108,10 +107,13 @@ func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 	return q.choose(ctx, finds, nil)
 }
 
-// offered looks into the current directory, if somebody is there to choose from what it has, or has said yes to all.
+// offered searches the current directory, if a person is to choose from what it has.
 func (q *questions) offered(ctx context.Context) ([]find, error) {
+	if !q.interactive {
+		return nil, nil
+	}
 	here, err := os.Getwd()
-	if err != nil || !q.asks && !q.yes {
+	if err != nil {
 		return nil, err
 	}
 	dir, err := q.place.directory(here)
@@ -124,7 +126,7 @@ func (q *questions) offered(ctx context.Context) ([]find, error) {
 
 // choose asks which of several to take.
 func (q *questions) choose(ctx context.Context, finds []find, err error) ([]find, error) {
-	if err != nil || !q.asks || len(finds) == 0 || q.from != "" && len(finds) == 1 {
+	if err != nil || !q.interactive || len(finds) == 0 || q.from != "" && len(finds) == 1 {
 		return finds, err
 	}
 	var b strings.Builder

@@ -42,12 +42,14 @@ and then:
 		changes bool
 		shows   bool
 	}{
-		"only shown":      {"--preview", "", 0, false, true},
-		"yes":             {"", "y\n", 0, true, true},
-		"no":              {"", "n\n", exit.Rejected, false, true},
-		"yes beforehand":  {"--yes", "n\n", 0, true, false},
-		"in a script":     {"", "", 0, true, false},
-		"a silly pairing": {"--preview --wait", "", exit.Failed, false, false},
+		"only shown":              {"--preview", "", 0, false, true},
+		"interactive, yes":        {"-i", "y\n", 0, true, true},
+		"interactive, no":         {"--interactive", "n\n", exit.Rejected, false, true},
+		"on a terminal":           {"", "n\n", 0, true, false},
+		"in a script":             {"", "", 0, true, false},
+		"interactive in a script": {"-i", "", exit.Usage, false, false},
+		"a silly pairing":         {"--preview --wait", "", exit.Failed, false, false},
+		"previewed interactively": {"--preview -i", "y\n", exit.Failed, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
@@ -68,11 +70,16 @@ and then:
 	}
 }
 
-// TestUpdateOfNothing in a script says what can be changed.
+// TestUpdateOfNothing: an update without a change is wrong usage, also on a terminal.
 func TestUpdateOfNothing(t *testing.T) {
-	p, e := start(t)
-	if err := execute(t, New(e), "update", "acme"); exit.CodeOf(err) != exit.Usage || p.all != "" {
-		t.Errorf("ended with %v after\n%s", err, p.all)
+	for _, typed := range []string{"", "y\n"} {
+		p, e := start(t)
+		if typed != "" {
+			atATerminal(e, typed)
+		}
+		if err := execute(t, New(e), "update", "acme"); exit.CodeOf(err) != exit.Usage || p.all != "" {
+			t.Errorf("with %q typed: ended with %v after\n%s", typed, err, p.all)
+		}
 	}
 }
 

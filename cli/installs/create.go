@@ -28,9 +28,10 @@ type creating struct {
 	approval string
 	labels   []string
 	on, off  []string
-	yes      bool
-	values   values
-	settling settling
+	// interactive asks for all inputs that were not given, not only for those that have no default.
+	interactive bool
+	values      values
+	settling    settling
 }
 
 func newCreate(e *env.Env) *cobra.Command {
@@ -39,12 +40,14 @@ func newCreate(e *env.Env) *cobra.Command {
 		Use: "create [NAME] --app APP", Short: "Make an install and provision it", Args: cobra.MaximumNArgs(1),
 		Long: `Makes an install and provisions it: the sandbox first, then the components.
 
-Its inputs come from flags, from an installs/*.toml file of the app (--file), and on a terminal from a form of the inputs
-that were not given, with the app's own words and defaults. --yes leaves the form out. Values of sensitive inputs are
+Its inputs come from flags and from an installs/*.toml file of the app (--file). Those that are not given have the app's defaults. A
+terminal shows a form of the inputs that are required and have no default; --interactive (-i) shows one of all that were not
+given. Values of sensitive inputs are
 sealed before they leave this machine: to the key of the install's runner, which is pinned from then on, or to the control
 plane's while that runner has not registered. --key-fingerprint says which key it must be.`,
 		Example: `  nuon installs create acme --app hello
   nuon installs create acme --app hello --input greeting=hi --secret api_token=env:TOKEN
+  nuon installs create acme --app hello --interactive
   nuon installs create --app hello --file installs/acme.toml --wait`,
 		ValidArgsFunction: complete.Nothing,
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
@@ -58,9 +61,10 @@ plane's while that runner has not registered. --key-fingerprint says which key i
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE (repeatable)")
 	c.Flags().StringArrayVar(&o.on, "enable", nil, "component to switch on that is off by default (repeatable)")
 	c.Flags().StringArrayVar(&o.off, "disable", nil, "component to switch off that is on by default (repeatable)")
-	c.Flags().BoolVar(&o.yes, "yes", false, "ask nothing: inputs that are not given have their defaults")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for every input that is not given, also for those with a default")
 	o.values.flags(c)
 	o.settling.flags(c)
+	c.MarkFlagsMutuallyExclusive("file", "interactive")
 	_ = c.MarkFlagRequired("app") // fails only for a flag that is not there
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.Flag(e, c, "runner", complete.Runners)
@@ -69,6 +73,9 @@ plane's while that runner has not registered. --key-fingerprint says which key i
 }
 
 func (o *creating) run(ctx context.Context, args []string) error {
+	if err := o.env.Console.CheckInteractive(o.interactive); err != nil {
+		return err
+	}
 	o.new.Approval = api.NewInstallApproval(o.approval)
 	fromFile, err := readFile(o.env.Console, o.file, &o.new)
 	if err != nil {
@@ -117,8 +124,8 @@ func keyOfNew(runner string) api.GetSealingKeyParams {
 	return api.GetSealingKeyParams{Runner: runner, Shared: runner == ""}
 }
 
-// asks says that a person fills in what is missing: there is one, and neither a file nor --yes says otherwise.
-func (o *creating) asks() bool { return o.file == "" && !o.yes && o.env.Console.Asks() }
+// asks reports whether a person fills in what is missing. A file is complete.
+func (o *creating) asks() bool { return o.file == "" && o.env.Console.Asks() }
 
 // ask refuses what must not leave in clear, and has a person fill in what was not given.
 func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) error {
@@ -138,6 +145,9 @@ func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) er
 			Name: nameField, Title: "Name", Description: "Lower-case letters, digits, - and _.", Required: true, Check: badName,
 		}}}
 		pages = append([]form.Page{first}, pages...)
+	}
+	if !o.interactive {
+		pages = form.Needed(pages)
 	}
 	answers, err := form.Ask(ctx, o.env.Console, pages)
 	if err != nil {

@@ -100,8 +100,8 @@ func (l *liar) opens(t *testing.T, key seal.Identity) {
 func (l *liar) print() string { return l.key.Recipient().Fingerprint() }
 
 const (
-	updateToken = "update acme --yes --secret token=env:TOKEN"
-	createToken = "create acme --app hello --yes --runner east --secret token=env:TOKEN"
+	updateToken = "update acme --secret token=env:TOKEN"
+	createToken = "create acme --app hello --runner east --secret token=env:TOKEN"
 )
 
 func says(t *testing.T, said string, wants ...string) {
@@ -162,7 +162,7 @@ func TestAnotherInstallsKeyIsNone(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
 	l.key, l.install = identity(t), api.Install{ID: "ins_globex", App: "hello", Name: "globex"}
-	l.do(t, e, 0, "update globex --yes --secret token=env:TOKEN")
+	l.do(t, e, 0, "update globex --secret token=env:TOKEN")
 	says(t, l.do(t, e, exit.Failed, updateToken), `answered with install hello/globex (ins_globex) for "acme"`)
 	l.install.Name = "acme"
 	says(t, l.do(t, e, exit.Failed, updateToken), "install ins_globex is pinned as globex")

@@ -26,8 +26,9 @@ type updating struct {
 	labels   []string
 	values   values
 	preview  bool
-	yes      bool
-	settling settling
+	// interactive shows a form of the inputs if no change is given, and asks before the change is made.
+	interactive bool
+	settling    settling
 }
 
 func newUpdate(e *env.Env) *cobra.Command {
@@ -37,8 +38,8 @@ func newUpdate(e *env.Env) *cobra.Command {
 		Long: `Changes an install: its inputs, its labels, or its approval rule. What is left out stays. Only components whose templates
 read a changed input are planned again, and those that read what these put out.
 
-On a terminal it first shows what would change and what would follow from it, and asks; --yes leaves that out. In a script
-nobody is asked. --preview only shows it. Without anything to change, a terminal shows a form of the inputs.
+--preview shows what would change and what would follow from it, and changes nothing. --interactive (-i) shows that too, and asks
+before it makes the change; without a change on the command line it starts with a form of the inputs.
 
 To loosen the approval settings needs the role approver. Who set them, and when, is stored, and shown with every approval that
 follows from them. With --approvals-by-others nobody approves a plan, a script or a looser setting that they asked for themselves.
@@ -46,7 +47,8 @@ follows from them. With --approvals-by-others nobody approves a plan, a script o
 An install that belongs to a file (` + "`nuon installs sync`" + `) is changed there.`,
 		Example: `  nuon installs update acme --input greeting=hello --preview
   nuon installs update acme --input-file settings=@settings.json --wait
-  nuon installs update acme --label tier=gold --label region=`,
+  nuon installs update acme --label tier=gold --label region=
+  nuon installs update acme --interactive`,
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.run(c.Context(), args[0], c.Flags().Changed)
@@ -57,10 +59,11 @@ An install that belongs to a file (` + "`nuon installs sync`" + `) is changed th
 	c.Flags().BoolVar(&o.others, "approvals-by-others", false, "let nobody approve what they asked for themselves; =false needs another approver's yes")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE; NAME= removes it (repeatable)")
 	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and what would follow, and end")
-	c.Flags().BoolVar(&o.yes, "yes", false, "do not show and ask first")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "show a form of the inputs if no change is given, show what would follow, and ask")
 	o.values.flags(c)
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("preview", "wait")
+	c.MarkFlagsMutuallyExclusive("preview", "interactive")
 	complete.FlagWords(c, "approval", "prompt", "approve-all")
 	complete.Flag(e, c, "input", complete.Inputs)
 	return c
@@ -68,7 +71,10 @@ An install that belongs to a file (` + "`nuon installs sync`" + `) is changed th
 
 func (o *updating) run(ctx context.Context, install string, says func(flag string) bool) error {
 	var change api.InstallChange
-	var err error
+	err := o.env.Console.CheckInteractive(o.interactive)
+	if err != nil {
+		return err
+	}
 	if change.Labels, err = given.Pairs("--label", o.labels); err != nil {
 		return err
 	}
@@ -86,8 +92,9 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	}
 	other := destroy || others || o.approval != "" || len(o.labels) > 0
 	asks := !other && !o.values.any()
-	if asks && (o.yes || !o.env.Console.Asks()) {
-		return exit.Usagef("say what to change: --input, --input-file, --secret, --label, --approval, --allow-destroy or --approvals-by-others")
+	if asks && !o.interactive {
+		return exit.Usagef("no change is given: use --input, --input-file, --secret, --label, --approval, --allow-destroy or --approvals-by-others, " +
+			"or --interactive for a form of the inputs")
 	}
 	client, err := o.env.Client()
 	if err != nil {
@@ -145,7 +152,7 @@ func (o *updating) apply(ctx context.Context, client *remote.Client, i api.Insta
 		}
 		return o.env.Console.Result(p, func(w io.Writer) error { return showPreview(w, p) })
 	}
-	if o.env.Console.Asks() && !o.yes {
+	if o.interactive {
 		if err := confirm(ctx, o.env, client, i, change, "this changes "+i.App+"/"+i.Name); err != nil {
 			return err
 		}
