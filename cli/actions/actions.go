@@ -66,7 +66,7 @@ func newList(e *env.Env) *cobra.Command {
 			for _, in := range a.Inputs {
 				inputs = append(inputs, in.Name)
 			}
-			return []string{a.Name, orDash(strings.Join(a.Triggers, ", ")), orDash(strings.Join(inputs, ", ")), orDash(a.Timeout), a.Description}
+			return []string{a.Name, orDash(strings.Join(triggers(a), ", ")), orDash(strings.Join(inputs, ", ")), orDash(a.Timeout), a.Description}
 		},
 		Page: func(ctx context.Context, client *remote.Client, _ listing.Page) ([]api.DeclaredAction, string, error) {
 			config, err := o.config(ctx, client)
@@ -133,7 +133,7 @@ func show(w io.Writer, a api.DeclaredAction, o of) error {
 		lines[0] += ": " + a.Description
 	}
 	lines = append(lines, "  timeout "+orDash(a.Timeout), "runs")
-	for _, t := range a.Triggers {
+	for _, t := range triggers(a) {
 		lines = append(lines, "  "+t)
 	}
 	if len(a.Inputs) > 0 {
@@ -162,6 +162,17 @@ func show(w io.Writer, a api.DeclaredAction, o of) error {
 		}
 	}
 	return nil
+}
+
+// triggers are what makes an action run, each with a remark if it has no effect yet.
+func triggers(a api.DeclaredAction) []string {
+	all := slices.Clone(a.Triggers)
+	for i, t := range all {
+		if slices.Contains(a.IdleTriggers, t) {
+			all[i] = t + " (no effect yet)"
+		}
+	}
+	return all
 }
 
 // need says whether an input has to be given.

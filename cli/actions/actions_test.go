@@ -16,6 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/form"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
@@ -33,6 +34,7 @@ func start(t *testing.T) (*plane, *env.Env, *strings.Builder) {
 		{Name: "migrate", Description: "Moves the data", Timeout: "5m", Triggers: []string{"manual"}, Steps: []string{"copy", "check"}, Inputs: []api.DeclaredParameter{
 			{Name: "to", Type: "number", Description: "which\x1b[2J shape", Required: true}, {Name: "mode", Type: "string", Required: true, Default: &safe}, {Name: "note", Type: "string"},
 		}},
+		{Name: "nightly", Timeout: "2m", Triggers: []string{"cron", "manual"}, IdleTriggers: []string{"cron"}, Steps: []string{"check"}},
 		{Name: "smoke_test", Timeout: "2m", Triggers: []string{"post-deploy-component:web", "post-provision"}, Steps: []string{"check"}},
 	}}
 	mux := http.NewServeMux()
@@ -88,11 +90,12 @@ nuon run acme migrate --input to=…
 		code    int
 		want    string
 	}{
-		"list --app hello":                {"", 0, "migrate\tmanual\tto, mode, note\t5m\tMoves the data\nsmoke_test\tpost-deploy-component:web, post-provision\t-\t2m\t\n"},
+		"list --app hello":                {"", 0, "migrate\tmanual\tto, mode, note\t5m\tMoves the data\nnightly\tcron (no effect yet), manual\t-\t2m\t\nsmoke_test\tpost-deploy-component:web, post-provision\t-\t2m\t\n"},
 		"list --install acme":             {"3", 0, "migrate\tmanual"},
 		"get migrate --install acme":      {"3", 0, migrate},
+		"get nightly --app hello":         {"", 0, "nightly\n  timeout 2m\nruns\n  cron (no effect yet)\n  manual\nsteps\n  check\n\nnuon run INSTALL nightly\n"},
 		"get smoke_test --app hello":      {"", 0, "smoke_test\n  timeout 2m\nruns\n  post-deploy-component:web\n  post-provision\nsteps\n  check\n"},
-		"get smoke --app hello":           {"", exit.Failed, `there is no action "smoke": the app has migrate, smoke_test`},
+		"get smoke --app hello":           {"", exit.Failed, `there is no action "smoke": the app has migrate, nightly, smoke_test`},
 		"list":                            {"", exit.Failed, "at least one of the flags"},
 		"list --app hello --install acme": {"", exit.Failed, "none of the others can be"},
 		"list --app hello --limit 1":      {"", 0, "migrate\t"},
@@ -143,8 +146,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestLacks: only an input that the action cannot do without is asked for.
-func TestLacks(t *testing.T) {
+// TestNeeded: only an input that the action requires and that has no default is asked for.
+func TestNeeded(t *testing.T) {
 	p, e, _ := start(t)
 	client, err := e.Client()
 	if err != nil {
@@ -155,11 +158,11 @@ func TestLacks(t *testing.T) {
 		t.Fatal(err, p.version)
 	}
 	for given, want := range map[string]bool{"": true, "mode": true, "to": false} {
-		if got := lacks(a, map[string]string{given: ""}); got != want {
-			t.Errorf("with %q: %t", given, got)
+		if got := form.Needed(form.Parameters(a, map[string]string{given: ""})); (got != nil) != want {
+			t.Errorf("with %q: %v", given, got)
 		}
 	}
-	if _, err := declaredOn(t.Context(), client, "acme", "x"); err == nil || !strings.Contains(fmt.Sprint(err), "migrate, smoke_test") {
+	if _, err := declaredOn(t.Context(), client, "acme", "x"); err == nil || !strings.Contains(fmt.Sprint(err), "migrate, nightly, smoke_test") {
 		t.Errorf("ended with %v", err)
 	}
 }

@@ -1604,9 +1604,12 @@ type CredentialUpdate struct {
 
 // DeclaredAction defines model for DeclaredAction.
 type DeclaredAction struct {
-	Description string              `json:"description,omitempty,omitzero"`
-	Inputs      []DeclaredParameter `json:"inputs"`
-	Name        string              `json:"name"`
+	Description string `json:"description,omitempty,omitzero"`
+
+	// IdleTriggers those of the triggers that have no effect yet, such as cron
+	IdleTriggers []string            `json:"idle_triggers,omitempty,omitzero"`
+	Inputs       []DeclaredParameter `json:"inputs"`
+	Name         string              `json:"name"`
 
 	// Steps their names
 	Steps   []string `json:"steps"`

@@ -55,5 +55,8 @@ var triggerTypes = map[string]triggerType{
 	"pre-secrets-sync": {}, "post-secrets-sync": {}, "role-enabled": {}, "role-disabled": {},
 }
 
+// IsIdle reports whether a trigger has no effect yet. Load warns of such triggers.
+func IsIdle(t Trigger) bool { return !triggerTypes[t.Type].works }
+
 // goneTriggerTypes were removed from the format.
 var goneTriggerTypes = []string{"pre-sandbox-run", "post-sandbox-run"}

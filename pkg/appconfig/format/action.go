@@ -53,7 +53,7 @@ type Trigger struct {
 	Type string `toml:"type" json:"type,omitempty" config:"required,known=manual|cron|pre-provision|post-provision|pre-reprovision|post-reprovision|pre-deprovision|post-deprovision|pre-deploy-all-components|post-deploy-all-components|pre-teardown-all-components|post-teardown-all-components|post-provision-sandbox|pre-reprovision-sandbox|post-reprovision-sandbox|pre-deprovision-sandbox|post-deprovision-sandbox|pre-update-inputs|post-update-inputs|pre-secrets-sync|post-secrets-sync|pre-deploy-component|post-deploy-component|pre-teardown-component|post-teardown-component|pre-enable-component|post-enable-component|pre-disable-component|post-disable-component|role-enabled|role-disabled" example:"post-deploy-component" values:"pre-component-deploy=pre-deploy-component,post-component-deploy=post-deploy-component"`
 	// The component that it is about, where it is about one.
 	ComponentName string `toml:"component_name" json:"component_name,omitempty" example:"api"`
-	// When, for type cron: five fields.
+	// When, for type cron: five fields. Nothing starts on a schedule yet.
 	CronSchedule string `toml:"cron_schedule" json:"cron_schedule,omitempty" config:"cron" example:"0 3 * * *"`
 	// Place among the actions of one occasion.
 	Index int `toml:"index" json:"index,omitempty"`

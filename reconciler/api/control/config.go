@@ -91,18 +91,20 @@ func viewConfig(version int, config *appconfig.App) api.AppConfig {
 }
 
 func viewAction(a appconfig.Action) api.DeclaredAction {
+	trigger := func(t appconfig.Trigger) string {
+		if t.ComponentName != "" {
+			return t.Type + ":" + t.ComponentName
+		}
+		return t.Type
+	}
+	idle := slices.DeleteFunc(slices.Clone(a.Triggers), func(t appconfig.Trigger) bool { return !appconfig.IsIdle(t) })
 	return api.DeclaredAction{
 		Name: a.Name, Description: a.Description, Timeout: a.Timeout,
 		Inputs: each(a.Inputs, func(i appconfig.ActionInput) api.DeclaredParameter {
 			return api.DeclaredParameter{Name: i.Name, Description: i.Description, Type: i.Type, Required: i.Required, Default: i.Default}
 		}),
-		Steps: each(a.Steps, func(s appconfig.ActionStep) string { return s.Name }),
-		Triggers: each(a.Triggers, func(t appconfig.Trigger) string {
-			if t.ComponentName != "" {
-				return t.Type + ":" + t.ComponentName
-			}
-			return t.Type
-		}),
+		Steps:    each(a.Steps, func(s appconfig.ActionStep) string { return s.Name }),
+		Triggers: each(a.Triggers, trigger), IdleTriggers: each(idle, trigger),
 	}
 }
 

@@ -20,7 +20,8 @@ func TestAppConfig(t *testing.T) {
 	config.Components[0].Terraform.Vars = map[string]string{"greeting": "{{ .nuon.install.inputs.greeting }}, {{ .nuon.sandbox.outputs.vpc }}"}
 	config.Components[0].Toggleable = true
 	config.Components = append(config.Components, appconfig.Component{Name: "api", Kind: "terraform_module", Terraform: &appconfig.Terraform{}, Dependencies: []string{"web"}})
-	config.Actions[0].Triggers = append(config.Actions[0].Triggers, appconfig.Trigger{Type: "post-deploy-component", ComponentName: "web"})
+	config.Actions[0].Triggers = append(config.Actions[0].Triggers, appconfig.Trigger{Type: "post-deploy-component", ComponentName: "web"},
+		appconfig.Trigger{Type: "cron", CronSchedule: "0 3 * * *"})
 	config.Actions[0].Steps = []appconfig.ActionStep{{Name: "curl", InlineContents: "#!/bin/sh\ncurl {{ .nuon.inputs.inputs.greeting }}"}}
 	config.Actions[0].Inputs = []appconfig.ActionInput{{Name: "depth", Type: "number", Default: ptr("3")}}
 	app := w.one.app("shop", config)
@@ -39,7 +40,7 @@ func TestAppConfig(t *testing.T) {
 		!all[2].Toggleable || all[2].Enabled {
 		t.Errorf("components: %+v", all)
 	}
-	if a := c.Actions; len(a) != 1 || a[0].Timeout != "1m" || strings.Join(a[0].Triggers, " ") != "manual post-deploy-component:web" || strings.Join(a[0].Steps, " ") != "curl" ||
+	if a := c.Actions; len(a) != 1 || a[0].Timeout != "1m" || strings.Join(a[0].Triggers, " ") != "manual post-deploy-component:web cron" || strings.Join(a[0].IdleTriggers, " ") != "cron" || strings.Join(a[0].Steps, " ") != "curl" ||
 		len(a[0].Inputs) != 1 || a[0].Inputs[0].Type != "number" || *a[0].Inputs[0].Default != "3" {
 		t.Errorf("actions: %+v", a)
 	}
