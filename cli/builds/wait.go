@@ -57,7 +57,7 @@ func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return limit
 		case ctx.Err() != nil:
-			return exit.Interrupted
+			return view.Leave(w.env.Console, "what was started continues to be built", progress.Next{Command: "nuon builds list --watch", To: "follow it"})
 		case err == nil:
 			patience.Seen()
 		case !patience.Bears(err):

@@ -52,16 +52,18 @@ func (s *settling) settle(ctx context.Context, c *console.Console, client *remot
 	view := progress.Start(c)
 	defer view.Stop()
 	var patience remote.Patience
+	var last []api.Install
 	for {
 		now, err := look(ctx, client, ids)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return now, exit.With(exit.Failed, fmt.Errorf("not done within %s; it goes on, and `nuon installs list` shows how far it is", s.timeout))
 		case ctx.Err() != nil:
-			return now, exit.Interrupted
+			return now, view.Leave(c, continues(last), followable(last)...)
 		case err != nil && !patience.Bears(err):
 			return now, err
 		case err == nil:
+			last = now
 			patience.Seen()
 			view.Show(progressOf(now))
 			if allSettled(now) {
@@ -73,6 +75,29 @@ func (s *settling) settle(ctx context.Context, c *console.Console, client *remot
 		case <-time.After(pause):
 		}
 	}
+}
+
+// continues describes installs that nobody waits for any more.
+func continues(all []api.Install) string {
+	var busy []string
+	for _, i := range all {
+		if !Settles(string(i.Status)) {
+			busy = append(busy, fmt.Sprintf("%s/%s is %s (%s)", i.App, i.Name, i.Status, i.Reason))
+		}
+	}
+	if len(busy) == 0 {
+		return "what was started continues"
+	}
+	return strings.Join(busy, "; ") + ", and continues"
+}
+
+// followable are the commands to follow or end what continues on installs.
+func followable(all []api.Install) []progress.Next {
+	if len(all) != 1 {
+		return []progress.Next{{Command: "nuon installs list --watch", To: "follow it"}, {Command: "nuon workflows list --status running", To: "find what to cancel"}}
+	}
+	name := "latest:" + all[0].App + "/" + all[0].Name
+	return []progress.Next{{Command: "nuon workflows watch " + name, To: "wait again"}, {Command: "nuon workflows cancel " + name, To: "cancel it"}}
 }
 
 func look(ctx context.Context, client *remote.Client, ids []string) ([]api.Install, error) {

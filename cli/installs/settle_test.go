@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
@@ -93,9 +96,15 @@ func TestSettleIsInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
 		begun, s := time.Now(), settling{timeout: time.Hour}
-		_, err := s.settle(ctx, &console.Console{Out: io.Discard, Err: io.Discard}, course{"a": {"deploying"}}.client(t), []string{"a"})
+		var remarks strings.Builder
+		_, err := s.settle(ctx, &console.Console{Out: io.Discard, Err: &remarks}, course{"a": {"deploying"}}.client(t), []string{"a"})
 		if !errors.Is(err, exit.Interrupted) || time.Since(begun) != time.Minute {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
+		}
+		want := "stopped waiting: hello/a is deploying (because), and continues\n" +
+			"  nuon workflows watch latest:hello/a    to wait again\n  nuon workflows cancel latest:hello/a   to cancel it\n"
+		if d := cmp.Diff(want, remarks.String()); d != "" {
+			t.Error(d)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
 // Line is the state of one thing.
@@ -57,6 +58,24 @@ func (v *View) Stop() {
 	}
 	v.program.Send(over{})
 	<-v.ended
+}
+
+// Next is a command that a person can run next, and what it does, in words that follow "to".
+type Next struct{ Command, To string }
+
+// Leave takes the lines off the screen because the person who waits has pressed Ctrl-C, prints on Err what continues without them and
+// how to follow or end it, and returns exit.Interrupted.
+func (v *View) Leave(c *console.Console, continues string, next ...Next) error {
+	v.Stop()
+	width := 0
+	for _, n := range next {
+		width = max(width, len(n.Command))
+	}
+	c.Say("stopped waiting: %s", console.Line(continues))
+	for _, n := range next {
+		c.Say("  %-*s   to %s", width, console.Line(n.Command), n.To)
+	}
+	return exit.Interrupted
 }
 
 type (

@@ -213,12 +213,26 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again", o.timeout, because(underWay(now)), now.App.Name)
 		case ctx.Err() != nil:
-			return now, exit.Interrupted
+			return now, leave(c, view, now, o.wait)
 		case err != nil:
 			return now, err
 		}
 		now = next
 	}
+}
+
+// leave prints what continues after Ctrl-C, and how to follow or end it.
+func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) error {
+	again := "nuon sync --app " + now.App.Name
+	var cancel []progress.Next
+	if wait {
+		again, cancel = again+" --wait", []progress.Next{{Command: "nuon workflows list --status running", To: "find what to cancel"}}
+	}
+	what := "what was started continues"
+	if busy := underWay(now); busy != "" {
+		what = busy + ", and continues"
+	}
+	return view.Leave(c, what, append([]progress.Next{{Command: again, To: "wait again"}}, cancel...)...)
 }
 
 // again looks after a pause, and goes on trying while the control plane is away for a while.

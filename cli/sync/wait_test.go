@@ -135,7 +135,14 @@ func TestWaitForEnds(t *testing.T) {
 			<-time.After(10 * pause)
 			cancel()
 		}()
-		if _, err := waitFor(ctx, quiet, l.client(t), state(false), options{timeout: 2 * time.Hour}); !errors.Is(err, exit.Interrupted) {
+		var remarks strings.Builder
+		onto := &console.Console{Out: io.Discard, Err: &remarks}
+		_, err := waitFor(ctx, onto, l.client(t), state(false), options{timeout: 2 * time.Hour, wait: true})
+		if d := cmp.Diff("stopped waiting: what was started continues\n  nuon sync --app shop --wait            to wait again\n"+
+			"  nuon workflows list --status running   to find what to cancel\n", remarks.String()); d != "" {
+			t.Error(d)
+		}
+		if !errors.Is(err, exit.Interrupted) {
 			t.Errorf("Ctrl-C ended with %v", err)
 		}
 		l = &looks{fail: errors.New("connection refused")}

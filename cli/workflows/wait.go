@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
@@ -50,10 +51,33 @@ func follow(ctx context.Context, c *console.Console, client *remote.Client, id s
 		view.Show(lines(last))
 		return enough(last), nil
 	})
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return last, exit.With(exit.Failed, context.Cause(ctx))
+	switch {
+	case err == nil:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = exit.With(exit.Failed, context.Cause(ctx))
+	case ctx.Err() != nil:
+		err = view.Leave(c, continues(id, last),
+			progress.Next{Command: "nuon workflows watch " + id, To: "wait again"}, progress.Next{Command: "nuon workflows cancel " + id, To: "cancel it"})
 	}
 	return last, err
+}
+
+// continues describes a workflow that nobody waits for any more, and the steps that run.
+func continues(id string, w api.Workflow) string {
+	if w.ID == "" {
+		return "workflow " + id + " continues"
+	}
+	var running []string
+	for _, s := range w.Steps {
+		if s.Status == api.StepStatusRunning {
+			running = append(running, string(s.Kind)+" "+name(s))
+		}
+	}
+	text := fmt.Sprintf("%s %d of %s/%s continues", w.Kind, w.Number, w.App, w.Install)
+	if len(running) > 0 {
+		text += " with " + strings.Join(running, ", ")
+	}
+	return text
 }
 
 // lines are the steps as a person who waits sees them.

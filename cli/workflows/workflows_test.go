@@ -122,8 +122,14 @@ func TestWaitEnds(t *testing.T) {
 			<-time.After(time.Minute)
 			cancel()
 		}()
-		if _, err := Wait(ctx, quiet, s.client(t), "wfl_1", 0); !errors.Is(err, exit.Interrupted) {
+		var remarks strings.Builder
+		if _, err := Wait(ctx, &console.Console{Out: io.Discard, Err: &remarks}, s.client(t), "wfl_1", 0); !errors.Is(err, exit.Interrupted) {
 			t.Errorf("Ctrl-C ended with %v", err)
+		}
+		want := "stopped waiting: deploy 7 of hello/acme continues with plan web\n" +
+			"  nuon workflows watch wfl_1    to wait again\n  nuon workflows cancel wfl_1   to cancel it\n"
+		if d := cmp.Diff(want, remarks.String()); d != "" {
+			t.Error(d)
 		}
 		s = &streams{bodies: []string{"event: workflow\ndata: <html>\n\n"}}
 		if _, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 0); err == nil || !strings.Contains(err.Error(), "read workflow wfl_1") || len(s.from) != 1 {
