@@ -10,6 +10,7 @@ import (
 func (g *Graph) finish() Finish {
 	var done, same, actions int
 	var failed, cancelled, skipped []string
+	stuck := false
 	for _, in := range g.groups() {
 		switch name := in.plan.Component; {
 		case in.apply.Status == StepSucceeded:
@@ -22,6 +23,7 @@ func (g *Graph) finish() Finish {
 			cancelled = append(cancelled, name)
 		default:
 			skipped = append(skipped, fmt.Sprintf("%s skipped%s", name, in.because()))
+			stuck = stuck || in.stuck()
 		}
 	}
 	for _, s := range g.Steps {
@@ -44,7 +46,34 @@ func (g *Graph) finish() Finish {
 		words = count(words, actions, "actions run")
 	}
 	words = closing(append(append(words, failed...), skipped...), cancelled)
-	return g.outcome(words, done+same+actions, len(failed), len(cancelled), len(skipped))
+	f := g.outcome(words, done+same+actions, len(failed), len(cancelled), len(skipped))
+	if stuck && f.Status == Succeeded {
+		f.Status = Failed
+	}
+	return f
+}
+
+// stuck reports whether nothing will deploy what a skipped group was to deploy: it waits for what only a person or another version of
+// the app changes, or somebody said no to it. What a person skipped, and what needs that, was left out on purpose.
+func (in group) stuck() bool {
+	w := in.want
+	if w.Current || w.Absent != in.plan.Destroy || w.Refused == "" && (w.Waits == "" || !w.Stuck) {
+		return false
+	}
+	return !in.g.passedOver(in.steps())
+}
+
+// passedOver reports whether a person skipped one of the steps, or a step that they need.
+func (g *Graph) passedOver(steps []*Step) bool {
+	return slices.ContainsFunc(steps, func(s *Step) bool {
+		var needs []*Step
+		for _, id := range s.Needs {
+			if need := g.step(id); need != nil {
+				needs = append(needs, need)
+			}
+		}
+		return s.Passed && s.Kind != StepAction || g.passedOver(needs)
+	})
 }
 
 // closing ends the words about a workflow, which are never none.

@@ -93,6 +93,8 @@ const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again wh
 	"| `pre-deploy-all-components`, `pre-teardown-all-components` | before the first plan of a component, after the sandbox is there | no component is planned, all of them stall |\n" +
 	"| `post-deploy-all-components`, `post-teardown-all-components`, `post-provision`, `post-deprovision`, `post-update-inputs` | " +
 	"once all that they follow went well, their inner actions too, and something was done | the workflow fails, nothing is undone |\n\n" +
+	"Triggers that are not in the table, such as `cron`, have no effect yet: `nuon validate` warns of them, and `nuon actions list` marks them\n" +
+	"(`TestDeclared`).\n\n" +
 	"`pre-update-inputs` and `post-update-inputs` belong to a deploy whose only reason are changed inputs, the enable and disable triggers to\n" +
 	"components that may be switched off. The sandbox is destroyed only when the actions after the components have ended, and the components\n" +
 	"are planned only when those after the sandbox have; how they ended does not matter there.\n" +
@@ -104,7 +106,9 @@ const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again wh
 func TestTheDocsShowTheTables(t *testing.T) {
 	jobs, attempts := dispatch.Lives()
 	want := statesHead +
-		"\n## Workflow\n\nIt runs until all of its steps have ended.\n\n" + diagram(Running, statusMoves) +
+		"\n## Workflow\n\nIt runs until all of its steps have ended. It succeeds when every component was deployed, or is skipped because another workflow will\n" +
+		"deploy it or because a person skipped it. It fails when it skips a component that nothing will deploy by itself, such as one that reads an\n" +
+		"input without a value: its outcome names the component and the reason (`TestAWorkflowWithWhatIsStuckHasNotSucceeded`).\n\n" + diagram(Running, statusMoves) +
 		"\n## Step\n\nA component's sync, plan, approve and apply steps are a group. What was stale, lost, failed or superseded goes back to pending as a\n" +
 		"group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" +
 		"The sync copies the artifact from the vendor's registry to the install's, from where alone it is planned and applied; what is there is not\n" +
