@@ -207,8 +207,10 @@ func (d *desiring) condition(name string, up *want) string {
 		return "waits itself"
 	case !p.there():
 		return "is not deployed yet"
+	case p.applying:
+		return "is being deployed"
 	case p.row.AppliedDigest == "":
-		return "is being deployed, or was not deployed well"
+		return "was not deployed well, or its runner is out of contact"
 	}
 	return "is behind"
 }

@@ -169,7 +169,7 @@ func TestDesire(t *testing.T) {
 			with("metrics", "stuck: metrics cannot be built: modules/metrics is missing")},
 		{"an apply under way", func(s *snapshot) { s.places["network"].row.AppliedDigest = "" }, with(
 			"network", "behind: what is there is not known: its last apply did not end well, or its state is another now",
-			"web", "waits: network, which is being deployed, or was not deployed well")},
+			"web", "waits: network, which was not deployed well, or its runner is out of contact")},
 		{"a no", func(s *snapshot) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
 			digest := s.desire()["web"].Digest

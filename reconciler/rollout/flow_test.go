@@ -279,6 +279,61 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 }
 
+// While a runner applies, nobody is told that what is there is not known: that is for an apply whose end is not known.
+func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
+	w := newProvisionedWorld(t)
+	w.build("network", "succeeded")
+	w.look()
+	w.runJobs()
+	must(t, w.answer("network", workflow.Approve, ""))
+	w.queue()
+	offer := w.offers()["apply network"]
+	spec, ok := w.accept(offer)
+	w.want(ok, true)
+	shown := func() {
+		t.Helper()
+		status, reason := w.component("network")
+		w.want(status+": "+reason, "behind: an apply is under way: artifact changed: build 2 of network, because commit 1a2b3c4 changed it")
+		_, reason = w.component("web")
+		w.want(reason, "waits: network, which is being deployed")
+		must(t, w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+			view, err := w.view(ctx, tx)
+			w.want(view.Health(true), rollout.HealthProgressing)
+			return err
+		}))
+	}
+	shown()
+	w.look() // what it stores is not otherwise
+	shown()
+	w.build("network", "succeeded")
+	_, reason := w.component("network")
+	w.want(reason, "an apply is under way; artifact changed: build 3 of network, because commit 1a2b3c4 changed it")
+	w.exec("update attempts set status = 'expired' where status = 'running'")
+	_, reason = w.component("network")
+	w.want(strings.HasPrefix(reason, "is being deployed: what is there is not known"), true)
+	w.exec("update attempts set status = 'running' where status = 'expired'")
+	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, w.work(spec)))
+	w.approveAll()
+	status, _ := w.status()
+	w.want(status, "current")
+}
+
+// A workflow that leaves out a component that nothing will deploy by itself has not succeeded.
+func TestAWorkflowWithWhatIsStuckHasNotSucceeded(t *testing.T) {
+	w := newWorld(t)
+	w.exec("update installs set approval = 'approve-all'")
+	w.exec("delete from install_inputs where name = 'api_token'")
+	w.look()
+	w.runJobs()
+	w.want(w.workflows(), "[provision failed]")
+	w.want(w.one("select outcome from workflows"),
+		"3 deployed; web skipped: waits for what will not come by itself: input api_token has no value; set it on the install")
+	w.secret("api_token", plantedInput)
+	w.look()
+	w.runJobs()
+	w.want(w.workflows(), "[provision failed deploy succeeded]")
+}
+
 func TestAStaleApplyIsPlannedAnewAndNothingIsLost(t *testing.T) {
 	w := newProvisionedWorld(t)
 	before := w.one("select applied_digest from install_components where name = 'metrics'")

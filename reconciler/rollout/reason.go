@@ -12,6 +12,7 @@ const mostMoves = 4
 // moves are what is different from what was applied of a component.
 type moves struct {
 	first    bool // nothing of it is there yet
+	applying bool // a runner applies it now
 	unknown  bool // what is there is not known
 	artifact bool
 	config   bool
@@ -24,14 +25,14 @@ func (d *desiring) movesOf(p *place, w *want) moves {
 	}
 	was, now := p.kept.Facts, w.facts
 	return moves{
-		unknown: p.row.AppliedDigest == "", artifact: was.Artifact != now.Artifact && p.artifact != nil, config: was.Config != now.Config,
+		applying: p.applying, unknown: p.row.AppliedDigest == "" && !p.applying, artifact: was.Artifact != now.Artifact && p.artifact != nil, config: was.Config != now.Config,
 		values: movedValues(was.Values, now.Values),
 	}
 }
 
 // inputs gives the inputs that moved when they are all that moved, and nothing otherwise.
 func (m moves) inputs() []string {
-	if m.first || m.unknown || m.artifact || m.config {
+	if m.first || m.applying || m.unknown || m.artifact || m.config {
 		return nil
 	}
 	var names []string
@@ -47,6 +48,9 @@ func (m moves) inputs() []string {
 	return names
 }
 
+// applyUnderWay describes a component while a runner applies it.
+const applyUnderWay = "an apply is under way"
+
 // words say it as a person would.
 func (m moves) words(p *place, version int32) string {
 	var words []string
@@ -55,6 +59,8 @@ func (m moves) words(p *place, version int32) string {
 		return fmt.Sprintf("the state of %s was %s; what exists of it is not known, and this makes it anew", p.row.Name, p.row.Abandoned)
 	case m.first:
 		return p.row.Name + " is not deployed on this install yet"
+	case m.applying:
+		words = append(words, applyUnderWay)
 	case m.unknown:
 		words = append(words, "what is there is not known: its last apply did not end well, or its state is another now")
 	}

@@ -190,7 +190,8 @@ func (s *snapshot) write(ctx context.Context, tx *store.Tx, wants map[string]*wa
 // settle makes a place's row say what is wanted of it. The reason of what is current stays the one that led to it.
 func (s *snapshot) settle(name string, w *want) store.InstallComponent {
 	row := &s.places[name].row
-	if keep := (w.Current || w.Waits != "") && row.DesiredReason != "" && !w.Absent; !keep {
+	same := w.Current || w.Waits != "" || s.places[name].applying && w.Digest == row.DesiredDigest
+	if keep := same && row.DesiredReason != "" && !w.Absent; !keep {
 		row.DesiredReason = w.Reason
 	}
 	row.Wanted, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.Waits

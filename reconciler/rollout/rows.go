@@ -19,6 +19,7 @@ type rows struct {
 // placeRow is one component of an install as it was read.
 type placeRow struct {
 	row       store.InstallComponent
+	applying  bool // a runner applies it now, and its lease holds
 	contested []contestedState
 	refusals  map[string]store.Refusal // by desired digest
 }
@@ -72,7 +73,7 @@ func readPlaces(ctx context.Context, tx *store.Tx, installs ...string) (map[stri
 	}
 	all := map[string][]placeRow{}
 	for _, f := range found {
-		p := placeRow{row: f.InstallComponent}
+		p := placeRow{row: f.InstallComponent, applying: f.Applying}
 		if p.contested, err = decodeContested(f.Contested); err != nil {
 			return nil, fmt.Errorf("component %s: %w", p.row.Name, err)
 		}

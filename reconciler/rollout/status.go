@@ -25,6 +25,7 @@ type View struct {
 	Version    int32           // number of the version that the install is to have; 0 when its app has none
 	Latest     int32           // number of the app's current version
 	Behind     []string        // components of which can be said already that what is there is not what is wanted
+	Applying   map[string]bool // components that a runner applies now, by name
 	Off        map[string]Off  // why components are to be gone though the version has them, by name
 	Never      map[string]bool // components that wait for what no install can ever give, by name
 	Unable     string          // why its runner takes no job now, in words; empty when it does. The caller sets it.
@@ -76,7 +77,7 @@ func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]V
 // newView is the View of an install of which no component is known.
 func newView(install store.Install, version, latest int32) View {
 	return View{
-		Install: install, Version: version, Latest: latest, Off: map[string]Off{}, Never: map[string]bool{},
+		Install: install, Version: version, Latest: latest, Applying: map[string]bool{}, Off: map[string]Off{}, Never: map[string]bool{},
 		Refusals: map[string]map[string]store.Refusal{}, Contested: map[string]bool{},
 	}
 }
@@ -92,6 +93,9 @@ func (s *snapshot) view() View {
 		v.Contested[name] = len(s.places[name].contested) > 0
 		if w.behind {
 			v.Behind = append(v.Behind, name)
+		}
+		if s.places[name].applying {
+			v.Applying[name] = true
 		}
 		if w.off != "" {
 			v.Off[name] = w.off
@@ -159,6 +163,8 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 		return "behind", "a plan waits for approval: " + c.DesiredReason
 	case v.Never[c.Name]:
 		return StatusStalled, c.WaitsFor
+	case v.Applying[c.Name] && c.Wanted != "absent":
+		return "behind", beingApplied(c.DesiredReason)
 	case c.WaitsFor != "":
 		return "waiting", "waits: " + c.WaitsFor
 	case c.Wanted == "absent" && v.busy(c.Name):
@@ -171,6 +177,26 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 		return "behind", "is being deployed: " + c.DesiredReason
 	}
 	return "behind", c.DesiredReason
+}
+
+// Causes reports whether a component is part of the reason why its install is as it is. One that is as it is wanted, there or not, is
+// none, unless something of it waits or runs.
+func (v View) Causes(c store.InstallComponent) bool {
+	switch status, _ := v.Component(c); status {
+	case StatusCurrent:
+		return false
+	case StatusGone:
+		return v.asks(c.Name) || v.busy(c.Name) || v.Install.Wanted == "absent"
+	}
+	return true
+}
+
+// beingApplied describes a component that a runner applies now, with the reason for the apply.
+func beingApplied(reason string) string {
+	if strings.HasPrefix(reason, applyUnderWay) {
+		return reason // more has moved since it started
+	}
+	return applyUnderWay + ": " + reason
 }
 
 // Status is the status of the install and its reason as a sentence, with the version at which it is held. What needs a person comes
@@ -284,14 +310,18 @@ func (v View) Health(online bool) string {
 	if !online {
 		return HealthUnknown
 	}
+	worst := HealthGood
 	for _, c := range v.Components {
 		status, _ := v.Component(c)
+		if v.Applying[c.Name] {
+			worst = HealthProgressing
+			continue
+		}
 		missing := c.Wanted == "present" && (c.AppliedArtifact == "" || c.AppliedDigest == "")
 		if missing || status == StatusStalled || status == StatusRefused {
 			return HealthAttention
 		}
 	}
-	worst := HealthGood
 	for _, u := range v.Unwell() {
 		switch u.Health.Status {
 		case api.HealthStatusDegraded:

@@ -329,6 +329,12 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 const placesOfInstalls = `-- name: PlacesOfInstalls :many
 
 select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_version_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
+    case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
+        select 1 from jobs j
+        join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
+        join steps s on s.org_id = j.org_id and s.id = j.owner_id
+        where j.org_id = ic.org_id and j.kind = 'apply' and j.ended_at is null and a.status = 'running' and s.install_component_id = ic.id)
+    else false end::boolean as applying,
     coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
         from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
     coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id))
@@ -338,13 +344,14 @@ from install_components ic where ic.org_id = $1 and ic.install_id = any($2::text
 
 type PlacesOfInstallsRow struct {
 	InstallComponent InstallComponent
+	Applying         bool
 	Contested        json.RawMessage
 	Refusals         json.RawMessage
 }
 
 // What a snapshot of some installs is read from, one query each for all of them.
-// PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, and with what was
-// said no to.
+// PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
+// said no to, and with whether a runner applies it now, while its lease holds.
 func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]PlacesOfInstallsRow, error) {
 	rows, err := q.db.Query(ctx, placesOfInstalls, orgID, installIds)
 	if err != nil {
@@ -376,6 +383,7 @@ func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.InstallComponent.AppliedCluster,
 			&i.InstallComponent.Health,
 			&i.InstallComponent.Abandoned,
+			&i.Applying,
 			&i.Contested,
 			&i.Refusals,
 		); err != nil {

@@ -142,10 +142,10 @@ func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, e
 	chain = append(chain, approved...)
 	for _, row := range rows {
 		ic := row.InstallComponent
-		status, reason := view.Component(view.At(ic.ID))
-		if status == "current" {
+		if !view.Causes(view.At(ic.ID)) {
 			continue
 		}
+		status, reason := view.Component(view.At(ic.ID))
 		below, err := componentChain(ctx, tx, ic)
 		if err != nil {
 			return nil, err

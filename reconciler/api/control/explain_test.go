@@ -93,6 +93,25 @@ func TestExplainConfig(t *testing.T) {
 	}
 }
 
+// TestExplainLeavesOutWhatIsOff: a component that is torn down or switched off, and gone, is no cause of how its install is.
+func TestExplainLeavesOutWhatIsOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	w.exec("delete from approvals")
+	w.exec("update workflows set status = 'superseded'")
+	w.exec("update install_components set torn_down = true, torn_down_reason = 'it was torn down by vera', applied_artifact = '', applied_digest = ''")
+	if chain := w.one.chain("install"); slices.ContainsFunc(chain, func(c string) bool {
+		return strings.Contains(c, "torn down") || strings.HasPrefix(c, "install_component")
+	}) {
+		t.Errorf("what is gone on purpose explains its install: %v", chain)
+	}
+	w.exec("update installs set wanted = 'absent'")
+	if chain := w.one.chain("install"); !slices.ContainsFunc(chain, func(c string) bool { return strings.HasPrefix(c, "install_component") }) {
+		t.Errorf("an install that is to be gone is not explained by what is gone of it: %v", chain)
+	}
+}
+
 // chain gives the records and reasons that explain what is seeded.
 func (o *tenant) chain(kind string) (chain []string) {
 	o.w.Helper()

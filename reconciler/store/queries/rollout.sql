@@ -70,10 +70,16 @@ update install_components set applied_digest = '' where org_id = @org_id and id 
 
 -- What a snapshot of some installs is read from, one query each for all of them.
 
--- PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, and with what was
--- said no to.
+-- PlacesOfInstalls are the components of installs, each with the state versions that a person has to decide about, with what was
+-- said no to, and with whether a runner applies it now, while its lease holds.
 -- name: PlacesOfInstalls :many
 select sqlc.embed(ic),
+    case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
+        select 1 from jobs j
+        join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
+        join steps s on s.org_id = j.org_id and s.id = j.owner_id
+        where j.org_id = ic.org_id and j.kind = 'apply' and j.ended_at is null and a.status = 'running' and s.install_component_id = ic.id)
+    else false end::boolean as applying,
     coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
         from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
     coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id))
