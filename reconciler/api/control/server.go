@@ -183,9 +183,10 @@ func (a *answered) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// withTimeout bounds every request but the ones that follow something.
+// withTimeout bounds every request but the ones that follow something: they write their answer after next has returned.
 func withTimeout(next StrictHandlerFunc, operation string) StrictHandlerFunc {
-	if operation == "StreamWorkflow" || operation == "GetLogs" {
+	switch operation {
+	case "StreamWorkflow", "GetLogs", "GetRunnerLogs":
 		return next
 	}
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {

@@ -181,17 +181,17 @@ func TestRevokedTokenFollowsNothing(t *testing.T) {
 			r, _ := w.one.runner("busy", "install", false)
 			w.one.add("jobs", "id", "job_busy", "runner_id", r.ID, "kind", "plan", "status", string(dispatch.JobQueued), "owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
 			w.one.app("x", appconfig.App{})
-			watcher, ctx := w.newToken("watcher", "viewer", 3600), testtime.Context(t)
+			watcher, ctx := w.newToken("watcher", "operator", 3600), testtime.Context(t)
 			ended := map[string]chan struct{}{}
 			others := map[string]chan struct{}{}
-			for _, path := range []string{"/v1/workflows/" + w.one.ids["workflow"] + "/events", "/v1/jobs/job_busy/logs"} {
+			for _, path := range []string{"/v1/workflows/" + w.one.ids["workflow"] + "/events", "/v1/jobs/job_busy/logs", "/v1/runners/busy/logs"} {
 				for seconds := 2; ended[path] == nil; seconds *= 2 { // a busy machine may need longer than the token lasts
 					if name == "run out" {
 						w.exec("update tokens set expires_at = now() + $2 * interval '1 second' where id = $1", watcher.Token.ID, seconds)
 					}
 					ended[path] = w.stream(ctx, watcher.Secret, path, name == "run out")
 				}
-				others[path] = w.stream(ctx, w.one.token["viewer"], path, false)
+				others[path] = w.stream(ctx, w.one.token["operator"], path, false)
 			}
 			end(w, watcher.Token)
 			for path := range ended {
