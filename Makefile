@@ -58,11 +58,11 @@ cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C 
 	@$(RUN) ./examples/kubernetes/up $(if $(DIR),-dir $(DIR))
 
 .PHONY: test
-test: build ## Run every test with the race detector, in shuffled order, and list what was not run (TESTS=./cli/... runs some)
+test: build ## Run every test with the race detector, in shuffled order, and list what was not run (TESTS=./cli/... runs some, SLOWEST=30 lists what took longest)
 	@terraform="$$($(RUN) ./runnerd/tool/find $(TERRAFORM))"; \
 	export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
 	$(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
-		env $(RUN) ./examples/suite -- env $(RACE) $(BESIDE) -shuffle=on $(or $(TESTS),$(LONGEST) ./...)
+		env $(RUN) ./examples/suite $(if $(SLOWEST),-slowest $(SLOWEST)) -- env $(RACE) $(BESIDE) -shuffle=on $(or $(TESTS),$(LONGEST) ./...)
 
 .PHONY: soak
 soak: build ## Break everything during real deploys and count what is lost, then attack it (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')

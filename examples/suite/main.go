@@ -1,11 +1,13 @@
 // Command suite runs `go test`, prints what that prints, and ends with a list of what was not run and why: tests that were skipped,
-// and the modules of this repository that the run does not reach. Its exit code is that of `go test`.
+// and the modules of this repository that the run does not reach; then the tests that failed, by name. With -slowest N, it lists the
+// packages and tests that took longest. Its exit code is that of `go test`.
 //
-//	go run ./examples/suite -- go test -race ./...
+//	go run ./examples/suite [-slowest N] -- go test -race ./...
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,9 +26,12 @@ func main() {
 
 // run returns the exit code of the command, or one of its own with an error.
 func run(args []string) (code int, err error) {
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
+	flags := flag.NewFlagSet("suite", flag.ContinueOnError)
+	slowest := flags.Int("slowest", 0, "how many of the slowest packages and tests to list")
+	if err := flags.Parse(args); err != nil {
+		return 2, err
 	}
+	args = flags.Args()
 	at := slices.Index(args, "test")
 	if at < 1 {
 		return 2, errors.New("name the command to run after --, such as: go test ./...")
@@ -53,7 +58,7 @@ func run(args []string) (code int, err error) {
 	}()
 	readErr := r.read(events)
 	err = cmd.Wait()
-	r.end(unreached(args))
+	r.end(unreached(args), *slowest)
 	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
 		return max(exited.ExitCode(), 1), readErr
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,13 @@ import (
 // event is one line of `go test -json`.
 type event struct {
 	Action, Package, Test, Output, ImportPath string
+	Elapsed                                   float64 // seconds
+}
+
+// timed is a test, or a package with its binary's whole run, and how long it took in seconds.
+type timed struct {
+	name string
+	took float64
 }
 
 // report prints the events of a run as `go test` prints them without -v, and keeps what was skipped.
@@ -21,6 +29,8 @@ type report struct {
 	printed map[string]map[string][]string
 	skipped map[string]int // a package, a test and its reason, and how often
 	ran     int            // tests that were not skipped, without their subtests
+	failed  []string       // tests that failed, and packages without one
+	took    []timed
 }
 
 func newReport(out io.Writer) *report {
@@ -59,6 +69,9 @@ func (r *report) take(e event) {
 	case "build-output":
 		r.print(e.Output)
 	case "pass", "fail", "skip":
+		if !strings.Contains(e.Test, "/") {
+			r.took = append(r.took, timed{named(e), e.Elapsed})
+		}
 		if e.Test == "" {
 			r.packageEnds(e)
 		} else {
@@ -76,6 +89,7 @@ func (r *report) testEnds(e event) {
 	}
 	switch e.Action {
 	case "fail":
+		r.failed = append(r.failed, named(e))
 		r.print(spoken(lines)...)
 	case "skip":
 		r.skipped[short(e.Package)+" "+top+": "+reason(lines)]++
@@ -88,6 +102,9 @@ func (r *report) packageEnds(e event) {
 	delete(r.printed, e.Package)
 	lines := of[""]
 	if e.Action == "fail" {
+		if !slices.ContainsFunc(r.failed, func(name string) bool { return strings.HasPrefix(name, named(e)+" ") }) {
+			r.failed = append(r.failed, named(e))
+		}
 		delete(of, "")
 		for _, test := range sorted(of) {
 			r.print(spoken(of[test])...)
@@ -102,11 +119,18 @@ func (r *report) packageEnds(e event) {
 	}
 }
 
-// end prints what was not run.
-func (r *report) end(unreached []string) {
+// end prints the slowest packages and tests, if it is asked for some, then what was not run, then what failed.
+func (r *report) end(unreached []string, slowest int) {
 	for _, name := range sorted(r.printed) { // go test was killed
 		for _, test := range sorted(r.printed[name]) {
 			r.print(spoken(r.printed[name][test])...)
+		}
+	}
+	if slowest > 0 {
+		fmt.Fprintln(r.out, "\nThe slowest packages and tests, in seconds:")
+		slices.SortStableFunc(r.took, func(a, b timed) int { return cmp.Compare(b.took, a.took) })
+		for _, one := range r.took[:min(slowest, len(r.took))] {
+			fmt.Fprintf(r.out, "%8.1f  %s\n", one.took, one.name)
 		}
 	}
 	fmt.Fprintf(r.out, "\n%d tests ran. Not run:\n", r.ran)
@@ -120,7 +144,14 @@ func (r *report) end(unreached []string) {
 	for _, what := range unreached {
 		fmt.Fprintf(r.out, "  %s\n", what)
 	}
+	if len(r.failed) > 0 {
+		slices.Sort(r.failed)
+		fmt.Fprintf(r.out, "Failed:\n  %s\n", strings.Join(r.failed, "\n  "))
+	}
 }
+
+// named returns the package of an event, and its test.
+func named(e event) string { return strings.TrimSpace(short(e.Package) + " " + e.Test) }
 
 func (r *report) print(lines ...string) {
 	for _, line := range lines {

@@ -44,14 +44,18 @@ func TestReport(t *testing.T) {
 	if err := r.read(strings.NewReader(gotest("-json", "./..."))); err != nil {
 		t.Fatal(err)
 	}
-	r.end([]string{"the module x"})
+	r.end([]string{"the module x"}, 3)
 	body, list, found := strings.Cut(shown.String(), "\n3 tests ran.")
 	if !found {
 		t.Fatalf("no list at the end of\n%s", shown.String())
 	}
-	want := " Not run:\n  example.test/made/good TestB: needs root\n  example.test/made/good TestC: no cluster (2 times)\n  the module x\n"
+	want := " Not run:\n  example.test/made/good TestB: needs root\n  example.test/made/good TestC: no cluster (2 times)\n  the module x\n" +
+		"Failed:\n  example.test/made/bad TestA\n  example.test/made/bad TestA/x\n  example.test/made/dies\n  example.test/made/torn\n"
 	if list != want {
 		t.Errorf("the list is\n%s\nwant\n%s", list, want)
+	}
+	if _, slow, found := strings.Cut(body, "\nThe slowest packages and tests, in seconds:\n"); !found || strings.Count(slow, "\n") != 3 {
+		t.Errorf("it lists as the slowest three:\n%s", slow)
 	}
 	for _, closing := range []string{`(?m)^ok  \texample.test/made/good\t`, `(?m)^FAIL\texample.test/made/bad\t`, `(?m)^FAIL\texample.test/made/dies\t`,
 		`(?m)^FAIL\texample.test/made/torn \[build failed\]`, `(?m)^\?   \texample.test/made/none\t\[no test files\]`, `one is not two`, `last words`, `undefined: undefined`} {

@@ -54,12 +54,12 @@ func TestBombsOnThisMachine(t *testing.T) {
 		make func(p *packtest.Pack) int64
 		want error
 	}{
-		"a blob of zeros": {func(p *packtest.Pack) int64 { return p.Blob(make([]byte, 64<<20)) }, gitpack.ErrTooMuch},
+		"a blob of zeros": {func(p *packtest.Pack) int64 { return p.Blob(make([]byte, 16<<20)) }, gitpack.ErrTooMuch},
 		"on a large base": {func(p *packtest.Pack) int64 {
-			return p.Based(p.Blob(make([]byte, 64<<20)), packtest.Delta(64<<20, 6, 6, 'w', 'a', 'n', 't', 'e', 'd'))
+			return p.Based(p.Blob(make([]byte, 16<<20)), packtest.Delta(16<<20, 6, 6, 'w', 'a', 'n', 't', 'e', 'd'))
 		}, gitpack.ErrTooMuch},
 		"a delta that grows": {func(p *packtest.Pack) int64 {
-			return p.Based(p.Blob(make([]byte, 1<<16)), packtest.Delta(1<<16, 64<<20, 0x80))
+			return p.Based(p.Blob(make([]byte, 1<<16)), packtest.Delta(1<<16, 16<<20, 0x80))
 		}, gitpack.ErrTooMuch},
 		"a heavy chain": {func(p *packtest.Pack) int64 {
 			at := p.Blob(make([]byte, 1<<20))
@@ -101,9 +101,9 @@ func TestLooseObjects(t *testing.T) {
 	}{
 		"as it is":         {"blob 6\x00wanted", nil},
 		"too large":        {"blob 9999999999\x00wanted", gitpack.ErrTooMuch},
-		"longer than said": {"blob 6\x00wanted" + strings.Repeat("\x00", 32<<20), gitpack.ErrMalformed},
+		"longer than said": {"blob 6\x00wanted" + strings.Repeat("\x00", 8<<20), gitpack.ErrMalformed},
 		"shorter":          {"blob 7\x00wanted", gitpack.ErrMalformed},
-		"endless header":   {strings.Repeat(" ", 32<<20), gitpack.ErrMalformed},
+		"endless header":   {strings.Repeat(" ", 8<<20), gitpack.ErrMalformed},
 		"no kind":          {"blub 6\x00wanted", gitpack.ErrMalformed},
 		"less than none":   {"blob -6\x00wanted", gitpack.ErrMalformed},
 		"another":          {"blob 7\x00another", gitpack.ErrMalformed},

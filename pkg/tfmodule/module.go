@@ -65,6 +65,8 @@ type Variable struct {
 	Required bool
 	// Sensitive says that Terraform does not show it.
 	Sensitive bool
+	// Position is that of the block.
+	Position Position
 }
 
 // Module is a root module with all that it reads inside its tree.
@@ -82,6 +84,11 @@ type Module struct {
 	Backend *Backend
 	// Variables are those of the root module, by name.
 	Variables []Variable
+	// Outputs are the names of the root module's outputs, sorted.
+	Outputs []string
+	// Assigned are the names of the variables that files of the root module's directory set, which Terraform loads without
+	// being asked: terraform.tfvars and *.auto.tfvars, also as .json. Sorted.
+	Assigned []string
 }
 
 // Closure gives the Dirs and Remote of Read.
@@ -139,10 +146,8 @@ func (r *reader) visit(dir, from string) error {
 		return fmt.Errorf("%sthere are no .tf files in %s; name the directory that has them", from, dir)
 	}
 	if dir == r.module.Dir {
-		r.module.Backend = parsed.backend
-		for _, name := range slices.Sorted(maps.Keys(parsed.Variables)) {
-			v := parsed.Variables[name]
-			r.module.Variables = append(r.module.Variables, Variable{Name: name, Type: v.Type, Description: v.Description, Required: v.Required, Sensitive: v.Sensitive})
+		if err := r.root(parsed); err != nil {
+			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(parsed.RequiredProviders)) {
@@ -157,6 +162,21 @@ func (r *reader) visit(dir, from string) error {
 		}
 	}
 	return nil
+}
+
+// root notes what only the root module's own declarations decide.
+func (r *reader) root(parsed *parsedDir) (err error) {
+	r.module.Backend = parsed.backend
+	for _, name := range slices.Sorted(maps.Keys(parsed.Variables)) {
+		v := parsed.Variables[name]
+		r.module.Variables = append(r.module.Variables, Variable{
+			Name: name, Type: v.Type, Description: v.Description, Required: v.Required, Sensitive: v.Sensitive,
+			Position: Position{File: v.Pos.Filename, Line: v.Pos.Line},
+		})
+	}
+	r.module.Outputs = slices.Sorted(maps.Keys(parsed.Outputs))
+	r.module.Assigned, err = assignedIn(r.tree, r.module.Dir)
+	return err
 }
 
 // call follows one module block, or notes it when it leaves the tree.

@@ -1,6 +1,7 @@
 package tfmodule
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -215,18 +216,56 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestVariables are those of the root module alone, with what a caller has to know of them.
+// TestVariables covers the interface of the root module alone: its variables, with what override files change of them, its outputs,
+// and what Terraform sets without being asked.
 func TestVariables(t *testing.T) {
-	root := t.TempDir()
-	write(t, filepath.Join(root, "m/a.tf"), "variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\nmodule \"b\" { source = \"../b\" }\n")
-	write(t, filepath.Join(root, "m/b.tf"), "variable \"key\" {\n  type = string\n  sensitive = true\n}\n")
-	write(t, filepath.Join(root, "b/b.tf"), "variable \"inner\" {}\n")
-	got, err := Read(os.DirFS(root), "m")
+	tree := files(
+		"m/a.tf", "variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\nmodule \"b\" { source = \"../b\" }\n",
+		"m/b.tf", "variable \"key\" {\n  type = string\n  sensitive = true\n}\noutput \"url\" { value = 1 }\n",
+		"m/c.tf.json", `{"variable": {"size": {"type": "number"}}, "output": {"name": {"value": "x"}}}`,
+		"m/a_override.tf", "variable \"kept\" { description = \"Mine\" }\nmodule \"b\" { count = 2 }\n",
+		"m/override.tf.json", `{"variable": {"size": {"default": 2}}}`,
+		"m/terraform.tfvars", "key = \"k\"\n", "m/more.auto.tfvars.json", `{"zone": []}`, "m/others.tfvars", "size = 3\n",
+		"b/b.tf", "variable \"inner\" {}\noutput \"deep\" { value = 1 }\n",
+	)
+	got, err := Read(tree, "m")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Variable{{Name: "kept"}, {Name: "key", Type: "string", Required: true, Sensitive: true}, {Name: "zone", Type: "list(string)", Description: "Where", Required: true}}
+	want := []Variable{
+		{Name: "kept", Description: "Mine", Position: Position{"m/a.tf", 5}},
+		{Name: "key", Type: "string", Required: true, Sensitive: true, Position: Position{"m/b.tf", 1}},
+		{Name: "size", Type: "number", Position: Position{"m/c.tf.json", 1}},
+		{Name: "zone", Type: "list(string)", Description: "Where", Required: true, Position: Position{"m/a.tf", 1}},
+	}
 	if diff := cmp.Diff(want, got.Variables); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]string{{"name", "url"}, {"key", "zone"}, {"b", "m"}}, [][]string{got.Outputs, got.Assigned, got.Dirs}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAssignments: both languages of tfvars files, and what is none of them, without an end that takes the program along.
+func TestAssignments(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "[]",
+		"a = 1\n  b = {\n  x = 1\n}\n":        "[{a 1 1} {b 2 3}]",
+		"{\"a\": 1,\n \"b\": [2]}":            "[{a 1 2} {b 2 2}]",
+		"a = ":                                "v.tfvars:1: ",
+		"a {\n}\n":                            "v.tfvars:1: ",
+		"{\"a\":":                             "v.tfvars.json:1: ",
+		"a = " + strings.Repeat("[", 100_000): "v.tfvars:1: brackets are nested",
+		"a = " + strings.Repeat("!", 100_000): "v.tfvars:1: more than",
+		"# " + strings.Repeat("x", 1<<20):     "v.tfvars has more than",
+	} {
+		got, err := Assignments("v.tfvars", []byte(text))
+		said := fmt.Sprint(got)
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.HasPrefix(said, want) {
+			t.Errorf("%.40q gives %s, want %s", text, said, want)
+		}
 	}
 }

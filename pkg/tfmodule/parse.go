@@ -1,8 +1,10 @@
 package tfmodule
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 
@@ -35,8 +37,12 @@ func parseDir(t tree, dir string) (*parsedDir, error) {
 		if err := checkDepth(name, content); err != nil {
 			return nil, err
 		}
+		variables, calls := maps.Clone(module.Variables), maps.Clone(module.ModuleCalls)
 		if err := parseFile(name, content, module); err != nil {
 			return nil, err
+		}
+		if isOverride(name) {
+			module.merge(variables, calls)
 		}
 	}
 	for _, resource := range module.ManagedResources {
@@ -46,6 +52,32 @@ func parseDir(t tree, dir string) (*parsedDir, error) {
 		implied(module.Module, data.Provider.Name)
 	}
 	return module, nil
+}
+
+// merge restores what the blocks of an override file leave as it was: such a block changes the arguments that it has and no others,
+// but the parser takes it for the whole declaration.
+func (p *parsedDir) merge(variables map[string]*tfconfig.Variable, calls map[string]*tfconfig.ModuleCall) {
+	for name, was := range variables {
+		is := p.Variables[name]
+		if is == was {
+			continue
+		}
+		is.Required = is.Required && was.Required
+		is.Type, is.Description = cmp.Or(is.Type, was.Type), cmp.Or(is.Description, was.Description)
+		is.Sensitive = is.Sensitive || was.Sensitive
+		is.Pos = was.Pos
+	}
+	for name, was := range calls {
+		if is := p.ModuleCalls[name]; is != was && is.Source == "" {
+			is.Source, is.Version, is.Pos = was.Source, cmp.Or(is.Version, was.Version), was.Pos
+		}
+	}
+}
+
+// isOverride reports whether Terraform lays the blocks of a file over those of the others.
+func isOverride(name string) bool {
+	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".json"), ".tf")
+	return base == "override" || strings.HasSuffix(base, "_override")
 }
 
 func implied(module *tfconfig.Module, provider string) {
@@ -63,12 +95,11 @@ func configFiles(t tree, dir string) ([]string, error) {
 	var names, overrides []string
 	for _, entry := range entries {
 		name := entry.Name()
-		base, json := strings.CutSuffix(name, ".tf.json")
-		base, native := strings.CutSuffix(base, ".tf")
+		json, native := strings.HasSuffix(name, ".tf.json"), strings.HasSuffix(name, ".tf")
 		if entry.IsDir() || !json && !native || strings.HasPrefix(name, ".") {
 			continue
 		}
-		if base == "override" || strings.HasSuffix(base, "_override") {
+		if isOverride(name) {
 			overrides = append(overrides, path.Join(dir, name))
 			continue
 		}

@@ -3,11 +3,8 @@ package build
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
 // SourceStore keeps packed sources where build runners can pull them.
@@ -47,12 +44,9 @@ func (f *finding) pack() (artifact.Artifact, error) {
 	if recipe.Manifest != "" {
 		files[0].Content = []byte(f.config.Manifest.Text)
 	} else {
-		skip := outside(recipe.directories())
-		if f.config.Terraform != nil {
-			skip = tfmodule.Outside(recipe.directories())
-		}
+		code, _ := f.config.Code()
 		var err error
-		if files, err = artifact.ReadFS(f.tree, artifact.ReadOptions{Limits: sourceLimits, Skip: skip}); err != nil {
+		if files, err = artifact.ReadFS(f.tree, artifact.ReadOptions{Limits: sourceLimits, Skip: code.Skip(recipe.directories())}); err != nil {
 			return artifact.Artifact{}, fmt.Errorf("pack the source: %w", err)
 		}
 	}
@@ -61,21 +55,4 @@ func (f *finding) pack() (artifact.Artifact, error) {
 		artifact.AnnotationKind:   recipe.Kind,
 		artifact.AnnotationFormat: recipe.Format,
 	}, sourceLimits)
-}
-
-// outside gives a filter that is true for what is in none of some directories, nor on the way to one.
-func outside(dirs []string) func(name string, entry fs.DirEntry) bool {
-	return func(name string, entry fs.DirEntry) bool {
-		for _, dir := range dirs {
-			if below(name, dir) || entry.IsDir() && below(dir, name) {
-				return false
-			}
-		}
-		return true
-	}
-}
-
-// below says whether a clean path is a directory or lies in it.
-func below(name, dir string) bool {
-	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }

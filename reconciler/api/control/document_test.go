@@ -38,7 +38,7 @@ func operations(t *testing.T) []operation {
 				continue
 			}
 			op := operation{ID: o["operationId"].(string), Method: strings.ToUpper(method), Path: path}
-			for _, p := range append(list(item["parameters"]), list(o["parameters"])...) {
+			for _, p := range slices.Concat(list(item["parameters"]), list(o["parameters"])) {
 				op.Params = append(op.Params, readParameter(p.(map[string]any), document.Components.Parameters))
 			}
 			if body, takes := o["requestBody"].(map[string]any); takes {

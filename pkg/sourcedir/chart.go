@@ -1,6 +1,7 @@
-package build
+package sourcedir
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -33,7 +34,7 @@ func chartDirectories(tree fs.FS, root string) ([]string, error) {
 	dirs, charts := []string{root}, []string{root}
 	for i := 0; i < len(charts); i++ {
 		if len(charts) > maxDirectories {
-			return nil, problemf("the chart in %s depends on more than %d others", root, maxDirectories)
+			return nil, fmt.Errorf("the chart in %s depends on more than %d others", root, maxDirectories)
 		}
 		needs, err := localCharts(tree, charts[i])
 		if err != nil {
@@ -80,7 +81,7 @@ func localCharts(tree fs.FS, dir string) ([]string, error) {
 			return nil, err
 		}
 		if !there && file == "Chart.yaml" {
-			return nil, problemf("there is no Chart.yaml in %s; commit the chart there, or correct the directory", dir)
+			return nil, fmt.Errorf("there is no Chart.yaml in %s; commit the chart there, or correct the directory", dir)
 		}
 		for _, need := range chart.Dependencies {
 			at, err := localChart(tree, dir, name, need)
@@ -110,12 +111,12 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 	case vendored(tree, dir, need.Name):
 		return "", nil
 	case !inside:
-		return "", problemf("%s:%d: dependency %q leads out of the repository; copy it into the repository and name it by a path such as file://../%s",
+		return "", fmt.Errorf("%s:%d: dependency %q leads out of the repository; copy it into the repository and name it by a path such as file://../%s",
 			file, need.Repository.Line, need.Name, need.Name)
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
-		return "", problemf("%s:%d: dependency %q is in %s, which is a symbolic link; name the directory that it leads to", file, need.Repository.Line, need.Name, at)
+		return "", fmt.Errorf("%s:%d: dependency %q is in %s, which is a symbolic link; name the directory that it leads to", file, need.Repository.Line, need.Name, at)
 	}
-	return "", problemf("%s:%d: dependency %q is in %s, which is not there; commit it, or correct the path", file, need.Repository.Line, need.Name, at)
+	return "", fmt.Errorf("%s:%d: dependency %q is in %s, which is not there; commit it, or correct the path", file, need.Repository.Line, need.Name, at)
 }
 
 // vendored says whether a chart is below the charts/ of another one, as a directory or packed.

@@ -1,7 +1,8 @@
-package build
+package sourcedir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -33,12 +34,12 @@ func (k *kustomization) names() []yaml.Node {
 // names, over any number of steps, and those that links in them lead to. What a build would have to fetch is a problem. Sorted.
 func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 	if !fs.ValidPath(root) {
-		return nil, problemf("kustomize.path %s is outside of the repository; correct it", root)
+		return nil, fmt.Errorf("kustomize.path %s is outside of the repository; correct it", root)
 	}
 	dirs, files := []string{root}, []string{}
 	for i := 0; i < len(dirs); i++ {
 		if len(dirs) > maxDirectories {
-			return nil, problemf("the kustomization in %s is made from more than %d others", root, maxDirectories)
+			return nil, fmt.Errorf("the kustomization in %s is made from more than %d others", root, maxDirectories)
 		}
 		further, besides, err := readKustomization(tree, dirs[i])
 		if err != nil {
@@ -71,14 +72,14 @@ func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err erro
 		}
 		at := path.Join(dir, name)
 		if path.IsAbs(name) || !fs.ValidPath(at) && !strings.Contains(name, "://") {
-			return nil, nil, problemf("%s:%d: %s leads out of the repository; copy it into the repository", file, node.Line, at)
+			return nil, nil, fmt.Errorf("%s:%d: %s leads out of the repository; copy it into the repository", file, node.Line, at)
 		}
 		info, err := fs.Stat(tree, at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, problemf("%s:%d: there is no %q in the repository, and a build fetches nothing for a kustomization; commit it there", file, node.Line, name)
+			return nil, nil, fmt.Errorf("%s:%d: there is no %q in the repository, and a build fetches nothing for a kustomization; commit it there", file, node.Line, name)
 		case err != nil:
-			return nil, nil, problemf("%s:%d: %v; commit what it leads to", file, node.Line, err)
+			return nil, nil, fmt.Errorf("%s:%d: %v; commit what it leads to", file, node.Line, err)
 		case info.IsDir():
 			dirs = append(dirs, at)
 		case !below(at, dir):
@@ -98,13 +99,13 @@ func kustomizationIn(tree fs.FS, dir string) (file string, read kustomization, e
 		case err != nil:
 			return "", read, err
 		case there && file != "":
-			return "", read, problemf("both %s and %s are there; keep one of them", file, name)
+			return "", read, fmt.Errorf("both %s and %s are there; keep one of them", file, name)
 		case there:
 			file, read = name, one
 		}
 	}
 	if file == "" {
-		return "", read, problemf("there is no %s in %s; commit it there, or correct the path", kustomizationFiles[0], dir)
+		return "", read, fmt.Errorf("there is no %s in %s; commit it there, or correct the path", kustomizationFiles[0], dir)
 	}
 	return file, read, nil
 }

@@ -1,4 +1,4 @@
-package build
+package sourcedir
 
 import (
 	"errors"
@@ -28,10 +28,10 @@ func readYAML(tree fs.FS, name string, into any) (there bool, err error) {
 		return false, err
 	}
 	if !info.Mode().IsRegular() {
-		return false, problemf("%s is no file; commit it as one", name)
+		return false, fmt.Errorf("%s is no file; commit it as one", name)
 	}
 	if info.Size() > maxYAML {
-		return false, problemf("%s has %d bytes, and %d are the most", name, info.Size(), maxYAML)
+		return false, fmt.Errorf("%s has %d bytes, and %d are the most", name, info.Size(), maxYAML)
 	}
 	data, err := fs.ReadFile(tree, name)
 	if err != nil {
@@ -42,7 +42,7 @@ func readYAML(tree fs.FS, name string, into any) (there bool, err error) {
 		if line := yamlLine.FindStringSubmatch(err.Error()); line != nil {
 			place = fmt.Sprintf("%s:%s", name, line[1])
 		}
-		return true, problemf("%s: this is not the YAML that is wanted here; correct it", place)
+		return true, fmt.Errorf("%s: this is not the YAML that is wanted here; correct it", place)
 	}
 	return true, nil
 }

@@ -1,6 +1,7 @@
-package build
+package sourcedir
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -26,7 +27,7 @@ func withLinked(tree fs.FS, dirs []string) ([]string, error) {
 			dirs = addLinked(tree, dirs, link)
 		}
 		if len(dirs) > maxDirectories {
-			return nil, problemf("symbolic links in %s lead to more than %d directories; put copies in their place", dirs[0], maxDirectories)
+			return nil, fmt.Errorf("symbolic links in %s lead to more than %d directories; put copies in their place", dirs[0], maxDirectories)
 		}
 	}
 	slices.Sort(dirs)
@@ -41,7 +42,7 @@ func linksIn(tree fs.FS, dir string, entries *int) ([]string, error) {
 			return err
 		}
 		if *entries++; *entries > maxEntries {
-			return problemf("%s and what belongs to it hold more than %d files; put the component into a directory of its own", dir, maxEntries)
+			return fmt.Errorf("%s and what belongs to it hold more than %d files; put the component into a directory of its own", dir, maxEntries)
 		}
 		if entry.Type() == fs.ModeSymlink {
 			links = append(links, name)

@@ -1,4 +1,4 @@
-package build
+package sourcedir
 
 import (
 	"fmt"
@@ -168,7 +168,7 @@ func TestLinkedDirectories(t *testing.T) {
 func TestOutside(t *testing.T) {
 	tree := treeOf(map[string]string{"a/b/c": "", "a/b/d/e": "", "a/bc": "", "a/x": "", "f": "", "g/.terraform/h": ""})
 	for dirs, want := range map[string]string{"a/b": "a/b/c a/b/d/e", "a/b/d g": "a/b/d/e g/.terraform/h", ".": "a/b/c a/b/d/e a/bc a/x f g/.terraform/h"} {
-		skip := outside(strings.Fields(dirs))
+		skip := Outside(strings.Fields(dirs))
 		var got []string
 		err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 			switch {

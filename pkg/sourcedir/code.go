@@ -1,0 +1,144 @@
+package sourcedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
+)
+
+// Kind is what the code of a component is.
+type Kind string
+
+// The kinds of code.
+const (
+	Module        Kind = "module"
+	Chart         Kind = "chart"
+	Kustomization Kind = "kustomization"
+)
+
+// Code names the code of a component in its repository. Paths are slash paths from the root of the repository.
+type Code struct {
+	Kind      Kind
+	Directory string
+	Patches   []string // files that are laid over a kustomization
+	// AnyFile is set for a kustomization that may read every file of the repository.
+	AnyFile bool
+}
+
+// Found is what a repository has of a Code.
+type Found struct {
+	Directories []string         // all that belongs to the code, sorted
+	Module      *tfmodule.Module // nil for other kinds
+}
+
+// MissingError reports that the directory of the code does not exist. Where names the repository for the message.
+type MissingError struct {
+	Code  Code
+	Where string
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("there is no directory %s in %s; commit the %s there, or correct the directory in the component's config",
+		e.Code.Directory, e.Where, e.Code.Kind)
+}
+
+// Find reads the code from a tree, which is that of the repository; where names the repository in messages. Its errors are meant
+// for the author of the code: they name the file and say what to change.
+func (c Code) Find(tree fs.FS, where string) (Found, error) {
+	if !fs.ValidPath(c.Directory) || !isDirectory(tree, c.Directory) {
+		return Found{}, &MissingError{Code: c, Where: where}
+	}
+	switch c.Kind {
+	case Module:
+		return c.module(tree)
+	case Chart:
+		dirs, err := chartDirectories(tree, c.Directory)
+		return Found{Directories: dirs}, err
+	default:
+		return c.kustomization(tree, where)
+	}
+}
+
+func isDirectory(tree fs.FS, name string) bool {
+	info, err := lstat(tree, name)
+	return err == nil && info.IsDir()
+}
+
+func (c Code) module(tree fs.FS) (Found, error) {
+	module, err := tfmodule.Read(tree, c.Directory)
+	if err != nil {
+		return Found{}, err
+	}
+	if len(module.Remote) > 0 {
+		first := module.Remote[0]
+		return Found{}, fmt.Errorf(
+			"%s: module %q is fetched from %q, which a deploy must not do; copy it into the repository and call it by a path such as ../%s",
+			first.Position, first.Module, first.Source, first.Module)
+	}
+	return Found{Directories: module.Dirs, Module: module}, nil
+}
+
+func (c Code) kustomization(tree fs.FS, where string) (Found, error) {
+	dirs, err := kustomizeDirectories(tree, c.Directory)
+	if err != nil {
+		return Found{}, err
+	}
+	for _, patch := range c.Patches {
+		if err := checkPatch(tree, patch, where); err != nil {
+			return Found{}, err
+		}
+		dirs = append(dirs, path.Dir(patch))
+	}
+	if c.AnyFile {
+		dirs = []string{"."}
+	}
+	slices.Sort(dirs)
+	return Found{Directories: slices.Compact(dirs)}, nil
+}
+
+// checkPatch reports a file that is laid over a kustomization and does not exist.
+func checkPatch(tree fs.FS, name, where string) error {
+	info, err := fs.Stat(tree, name)
+	switch {
+	case !fs.ValidPath(name):
+		return fmt.Errorf("the patch %s is outside of the repository; copy it into the repository", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no patch %s in %s; commit it, or correct kustomize.patches", name, where)
+	case err != nil:
+		return fmt.Errorf("read the patch %s: %w", name, err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("the patch %s is no file; name a file in kustomize.patches", name)
+	}
+	return nil
+}
+
+// Outside returns a filter that is true for what is in none of some directories, nor on the way to one.
+func Outside(dirs []string) func(name string, entry fs.DirEntry) bool {
+	return func(name string, entry fs.DirEntry) bool {
+		for _, dir := range dirs {
+			if below(name, dir) || entry.IsDir() && below(dir, name) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Skip returns the filter for packing or comparing the code in some directories: Outside, and of a module also what a local run
+// of Terraform leaves behind.
+func (c Code) Skip(dirs []string) func(name string, entry fs.DirEntry) bool {
+	if c.Kind == Module {
+		return tfmodule.Outside(dirs)
+	}
+	return Outside(dirs)
+}
+
+// below reports whether a clean path is a directory or is in it.
+func below(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
