@@ -98,7 +98,16 @@ func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error)
 		return config{}, exit.With(exit.Usage, fmt.Errorf("read the config in %s: %w", dir, err))
 	}
 	tree := workTreeOf(dir)
-	app, found := appconfig.Load(os.DirFS(dir), appconfig.Options{Fetch: fetch, Repository: tree.repository, Branch: tree.branch})
+	options := appconfig.Options{Fetch: fetch, Repository: tree.repository, Branch: tree.branch}
+	if tree.root != "" {
+		root, err := os.OpenRoot(tree.root)
+		if err != nil {
+			return config{}, fmt.Errorf("read the work tree of %s: %w", dir, err)
+		}
+		defer root.Close() //nolint:errcheck // it was only read
+		options.Tree = root.FS()
+	}
+	app, found := appconfig.Load(os.DirFS(dir), options)
 	if found == nil {
 		found = appconfig.Diagnostics{}
 	}

@@ -38,6 +38,10 @@ func New(e *env.Env) *cobra.Command {
 misspelled keys, values of the wrong shape, names and template references that lead nowhere, circles, schedules, policies that do not
 compile. Nothing is sent anywhere, and no credentials are needed.
 
+In a git work tree it also checks the code of the same repository (repo = "."): directories that do not exist, variables that
+Terraform modules lack or need, outputs that templates read and modules lack. Code in other repositories is checked when it is
+built, in the same words.
+
 On a terminal each mistake is shown with its line. In a pipe it is one line each:
 
     FILE:LINE:COLUMN: error|warning: MESSAGE (HINT)

@@ -220,6 +220,7 @@ func TestElsewhere(t *testing.T) {
 func repository(t *testing.T, branch, address string) string {
 	t.Helper()
 	root := t.TempDir()
+	write(t, root, map[string]string{"modules/x/main.tf": ""})
 	repo, err := git.PlainInitWithOptions(root, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(branch)}})
 	if err != nil {
 		t.Fatal(err)
@@ -289,4 +290,24 @@ func TestSARIF(t *testing.T) {
 		}
 	}
 	t.Errorf("the list is not where it is: %s", out)
+}
+
+// TestModules: in a git work tree the modules of the same repository are read from there, whatever directory one is in.
+func TestModules(t *testing.T) {
+	root := t.TempDir()
+	if _, err := git.PlainInit(root, false); err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, map[string]string{"modules/x/main.tf": "variable \"size\" { default = 1 }\n"})
+	dir := appIn(t, filepath.Join(root, "apps", "shop"), nil)
+	if out, err := run(t, "table", dir); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	write(t, dir, map[string]string{"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform + "[vars]\nsise = 1\n"})
+	t.Chdir(dir)
+	out, err := run(t, "table")
+	want := "components/web.toml:8:1: error: vars.sise: the module in modules/x has no variable \"sise\" (did you mean \"size\"?)\n"
+	if exit.CodeOf(err) != exit.Usage || out != want {
+		t.Errorf("ended with %v, printed %s, want %s", err, out, want)
+	}
 }

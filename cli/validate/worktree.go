@@ -14,6 +14,7 @@ type workTree struct {
 	repository string // the address of its remote
 	branch     string // that is checked out; empty for a commit without one
 	dir        string // slash path from the root of the repository; empty for the root itself
+	root       string // of the work tree on this machine; empty for a repository without one
 }
 
 // workTreeOf looks for the git work tree that a directory is in. What git says only makes a warning possible and names better, so that
@@ -30,7 +31,8 @@ func workTreeOf(dir string) workTree {
 	if err != nil {
 		return workTree{}
 	}
-	w := workTree{found: true, dir: below(repo, full)}
+	w := workTree{found: true}
+	w.root, w.dir = below(repo, full)
 	head, err := repo.Reference(plumbing.HEAD, false)
 	if err == nil && head.Type() == plumbing.SymbolicReference && head.Target().IsBranch() {
 		w.branch = head.Target().Short()
@@ -39,21 +41,23 @@ func workTreeOf(dir string) workTree {
 	return w
 }
 
-// below gives the path of a directory from the root of its work tree.
-func below(repo *git.Repository, full string) string {
+// below returns the root of the work tree, and the path of a directory from there.
+func below(repo *git.Repository, full string) (root, dir string) {
 	tree, err := repo.Worktree()
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	root, err := filepath.EvalSymlinks(tree.Filesystem.Root())
-	if err != nil {
-		return ""
+	if root, err = filepath.EvalSymlinks(tree.Filesystem.Root()); err != nil {
+		return "", ""
 	}
-	dir, err := filepath.Rel(root, full)
-	if err != nil || dir == "." || strings.HasPrefix(dir, "..") {
-		return ""
+	dir, err = filepath.Rel(root, full)
+	if err != nil || strings.HasPrefix(dir, "..") {
+		return "", ""
 	}
-	return filepath.ToSlash(dir)
+	if dir == "." {
+		dir = ""
+	}
+	return root, filepath.ToSlash(dir)
 }
 
 // remoteOf gives the address that a branch is pushed to, or that the repository came from.

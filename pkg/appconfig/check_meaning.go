@@ -7,6 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
 // checker is one run of the checks that need more than one key to tell: what names and templates refer to, what contradicts what.
@@ -17,14 +18,16 @@ type checker struct {
 	names    names
 	cloud    string // of the runner; empty if not known
 	texts    []*text
-	compared int // pairs of bytes, to find near names
-	yaml     int // bytes of YAML that were parsed
+	nearest  nearest // among names of modules
+	compared int     // pairs of bytes, to find near names
+	yaml     int     // bytes of YAML that were parsed
 
 	// without is what texts read that has no value yet, by file.
 	without  map[string]map[string]syntax.Position
-	edges    map[string][]edge          // by the component that needs: one for each that it needs, sorted
-	upstream map[string]map[string]bool // all that a component comes after, with itself; filled as it is asked for
-	deploys  map[string][]string        // the components with whose deploy an action runs; filled as it is asked for
+	edges    map[string][]edge           // by the component that needs: one for each that it needs, sorted
+	upstream map[string]map[string]bool  // all that a component comes after, with itself; filled as it is asked for
+	deploys  map[string][]string         // the components with whose deploy an action runs; filled as it is asked for
+	modules  map[string]*tfmodule.Module // Terraform modules in the repository of the config, by the component
 	// documents are the texts in languages of their own: policies and policy documents.
 	documents []embedded
 }
@@ -52,6 +55,7 @@ func check(c *config, r *reporter) {
 	finish := all.startDocuments()
 	all.readTexts()
 	all.findEdges()
+	all.readCode()
 	for _, check := range []func(*checker){
 		(*checker).checkNames,
 		(*checker).checkMetadata,
@@ -64,6 +68,7 @@ func check(c *config, r *reporter) {
 		(*checker).checkOperationRoles,
 		(*checker).checkContexts,
 		(*checker).checkComponents,
+		(*checker).checkModules,
 		(*checker).checkDependencies,
 		(*checker).checkCycles,
 		(*checker).checkActions,

@@ -62,7 +62,9 @@ func (c *checker) checkDirectory(t *syntax.Table, key string, repo *format.Repos
 	if outside(repo.Directory) {
 		c.errorf(ruleRepository, t.Place(key+".directory"), `write a path below the root of the repository, "." for the root itself`,
 			"directory %s is outside of the repository", diagnostic.Quote(repo.Directory))
+		return
 	}
+	c.checkPlace(t.Place(key+".directory"), repo)
 }
 
 func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Repository) {

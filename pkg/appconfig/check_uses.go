@@ -82,7 +82,11 @@ func (c *checker) checkUse(t *text, ref render.Path) *finding {
 	case "actions":
 		return c.checkActionUse(ref)
 	case "components":
-		return c.checkComponentUse(ref)
+		return c.checkComponentUse(t, ref)
+	case "sandbox":
+		if len(ref) > 2 && ref[1] == "outputs" {
+			return c.checkModuleOutput(t, SandboxName, ref[2])
+		}
 	case "install_stack":
 		return c.checkStackUse(ref)
 	case "cloud_account":
@@ -152,7 +156,7 @@ func (c *checker) checkActionUse(ref render.Path) *finding {
 	return nil
 }
 
-func (c *checker) checkComponentUse(ref render.Path) *finding {
+func (c *checker) checkComponentUse(t *text, ref render.Path) *finding {
 	if len(ref) == 1 {
 		return wrong(ruleTemplatePath, "name the component that is meant, such as .nuon.components.web.outputs", "this reads all components")
 	}
@@ -169,16 +173,16 @@ func (c *checker) checkComponentUse(ref render.Path) *finding {
 	case len(ref) > 2 && !slices.Contains(componentFields, ref[2]):
 		return c.lacking(ref[2], componentFields, "there is no %q of a component", ref[2])
 	case len(ref) > 3 && ref[2] == "outputs":
-		return c.checkOutput(one, ref)
+		return c.checkOutput(t, one, ref)
 	}
 	return nil
 }
 
 // checkOutput looks at .nuon.components.NAME.outputs.OUTPUT: whether that kind of component can have it.
-func (c *checker) checkOutput(one *component, ref render.Path) *finding {
+func (c *checker) checkOutput(t *text, one *component, ref render.Path) *finding {
 	roots, closed := outputRoots[one.Type]
 	if !closed {
-		return nil
+		return c.checkModuleOutput(t, one.Name, ref[3])
 	}
 	if !slices.Contains(roots, ref[3]) {
 		found := c.lacking(ref[3], roots, "component %q is a %s and has no output %q", one.Name, one.Type, ref[3])

@@ -4,7 +4,7 @@
 // Which keys there are, and what each says, stands in package format and nowhere else. This package knows which files count, how they
 // refer to each other, what they must agree about, and what an App keeps of them.
 //
-// It never reaches outside of the directory, leaves the network to [Options].Fetch, runs nothing and renders no template. The CLI calls it
+// It never reaches outside of the directory, but for the code of the app's own repository in [Options].Tree, leaves the network to [Options].Fetch, runs nothing and renders no template. The CLI calls it
 // for `nuon validate`, `nuon sync`, `nuon graph` and `nuon diff app`, the reconciler when a commit changed a config directory.
 //
 // # The directory

@@ -20,6 +20,9 @@ type Options struct {
 	// Repository and Branch say where the config itself comes from, as a component would write it, if the caller knows: what is built from
 	// another branch of the same repository is probably a mistake.
 	Repository, Branch string
+	// Tree is the work tree or commit that the config is in, from its root: modules, charts and kustomizations of the app's own
+	// repository are checked there. If it is nil, code is not checked.
+	Tree fs.FS
 }
 
 // Limits bound what a config directory may make Load read.
@@ -54,7 +57,7 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Load reads the config directory that fsys is rooted at, for example os.DirFS(dir) or a tree of a git repository. It reads nothing
-// outside of it, follows no symbolic link and leaves the network to Options.Fetch.
+// outside of it but the code in Options.Tree, follows no symbolic link and leaves the network to Options.Fetch.
 //
 // All diagnostics come at once, sorted. The App is nil if and only if one of them is an error.
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {

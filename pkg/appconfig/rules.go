@@ -67,6 +67,10 @@ const (
 	ruleDuplicateIndex  = "duplicate-index"
 	ruleLabelColor      = "label-color"
 	ruleTrigger         = "trigger"
+	ruleSourceDirectory = "source-directory"
+	ruleSourceCode      = "source-code"
+	ruleModuleVariable  = "module-variable"
+	ruleModuleOutput    = "module-output"
 )
 
 // rules is the closed list: a diagnostic of another rule is a mistake of ours.
@@ -126,6 +130,11 @@ var rules = []Rule{
 	{Name: ruleCloudMismatch, Summary: "Runner, stack, roles, accounts and templates are of one cloud."},
 	{Name: ruleRepository, Summary: "A repository is an address that can be cloned, with a directory below its root and a branch."},
 	{Name: ruleBranchTip, Summary: "A component of the app's own repository follows the branch that the app itself is on.", Warns: true},
+	// Code in the repository of the config.
+	{Name: ruleSourceDirectory, Summary: "The directory of code in the app's own repository exists."},
+	{Name: ruleSourceCode, Summary: "Code in the app's own repository is a module, chart or kustomization that a build can read without fetching."},
+	{Name: ruleModuleVariable, Summary: "A Terraform module has each variable that vars sets, and gets each one that has no default."},
+	{Name: ruleModuleOutput, Summary: "An output that a template reads is one of the Terraform module."},
 	// Inputs and secrets.
 	{Name: ruleInputValue, Summary: "The value of an input has the input's type."},
 	{Name: ruleInstallInput, Summary: "An install gives the inputs that it must, and only those that there are."},

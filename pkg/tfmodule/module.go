@@ -108,7 +108,7 @@ func Read(fsys fs.FS, dir string) (*Module, error) {
 	if !fs.ValidPath(dir) {
 		return nil, fmt.Errorf("module directory %q leads out of the repository; name a directory inside it", dir)
 	}
-	reading := reader{tree: tree{fsys: fsys}, module: &Module{Dir: dir}, seen: map[string]bool{}}
+	reading := reader{tree: tree{fsys: fsys, read: new(int)}, module: &Module{Dir: dir}, seen: map[string]bool{}}
 	if err := reading.visit(dir, ""); err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func firstProblem(name string, problems hcl.Diagnostics) error {
 	}
 	text := strings.TrimSuffix(first.Summary, ".")
 	if first.Detail != "" {
-		text += ": " + first.Detail
+		text += ": " + strings.Join(strings.Fields(strings.TrimSuffix(first.Detail, ".")), " ")
 	}
 	if more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)

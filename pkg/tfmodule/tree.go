@@ -12,6 +12,8 @@ import (
 const (
 	// maxFileBytes bounds one .tf file. Terraform has no bound; the largest that people write by hand are a tenth of it.
 	maxFileBytes = 1 << 20
+	// maxTotalBytes bounds all files of one closure together.
+	maxTotalBytes = 64 << 20
 	// maxEntries bounds how much of the tree is walked for links.
 	maxEntries = 100_000
 )
@@ -19,6 +21,7 @@ const (
 // tree is a file system that is read without ever following a link out of it.
 type tree struct {
 	fsys fs.FS
+	read *int // bytes so far
 }
 
 // checkDir says whether name is a directory that is reached without a link. A link on the way would have to be packed too, and
@@ -110,6 +113,9 @@ func (t tree) readFile(name string) ([]byte, error) {
 	}
 	if len(content) > maxFileBytes {
 		return nil, fmt.Errorf("%s has more than %d bytes; split it", name, maxFileBytes)
+	}
+	if *t.read += len(content); *t.read > maxTotalBytes {
+		return nil, fmt.Errorf("%s: the module and those that it calls have more than %d bytes; split the component", name, maxTotalBytes)
 	}
 	return content, nil
 }

@@ -252,6 +252,7 @@ func TestProblemsOfOneComponent(t *testing.T) {
 		}, "copy it into the repository"},
 		"link outside": {func(r *gittest.Repo) { r.Symlink("/etc/passwd", "modules/web/passwd.tf") }, "passwd.tf"},
 		"link up":      {func(r *gittest.Repo) { r.Symlink("../../../../secret", "modules/web/secret") }, "modules/web/secret"},
+		"a variable":   {func(r *gittest.Repo) { r.Write("modules/web/size.tf", "variable \"size\" {}\n") }, `vars: the module in modules/web needs a value for its variable "size" (set vars.size,`},
 		"broken":       {func(r *gittest.Repo) { r.Write("modules/web/main.tf", "module {") }, "modules/web/main.tf:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -418,6 +419,25 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 		}
 		return err
 	})
+	// What the module asks for and the config does not give is found before anything is built, in the words of nuon validate.
+	other.Write("tf/main.tf", "variable \"size\" {}\n").Commit("size")
+	b.sync()
+	want := `vars: the module in tf needs a value for its variable "size" (set vars.size, or give the variable a default at tf/main.tf:1)`
+	if got := b.component("metrics").Problem; got != want {
+		t.Errorf("the problem is %q, want %q", got, want)
+	}
+	repo.Write("app/components/metrics.toml", text+"[vars]\nsice = 1\n").Commit("size")
+	b.sync()
+	if got := b.component("metrics").Problem; !strings.HasPrefix(got, `vars.sice: the module in tf has no variable "sice" (did you mean "size"?)`) {
+		t.Errorf("the problem is %q", got)
+	}
+	repo.Write("app/components/metrics.toml", text).Commit("no size")
+	other.Write("tf/main.tf", "output \"a\" { value = 2 }\n").Commit("no size")
+	b.sync()
+	if got := b.component("metrics").Problem; got != "" {
+		t.Errorf("the problem is still %q", got)
+	}
+	b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
 	// The config is broken now, but that is no reason not to build what is elsewhere.
 	repo.Write("app/metadata.toml", "version = ").Commit("oops")
 	other.Write("tf/main.tf", "output \"a\" { value = 3 }\n").Commit("three")

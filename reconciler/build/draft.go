@@ -37,7 +37,7 @@ func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.A
 	if err != nil {
 		return nil, err
 	}
-	d := drafting{tree: tree, present: map[string]componentState{}, rows: map[string]store.Component{}}
+	d := drafting{tree: tree, app: config, present: map[string]componentState{}, rows: map[string]store.Component{}}
 	for _, component := range now.components {
 		d.present[component.row.Name] = component
 	}
@@ -67,13 +67,14 @@ func everything(config *appconfig.App) []appconfig.Component {
 // drafting is what the components are, and the files that are looked at instead of what was committed.
 type drafting struct {
 	tree    *observe.Tree
+	app     *appconfig.App
 	present map[string]componentState  // those of the current version
 	rows    map[string]store.Component // those that there ever were
 }
 
 func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Component) (Draft, error) {
 	was := d.present[config.Name]
-	found := &finding{componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"}}
+	found := &finding{app: d.app, componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"}}
 	found.current = was.current
 	switch {
 	case config.Source == nil:

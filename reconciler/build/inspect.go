@@ -53,6 +53,11 @@ func (f *finding) findSources() error {
 	if err != nil {
 		return err
 	}
+	if found.Module != nil {
+		if problem := f.app.ModuleProblem(f.config.Name, found.Module); problem != "" {
+			return errors.New(problem)
+		}
+	}
 	for _, dir := range found.Directories {
 		hash, there := f.tree.Hash(dir)
 		if !there {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -13,6 +14,7 @@ import (
 // finding is what was found out about one component: a recipe, or why there is none.
 type finding struct {
 	componentState
+	app     *appconfig.App // the config that the component is of
 	recipe  Recipe
 	digest  string // of the recipe
 	problem string // why it cannot be built, in words; the component then stays as it was
@@ -41,7 +43,7 @@ func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*find
 		case component.revision == nil && !component.inline, component.own && app.broken:
 			continue
 		}
-		found := &finding{componentState: component}
+		found := &finding{componentState: component, app: &app.config}
 		if component.inline {
 			found.inspect()
 			findings = append(findings, found)

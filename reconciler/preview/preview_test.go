@@ -68,6 +68,7 @@ func newWorld(t *testing.T) *world {
 		"app/components/metrics.toml", component("metrics", ""),
 		"modules/sandbox/main.tf", "output \"region\" { value = \"here\" }\n",
 		"modules/web/main.tf", "module \"shared\" {\n  source = \"../shared\"\n}\n",
+		"modules/web/variables.tf", "variable \"size\" {}\n", "modules/metrics/variables.tf", "variable \"zone\" { default = \"\" }\n",
 		"modules/shared/main.tf", "output \"name\" { value = \"shared\" }\n",
 		"modules/metrics/main.tf", "output \"port\" { value = 1 }\n",
 	)
