@@ -29,8 +29,6 @@ type Options struct {
 	Roots *x509.CertPool
 	// Limits bound what one fetch may bring; zero means gitpack.Default.
 	Limits gitpack.Limits
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 	// Looked is told of every look: outcome is moved, same, trouble or error. Nil is told nothing.
 	Looked func(outcome string, took time.Duration)
 }
@@ -60,9 +58,6 @@ func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 	}
 	if options.Limits == (gitpack.Limits{}) {
 		options.Limits = gitpack.Default()
-	}
-	if options.Now == nil {
-		options.Now = time.Now
 	}
 	return &Observer{
 		store: s, identity: identity, options: options, mirrors: newMirrors(options.MirrorDir),
@@ -155,7 +150,8 @@ func (o *Observer) position(ctx context.Context, org, watchID string) (at positi
 			return tx.ClearDue(ctx, org, store.DueWatch, watchID)
 		}
 		// While this look goes on nobody else needs to begin one; its end says when the next is due.
-		if err := tx.SetDue(ctx, store.SetDueParams{OrgID: org, Kind: store.DueWatch, ID: watchID, At: o.options.Now().Add(longestLook)}); err != nil {
+		err = tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueWatch, ID: watchID, InSeconds: longestLook.Seconds()})
+		if err != nil {
 			return err
 		}
 		if at.watch.RevisionID != nil {
@@ -222,16 +218,11 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 // once do not stay in step.
 func (o *Observer) due(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
 	jitter := 0.9 + 0.2*rand.Float64() //nolint:gosec // spreads load; nothing depends on it being secret
-	at := o.options.Now().Add(time.Duration(float64(pause) * jitter))
-	return tx.SetDue(ctx, store.SetDueParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID, At: at})
+	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID, InSeconds: pause.Seconds() * jitter})
 }
 
-// pauseInTrouble is how long a repository that cannot be read is left alone: as long again as it has not been readable, so that
-// the pause doubles without anybody counting.
-func (o *Observer) pauseInTrouble(watch store.Watch) time.Duration {
-	since := watch.CreatedAt
-	if watch.CheckedAt != nil {
-		since = *watch.CheckedAt
-	}
-	return min(max(o.options.Now().Sub(since), o.options.Interval), max(longestPause, o.options.Interval))
+// pauseInTrouble returns how long a repository that cannot be read is left alone, given for how long it could not be read: as
+// long again, so that the pause doubles without anybody counting.
+func (o *Observer) pauseInTrouble(unread time.Duration) time.Duration {
+	return min(max(unread, o.options.Interval), max(longestPause, o.options.Interval))
 }

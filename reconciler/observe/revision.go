@@ -54,8 +54,7 @@ func (o *Observer) keepRevision(ctx context.Context, org string, at position, se
 			return err
 		}
 		added = true
-		now := o.options.Now()
-		if err := tx.MoveWatch(ctx, store.MoveWatchParams{RevisionID: &revision.ID, CheckedAt: &now, OrgID: org, ID: watch.ID}); err != nil {
+		if err := tx.MoveWatch(ctx, &revision.ID, org, watch.ID); err != nil {
 			return err
 		}
 		if err := o.due(ctx, tx, watch.ID, o.options.Interval); err != nil {
@@ -81,9 +80,8 @@ func enqueueReaders(ctx context.Context, tx *store.Tx, watchID string) error {
 
 // keepChecked notes a look that found nothing new.
 func (o *Observer) keepChecked(ctx context.Context, org string, at position) error {
-	now := o.options.Now()
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.SetWatchChecked(ctx, &now, org, at.watch.ID); err != nil {
+		if err := tx.SetWatchChecked(ctx, org, at.watch.ID); err != nil {
 			return err
 		}
 		return o.due(ctx, tx, at.watch.ID, o.options.Interval)
@@ -95,7 +93,8 @@ func (o *Observer) keepChecked(ctx context.Context, org string, at position) err
 func (o *Observer) keepTrouble(ctx context.Context, org string, at position, trouble *Trouble) error {
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		words := plainText(trouble.Words, 2000)
-		if err := tx.SetWatchError(ctx, words, org, at.watch.ID); err != nil {
+		unread, err := tx.SetWatchError(ctx, words, org, at.watch.ID)
+		if err != nil {
 			return err
 		}
 		if at.watch.RevisionID == nil && words != at.watch.Error {
@@ -104,7 +103,7 @@ func (o *Observer) keepTrouble(ctx context.Context, org string, at position, tro
 				return err
 			}
 		}
-		return o.due(ctx, tx, at.watch.ID, o.pauseInTrouble(at.watch))
+		return o.due(ctx, tx, at.watch.ID, o.pauseInTrouble(time.Duration(unread*float64(time.Second))))
 	})
 }
 

@@ -134,7 +134,7 @@ func (r *Retain) note(ctx context.Context, org string, removed []Removed, next t
 				return err
 			}
 		}
-		return tx.SetDue(ctx, store.SetDueParams{OrgID: org, Kind: store.DueOrg, ID: org, At: r.now().Add(next)})
+		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueOrg, ID: org, InSeconds: next.Seconds()})
 	})
 }
 

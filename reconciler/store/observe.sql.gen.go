@@ -246,43 +246,35 @@ func (q *Queries) LockWatch(ctx context.Context, orgID string, iD string) (Watch
 }
 
 const moveWatch = `-- name: MoveWatch :exec
-update watches set revision_id = $1, checked_at = $2, error = ''
-where org_id = $3 and id = $4
+update watches set revision_id = $1, checked_at = now(), error = ''
+where org_id = $2 and id = $3
 `
 
-type MoveWatchParams struct {
-	RevisionID *string
-	CheckedAt  *time.Time
-	OrgID      string
-	ID         string
-}
-
-func (q *Queries) MoveWatch(ctx context.Context, arg MoveWatchParams) error {
-	_, err := q.db.Exec(ctx, moveWatch,
-		arg.RevisionID,
-		arg.CheckedAt,
-		arg.OrgID,
-		arg.ID,
-	)
+func (q *Queries) MoveWatch(ctx context.Context, revisionID *string, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, moveWatch, revisionID, orgID, iD)
 	return err
 }
 
 const setWatchChecked = `-- name: SetWatchChecked :exec
-update watches set checked_at = $1, error = '' where org_id = $2 and id = $3
+update watches set checked_at = now(), error = '' where org_id = $1 and id = $2
 `
 
-func (q *Queries) SetWatchChecked(ctx context.Context, checkedAt *time.Time, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, setWatchChecked, checkedAt, orgID, iD)
+func (q *Queries) SetWatchChecked(ctx context.Context, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, setWatchChecked, orgID, iD)
 	return err
 }
 
-const setWatchError = `-- name: SetWatchError :exec
+const setWatchError = `-- name: SetWatchError :one
 update watches set error = $1 where org_id = $2 and id = $3
+returning extract(epoch from now() - coalesce(checked_at, created_at))::float8
 `
 
-func (q *Queries) SetWatchError(ctx context.Context, error string, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, setWatchError, error, orgID, iD)
-	return err
+// SetWatchError stores why a watch cannot be read, and returns for how many seconds it could not be read.
+func (q *Queries) SetWatchError(ctx context.Context, error string, orgID string, iD string) (float64, error) {
+	row := q.db.QueryRow(ctx, setWatchError, error, orgID, iD)
+	var column_1 float64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const watchByID = `-- name: WatchByID :one

@@ -7,7 +7,6 @@ package store
 
 import (
 	"context"
-	"time"
 )
 
 const clearDue = `-- name: ClearDue :exec
@@ -63,24 +62,26 @@ func (q *Queries) SendNotification(ctx context.Context, channel string, payload 
 	return err
 }
 
-const setDue = `-- name: SetDue :exec
-insert into due (org_id, kind, id, at) values ($1, $2, $3, $4)
+const setDueIn = `-- name: SetDueIn :exec
+insert into due (org_id, kind, id, at) values ($1, $2, $3, now() + make_interval(secs => $4::float8))
 on conflict (org_id, kind, id) do update set at = excluded.at
 `
 
-type SetDueParams struct {
-	OrgID string
-	Kind  string
-	ID    string
-	At    time.Time
+type SetDueInParams struct {
+	OrgID     string
+	Kind      string
+	ID        string
+	InSeconds float64
 }
 
-func (q *Queries) SetDue(ctx context.Context, arg SetDueParams) error {
-	_, err := q.db.Exec(ctx, setDue,
+// SetDueIn makes a thing due after so many seconds. What is due is compared with the database's clock alone, so nothing writes a
+// time of a replica's there.
+func (q *Queries) SetDueIn(ctx context.Context, arg SetDueInParams) error {
+	_, err := q.db.Exec(ctx, setDueIn,
 		arg.OrgID,
 		arg.Kind,
 		arg.ID,
-		arg.At,
+		arg.InSeconds,
 	)
 	return err
 }

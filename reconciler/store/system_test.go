@@ -3,6 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -183,13 +187,42 @@ func TestCheckAndLate(t *testing.T) {
 		t.Errorf("with nothing due, work is %s late, %v", late, err)
 	}
 	err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
-		return tx.SetDue(ctx, store.SetDueParams{OrgID: org.ID, Kind: store.DueApp, ID: "app_1", At: time.Now().Add(-time.Hour)})
+		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueApp, ID: "app_1", InSeconds: -time.Hour.Seconds()})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if late, err := s.Late(t.Context()); err != nil || late < 59*time.Minute || late > 61*time.Minute {
 		t.Errorf("work is %s late, %v", late, err)
+	}
+}
+
+// TestDueIsByTheDatabasesClock: TakeDue compares what is due with the database's clock, so no query writes a time of a replica's
+// there. With one that is behind, what a look has just put off would be due at once, again and again.
+func TestDueIsByTheDatabasesClock(t *testing.T) {
+	files, err := filepath.Glob("queries/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes, given := regexp.MustCompile(`(insert into|update) due\b`), regexp.MustCompile(`(@|sqlc\.n?arg\(')at\b|::timestamptz`)
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, query := range strings.Split(string(text), "-- name: ")[1:] {
+			if !writes.MatchString(query) {
+				continue
+			}
+			found++
+			if given.MatchString(query) {
+				t.Errorf("%s: a query writes a time that it was given: %s", file, query)
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("only %d queries write what is due: the test does not find them", found)
 	}
 }
 

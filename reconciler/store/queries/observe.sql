@@ -36,14 +36,16 @@ values (@org_id, @id, @watch_id,
 returning *;
 
 -- name: MoveWatch :exec
-update watches set revision_id = @revision_id, checked_at = @checked_at, error = ''
+update watches set revision_id = @revision_id, checked_at = now(), error = ''
 where org_id = @org_id and id = @id;
 
 -- name: SetWatchChecked :exec
-update watches set checked_at = @checked_at, error = '' where org_id = @org_id and id = @id;
+update watches set checked_at = now(), error = '' where org_id = @org_id and id = @id;
 
--- name: SetWatchError :exec
-update watches set error = @error where org_id = @org_id and id = @id;
+-- SetWatchError stores why a watch cannot be read, and returns for how many seconds it could not be read.
+-- name: SetWatchError :one
+update watches set error = @error where org_id = @org_id and id = @id
+returning extract(epoch from now() - coalesce(checked_at, created_at))::float8;
 
 -- name: CredentialOfWatch :one
 select * from credentials where org_id = @org_id and id = @id;

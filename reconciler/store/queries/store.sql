@@ -9,8 +9,10 @@ select * from orgs where name = @name;
 -- name: OrgByID :one
 select * from orgs where id = @id;
 
--- name: SetDue :exec
-insert into due (org_id, kind, id, at) values (@org_id, @kind, @id, @at)
+-- SetDueIn makes a thing due after so many seconds. What is due is compared with the database's clock alone, so nothing writes a
+-- time of a replica's there.
+-- name: SetDueIn :exec
+insert into due (org_id, kind, id, at) values (@org_id, @kind, @id, now() + make_interval(secs => @in_seconds::float8))
 on conflict (org_id, kind, id) do update set at = excluded.at;
 
 -- name: ClearDue :exec
