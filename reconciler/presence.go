@@ -115,15 +115,22 @@ func (r *replica) beat(ctx context.Context) {
 		case <-tick.C:
 		}
 		task.Works("saying that this replica is there")
-		err := r.say(ctx)
-		if err == nil {
-			err = r.rescue(ctx)
-		}
+		err := r.sayAndRescue(ctx)
 		task.Came(err)
 		if err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "heartbeat", "error", err)
 		}
 	}
+}
+
+// sayAndRescue is one heartbeat. It ends when it is worth nothing any more: a database that hangs must not keep the next one waiting.
+func (r *replica) sayAndRescue(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, goneAfter)
+	defer stop()
+	if err := r.say(ctx); err != nil {
+		return err
+	}
+	return r.rescue(ctx)
 }
 
 // lost is what nobody has in hand any more, as far as this replica can tell.

@@ -108,9 +108,6 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	rooms := r.rooms()
-	if err := rooms.dispatch.Resume(ctx); err != nil {
-		return fmt.Errorf("resume leases: %w", err)
-	}
 	if err := r.openListeners(ctx, rooms); err != nil {
 		return err
 	}

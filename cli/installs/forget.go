@@ -18,8 +18,8 @@ func newForget(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "forget INSTALL", Short: "Drop the record of an install of which nothing is left", Args: cobra.ExactArgs(1),
 		Long: `Drops the record of an install of which nothing is left, with its history. With --force also one of which something is
-there: that stays where it is, and nuon does not know of it any more. The key that is pinned for it on this machine is
-dropped, too, also when the control plane has no such install any more.`,
+there: that stays where it is, and nuon does not know of it any more. It is refused while an apply or an action runs there.
+The key that is pinned for it on this machine is dropped, too, also when the control plane has no such install any more.`,
 		Example:           "  nuon installs forget acme",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -93,7 +93,7 @@ func (d *Dispatch) AuthenticateIdle(ctx context.Context, plain string) (Caller, 
 type held struct {
 	job     store.Job
 	attempt store.Attempt
-	over    bool // the attempt's lease (or offer) has run out, by the database's clock
+	over    bool // the attempt's lease (or offer) has run out; only Expire asks for that
 }
 
 // current says that the attempt is the one through which its job is offered or runs; what is not has been superseded, or has
@@ -152,14 +152,14 @@ func reach(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef)
 }
 
 func withAttempt(ctx context.Context, tx *store.Tx, caller Caller, job store.Job, number int) (held, error) {
-	row, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, int32(number))
+	attempt, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, int32(number))
 	if err != nil {
 		return held{}, orNotFound(err)
 	}
-	if row.Attempt.RunnerID != caller.Runner {
+	if attempt.RunnerID != caller.Runner {
 		return held{}, ErrNotFound
 	}
-	return held{job: job, attempt: row.Attempt, over: row.Over}, nil
+	return held{job: job, attempt: attempt}, nil
 }
 
 // addressable refuses what can be no attempt of the caller's before the database is asked: it takes no NUL and no number beyond

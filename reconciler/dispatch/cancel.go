@@ -49,11 +49,11 @@ func askCancel(ctx context.Context, tx *store.Tx, job store.Job, reason string) 
 // asked to; that the row has no result yet is what says that the owner was not told.
 func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason string) error {
 	if JobStatus(job.Status) == JobOffered {
-		row, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, job.Attempt)
+		attempt, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, job.Attempt)
 		if err != nil {
 			return err
 		}
-		if err := leave(ctx, tx, row.Attempt, AttemptWithdrawn); err != nil {
+		if err := leave(ctx, tx, attempt, AttemptWithdrawn); err != nil {
 			return err
 		}
 	}

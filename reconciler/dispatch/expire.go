@@ -18,7 +18,7 @@ type expiry int
 
 const (
 	expiryNothing  expiry = iota // it has ended, or its silence is known already
-	expiryLater                  // its lease was extended
+	expiryLater                  // its lease was extended, or the control plane was away
 	expiryWithdraw               // nobody accepted: it is offered again
 	expiryRequeue                // contact lost, and running it twice does no harm: another attempt is made
 	expiryGiveUp                 // the same, for the last time: the job ends as lost
@@ -26,10 +26,11 @@ const (
 	expiryWait                   // contact lost with what must not run twice: wait for the runner, or for a person
 )
 
-// mostLosses is after how many silent attempts a job is not tried any more: whatever ends its runner would end the next, too.
+// mostLosses is after how many attempts that fell silent or were broken off a job is not tried any more: whatever ends its runner would
+// end the next, too.
 const mostLosses = 5
 
-// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent before this one. Builds, plans and
+// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent, or were broken off, before this one. Builds, plans and
 // looks at health change nothing at a customer's, and a sync adds nothing but what a digest names, so another attempt is safe; an apply or an action is never run again because of silence
 // (design, section 6: expired means lost contact, not dead).
 func expiryOf(h held, losses int) expiry {
@@ -75,7 +76,9 @@ func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 		if err := d.tellCancelled(ctx, tx, job); err != nil {
 			return err
 		}
-		row, err := tx.AttemptOfJob(ctx, tx.Org, jobID, int32(n))
+		row, err := tx.AttemptToExpire(ctx, store.AttemptToExpireParams{
+			OrgID: tx.Org, JobID: jobID, Number: int32(n), LeaseSeconds: Lease.Seconds(), GapSeconds: store.UptimeGap.Seconds(),
+		})
 		if errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, tx.Org, store.DueAttempt, what)
 		}
@@ -92,7 +95,7 @@ func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 
 // expire does what expiryOf decides.
 func (d *Dispatch) expire(ctx context.Context, tx *store.Tx, h held) error {
-	losses, err := tx.CountExpiredAttempts(ctx, tx.Org, h.job.ID)
+	losses, err := tx.CountBrokenAttempts(ctx, tx.Org, h.job.ID)
 	if err != nil {
 		return err
 	}
@@ -101,7 +104,9 @@ func (d *Dispatch) expire(ctx context.Context, tx *store.Tx, h held) error {
 	case expiryNothing:
 		return tx.ClearDue(ctx, tx.Org, store.DueAttempt, dueID(h.attempt))
 	case expiryLater:
-		return tx.SetDue(ctx, store.SetDueParams{OrgID: tx.Org, Kind: store.DueAttempt, ID: dueID(h.attempt), At: h.attempt.LeaseUntil})
+		return tx.PutOffExpiry(ctx, store.PutOffExpiryParams{
+			OrgID: tx.Org, JobID: h.job.ID, Number: h.attempt.Number, LeaseSeconds: Lease.Seconds(),
+		})
 	case expiryWithdraw:
 		return withdraw(ctx, tx, h, "the runner was offered it and did not take it in time; it is offered again")
 	}
@@ -164,26 +169,4 @@ func requeue(ctx context.Context, tx *store.Tx, h held, waits string) error {
 		return err
 	}
 	return wake(ctx, tx, h.job.RunnerID)
-}
-
-// Resume gives every attempt that runs a whole lease from now. A replica calls it once, before it takes what is due: while no
-// replica was there nobody could have heard a heartbeat, so that time counts for no lease (design, section 6). It does no harm
-// beside others.
-func (d *Dispatch) Resume(ctx context.Context) error {
-	var orgs []string
-	// No org: nothing is visible but the list of what is due, which shows the orgs.
-	err := d.store.Read(ctx, "", func(ctx context.Context, tx *store.Tx) (err error) {
-		orgs, err = tx.OrgsWithAttempts(ctx)
-		return err
-	})
-	for _, org := range orgs {
-		if err != nil {
-			break
-		}
-		err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error { return tx.ExtendAllLeases(ctx, Lease.Seconds(), org) })
-	}
-	if err != nil {
-		return fmt.Errorf("extend the leases of what runs: %w", err)
-	}
-	return nil
 }

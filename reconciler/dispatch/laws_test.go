@@ -128,10 +128,27 @@ func (m *model) result(a *modelAttempt, status api.JobResultStatus) {
 		m.withdraw(a)
 	case deliverSuperseded:
 		m.moveAttempt(a, ends.attempt)
+	case deliverBroken:
+		m.moveAttempt(a, ends.attempt)
+		if m.losses(a) < mostLosses {
+			m.moveJob(a.of, JobQueued)
+		} else {
+			m.moveJob(a.of, JobLost)
+		}
 	case deliverNow:
 		m.moveAttempt(a, ends.attempt)
 		m.moveJob(a.of, ends.job)
 	}
+}
+
+// losses is CountBrokenAttempts.
+func (m *model) losses(a *modelAttempt) (n int) {
+	for _, other := range a.of.attempts {
+		if slices.Contains([]AttemptStatus{AttemptExpired, AttemptCancelled, AttemptLost}, AttemptStatus(other.attempt.Status)) {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *model) withdraw(a *modelAttempt) {
@@ -143,14 +160,8 @@ func (m *model) withdraw(a *modelAttempt) {
 }
 
 func (m *model) expire(a *modelAttempt, over bool) {
-	losses := 0
-	for _, other := range a.of.attempts {
-		if AttemptStatus(other.attempt.Status) == AttemptExpired {
-			losses++
-		}
-	}
 	h := a.held(over)
-	switch decision := expiryOf(h, losses); decision {
+	switch decision := expiryOf(h, m.losses(a)); decision {
 	case expiryNothing, expiryLater:
 	case expiryWithdraw:
 		m.withdraw(a)

@@ -91,19 +91,20 @@ func TestAJobGoesFromQueueToItsEnd(t *testing.T) {
 
 func TestEndsAreRecordedOnceWithTheirStatus(t *testing.T) {
 	w := dispatchtest.New(t)
-	runner := w.Runner(t, dispatch.RunnerBuild)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	did := api.JobResult{Status: api.JobResultStatusSucceeded}
 	for _, test := range []struct {
 		result       api.JobResult
 		job, attempt string
 	}{
-		{succeeded, "succeeded", "succeeded"},
+		{did, "succeeded", "succeeded"},
 		{failed, "failed", "failed"},
 		{lost, "lost", "lost"},
 		{api.JobResult{Status: api.JobResultStatusStale}, "failed", "failed"},
 		{api.JobResult{Status: api.JobResultStatusCancelled}, "cancelled", "cancelled"},
 	} {
 		t.Run(string(test.result.Status), func(t *testing.T) {
-			jobID := w.Job(t, runner, "build", "")
+			jobID := w.Job(t, runner, "apply", "")
 			ref, _ := w.Start(t, runner)
 			before := len(w.Owner.Ended())
 			for range 3 { // the answer may be lost on the way, any number of times
@@ -118,6 +119,43 @@ func TestEndsAreRecordedOnceWithTheirStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhatIsBrokenOffIsTriedAgain: a runner's machine is shut down, and the job processes on it say that they were cancelled, or nothing.
+// Where doing it twice does no harm another attempt is made, up to a bound; where somebody asked for the end, none.
+func TestWhatIsBrokenOffIsTriedAgain(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	broken := api.JobResult{Status: api.JobResultStatusCancelled, Error: "the build was \x1b[31minterrupted"}
+	for _, kind := range []string{"build", "sync", "plan"} {
+		jobID := w.Job(t, runner, kind, "")
+		before := len(w.Owner.Ended())
+		for try, result := range []api.JobResult{broken, lost, broken, lost} {
+			ref, _ := w.Start(t, runner)
+			for range 2 { // the answer may be lost on the way
+				must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, result))
+			}
+			wantStatus(t, w, ref, "queued", string(result.Status))
+			job, err := w.Dispatch.Job(t.Context(), w.Org.ID, jobID)
+			must(t, err)
+			if try == 0 && !strings.Contains(job.Waits, "its runner broke it off (the build was [31minterrupted); another attempt is made") {
+				t.Errorf("it waits: %q", job.Waits)
+			}
+		}
+		last, _ := w.Start(t, runner)
+		must(t, w.Dispatch.Result(t.Context(), runner.Caller, last, broken))
+		wantStatus(t, w, last, "lost", "cancelled")
+		if ended := w.Owner.Ended()[before:]; len(ended) != 1 || ended[0].Status != "lost" || !strings.Contains(ended[0].Result.Error, "broke it off 5 times") {
+			t.Errorf("told %+v", ended)
+		}
+	}
+	jobID := w.Job(t, runner, "plan", "")
+	ref, _ := w.Start(t, runner)
+	w.In(t, func(ctx context.Context, tx *store.Tx) error {
+		return dispatch.Cancel(ctx, tx, jobID, "not wanted any more")
+	})
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, broken))
+	wantStatus(t, w, ref, "cancelled", "cancelled")
 }
 
 func TestResultsThatDoNotFitAreRefused(t *testing.T) {
@@ -510,6 +548,33 @@ func TestHeartbeatsExtendLeases(t *testing.T) {
 	wantStatus(t, w, ref, "running", "running")
 }
 
+// TestAHeartbeatIsForItsOwnAttemptAlone: one for an attempt that another has taken the place of extends neither lease, though both are of
+// one job on one runner.
+func TestAHeartbeatIsForItsOwnAttemptAlone(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	w.Job(t, runner, "plan", "")
+	first, _ := w.Start(t, runner)
+	w.RunOut(t, w.Org.ID, first)
+	second, _ := w.Start(t, runner)
+	leases := func() string {
+		return w.Text(t, "select string_agg(number || ' ' || status || ' ' || lease_until, ', ' order by number) from attempts where job_id = $1", first.Job)
+	}
+	before := leases()
+	answer, err := w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{first}})
+	must(t, err)
+	if len(answer.Attempts) != 1 || !answer.Attempts[0].Superseded || leases() != before {
+		t.Errorf("a heartbeat for attempt 1 is told %+v, and made\n%s of\n%s", answer.Attempts, leases(), before)
+	}
+	answer, err = w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{first, second}})
+	must(t, err)
+	if len(answer.Attempts) != 2 || !answer.Attempts[0].Superseded || answer.Attempts[1].Superseded {
+		t.Errorf("a heartbeat for both is told %+v", answer.Attempts)
+	}
+	wantStatus(t, w, first, "running", "expired")
+	wantStatus(t, w, second, "running", "running")
+}
+
 func TestCancel(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -588,22 +653,6 @@ func TestCancel(t *testing.T) {
 		err := w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error { return dispatch.Cancel(ctx, tx, "job_none", "x") })
 		wantIs(t, err, dispatch.ErrNotFound)
 	})
-}
-
-func TestTimeWithoutAControlPlaneCountsForNoLease(t *testing.T) {
-	w := dispatchtest.New(t)
-	runner := w.Runner(t, dispatch.RunnerInstall)
-	elsewhere := w.RunnerIn(t, w.AddOrg(t).ID, dispatch.RunnerInstall)
-	w.Job(t, runner, "apply", "")
-	w.Job(t, elsewhere, "plan", "")
-	here, _ := w.Start(t, runner)
-	there, _ := w.Start(t, elsewhere)
-	w.Exec(t, "update attempts set lease_until = now() - interval '1 hour'")
-	must(t, w.Dispatch.Resume(t.Context()))
-	must(t, w.Dispatch.Expire(t.Context(), w.Org.ID, dispatchtest.Due(here)))
-	must(t, w.Dispatch.Expire(t.Context(), elsewhere.Org, dispatchtest.Due(there)))
-	wantStatus(t, w, here, "running", "running")
-	wantStatus(t, w, there, "running", "running")
 }
 
 func TestExpireOfWhatIsNotThere(t *testing.T) {

@@ -38,6 +38,9 @@ func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.Attempt
 		if err != nil {
 			return err
 		}
+		if err := checkSubject(ctx, tx, subject); err != nil {
+			return err
+		}
 		return takeLock(ctx, tx, store.TakeStateLockParams{
 			OrgID: tx.Org, InstallComponentID: subject.component, LockID: lock.ID, Info: info, JobID: h.job.ID, Attempt: h.attempt.Number,
 		})

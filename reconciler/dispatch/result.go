@@ -22,6 +22,7 @@ const (
 	deliverUntaken                    // it was never accepted, and its runner says that nothing of it runs: it is offered again
 	deliverAgain                      // the attempt has ended: this was recorded before, or does not matter any more
 	deliverSuperseded                 // another attempt has the job now: only this attempt ends
+	deliverBroken                     // nobody asked for that end, and doing it again does no harm: another attempt is made
 	deliverNow                        // the job ends
 )
 
@@ -35,10 +36,19 @@ func deliveryOf(h held, result api.JobResultStatus) delivery {
 		return deliverRefused
 	case status.Ended():
 		return deliverAgain
-	case h.atWork():
-		return deliverNow
+	case !h.atWork():
+		return deliverSuperseded
+	case interrupted(h, result):
+		return deliverBroken
 	}
-	return deliverSuperseded
+	return deliverNow
+}
+
+// interrupted reports whether an attempt was broken off that nobody asked to end, as when its runner's machine is shut down, and may be
+// made again.
+func interrupted(h held, result api.JobResultStatus) bool {
+	broken := result == api.JobResultStatusCancelled || result == api.JobResultStatusLost
+	return broken && !h.job.Cancel && repeatable(h.job.Kind)
 }
 
 // endOf are the statuses in which a job and its attempt end with a result.
@@ -60,7 +70,8 @@ func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef
 	if err != nil {
 		return err
 	}
-	var over held // what ended with this
+	var over held // what ended with this, and how
+	var outcome JobStatus
 	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		over = held{}
 		h, err := hold(ctx, tx, caller, ref)
@@ -83,14 +94,47 @@ func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef
 		if err := leave(ctx, tx, h.attempt, ends.attempt); err != nil || how == deliverSuperseded {
 			return err
 		}
-		over = h
+		if how == deliverBroken {
+			again, err := again(ctx, tx, h, result)
+			if err != nil || again {
+				return err
+			}
+			over, outcome = h, JobLost
+			return d.end(ctx, tx, h.job, JobLost, givenUp(result))
+		}
+		over, outcome = h, ends.job
 		return d.end(ctx, tx, h.job, ends.job, result)
 	})
 	if err != nil {
 		return fmt.Errorf("result of attempt %d of job %s: %w", ref.Attempt, ref.Job, err)
 	}
-	d.meter.ended(over, endOf[result.Status].job)
+	d.meter.ended(over, outcome)
 	return nil
+}
+
+// again makes another attempt of a job whose attempt was broken off, unless that has happened too often.
+func again(ctx context.Context, tx *store.Tx, h held, result api.JobResult) (bool, error) {
+	losses, err := tx.CountBrokenAttempts(ctx, tx.Org, h.job.ID)
+	if err != nil || losses >= mostLosses {
+		return false, err
+	}
+	waits := "its runner broke it off"
+	if result.Error != "" {
+		waits += " (" + printable(result.Error, mostBroken) + ")"
+	}
+	return true, requeue(ctx, tx, h, waits+"; another attempt is made as soon as the runner is back")
+}
+
+// mostBroken bounds what is shown of why an attempt was broken off, in runes.
+const mostBroken = 300
+
+// givenUp is the end of a job all of whose attempts were broken off.
+func givenUp(last api.JobResult) api.JobResult {
+	return api.JobResult{
+		Status: api.JobResultStatusLost,
+		Error: fmt.Sprintf("its runner broke it off %d times, the last time with: %s; look at the runner's own log, then ask for it again",
+			mostLosses, printable(last.Error, mostBroken)),
+	}
 }
 
 // validResult refuses a result that does not fit its job: no known status, another kind's section, or a success without what it

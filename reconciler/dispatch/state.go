@@ -75,6 +75,9 @@ func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptR
 		if in.subject, err = subjectOf(h.job); err != nil {
 			return err
 		}
+		if err := checkSubject(ctx, tx, in.subject); err != nil {
+			return err
+		}
 		contested, full, err = d.putState(ctx, tx, in)
 		return err
 	})

@@ -138,6 +138,9 @@ func (w *together) do(c workflow.Command) {
 		}
 		w.jobs.Cancel(job)
 	case workflow.Refuse:
+		if c.Kind == workflow.RefusalCancelled && w.g.Cancelled == nil {
+			w.t.Fatalf("nobody cancelled anything, and it is remembered of %s: %s", c.Component, c.Reason)
+		}
 		w.refused[c.Component+" "+c.Desired] = true
 	}
 	w.g.Apply(c)
@@ -311,7 +314,7 @@ func (w *together) people() {
 	case 127:
 		w.g.Cancelled = &workflow.Cancellation{Actor: "bob"}
 	case 125, 126:
-		w.version[[]string{"a", "b", "c"}[w.dice(3, "moves")]]++
+		w.version[[]string{"a", "b", "c"}[w.dice(3, "moves")]] = w.dice(3, "to") // back and forth
 	case 124:
 		w.machineGone(w.dice(2, "rightly") == 0)
 	}

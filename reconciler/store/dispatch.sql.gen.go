@@ -112,18 +112,61 @@ func (q *Queries) AskRunnerKey(ctx context.Context, keyHash []byte, orgID string
 }
 
 const attemptOfJob = `-- name: AttemptOfJob :one
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, (a.lease_until <= clock_timestamp())::bool as over
-from attempts a where a.org_id = $1 and a.job_id = $2 and a.number = $3
+select org_id, job_id, number, runner_id, status, token_hashes, offered_at, accepted_at, lease_until, base_version, log_bytes, ended_at from attempts where org_id = $1 and job_id = $2 and number = $3
 `
 
-type AttemptOfJobRow struct {
+func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, number int32) (Attempt, error) {
+	row := q.db.QueryRow(ctx, attemptOfJob, orgID, jobID, number)
+	var i Attempt
+	err := row.Scan(
+		&i.OrgID,
+		&i.JobID,
+		&i.Number,
+		&i.RunnerID,
+		&i.Status,
+		&i.TokenHashes,
+		&i.OfferedAt,
+		&i.AcceptedAt,
+		&i.LeaseUntil,
+		&i.BaseVersion,
+		&i.LogBytes,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
+const attemptToExpire = `-- name: AttemptToExpire :one
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, (a.lease_until <= clock_timestamp() and (a.status <> 'running' or coalesce(
+    u.since <= clock_timestamp() - make_interval(secs => $1::float8)
+    and u.seen_at > clock_timestamp() - make_interval(secs => $2::float8), false)))::bool as over
+from attempts a left join uptime u on u.one
+where a.org_id = $3 and a.job_id = $4 and a.number = $5
+`
+
+type AttemptToExpireParams struct {
+	LeaseSeconds float64
+	GapSeconds   float64
+	OrgID        string
+	JobID        string
+	Number       int32
+}
+
+type AttemptToExpireRow struct {
 	Attempt Attempt
 	Over    bool
 }
 
-func (q *Queries) AttemptOfJob(ctx context.Context, orgID string, jobID string, number int32) (AttemptOfJobRow, error) {
-	row := q.db.QueryRow(ctx, attemptOfJob, orgID, jobID, number)
-	var i AttemptOfJobRow
+// AttemptToExpire is an attempt, and whether its time is over. A lease runs out only after the control plane has been up for a whole
+// lease, and is up now: else its runner had no chance to be heard.
+func (q *Queries) AttemptToExpire(ctx context.Context, arg AttemptToExpireParams) (AttemptToExpireRow, error) {
+	row := q.db.QueryRow(ctx, attemptToExpire,
+		arg.LeaseSeconds,
+		arg.GapSeconds,
+		arg.OrgID,
+		arg.JobID,
+		arg.Number,
+	)
+	var i AttemptToExpireRow
 	err := row.Scan(
 		&i.Attempt.OrgID,
 		&i.Attempt.JobID,
@@ -289,12 +332,13 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 	return items, nil
 }
 
-const countExpiredAttempts = `-- name: CountExpiredAttempts :one
-select count(*) from attempts where org_id = $1 and job_id = $2 and status = 'expired'
+const countBrokenAttempts = `-- name: CountBrokenAttempts :one
+select count(*) from attempts where org_id = $1 and job_id = $2 and status in ('expired', 'cancelled', 'lost')
 `
 
-func (q *Queries) CountExpiredAttempts(ctx context.Context, orgID string, jobID string) (int64, error) {
-	row := q.db.QueryRow(ctx, countExpiredAttempts, orgID, jobID)
+// CountBrokenAttempts counts the attempts of a job that fell silent or were broken off.
+func (q *Queries) CountBrokenAttempts(ctx context.Context, orgID string, jobID string) (int64, error) {
+	row := q.db.QueryRow(ctx, countBrokenAttempts, orgID, jobID)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -308,16 +352,6 @@ delete from attempts where org_id = $1 and job_id = $2 and status = 'withdrawn' 
 // what it asked for makes one after the other.
 func (q *Queries) DropWithdrawn(ctx context.Context, orgID string, jobID string, before int32) error {
 	_, err := q.db.Exec(ctx, dropWithdrawn, orgID, jobID, before)
-	return err
-}
-
-const extendAllLeases = `-- name: ExtendAllLeases :exec
-update attempts set lease_until = greatest(lease_until, now() + make_interval(secs => $1::float8))
-where org_id = $2 and status = 'running'
-`
-
-func (q *Queries) ExtendAllLeases(ctx context.Context, leaseSeconds float64, orgID string) error {
-	_, err := q.db.Exec(ctx, extendAllLeases, leaseSeconds, orgID)
 	return err
 }
 
@@ -762,31 +796,6 @@ func (q *Queries) MoveJob(ctx context.Context, arg MoveJobParams) (Job, error) {
 	return i, err
 }
 
-const orgsWithAttempts = `-- name: OrgsWithAttempts :many
-select distinct org_id from due where kind = 'attempt' order by 1
-`
-
-// OrgsWithAttempts is for the start of a replica, which belongs to no org yet: due is the one table that shows it all of them.
-func (q *Queries) OrgsWithAttempts(ctx context.Context) ([]string, error) {
-	rows, err := q.db.Query(ctx, orgsWithAttempts)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []string{}
-	for rows.Next() {
-		var org_id string
-		if err := rows.Scan(&org_id); err != nil {
-			return nil, err
-		}
-		items = append(items, org_id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const promoteRunnerKey = `-- name: PromoteRunnerKey :execrows
 update runners set key_hash = next_key_hash, next_key_hash = null, key_since = now()
 where org_id = $1 and id = $2 and next_key_hash = $3::bytea
@@ -799,6 +808,33 @@ func (q *Queries) PromoteRunnerKey(ctx context.Context, orgID string, iD string,
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const putOffExpiry = `-- name: PutOffExpiry :exec
+insert into due (org_id, kind, id, at)
+select a.org_id, 'attempt', a.job_id || '/' || a.number,
+    greatest(a.lease_until, now() + interval '1 second', u.since + make_interval(secs => $1::float8))
+from attempts a left join uptime u on u.one and a.status = 'running'
+where a.org_id = $2 and a.job_id = $3 and a.number = $4
+on conflict (org_id, kind, id) do update set at = excluded.at
+`
+
+type PutOffExpiryParams struct {
+	LeaseSeconds float64
+	OrgID        string
+	JobID        string
+	Number       int32
+}
+
+// PutOffExpiry has an attempt looked at again when its time can be over, and not before a second from now.
+func (q *Queries) PutOffExpiry(ctx context.Context, arg PutOffExpiryParams) error {
+	_, err := q.db.Exec(ctx, putOffExpiry,
+		arg.LeaseSeconds,
+		arg.OrgID,
+		arg.JobID,
+		arg.Number,
+	)
+	return err
 }
 
 const runnerOfAttemptToken = `-- name: RunnerOfAttemptToken :one
@@ -912,29 +948,6 @@ func (q *Queries) SetChallenge(ctx context.Context, arg SetChallengeParams) (int
 		return 0, err
 	}
 	return result.RowsAffected(), nil
-}
-
-const setDueIn = `-- name: SetDueIn :exec
-insert into due (org_id, kind, id, at) values ($1, $2, $3, now() + make_interval(secs => $4::float8))
-on conflict (org_id, kind, id) do update set at = excluded.at
-`
-
-type SetDueInParams struct {
-	OrgID     string
-	Kind      string
-	ID        string
-	InSeconds float64
-}
-
-// SetDueIn is SetDue by the database's clock.
-func (q *Queries) SetDueIn(ctx context.Context, arg SetDueInParams) error {
-	_, err := q.db.Exec(ctx, setDueIn,
-		arg.OrgID,
-		arg.Kind,
-		arg.ID,
-		arg.InSeconds,
-	)
-	return err
 }
 
 const setJobWaits = `-- name: SetJobWaits :exec

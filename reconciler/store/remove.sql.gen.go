@@ -200,6 +200,59 @@ func (q *Queries) OpenJobsOfApp(ctx context.Context, orgID string, appID string)
 	return items, nil
 }
 
+const openJobsOfInstall = `-- name: OpenJobsOfInstall :many
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.name as runner from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+where j.org_id = $1 and j.install_id = $2::text and j.ended_at is null order by j.created_at, j.id
+`
+
+type OpenJobsOfInstallRow struct {
+	Job    Job
+	Runner string
+}
+
+// OpenJobsOfInstall are the jobs of an install that have not ended, with the runner of each.
+func (q *Queries) OpenJobsOfInstall(ctx context.Context, orgID string, installID string) ([]OpenJobsOfInstallRow, error) {
+	rows, err := q.db.Query(ctx, openJobsOfInstall, orgID, installID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []OpenJobsOfInstallRow{}
+	for rows.Next() {
+		var i OpenJobsOfInstallRow
+		if err := rows.Scan(
+			&i.Job.OrgID,
+			&i.Job.ID,
+			&i.Job.RunnerID,
+			&i.Job.Kind,
+			&i.Job.Status,
+			&i.Job.OwnerKind,
+			&i.Job.OwnerID,
+			&i.Job.ComponentKind,
+			&i.Job.Trace,
+			&i.Job.PlanID,
+			&i.Job.InstallID,
+			&i.Job.Spec,
+			&i.Job.Attempt,
+			&i.Job.Reason,
+			&i.Job.Waits,
+			&i.Job.Cancel,
+			&i.Job.Result,
+			&i.Job.Error,
+			&i.Job.CreatedAt,
+			&i.Job.EndedAt,
+			&i.Runner,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const openJobsOfRunner = `-- name: OpenJobsOfRunner :one
 select count(*) from jobs where org_id = $1 and runner_id = $2
 `

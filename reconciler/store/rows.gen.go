@@ -433,6 +433,7 @@ type Step struct {
 	Reason             string
 	Passed             bool
 	Tries              int32
+	Broken             int32
 	Target             json.RawMessage
 	PlanID             *string
 	JobID              *string
@@ -458,6 +459,12 @@ type TokenKey struct {
 	ID        int32
 	Key       []byte
 	CreatedAt time.Time
+}
+
+type Uptime struct {
+	One    bool
+	Since  time.Time
+	SeenAt time.Time
 }
 
 type VersionInput struct {

@@ -11,9 +11,14 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
+// UptimeGap is how long no replica may have written before the control plane counts as having been away: longer than a replica
+// that is busy takes from one heartbeat to the next, and much shorter than a lease.
+const UptimeGap = 10 * time.Second
+
 // Beat says that a replica is there, and forgets those that have not been seen for a day.
 func (s *Store) Beat(ctx context.Context, r SayHereParams) error {
 	q := New(s.pool)
+	r.GapSeconds = UptimeGap.Seconds()
 	if err := q.SayHere(ctx, r); err != nil {
 		return fmt.Errorf("say that replica %s is there: %w", r.ID, err)
 	}

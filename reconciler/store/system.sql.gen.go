@@ -235,25 +235,32 @@ func (q *Queries) RunnersByState(ctx context.Context, onlineSeconds float64, org
 
 const sayHere = `-- name: SayHere :exec
 
+with up as (
+    insert into uptime as u (one) values (true)
+    on conflict (one) do update set seen_at = excluded.seen_at,
+        since = case when u.seen_at < excluded.seen_at - make_interval(secs => $5::float8) then excluded.since else u.since end
+)
 insert into replicas (id, version, schema, embedded) values ($1, $2, $3, $4)
 on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now()
 `
 
 type SayHereParams struct {
-	ID       string
-	Version  string
-	Schema   int32
-	Embedded bool
+	ID         string
+	Version    string
+	Schema     int32
+	Embedded   bool
+	GapSeconds float64
 }
 
 // system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
-// SayHere is a replica's heartbeat.
+// SayHere is a replica's heartbeat. After a gap in which no replica could write, the control plane is up since now.
 func (q *Queries) SayHere(ctx context.Context, arg SayHereParams) error {
 	_, err := q.db.Exec(ctx, sayHere,
 		arg.ID,
 		arg.Version,
 		arg.Schema,
 		arg.Embedded,
+		arg.GapSeconds,
 	)
 	return err
 }

@@ -436,7 +436,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 }
 
 const findStep = `-- name: FindStep :one
-select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.tries, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
+select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.tries, s.broken, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
 from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
 where s.org_id = $1 and s.id = $2
 `
@@ -468,6 +468,7 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 		&i.Step.Reason,
 		&i.Step.Passed,
 		&i.Step.Tries,
+		&i.Step.Broken,
 		&i.Step.Target,
 		&i.Step.PlanID,
 		&i.Step.JobID,
@@ -1002,14 +1003,15 @@ func (q *Queries) PutScriptAnswer(ctx context.Context, arg PutScriptAnswerParams
 }
 
 const resetStep = `-- name: ResetStep :exec
-update steps set status = 'pending', reason = $1, passed = false, tries = $2, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = $1, passed = false, tries = $2, broken = $3, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
-where org_id = $3 and id = $4
+where org_id = $4 and id = $5
 `
 
 type ResetStepParams struct {
 	Reason string
 	Tries  int32
+	Broken int32
 	OrgID  string
 	ID     string
 }
@@ -1018,6 +1020,7 @@ func (q *Queries) ResetStep(ctx context.Context, arg ResetStepParams) error {
 	_, err := q.db.Exec(ctx, resetStep,
 		arg.Reason,
 		arg.Tries,
+		arg.Broken,
 		arg.OrgID,
 		arg.ID,
 	)
@@ -1305,7 +1308,7 @@ func (q *Queries) StateToRestore(ctx context.Context, orgID string, installCompo
 }
 
 const stepsOfWorkflow = `-- name: StepsOfWorkflow :many
-select org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason, passed, tries, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
+select org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason, passed, tries, broken, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
 `
 
 func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID string) ([]Step, error) {
@@ -1333,6 +1336,7 @@ func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID 
 			&i.Reason,
 			&i.Passed,
 			&i.Tries,
+			&i.Broken,
 			&i.Target,
 			&i.PlanID,
 			&i.JobID,

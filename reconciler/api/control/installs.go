@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
@@ -335,12 +337,27 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 				Detail: "Run `nuon installs deprovision " + row.Name + "` first, or forget it with --force and leave what is there.",
 			}
 		}
+		if err := cancelJobsOf(ctx, tx, row); err != nil {
+			return err
+		}
 		if err := tx.DropInstall(ctx, tx.Org, row.ID); err != nil {
 			return err
 		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "install.forget", row.ID, map[string]any{"name": row.Name, "force": r.Params.Force})
 	})
 	return ForgetInstall204Response{}, err
+}
+
+// cancelJobsOf cancels what is to be done for an install that is about to be forgotten, and refuses while something is being done there.
+func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) error {
+	err := dispatch.CancelOfInstall(ctx, tx, install.ID, "install "+install.Name+" was forgotten")
+	var busy *dispatch.AtWorkError
+	if !errors.As(err, &busy) {
+		return err
+	}
+	return problem.New(http.StatusConflict, "at_work",
+		fmt.Sprintf("install %s cannot be forgotten now: runner %s is at work on an %s there", install.Name, busy.Runner, busy.Job.Kind),
+		fmt.Sprintf("Wait for it, or cancel its workflow (`nuon workflows cancel`) and wait until it has ended. If the runner's machine is gone for good, run `nuon runners replace %s` first.", busy.Runner))
 }
 
 // findInstall takes an id, a name or app/name. A name that two apps use must say which.

@@ -76,6 +76,33 @@ func TestAnAppIsNotDeletedUnderAnInstall(t *testing.T) {
 	}
 }
 
+// TestAnInstallIsNotForgottenDuringAnApply: with --force neither, as its runner could deliver what it did to nobody. What has not begun
+// is cancelled with the install.
+func TestAnInstallIsNotForgottenDuringAnApply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.one.fill()
+	path, admin := "/v1/installs/"+w.one.ids["install"]+"?force=true", w.one.token["admin"]
+	for job, kind := range map[string]string{"job_apply": "apply", "job_plan": "plan"} {
+		w.one.add("jobs", "id", job, "runner_id", w.one.ids["runner"], "kind", kind, "status", map[string]string{"apply": "running", "plan": "queued"}[kind],
+			"owner_kind", "step", "owner_id", "stp_"+kind, "install_id", w.one.ids["install"], "spec", "{}", "reason", "r")
+	}
+	p := w.refusedAs(w.call(admin, http.MethodDelete, path, nil), http.StatusConflict, "at_work")
+	if runner := w.one.mark + "-runner"; !strings.Contains(p.Title, "runner "+runner+" is at work on an apply") || !strings.Contains(p.Detail, "nuon runners replace "+runner) {
+		t.Errorf("said %q, %q", p.Title, p.Detail)
+	}
+	if status := w.text("select status from jobs where id = 'job_plan'"); status != "queued" {
+		t.Errorf("the refusal left a plan that is %s", status)
+	}
+	w.exec("update jobs set status = 'succeeded', ended_at = now() where id = 'job_apply'")
+	if got := w.call(admin, http.MethodDelete, path, nil); got.Status != http.StatusNoContent {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	if status := w.text("select status from jobs where id = 'job_plan'"); status != "cancelled" {
+		t.Errorf("its plan is %s", status)
+	}
+}
+
 // TestARunnerIsDeleted once no install names it and it has nothing in hand; builds that it has not begun go to another.
 func TestARunnerIsDeleted(t *testing.T) {
 	t.Parallel()

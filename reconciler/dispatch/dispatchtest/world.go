@@ -30,25 +30,39 @@ type World struct {
 	admin *pgx.Conn
 }
 
-// New makes a world that goes with the test.
+// New makes a world that goes with the test. To its leases a control plane has been up for an hour, and stays up.
 func New(t testing.TB) *World {
 	t.Helper()
-	dsn := storetest.DSN(t)
+	w := On(t, storetest.DSN(t))
+	w.Exec(t, "insert into uptime (since, seen_at) values (now() - interval '1 hour', now() + interval '1 hour')")
+	return w
+}
+
+// On makes a world on a migrated database, to which no replica has written yet.
+func On(t testing.TB, dsn string) *World {
+	t.Helper()
 	s, err := store.Open(t.Context(), dsn)
 	must(t, err)
 	t.Cleanup(s.Close)
-	admin, err := pgx.Connect(t.Context(), dsn)
-	must(t, err)
-	t.Cleanup(func() { _ = admin.Close(context.WithoutCancel(t.Context())) })
 	bell := store.NewBell()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ringing sync.WaitGroup
 	ringing.Go(func() { _ = bell.Run(ctx, s) })
 	t.Cleanup(func() { stop(); ringing.Wait() })
 	owner := &Owner{}
-	w := &World{Store: s, Owner: owner, DSN: dsn, admin: admin, Dispatch: dispatch.New(s, bell, map[string]dispatch.Owner{"build": owner, "step": owner})}
+	w := &World{Store: s, Owner: owner, DSN: dsn, Dispatch: dispatch.New(s, bell, map[string]dispatch.Owner{"build": owner, "step": owner})}
+	w.Connect(t)
 	w.Org = w.AddOrg(t)
 	return w
+}
+
+// Connect opens the connection on which the world reads and writes as the database's owner, anew if its server was away.
+func (w *World) Connect(t testing.TB) {
+	t.Helper()
+	admin, err := pgx.Connect(t.Context(), w.DSN)
+	must(t, err)
+	t.Cleanup(func() { _ = admin.Close(context.WithoutCancel(t.Context())) })
+	w.admin = admin
 }
 
 // AddOrg makes another org.

@@ -38,6 +38,14 @@ create table replicas (
     seen_at    timestamptz not null default now()
 );
 
+-- uptime has one row: since when a replica has been writing here without a gap, and when one did last. What happened before that, or
+-- after it, no runner could tell anybody, so it counts for no lease.
+create table uptime (
+    one     boolean primary key default true check (one),
+    since   timestamptz not null default clock_timestamp(),
+    seen_at timestamptz not null default clock_timestamp()
+);
+
 -- Who may do what -------------------------------------------------------------------------------
 
 create table tokens (
@@ -461,6 +469,8 @@ create table steps (
     -- Skipped by a person, who said to go on without it.
     passed               boolean not null default false,
     tries                int not null default 0,
+    -- How many of the tries were interrupted, lost or stale, which is no failure.
+    broken               int not null default 0,
     -- What the plan under way leads to (workflow.Target); kept with the plan once there is one.
     target               jsonb,
     plan_id              text,
@@ -706,7 +716,7 @@ do $$
 declare t text;
 begin
     for t in select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-             where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('orgs', 'due', 'replicas', 'schema_version', 'token_keys')
+             where n.nspname = 'public' and c.relkind = 'r' and c.relname not in ('orgs', 'due', 'replicas', 'uptime', 'schema_version', 'token_keys')
     loop
         execute format('alter table %I enable row level security', t);
         execute format('alter table %I force row level security', t);

@@ -172,11 +172,29 @@ where me.org_id = @org_id and me.id = @runner_id and me.kind = 'build' and jobs.
     limit @most for update of j skip locked);
 
 -- name: AttemptOfJob :one
-select sqlc.embed(a), (a.lease_until <= clock_timestamp())::bool as over
-from attempts a where a.org_id = @org_id and a.job_id = @job_id and a.number = @number;
+select * from attempts where org_id = @org_id and job_id = @job_id and number = @number;
 
--- name: CountExpiredAttempts :one
-select count(*) from attempts where org_id = @org_id and job_id = @job_id and status = 'expired';
+-- AttemptToExpire is an attempt, and whether its time is over. A lease runs out only after the control plane has been up for a whole
+-- lease, and is up now: else its runner had no chance to be heard.
+-- name: AttemptToExpire :one
+select sqlc.embed(a), (a.lease_until <= clock_timestamp() and (a.status <> 'running' or coalesce(
+    u.since <= clock_timestamp() - make_interval(secs => @lease_seconds::float8)
+    and u.seen_at > clock_timestamp() - make_interval(secs => @gap_seconds::float8), false)))::bool as over
+from attempts a left join uptime u on u.one
+where a.org_id = @org_id and a.job_id = @job_id and a.number = @number;
+
+-- PutOffExpiry has an attempt looked at again when its time can be over, and not before a second from now.
+-- name: PutOffExpiry :exec
+insert into due (org_id, kind, id, at)
+select a.org_id, 'attempt', a.job_id || '/' || a.number,
+    greatest(a.lease_until, now() + interval '1 second', u.since + make_interval(secs => @lease_seconds::float8))
+from attempts a left join uptime u on u.one and a.status = 'running'
+where a.org_id = @org_id and a.job_id = @job_id and a.number = @number
+on conflict (org_id, kind, id) do update set at = excluded.at;
+
+-- CountBrokenAttempts counts the attempts of a job that fell silent or were broken off.
+-- name: CountBrokenAttempts :one
+select count(*) from attempts where org_id = @org_id and job_id = @job_id and status in ('expired', 'cancelled', 'lost');
 
 -- MoveJob and MoveAttempt carry their fence: what was read is still so, or no row changes.
 -- name: MoveJob :one
@@ -203,11 +221,6 @@ update jobs set cancel = true, waits = @waits where org_id = @org_id and id = @i
 -- TellJobEnd writes the result of a job that was cancelled before anybody had it, once.
 -- name: TellJobEnd :one
 update jobs set result = @result where org_id = @org_id and id = @id and status = 'cancelled' and result is null returning *;
-
--- SetDueIn is SetDue by the database's clock.
--- name: SetDueIn :exec
-insert into due (org_id, kind, id, at) values (@org_id, @kind, @id, now() + make_interval(secs => @in_seconds::float8))
-on conflict (org_id, kind, id) do update set at = excluded.at;
 
 -- ExtendLeases is the whole of a heartbeat: the leases of those attempts that are still their job's are extended, and for each that
 -- was asked for the answer says how it stood before. The job's row is locked first, so that an expiry at the same moment is either
@@ -237,11 +250,3 @@ left join attempts a on a.org_id = @org_id and a.job_id = q.job_id and a.number 
 left join jobs j on j.org_id = a.org_id and j.id = a.job_id
 left join extended e on e.job_id = q.job_id and e.number = q.number
 order by 1, 2;
-
--- OrgsWithAttempts is for the start of a replica, which belongs to no org yet: due is the one table that shows it all of them.
--- name: OrgsWithAttempts :many
-select distinct org_id from due where kind = 'attempt' order by 1;
-
--- name: ExtendAllLeases :exec
-update attempts set lease_until = greatest(lease_until, now() + make_interval(secs => @lease_seconds::float8))
-where org_id = @org_id and status = 'running';

@@ -9,6 +9,11 @@ select j.id from jobs j join builds b on b.org_id = j.org_id and j.owner_kind = 
 join components c on c.org_id = b.org_id and c.id = b.component_id
 where j.org_id = @org_id and c.app_id = @app_id and j.ended_at is null;
 
+-- OpenJobsOfInstall are the jobs of an install that have not ended, with the runner of each.
+-- name: OpenJobsOfInstall :many
+select sqlc.embed(j), r.name as runner from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+where j.org_id = @org_id and j.install_id = @install_id::text and j.ended_at is null order by j.created_at, j.id;
+
 -- An app goes with its versions, components and builds. Installs do not go with it.
 -- name: DropApp :execrows
 delete from apps a where a.org_id = @org_id and a.id = @id

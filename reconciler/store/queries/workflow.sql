@@ -73,7 +73,7 @@ update steps set status = 'running', reason = @reason, tries = @tries, job_id = 
 where org_id = @org_id and id = @id and status = 'pending';
 
 -- name: ResetStep :exec
-update steps set status = 'pending', reason = @reason, passed = false, tries = @tries, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = @reason, passed = false, tries = @tries, broken = @broken, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
 where org_id = @org_id and id = @id;
 

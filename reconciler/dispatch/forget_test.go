@@ -1,0 +1,60 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// TestCancelOfInstall: what has not begun and what may be left alone is cancelled; an apply or an action that runs is refused, and then
+// nothing is cancelled.
+func TestCancelOfInstall(t *testing.T) {
+	for _, kind := range []string{"apply", "action", "plan", "sync"} {
+		w := dispatchtest.New(t)
+		runner := w.Runner(t, dispatch.RunnerInstall)
+		component := w.Component(t, runner)
+		install := w.InstallOf(t, component)
+		running := w.Enqueue(t, runner, dispatch.NewJob{Kind: kind, InstallID: install})
+		w.Start(t, runner)
+		queued := w.Job(t, runner, "apply", component)
+		other := w.Job(t, runner, "apply", w.Component(t, runner))
+		err := w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
+			return dispatch.CancelOfInstall(ctx, tx, install, "it was forgotten")
+		})
+		var busy *dispatch.AtWorkError
+		changes := kind == "apply" || kind == "action"
+		if changes != errors.As(err, &busy) || changes && (busy.Job.ID != running || busy.Runner == "") || !changes && err != nil {
+			t.Errorf("with a running %s: %v", kind, err)
+		}
+		cancelling := w.Text(t, "select cancel::text from jobs where id = $1", running)
+		if got, want := w.JobStatus(t, queued)+" "+cancelling, map[bool]string{true: "queued false", false: "cancelled true"}[changes]; got != want {
+			t.Errorf("with a running %s, the apply that waits and the cancel are %s, want %s", kind, got, want)
+		}
+		if status := w.JobStatus(t, other); status != "queued" {
+			t.Errorf("the job of another install is %s", status)
+		}
+	}
+}
+
+// TestWhatIsLeftOfAForgottenInstallIsAnsweredForGood: a machine that was replaced, and comes back after its install was forgotten, is
+// refused its state, which it keeps, and is rid of its result: it asks for neither again.
+func TestWhatIsLeftOfAForgottenInstallIsAnsweredForGood(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	component := w.Component(t, runner)
+	w.Job(t, runner, "apply", component)
+	ref, _ := w.Start(t, runner)
+	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{ID: "l"}))
+	w.Exec(t, "delete from installs where id = $1", w.InstallOf(t, component))
+	wantIs(t, w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{ID: "l"}), dispatch.ErrNotFound)
+	_, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, state(1, "a"))
+	wantIs(t, err, dispatch.ErrNotFound)
+	must(t, w.Dispatch.UnlockState(t.Context(), runner.Caller, ref))
+	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, api.JobResult{Status: api.JobResultStatusSucceeded}))
+	wantStatus(t, w, ref, "succeeded", "succeeded")
+}
