@@ -63,9 +63,6 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	if err != nil {
 		return fmt.Errorf("find plan %s: %w", *job.PlanID, err)
 	}
-	if plan.Status != string(PlanApproved) {
-		return dispatch.Refuse("its plan is " + plan.Status)
-	}
 	row, err := tx.FindWorkflow(ctx, tx.Org, plan.WorkflowID)
 	if err != nil {
 		return fmt.Errorf("find workflow %s: %w", plan.WorkflowID, err)
@@ -79,22 +76,47 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	if err != nil {
 		return err
 	}
-	switch want := wants[plan.Component]; {
-	case want.Absent != plan.Destroy:
-		return dispatch.Refuse("what is wanted of " + plan.Component + " has moved: " + want.Reason)
-	case want.Waits != "":
-		return dispatch.Refuse("it waits: " + want.Waits)
-	case want.Digest != plan.DesiredDigest:
-		return dispatch.Refuse("superseded by a newer desired: " + want.Reason)
-	}
 	answered, err := tx.PlanAnswered(ctx, tx.Org, plan.ID)
 	if err != nil {
 		return err
 	}
-	if lets, why := ruleOf(install).lets(plan.Destructive); !lets && !answered {
-		return dispatch.Refuse("the install's rule has changed: " + why)
+	apply := acceptedApply{
+		status: PlanStatus(plan.Status), component: plan.Component, destroy: plan.Destroy, destructive: plan.Destructive,
+		desired: plan.DesiredDigest, want: wants[plan.Component], rule: ruleOf(install), answered: answered,
+	}
+	if why := apply.refusal(); why != "" {
+		return dispatch.Refuse(why)
 	}
 	return consumed(ctx, tx, plan)
+}
+
+// acceptedApply is the apply of a plan at the moment at which a runner takes it, with what is wanted then.
+type acceptedApply struct {
+	status               PlanStatus
+	component            string
+	destroy, destructive bool
+	desired              string
+	want                 Want
+	rule                 Rule
+	answered             bool // a person approved the plan
+}
+
+// refusal returns why the apply must not start; empty when it may. It is pure.
+func (a acceptedApply) refusal() string {
+	switch {
+	case a.status != PlanApproved:
+		return "its plan is " + string(a.status)
+	case a.want.Absent != a.destroy:
+		return "what is wanted of " + a.component + " has moved: " + a.want.Reason
+	case a.want.Waits != "":
+		return "it waits: " + a.want.Waits
+	case a.want.Digest != a.desired:
+		return "superseded by a newer desired: " + a.want.Reason
+	}
+	if lets, why := a.rule.lets(a.destructive); !lets && !a.answered {
+		return "the install's rule has changed: " + why
+	}
+	return ""
 }
 
 func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {

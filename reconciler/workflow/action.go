@@ -147,9 +147,15 @@ func (g *Graph) acting(s *Step) []Command {
 	case JobStale:
 		return []Command{Set{s.ID, StepPending, sentence(s.Job.Error, "it was not begun")}}
 	case JobCancelled:
-		return []Command{Set{s.ID, StepCancelled, sentence(s.Job.Error, "the action was cancelled")}}
+		if g.Cancelled != nil {
+			return []Command{Set{s.ID, StepCancelled, sentence(s.Job.Error, "the action was cancelled")}}
+		}
+		return []Command{Set{s.ID, StepFailed, "the action was interrupted" + unknownWork}}
 	case JobLost:
-		return []Command{Set{s.ID, StepFailed, "the action's process is gone without a result; it may have done anything up to all of its work, and is not run again by itself"}}
+		return []Command{Set{s.ID, StepFailed, "the action's process is gone without a result" + unknownWork}}
 	}
 	return []Command{Set{s.ID, StepFailed, sentence(s.Job.Error, "the action failed")}}
 }
+
+// unknownWork ends the reason of an action that nobody knows enough of to run it again.
+const unknownWork = "; it may have done anything up to all of its work, and is not run again by itself"

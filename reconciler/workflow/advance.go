@@ -2,8 +2,8 @@ package workflow
 
 import "fmt"
 
-// mostRuns is how often a group is begun for one desired digest, however it went: each lost or stale apply is planned anew, and
-// that must end. A component's own retries after failures come on top.
+// mostRuns is how often a group is begun for one desired digest that is interrupted each time: each lost or stale apply is planned
+// anew, and that must end. A component's own retries after failures are counted beside them.
 const mostRuns = 5
 
 // Advance says what is to be done now, in order; nothing when the workflow waits for a job, a person or another workflow. The
@@ -126,13 +126,16 @@ func (in group) syncing() []Command {
 		return in.withdraw(moved)
 	case job.Status == JobSucceeded:
 		return []Command{Set{in.sync.ID, StepSucceeded, synced}}
-	case job.Status == JobCancelled:
-		return in.refuse(RefusalCancelled, "its sync was cancelled")
+	case job.stopped():
+		return in.withdraw(backAgain)
 	case job.Status == JobLost, job.Status == JobStale:
 		return in.tryAgain("the job that copied its artifact was lost", true)
 	}
 	return in.tryAgain(sentence(job.Error, "the sync failed"), false)
 }
+
+// backAgain is why a job was stopped that nobody cancelled: what is wanted moved away and back while it ended.
+const backAgain = "its job was stopped while something else was wanted"
 
 // synced is what a sync is good for.
 const synced = "its artifact is in the install's registry"
@@ -181,8 +184,8 @@ func (in group) planning() []Command {
 		return in.settle(in.g.unchanged())
 	case job.Status == JobSucceeded && plan != nil:
 		return []Command{Set{in.plan.ID, StepSucceeded, "the plan is ready"}}
-	case job.Status == JobCancelled:
-		return in.refuse(RefusalCancelled, "its plan was cancelled")
+	case job.stopped():
+		return in.withdraw(backAgain)
 	case job.Status == JobStale:
 		return in.tryAgain(sentence(job.Error, "what it planned has moved"), true)
 	case job.Status == JobLost:
@@ -339,8 +342,6 @@ func (in group) afterApply(o observed, moved string) []Command {
 			return in.withdraw(moved)
 		}
 		return append(todo, Again{Component: in.plan.Component, Fresh: true, Reason: why})
-	case nextRefuse:
-		return append(todo, in.refuse(RefusalCancelled, why)...)
 	}
 	return append(todo, in.tryAgain(why, a.next == nextAnew)...)
 }
@@ -353,7 +354,7 @@ func (in group) became(o observed) string {
 	}
 	switch {
 	case !o.consumed && o.job == JobCancelled:
-		return "its apply was cancelled before it began"
+		return "its apply was stopped before it began"
 	case !o.consumed:
 		return sentence(said, "its apply did not begin")
 	case o.job == JobSucceeded && in.g.Kind == KindRestore:
@@ -363,7 +364,7 @@ func (in group) became(o observed) string {
 	case o.job == JobStale:
 		return "the plan was stale: " + sentence(said, "the world moved between plan and apply")
 	case o.job == JobCancelled:
-		return "its apply was cancelled half-way; what it did stays"
+		return "its apply was interrupted; what is there is planned anew"
 	case o.job == JobFailed:
 		return sentence(said, "the apply failed")
 	}

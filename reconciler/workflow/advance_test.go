@@ -62,10 +62,10 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 			"Set{4 skipped no changes: what is wanted is what is there}", "Finish{succeeded 1 without changes}"}},
 		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d0"}, want, []string{
 			"EndPlan{2 superseded superseded by a newer desired: input greeting changed}",
-			"Again{web true superseded by a newer desired: input greeting changed}", "Begin{1 input greeting changed}"}},
+			"Again{web true false superseded by a newer desired: input greeting changed}", "Begin{1 input greeting changed}"}},
 		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"}, Want{Waits: "the build of web failed", Stuck: true}, []string{
 			"EndPlan{2 superseded it waits for what will not come by itself: the build of web failed}",
-			"Again{web true it waits for what will not come by itself: the build of web failed}",
+			"Again{web true false it waits for what will not come by itself: the build of web failed}",
 			"Set{1 skipped waits for what will not come by itself: the build of web failed}",
 			"Set{2 skipped waits for what will not come by itself: the build of web failed}",
 			"Set{3 skipped waits for what will not come by itself: the build of web failed}",
@@ -91,7 +91,7 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	g.Steps[1].Plan.Status, g.Steps[3].Job.Status = PlanConsumed, JobLost
 	if diff := cmp.Diff([]string{
 		"EndPlan{2 failed its apply was lost; what is there is planned anew}",
-		"Again{web false its apply was lost; what is there is planned anew (try 2 of at most 5)}", "Begin{2 first}"}, run(g)); diff != "" {
+		"Again{web false true its apply was lost; what is there is planned anew (try 2 of at most 5)}", "Begin{2 first}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}
 	g.Steps[1].Job.Status, g.Steps[1].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, Desired: "d1"}

@@ -43,10 +43,12 @@ type EndPlan struct {
 }
 
 // Again sets a component's group back, to be planned anew. Fresh: for what is wanted by now, so that all of it is begun anew and its
-// tries count anew. Otherwise an artifact that was copied already is not looked at again.
+// tries count anew. Otherwise an artifact that was copied already is not looked at again. Broken: the try that is over did not fail, it
+// was interrupted, lost or stale.
 type Again struct {
 	Component string
 	Fresh     bool
+	Broken    bool
 	Reason    string
 }
 
@@ -142,7 +144,7 @@ func (g *Graph) renew(s *Step, reason string) {
 	if apply := g.group(s.Component).apply; apply != nil && s.Plan != nil && s.Plan.Status == PlanFailed {
 		apply.Begun = true
 	}
-	s.Status, s.Reason, s.Passed, s.Tries, s.Job, s.Plan = StepPending, reason, false, 0, nil, nil
+	s.Status, s.Reason, s.Passed, s.Tries, s.Broken, s.Job, s.Plan = StepPending, reason, false, 0, 0, nil, nil
 }
 
 func (g *Graph) set(id string, to StepStatus, reason string) {
@@ -164,12 +166,22 @@ func (g *Graph) again(c Again) {
 	if in.apply != nil {
 		in.apply.Begun = in.apply.Begun || in.plan.Plan != nil && in.plan.Plan.Status == PlanFailed
 	}
-	for _, s := range in.setBack(c) {
+	for i, s := range in.setBack(c) {
+		s.Tries, s.Broken = c.counts(i, s)
 		s.Status, s.Reason, s.Job, s.Plan = StepPending, c.Reason, nil, nil
-		if c.Fresh {
-			s.Tries = 0
-		}
 	}
+}
+
+// counts returns the tries of the i-th step that Again sets back, and how many of them were broken off. The first is the one that is
+// counted.
+func (c Again) counts(i int, s *Step) (tries, broken int) {
+	switch {
+	case c.Fresh:
+		return 0, 0
+	case c.Broken && i == 0:
+		return s.Tries, s.Broken + 1
+	}
+	return s.Tries, s.Broken
 }
 
 // setBack are the steps that Again sets back.

@@ -38,6 +38,7 @@ type Step struct {
 	Status    StepStatus
 	Reason    string
 	Tries     int   // of a sync or plan step: how often it was begun for what is wanted now
+	Broken    int   // how many of these tries did not fail, but were interrupted, lost or stale
 	Job       *Job  // the step's newest job, if it had one
 	Plan      *Plan // of a plan step: the plan that its newest job made
 	Passed    bool  // a person skipped it
@@ -64,6 +65,12 @@ type Job struct {
 	Desired    string // of a sync or plan job: the desired digest that it is for
 	Cancelling bool   // it has been told to end
 	Error      string // one sentence, for people
+}
+
+// stopped reports whether a job ended before it was done because it was told to. While nobody cancels the workflow, what is wanted
+// was something else then.
+func (j *Job) stopped() bool {
+	return j.Status == JobCancelled || j.Cancelling && j.Status != JobSucceeded
 }
 
 // Plan is the facts of a plan.

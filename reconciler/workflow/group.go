@@ -62,32 +62,27 @@ func (in group) withdraw(why string) []Command {
 	return append(todo, Again{Component: in.plan.Component, Fresh: true, Reason: why})
 }
 
-// tryAgain begins a group anew after it failed, or stalls it. What was lost or stale (shaken) has not been tried in earnest, so
-// it is begun anew up to mostRuns times; a failure only as often as its component asks for.
-func (in group) tryAgain(why string, shaken bool) []Command {
-	most := 1 + in.want.Retries
-	if shaken {
-		most = mostRuns + in.want.Retries
-	}
+// tryAgain begins a group anew that did not end well, or stalls it. What was interrupted, lost or stale (broken) has not been tried
+// in earnest, so it is begun up to mostRuns times; a failure only as often as its component asks for. Neither counts for the other.
+func (in group) tryAgain(why string, broken bool) []Command {
+	again := Again{Component: in.plan.Component, Broken: broken, Reason: why}
 	if in.moved(in.desired()) != "" {
-		return []Command{Again{Component: in.plan.Component, Fresh: true, Reason: why}}
+		again.Fresh = true
+		return []Command{again}
 	}
-	tries := in.tries()
+	first := in.setBack(again)[0]
+	tries, most := first.Tries-first.Broken, 1+in.want.Retries
+	if broken {
+		tries, most = first.Broken+1, mostRuns
+	}
 	if tries < most {
-		return []Command{Again{Component: in.plan.Component, Reason: fmt.Sprintf("%s (try %d of at most %d)", why, tries+1, most)}}
+		again.Reason = fmt.Sprintf("%s (try %d of at most %d)", why, tries+1, most)
+		return []Command{again}
 	}
 	if most > 1 {
 		why = fmt.Sprintf("%s (after %d tries)", why, tries)
 	}
-	return in.fail(RefusalStalled, "", why)
-}
-
-// tries is how often the group was begun for what is wanted now, from the step to which it goes back.
-func (in group) tries() int {
-	if in.sync != nil && in.sync.Status != StepSucceeded {
-		return in.sync.Tries
-	}
-	return in.plan.Tries
+	return in.fail(why)
 }
 
 // cannot ends what a step that cannot be begun is part of, and remembers it: only a person, or something newer, begins it again.
@@ -107,19 +102,13 @@ func (g *Graph) cannot(s *Step, by Unavailable) []Command {
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
 		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
 	}
-	return append(todo, in.fail(RefusalStalled, "", why)...)
+	return append(todo, in.fail(why)...)
 }
 
-// refuse ends a group that a person stopped.
-func (in group) refuse(kind RefusalKind, why string) []Command { return in.fail(kind, "", why) }
-
-// fail ends a group and remembers why, so that nobody is asked about the same again.
-func (in group) fail(kind RefusalKind, actor, why string) []Command {
-	todo := in.no(kind, actor, why)
+// fail ends a group that stalls, and remembers why: the same is not tried again until a person asks.
+func (in group) fail(why string) []Command {
+	todo := in.no(RefusalStalled, "", why)
 	to := StepFailed
-	if kind == RefusalCancelled {
-		to = StepCancelled
-	}
 	for _, s := range in.steps() {
 		if s.Status == StepSucceeded {
 			continue

@@ -20,6 +20,7 @@ const (
 	lawOnce      law = "a plan is never applied twice"
 	lawEnds      law = "every history ends"
 	lawNo        law = "a no is not asked about again"
+	lawOnlyNo    law = "only a person's no, or a failure that came as often as it may, is remembered"
 	lawEvidence  law = "what is said to be there is there"
 	lawOrder     law = "nothing begins before all that it needs is done"
 	lawJobs      law = "no job is left behind"
@@ -69,7 +70,7 @@ func (w *world) check(c Command) {
 		}
 	case Allow:
 		in := w.g.group(w.g.step(c.Step).Component)
-		if !w.g.Rule.ApproveAll || in.plan.Plan.Destructive && !w.g.Rule.AllowDestroy || w.g.Kind == KindTeardown || w.g.Kind == KindRestore {
+		if !w.ruleLets(in.plan.Plan) {
 			w.broken(lawOwnPlan, "the rule let %s through", in.plan.Component)
 		}
 		w.yes[in.plan.Plan.ID] = byRule
@@ -83,11 +84,15 @@ func (w *world) check(c Command) {
 		if in.plan.open() || in.apply.open() {
 			w.broken(lawJobs, "%s is begun anew while a job of it runs", c.Component)
 		}
+		if p := w.part(c.Component); c.Fresh {
+			p.failures, p.breaks = 0, 0
+		}
 	case Forgive:
 		maps.DeleteFunc(w.part(c.Component).refused, func(desired, _ string) bool { return !c.Own || w.own[desired] })
 	case Renew:
 		w.checkRenew(w.g.step(c.Step))
 	case Refuse:
+		w.checkRefuse(c)
 		if no := w.part(c.Component).refused[c.Desired]; no != "" && !w.own[c.Desired] {
 			w.broken(lawNo, "%q about %s is overwritten with %q", no, c.Component, c.Reason)
 		}
@@ -127,8 +132,38 @@ func (w *world) checkBegin(s *Step) {
 	if plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved {
 		w.broken(lawOwnPlan, "apply of %s began", s.Component)
 	}
+	if w.yes[plan.ID] == byRule && !w.ruleLets(plan) {
+		w.broken(lawOwnPlan, "apply of %s began, which the rule does not let through any more", s.Component)
+	}
 	if other := w.applying[s.Component]; other != "" {
 		w.broken(lawOneApply, "apply of %s began while plan %s is being applied", s.Component, other)
+	}
+}
+
+// ruleLets says whether the install's rule lets a plan through now.
+func (w *world) ruleLets(plan *Plan) bool {
+	always := w.g.Kind == KindTeardown || w.g.Kind == KindRestore
+	return w.g.Rule.ApproveAll && (w.g.Rule.AllowDestroy || !plan.Destructive) && !always
+}
+
+// checkRefuse holds that what is remembered is a person's no, or a failure that came as often as it may.
+func (w *world) checkRefuse(c Refuse) {
+	p, in, retries := w.part(c.Component), w.g.group(c.Component), w.wants()[c.Component].Retries
+	ill := slices.ContainsFunc(in.steps(), func(s *Step) bool {
+		return slices.ContainsFunc(s.Needs, func(id string) bool { return w.g.step(id).before() && w.g.step(id).ill() })
+	})
+	good := false
+	switch c.Kind {
+	case RefusalRejected:
+		good = in.plan.Plan != nil && in.plan.Plan.Status == PlanRejected
+	case RefusalCancelled:
+		good = w.g.Cancelled != nil || w.skips
+	case RefusalStalled:
+		good = p.failures > retries || p.breaks >= mostRuns || ill
+	}
+	if !good {
+		w.broken(lawOnlyNo, "%s %s is remembered (%s) after %d failures and %d interruptions; it may be retried %d times",
+			c.Component, c.Kind, c.Reason, p.failures, p.breaks, retries)
 	}
 }
 
@@ -175,6 +210,10 @@ func (w *world) checkRenew(s *Step) {
 		w.broken(lawRetry, "step %s (%s), which is %s", s.ID, s.Kind, s.Status)
 	}
 	delete(w.runs, s.ID)
+	if s.Kind != StepAction {
+		p := w.part(s.Component)
+		p.failures, p.breaks = 0, 0
+	}
 }
 
 // checkWorld holds what must be so whenever the core has come to rest.
@@ -241,8 +280,14 @@ func (w *world) anyEvent() {
 		}
 	case 7:
 		p := rapid.SampledFrom(w.parts).Draw(t, "moves")
+		was := p.version
 		p.version = rapid.IntRange(1, 3).Draw(t, "version")
 		w.log("%s moves to version %d", p.name, p.version)
+		if rapid.Bool().Draw(t, "and back") { // before anything that was stopped for it has ended
+			w.settle()
+			p.version = was
+			w.log("%s moves back to version %d", p.name, p.version)
+		}
 	case 8:
 		p := rapid.SampledFrom(w.parts).Draw(t, "builds")
 		p.building = !p.building
@@ -270,6 +315,8 @@ func (w *world) personEvent(s *Step, retry bool) {
 	if retry {
 		todo, err = Retry(w.g, s, "carol")
 	}
+	w.skips = !retry
+	defer func() { w.skips = false }()
 	var no *Conflict
 	if err != nil && (!errors.As(err, &no) || no.Title == "") {
 		w.broken(lawWords, "retry %t of step %s: %v", retry, s.ID, err)

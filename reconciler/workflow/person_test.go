@@ -241,15 +241,15 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 		}
 		moved, copied := map[string]bool{}, map[string]string{}
 		for round := 0; g.Status == Running; round++ {
-			if round > 40 {
+			if round > 100 {
 				t.Fatal("it does not end")
 			}
 			for _, c := range Advance(g) {
 				switch c := c.(type) {
 				case Ask, Allow, Refuse:
 					t.Fatalf("%T%+v", c, c)
-				case Again:
-					if !moved[c.Component] {
+				case Again: // for what moved, or after an interruption that no person brought about
+					if !moved[c.Component] && !c.Broken || c.Broken && g.Cancelled != nil {
 						t.Fatalf("%T%+v", c, c)
 					}
 				case Begin:

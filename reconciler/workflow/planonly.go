@@ -61,11 +61,14 @@ func (in group) lookSynced() []Command {
 	if in.sync.Job != nil && in.sync.Job.Status == JobSucceeded {
 		return []Command{Set{in.sync.ID, StepSucceeded, synced}}
 	}
+	if again := in.lookAgain(in.sync, "its sync was interrupted"); again != nil {
+		return again
+	}
 	to, why := in.sync.ending("the job that copied its artifact was lost", "its sync was cancelled", "the sync failed")
 	return []Command{Set{in.sync.ID, to, why}, Set{in.plan.ID, StepSkipped, why}}
 }
 
-// lookEnded waits for the plan, and says what it found. It is made once: who wants another asks again.
+// lookEnded waits for the plan, and says what it found. It is made once, but for interruptions: who wants another asks again.
 func (in group) lookEnded() []Command {
 	s := in.plan
 	stop, open := in.lookOpen(s)
@@ -77,6 +80,9 @@ func (in group) lookEnded() []Command {
 	case s.Plan != nil:
 		return []Command{Set{s.ID, StepSucceeded, "planned only: " + in.g.unchanged()}}
 	}
+	if again := in.lookAgain(s, "its plan was interrupted"); again != nil {
+		return again
+	}
 	to, why := s.ending("the job that planned it was lost", "its plan was cancelled", "the plan failed")
 	return []Command{Set{s.ID, to, why}}
 }
@@ -87,6 +93,15 @@ func (in group) lookOpen(s *Step) (stop []Command, open bool) {
 		return in.stop(s, in.g.Cancelled.words()), true
 	}
 	return nil, s.open()
+}
+
+// lookAgain begins a step again whose job was interrupted or lost, while no person has ended the workflow, up to mostRuns times.
+func (in group) lookAgain(s *Step, why string) []Command {
+	interrupted := s.Job == nil || s.Job.Status == JobLost || s.Job.Status == JobCancelled
+	if !interrupted || in.g.Cancelled != nil || s.Broken+1 >= mostRuns {
+		return nil
+	}
+	return []Command{Again{Component: in.plan.Component, Broken: true, Reason: fmt.Sprintf("%s (try %d of at most %d)", why, s.Broken+2, mostRuns)}}
 }
 
 // ending is how a step ends whose job did, and not well.

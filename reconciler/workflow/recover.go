@@ -26,7 +26,7 @@ type next string
 const (
 	nextDone   next = "done"
 	nextFresh  next = "planned for what is wanted now"    // its tries count anew
-	nextAnew   next = "planned and asked anew"            // it was not tried in earnest: up to mostRuns times
+	nextAnew   next = "planned and asked anew"            // it was interrupted: up to mostRuns times
 	nextRetry  next = "planned and asked anew, if it may" // it failed: as often as the component asks for
 	nextRefuse next = "left alone"                        // a person stopped it; a person asks again
 )
@@ -44,19 +44,13 @@ func aftermathOf(o observed) aftermath {
 	a := aftermath{plan: PlanSuperseded, there: claimSame, next: nextAnew}
 	switch {
 	case !o.consumed:
-		a.next = map[JobStatus]next{JobCancelled: nextRefuse, JobFailed: nextRetry}[o.job]
-		if a.next == "" {
-			a.next = nextAnew
-		}
-		if o.moved {
-			a.next = nextFresh
+		if o.job == JobFailed {
+			a.next = nextRetry
 		}
 	case o.job == JobSucceeded:
 		return aftermath{PlanApplied, claimPlanned, nextDone}
 	case o.job == JobStale:
 		a = aftermath{PlanStale, claimSame, nextAnew}
-	case o.job == JobCancelled:
-		a = aftermath{PlanFailed, claimUnknown, nextRefuse}
 	case o.job == JobFailed:
 		a = aftermath{PlanFailed, claimUnknown, nextRetry}
 	default:
@@ -65,7 +59,7 @@ func aftermathOf(o observed) aftermath {
 	switch {
 	case o.stopped:
 		a.next = nextRefuse
-	case o.moved && a.next != nextRefuse:
+	case o.moved:
 		a.next = nextFresh
 	}
 	return a

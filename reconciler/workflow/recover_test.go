@@ -17,13 +17,13 @@ func TestRecoveryHasAnAnswerForAllThatCanBeObserved(t *testing.T) {
 		{false, JobSucceeded, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
 		{false, JobFailed, PlanSuperseded, same, nextRetry, nextFresh, nextRefuse},
 		{false, JobStale, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
-		{false, JobCancelled, PlanSuperseded, same, nextRefuse, nextFresh, nextRefuse},
+		{false, JobCancelled, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
 		{false, JobLost, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
 		// The runner had it.
 		{true, JobSucceeded, PlanApplied, planned, nextDone, nextDone, nextDone},
 		{true, JobFailed, PlanFailed, unknown, nextRetry, nextFresh, nextRefuse},
 		{true, JobStale, PlanStale, same, nextAnew, nextFresh, nextRefuse},
-		{true, JobCancelled, PlanFailed, unknown, nextRefuse, nextRefuse, nextRefuse},
+		{true, JobCancelled, PlanFailed, unknown, nextAnew, nextFresh, nextRefuse},
 		{true, JobLost, PlanFailed, unknown, nextAnew, nextFresh, nextRefuse},
 	} {
 		for _, c := range []struct {

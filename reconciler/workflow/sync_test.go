@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -25,7 +26,7 @@ func begun(t *testing.T, planOnly bool, want Want) *Graph {
 func TestASyncThatFailsIsTriedAsOftenAsAPlan(t *testing.T) {
 	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
-	same(t, run(g), "Again{web false no room (try 2 of at most 2)}", "Begin{1 r}")
+	same(t, run(g), "Again{web false false no room (try 2 of at most 2)}", "Begin{1 r}")
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	why := "no room (after 2 tries)"
 	same(t, run(g), "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
@@ -37,7 +38,7 @@ func TestAPlanThatFailedBeginsBehindItsSync(t *testing.T) {
 	g.Steps[0].Job.Status = JobSucceeded
 	same(t, run(g), "Set{1 succeeded "+synced+"}", "Begin{2 r}")
 	g.Steps[1].Job.Status, g.Steps[1].Job.Error = JobFailed, "no quota"
-	same(t, run(g), "Again{web false no quota (try 2 of at most 2)}", "Begin{2 r}")
+	same(t, run(g), "Again{web false false no quota (try 2 of at most 2)}", "Begin{2 r}")
 }
 
 func TestWhatMovesIsSyncedAnew(t *testing.T) {
@@ -45,12 +46,49 @@ func TestWhatMovesIsSyncedAnew(t *testing.T) {
 	g.Wants["web"] = Want{Digest: "d2", Reason: "build 2"}
 	same(t, run(g), "Stop{1 superseded by a newer desired: build 2}")
 	g.Steps[0].Job.Status = JobSucceeded // it was nearly there
-	same(t, run(g), "Again{web true superseded by a newer desired: build 2}", "Begin{1 build 2}")
+	same(t, run(g), "Again{web true false superseded by a newer desired: build 2}", "Begin{1 build 2}")
 	g.Steps[0].Job.Status = JobSucceeded
 	g.Wants["web"] = Want{Waits: "its build is running"}
 	same(t, run(g), "Set{1 succeeded "+synced+"}", "Set{2 pending waits: its build is running}")
 	g.Wants["web"] = Want{Digest: "d3", Reason: "build 3"}
-	same(t, run(g), "Again{web true superseded by a newer desired: build 3}", "Begin{1 build 3}")
+	same(t, run(g), "Again{web true false superseded by a newer desired: build 3}", "Begin{1 build 3}")
+}
+
+// What is wanted moves away and back while the job for it is being stopped: nobody said no.
+func TestWhatMovesAwayAndBackIsBegunAnew(t *testing.T) {
+	for _, as := range []JobStatus{JobCancelled, JobFailed, JobLost} { // however a job ends that was told to
+		g := begun(t, false, Want{Digest: "d1", Reason: "r"})
+		for _, at := range []int{0, 1} {
+			step := g.Steps[at]
+			g.Wants["web"] = Want{Digest: "d2", Reason: "a slip"}
+			same(t, run(g), "Stop{"+step.ID+" superseded by a newer desired: a slip}")
+			g.Wants["web"] = Want{Digest: "d1", Reason: "r"}
+			same(t, run(g))
+			step.Job.Status = as
+			same(t, run(g), "Again{web true false "+backAgain+"}", "Begin{1 r}")
+			g.Steps[0].Job.Status = JobSucceeded
+			same(t, run(g), "Set{1 succeeded "+synced+"}", "Begin{2 r}")
+		}
+	}
+}
+
+// Neither interruptions nor failures use up what is left of the other.
+func TestAnInterruptionIsNoFailure(t *testing.T) {
+	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
+	end := func(as JobStatus, said string, want ...string) {
+		t.Helper()
+		g.Steps[0].Job.Status, g.Steps[0].Job.Error = as, said
+		same(t, run(g), want...)
+	}
+	lost := "Again{web false true the job that copied its artifact was lost (try %d of at most 5)}"
+	end(JobLost, "", fmt.Sprintf(lost, 2), "Begin{1 r}")
+	end(JobLost, "", fmt.Sprintf(lost, 3), "Begin{1 r}")
+	end(JobFailed, "no room", "Again{web false false no room (try 2 of at most 2)}", "Begin{1 r}")
+	end(JobLost, "", fmt.Sprintf(lost, 4), "Begin{1 r}")
+	end(JobLost, "", fmt.Sprintf(lost, 5), "Begin{1 r}")
+	why := "the job that copied its artifact was lost (after 5 tries)"
+	end(JobLost, "", "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
+		"Finish{failed web: "+why+"}")
 }
 
 func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
@@ -59,7 +97,7 @@ func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
 	run(g)
 	g.Steps[0].Job.Status = JobCancelled
 	why := "nothing to do: web is as it is wanted"
-	same(t, run(g), "Again{web true superseded by a newer desired: back again}",
+	same(t, run(g), "Again{web true false superseded by a newer desired: back again}",
 		"Set{1 skipped "+why+"}", "Set{2 succeeded "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}", "Finish{succeeded 1 without changes}")
 }
 

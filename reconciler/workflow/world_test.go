@@ -24,6 +24,7 @@ type world struct {
 	scripts  map[string]string   // what an approver said about each script, by digest
 	pushed   map[string]int      // which script each action has, of those that it has had
 	shown    map[string][]string // the scripts that were shown with each plan
+	skips    bool                // a person is skipping a step
 	history  []any               // commands, and texts about what others did
 }
 
@@ -44,6 +45,8 @@ type part struct {
 	seen     string            // what it saw there
 	refused  map[string]string // by desired digest
 	retries  int
+	failures int // of what is wanted now, since it was begun anew
+	breaks   int // the same of what was interrupted, lost or stale
 }
 
 // standing is what may be said of a component.
@@ -269,9 +272,16 @@ func (w *world) accept(s *Step) bool {
 	in := w.g.group(s.Component)
 	plan, p := in.plan.Plan, w.part(s.Component)
 	want := w.wants()[s.Component]
-	if plan.Status != PlanApproved || want.Waits != "" || want.Digest != plan.Desired || want.Absent != s.Destroy {
-		w.log("accept of %s refused", s.Component)
+	why := acceptedApply{
+		status: plan.Status, component: s.Component, destroy: s.Destroy, destructive: plan.Destructive, desired: plan.Desired,
+		want: want, rule: w.g.Rule, answered: w.yes[plan.ID] != byRule,
+	}.refusal()
+	if why != "" {
+		w.log("accept of %s refused: %s", s.Component, why)
 		return false
+	}
+	if plan.Status != PlanApproved || want.Waits != "" || want.Digest != plan.Desired || want.Absent != s.Destroy || w.yes[plan.ID] == byRule && !w.ruleLets(plan) {
+		w.broken(lawOwnPlan, "apply of %s was accepted", s.Component)
 	}
 	w.applied[plan.ID]++
 	if w.applied[plan.ID] > 1 {
@@ -287,6 +297,7 @@ func (w *world) accept(s *Step) bool {
 // or that it did not end well, is for the dice.
 func (w *world) end(s *Step, status JobStatus) {
 	w.log("job of %s %s ended as %s", s.Kind, s.Component, status)
+	defer func() { w.count(s, s.Job.Status) }()
 	switch s.Kind {
 	case StepSync:
 		if status == JobStale {
@@ -313,6 +324,19 @@ func (w *world) end(s *Step, status JobStatus) {
 		}
 	}
 	s.Job.Status = status
+}
+
+// count counts failures and interruptions of a component.
+func (w *world) count(s *Step, ended JobStatus) {
+	if s.Kind == StepAction {
+		return
+	}
+	switch p := w.part(s.Component); ended {
+	case JobFailed:
+		p.failures++
+	case JobCancelled, JobLost, JobStale:
+		p.breaks++
+	}
 }
 
 // planned keeps what a plan job found; false when that proves nothing, because a state came in meanwhile.

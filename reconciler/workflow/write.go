@@ -172,12 +172,11 @@ func (f *flow) endPlan(ctx context.Context, c EndPlan) error {
 }
 
 func (f *flow) again(ctx context.Context, c Again) error {
-	for _, s := range f.graph.group(c.Component).setBack(c) {
-		tries := s.Tries
-		if c.Fresh {
-			tries = 0
-		}
-		err := f.tx.ResetStep(ctx, store.ResetStepParams{OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(tries)}) //nolint:gosec // a handful
+	for i, s := range f.graph.group(c.Component).setBack(c) {
+		tries, broken := c.counts(i, s)
+		err := f.tx.ResetStep(ctx, store.ResetStepParams{
+			OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(tries), Broken: int32(broken), //nolint:gosec // a handful
+		})
 		if err != nil {
 			return err
 		}
