@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
@@ -237,31 +235,54 @@ func TestGrowthOfAll(t *testing.T) {
 	}
 }
 
-// Whatever an object is in the place of metadata, nothing panics.
+// Whatever an object is in the place of metadata, it is refused in words, or what is made of it is what Helm would send. Nothing panics.
 func TestOddObjects(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{
-		"metadata: null", "metadata: text", "metadata: [1]", "metadata: {name: 7}", "metadata: {name: null}", "metadata: {name: a, annotations: text}",
-		"metadata: {name: a, annotations: {helm.sh/hook: 7}}", "metadata: {name: a, annotations: {helm.sh/hook: [a]}}", "metadata: {name: a, labels: 7}",
-		"metadata: {name: a, namespace: 7}", "items: 7", "items: [7, null, text]", "metadata: {name: a}\nitems: [null]",
-		"metadata: {name: a, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: 'x', helm.sh/hook-delete-policy: 'nothing'}}",
+	const nameless, none, unreadable = "no metadata.name", "does not come to a Kubernetes object", "YAML parse error"
+	for text, want := range map[string]string{
+		"metadata: null": nameless, "metadata: {name: null}": nameless,
+		"metadata: text": none, "metadata: [1]": none, "metadata: {name: a, annotations: text}": none, "items: 7": none,
+		"metadata: {name: 7}": "KIND x/", "metadata: {name: a, labels: 7}": "KIND x/a", "metadata: {name: a, namespace: 7}": "KIND x/a",
+		"metadata: {name: a, annotations: {helm.sh/hook: [a]}}": unreadable,
+		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":   "", // Helm runs no hook of a kind that it does not know
+		"metadata: {name: a}\nitems: [null]":                    "",
+		"metadata: {name: a, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: 'x', helm.sh/hook-delete-policy: 'nothing'}}": "hook KIND a",
 	} {
 		for _, kind := range []string{"ConfigMap", "List", "Job"} {
-			made, err := tryOffline(app(tree{"a": "apiVersion: v1\nkind: " + kind + "\n" + text + "\n"}).load(t), nil)
-			if err != nil {
-				continue
-			}
-			for _, document := range documents(made.Manifest) {
-				for _, o := range flatten(document) {
-					o.SetNamespace("x")
-					_, _ = cluster.Ref(o), encode(o)
-				}
-			}
-			for _, h := range made.Hooks {
-				_, _ = flatten(h.Manifest), (&unstructured.Unstructured{}).GetName()
+			got, want := oddObject(t, kind, text), strings.ReplaceAll(want, "KIND", kind)
+			if got != want && (want == "" || !strings.Contains(got, "error: ") || !strings.Contains(got, want)) {
+				t.Errorf("%s with %s:\ngot  %s\nwant %s", kind, text, got, want)
 			}
 		}
 	}
+	if got := oddObject(t, "List", "items: [7, null, text]"); got != "" {
+		t.Errorf("a list of no objects has %s", got)
+	}
+}
+
+// oddObject returns what a chart with one object comes to: the error, or its objects and hooks.
+func oddObject(t *testing.T, kind, text string) string {
+	t.Helper()
+	made, err := tryOffline(app(tree{"a": "apiVersion: v1\nkind: " + kind + "\n" + text + "\n"}).load(t), nil)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	var all []string
+	for _, document := range documents(made.Manifest) {
+		for _, o := range flatten(document) {
+			o.SetNamespace("x")
+			if len(encode(o)) == 0 {
+				t.Errorf("%s with %s cannot be sent", kind, text)
+			}
+			all = append(all, cluster.Ref(o).String())
+		}
+	}
+	for _, h := range made.Hooks {
+		for _, o := range flatten(h.Manifest) {
+			all = append(all, "hook "+cluster.Ref(o).String())
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // A template that goes into itself without end is an error, not the end of the process.

@@ -16,6 +16,9 @@ type setting struct {
 const (
 	maxAround = 128
 	minValue  = 4
+	// maxRefused bounds the values that are looked at and then shown: what is longer is hidden. A text may begin any number of values that
+	// all go to its end, and each would be read to there.
+	maxRefused = 1024
 )
 
 // stems begin the words that tell a secret.
@@ -89,6 +92,9 @@ func settingAt(text string, i, from int) (setting, bool) {
 	s.start = skip(text, value, " \t", len(text))
 	s.start, s.end = valueAt(text, s.start)
 	found := text[s.start:s.end]
+	if len(found) > maxRefused {
+		return s, true
+	}
 	if registry {
 		return s, Basic(found)
 	}

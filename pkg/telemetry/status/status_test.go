@@ -36,13 +36,22 @@ func TestTasksSayWhatTheyDo(t *testing.T) {
 	}
 }
 
-// TestWithoutABoard: every word is taken.
+// TestWithoutABoard: a task without a board has no place to keep anything, and takes every call; it appears on no other board.
 func TestWithoutABoard(t *testing.T) {
+	other := NewBoard()
+	kept := Enter(other.On(t.Context()), "kept")
 	task := Enter(t.Context(), "alone")
+	if task != nil {
+		t.Errorf("a task without a board is %+v", task)
+	}
 	task.Waits("for nothing")
 	task.Works("at nothing")
 	task.Came(errors.New("bad"))
 	task.Leave()
+	if tasks := other.Tasks(); len(tasks) != 1 || tasks[0].Name != "kept" || tasks[0].What != "starting" || tasks[0].Error != "" {
+		t.Errorf("another board has %+v", tasks)
+	}
+	kept.Leave()
 }
 
 func TestServe(t *testing.T) {
