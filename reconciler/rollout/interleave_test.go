@@ -296,8 +296,10 @@ func (h *history) due(o api.Offer) (due dueApply) {
 		if err != nil {
 			return err
 		}
-		wants, err := h.rollout.Desire(ctx, tx, install, nil)
-		due.wanted = wants[due.component].Digest
+		resolved, err := h.rollout.Resolve(ctx, tx, install, nil)
+		if err == nil {
+			due.wanted = resolved.Wants()[due.component].Digest
+		}
 		return err
 	}))
 	return due
