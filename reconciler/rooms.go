@@ -117,7 +117,7 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 			RetryStep: o.retryStep, SkipStep: o.workflow.SkipStep,
 			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
 				_, err := refused("", workflow.Respond(ctx, tx, workflow.Response{
-					Approval: approval, Answer: workflow.Answer(a.Answer), ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
+					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan, ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
 				}))
 				return err
 			},

@@ -36,7 +36,7 @@ func fleet(t *testing.T, action diff.Action) *plane {
 		}
 		id := len(p.approvals) + 1
 		p.approvals = append(p.approvals, api.Approval{
-			ID: fmt.Sprintf("apr_%d", id), App: "hello", Install: install, InstallID: "ins_" + install, Component: component, Group: group, Destructive: r.Destructive(),
+			ID: fmt.Sprintf("apr_%d", id), Plan: fmt.Sprintf("pln_%d", id), App: "hello", Install: install, InstallID: "ins_" + install, Component: component, Group: group, Destructive: r.Destructive(),
 			ContentDigest: fmt.Sprintf("sha256:%d", id), Status: api.ApprovalStatusWaiting, Because: "build 2 is new", Report: raw, Totals: totals,
 		})
 	}
@@ -70,9 +70,11 @@ func (p *plane) typing(t *testing.T, text string) *plane {
 }
 
 // TestAlike: one command answers the plan that is named and all that wait and are like it, each by its own digest, once a person has
-// agreed to just that.
+// agreed to just that on a terminal.
 func TestAlike(t *testing.T) {
 	three := []string{"apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3"}
+	nos := []string{"apr_1 reject sha256:1 no", "apr_2 reject sha256:2 no", "apr_3 reject sha256:3 no"}
+	refused := "this approves web on 3 installs of hello, and there is no terminal to ask on; read it with `nuon review --print`, then run: "
 	for name, c := range map[string]struct {
 		action diff.Action
 		line   string
@@ -81,28 +83,26 @@ func TestAlike(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"agreed before":       {diff.Update, "approve acme/web --alike --yes", "", three, 0, ""},
-		"another one named":   {diff.Update, "approve hooli/web --alike --yes", "", []string{three[2], three[0], three[1]}, 0, ""},
-		"by its id":           {diff.Update, "approve apr_2 --alike --count 3", "", []string{three[1], three[0], three[2]}, 0, ""},
-		"nobody to ask":       {diff.Update, "approve acme/web --alike", "", nil, exit.Usage, "this approves web on 3 installs of hello; say --yes if you mean it"},
-		"yes":                 {diff.Update, "approve acme/web --alike", "y", three, 0, ""},
-		"no":                  {diff.Update, "approve acme/web --alike", "n", nil, exit.Rejected, "nothing was done"},
-		"of another number":   {diff.Update, "approve acme/web --alike --count 4", "", nil, exit.Failed, "3 plans that wait are alike, not 4"},
-		"the exception":       {diff.Update, "approve wayne/web --alike", "", []string{"apr_4 approve sha256:4"}, 0, ""},
-		"of no group":         {diff.Update, "approve acme/db --alike", "", []string{"apr_5 approve sha256:5"}, 0, ""},
-		"grave, in a script":  {diff.Destroy, "approve acme/web --alike --yes", "", nil, exit.Usage, "this approves web on 3 installs of hello, which has 1 to destroy; say --count 3 if you mean it"},
-		"grave, counted":      {diff.Destroy, "approve acme/web --alike --count 3", "", three, 0, ""},
+		"script":              {diff.Update, "approve acme/web --alike", "", nil, exit.Usage, refused + "nuon approve apr_1 apr_2 apr_3"},
+		"script, by an id":    {diff.Update, "approve apr_2 --alike", "", nil, exit.Usage, refused + "nuon approve apr_2 apr_1 apr_3"},
+		"script, by the ids":  {diff.Update, "approve apr_1 apr_2 apr_3", "", three, 0, ""},
+		"script, a no":        {diff.Update, "reject acme/web --alike --reason no", "", nil, exit.Usage, `run: nuon reject --reason "no" apr_1 apr_2 apr_3`},
+		"counted":             {diff.Update, "approve acme/web --alike", "3", three, 0, ""},
+		"another one named":   {diff.Update, "approve hooli/web --alike", "3", []string{three[2], three[0], three[1]}, 0, ""},
+		"by its id":           {diff.Update, "approve apr_2 --alike", "3", []string{three[1], three[0], three[2]}, 0, ""},
+		"a mere yes":          {diff.Update, "approve acme/web --alike", "y", nil, exit.Rejected, "nothing was approved"},
+		"of another number":   {diff.Update, "approve acme/web --alike", "4", nil, exit.Rejected, "nothing was approved"},
+		"the exception":       {diff.Update, "approve wayne/web --alike", "y", []string{"apr_4 approve sha256:4"}, 0, ""},
+		"of no group":         {diff.Update, "approve acme/db --alike", "y", []string{"apr_5 approve sha256:5"}, 0, ""},
 		"grave, typed":        {diff.Replace, "approve acme/web --alike", "web 3", three, 0, ""},
-		"grave, mistyped":     {diff.Replace, "approve acme/web --alike", "web", nil, exit.Rejected, "nothing was done"},
-		"grave, a mere yes":   {diff.Replace, "approve acme/web --alike --yes", "y", nil, exit.Rejected, "nothing was done"},
-		"a no":                {diff.Destroy, "reject acme/web --alike --yes --reason no", "", []string{"apr_1 reject sha256:1 no", "apr_2 reject sha256:2 no", "apr_3 reject sha256:3 no"}, 0, ""},
+		"grave, mistyped":     {diff.Replace, "approve acme/web --alike", "web", nil, exit.Rejected, "nothing was approved"},
+		"grave, a mere count": {diff.Destroy, "approve acme/web --alike", "3", nil, exit.Rejected, "nothing was approved"},
+		"a no":                {diff.Destroy, "reject acme/web --alike --reason no", "y", nos, 0, ""},
+		"a no, not meant":     {diff.Destroy, "reject acme/web --alike --reason no", "n", nil, exit.Rejected, "nothing was done"},
 		"with everything":     {diff.Update, "approve --all --alike", "", nil, exit.Usage, "--alike goes with one plan"},
 		"of two":              {diff.Update, "approve acme/web acme/db --alike", "", nil, exit.Usage, "--alike goes with one plan"},
 		"one digest for all":  {diff.Update, "approve acme/web --alike --digest sha256:1", "", nil, exit.Usage, "--alike goes with one plan"},
-		"a yes to nothing":    {diff.Update, "approve acme/web --yes", "", nil, exit.Usage, "--yes and --count go with --alike"},
-		"less than none":      {diff.Update, "approve acme/web --alike --count -1", "", nil, exit.Usage, "--count -1"},
 		"nothing like it":     {diff.Update, "approve zorg/web --alike", "", nil, exit.Failed, "nothing waits for an approval at zorg/web"},
-		"a number of another": {diff.Update, "approve acme/db --alike --count 3", "", nil, exit.Failed, "1 plan that waits is alike, not 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fleet(t, c.action)
@@ -126,25 +126,24 @@ func TestAlikeSaysWhatItAsks(t *testing.T) {
 	if err != nil || out != "approved: web on 3 installs of hello\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
-	if want := "deploy web on 3 installs of hello, each has 1 to destroy\n  at acme, globex, hooli\nThis cannot be undone. Type web 3 to approve: "; remarks != want {
+	want := "deploy web on 3 installs of hello\n  each 1 to destroy; highest risk: destroy\n  at acme, globex, hooli\n  because build 2 is new\n" +
+		"This cannot be undone. Type web 3 to approve: "
+	if remarks != want {
 		t.Errorf("remarked %q", remarks)
 	}
-	out, _, err = fleet(t, diff.Update).run(t, "table", "approve", "acme/web", "--alike", "--yes")
-	if want := "approved: web on hello/acme\napproved: web on hello/globex\napproved: web on hello/hooli\n"; err != nil || out != want {
-		t.Errorf("in a pipe it printed %q, %v", out, err)
-	}
-	out, _, err = fleet(t, diff.Update).run(t, "name", "approve", "acme/web", "--alike", "--yes")
-	if err != nil || out != "apr_1\napr_2\napr_3\n" {
-		t.Errorf("printed %q, %v", out, err)
+	_, remarks, err = fleet(t, diff.Update).typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
+	if err != nil || !strings.HasSuffix(remarks, "\nType 3 to approve 3 plans: ") {
+		t.Errorf("remarked %q, %v", remarks, err)
 	}
 	p := fleet(t, diff.Update)
 	p.deaf = true
-	if _, _, err := p.run(t, "table", "approve", "acme/web", "--alike", "--yes"); err != nil || len(p.answers) != 3 {
+	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike"); err != nil || len(p.answers) != 3 {
 		t.Errorf("of a list of everything it answered %q, %v", p.answers, err)
 	}
 	p = fleet(t, diff.Update)
-	p.approvals[0].Status = api.ApprovalStatusRejected
-	if _, _, err := p.run(t, "table", "approve", "apr_1", "--alike", "--yes"); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "web on hello/acme no longer waits: it is rejected") || p.answers != nil {
+	p.approvals[0].Status, p.approvals[0].Reason = api.ApprovalStatusRejected, "by ann"
+	_, _, err = p.run(t, "table", "approve", "apr_1", "--alike")
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "web on hello/acme (apr_1) no longer waits: it is rejected: by ann") || p.answers != nil {
 		t.Errorf("of one that was answered: %v, %q", err, p.answers)
 	}
 }
@@ -154,25 +153,25 @@ func TestAlikeSaysWhatItAsks(t *testing.T) {
 func TestSomeOfMany(t *testing.T) {
 	p := fleet(t, diff.Update)
 	p.withdrawn = "apr_2"
-	out, _, err := p.run(t, "table", "approve", "acme/web", "--alike", "--yes")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "2 of 3 were answered\napprove web on globex: withdrawn") {
+	out, _, err := p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "2 of 3 were answered\napprove web on hello/globex: withdrawn") {
 		t.Errorf("ended with %v", err)
 	}
-	if out != "approved: web on hello/acme\napproved: web on hello/hooli\n" {
+	if out != "approved: web on 2 installs of hello\n" {
 		t.Errorf("printed %q", out)
 	}
 	p = fleet(t, diff.Update)
 	p.down = "apr_2"
-	out, _, err = p.run(t, "table", "approve", "acme/web", "--alike", "--yes")
+	out, _, err = p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
 	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "1 of 3 were answered\n") || !strings.Contains(err.Error(), "1 more answer was not sent") {
 		t.Errorf("ended with %v", err)
 	}
 	if out != "approved: web on hello/acme\n" || len(p.answers) != 1 {
 		t.Errorf("printed %q, answered %q", out, p.answers)
 	}
-	p = four(t)
+	p = fourPlans(t)
 	p.withdrawn = "apr_1"
-	if _, _, err := p.run(t, "table", "approve", "--all"); exit.CodeOf(err) != exit.Failed || len(p.answers) != 2 {
+	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "--all"); exit.CodeOf(err) != exit.Failed || len(p.answers) != 2 {
 		t.Errorf("of all it ended with %v, answered %q", err, p.answers)
 	}
 }
@@ -224,8 +223,8 @@ func TestReviewOfAlike(t *testing.T) {
 		t.Errorf("%d plans were read, %v", p.read, err)
 	}
 	for _, want := range []string{
-		"deploy web on 3 installs of hello   (apr_1 and 2 more)\nat acme, globex, hooli\n", `terraform_data.thing["‹own name›"]`, "nuon approve acme/web --alike\nnuon reject acme/web --alike --reason",
-		"\n\ndeploy web on hello/wayne   (apr_4)\n", `terraform_data.thing["wayne"]`, "nuon approve wayne/web\n",
+		"deploy web on 3 installs of hello   (apr_1 and 2 more)\nat acme, globex, hooli\n", `terraform_data.thing["‹own name›"]`, "nuon approve apr_1 --alike\nnuon reject apr_1 --alike --reason",
+		"\n\ndeploy web on hello/wayne   (apr_4)\n", `terraform_data.thing["wayne"]`, "nuon approve apr_4\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("shows\n%s\nwant %q", out, want)

@@ -21,30 +21,36 @@ import (
 
 // answer is what approve and reject have in common.
 type answer struct {
-	env     *env.Env
-	give    api.ResponseAnswer
-	reason  string
-	install string
-	all     bool
-	digest  string
+	env      *env.Env
+	give     api.ResponseAnswer
+	reason   string
+	install  string
+	all      bool
+	alike    bool
+	digest   string
+	workflow string
 
-	alike bool
-	yes   bool
-	count int // how many there must be; 0 is any number
-
-	left int // so many were left out of --all
+	exact bool // the person named what they were shown: ids, or a content digest
+	left  int  // so many were left out of --all
 }
 
 // NewApprove is `nuon approve`.
 func NewApprove(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
-		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Say yes to plans: exactly what was shown is applied", Args: cobra.ArbitraryArgs,
-		Long: "Says yes to the plans that are named, or with --all to everything that waits but what destroys, replaces, restores or loosens settings; when there is\n" +
-			"any of that, it is named, and the exit code is 3: it still waits. With --alike a yes to one plan goes to all that wait and are like\n" +
-			"it (`nuon approvals list` shows which), after they were listed and asked about. Those that destroy are asked about by their number.",
-		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/metrics --alike\n  nuon approve acme/metrics --alike --count 40\n  nuon approve --install acme --all",
-		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
+		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Approve plans, scripts or settings: exactly what is displayed",
+		Args: cobra.ArbitraryArgs,
+		Long: `Displays what is to be approved with its counts and its highest risk, and asks. A plan that destroys, replaces or restores
+something is approved by typing the name of its component; several plans at once by typing how many they are.
+
+Without a terminal there is nobody to ask: name what you have read by the id that ` + "`nuon review`" + ` printed, or give the content
+digest with --digest. Otherwise nothing is approved, and the error is the command to run.
+
+With --alike, all plans that wait and are like the one that is named are approved with it. With --all, everything that waits but
+what destroys, replaces or restores something and what loosens settings; that is named, and the exit code is 3.`,
+		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/web --digest sha256:…\n" +
+			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all",
+		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 	}
@@ -56,11 +62,14 @@ func NewApprove(e *env.Env) *cobra.Command {
 func NewReject(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
-		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Say no to plans; the same is not asked again until something changes", Args: cobra.ArbitraryArgs,
-		Example: "  nuon reject acme/web --reason 'not during the sale'\n  nuon reject acme/web --alike --reason 'not during the sale'", ValidArgsFunction: complete.Rest(e, complete.Approvals),
+		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Reject plans; the same is not asked again until something changes",
+		Args: cobra.ArbitraryArgs,
+		Example: "  nuon reject acme/web --reason 'not during the sale'\n" +
+			"  nuon reject acme/web --alike --reason 'not during the sale'",
+		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 		RunE: func(c *cobra.Command, args []string) error {
 			if strings.TrimSpace(a.reason) == "" {
-				return exit.Usagef("say why with --reason: those who look at the install are shown it")
+				return exit.Usagef("give a reason with --reason: it is shown to everybody who looks at the install")
 			}
 			return a.run(c.Context(), args)
 		},
@@ -70,14 +79,16 @@ func NewReject(e *env.Env) *cobra.Command {
 }
 
 func (a *answer) flags(c *cobra.Command) {
+	left := "everything that waits"
+	if a.give == api.ResponseAnswerApprove {
+		left += " but what destroys, replaces, restores or loosens settings"
+	}
 	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
 	c.Flags().StringVar(&a.install, "install", "", "with --all: only what waits at this install")
 	complete.Flag(a.env, c, "install", complete.Installs)
-	c.Flags().BoolVar(&a.all, "all", false, "everything that waits, but what destroys, replaces, restores or loosens settings")
-	c.Flags().StringVar(&a.digest, "digest", "", "content digest that must still be what waits (for scripts: what nuon review -o json gave)")
+	c.Flags().BoolVar(&a.all, "all", false, left)
+	c.Flags().StringVar(&a.digest, "digest", "", "content digest of the plan that you have read (nuon review -o json)")
 	c.Flags().BoolVar(&a.alike, "alike", false, "the plan that is named, and all that wait and are alike")
-	c.Flags().BoolVar(&a.yes, "yes", false, "with --alike: do not ask, unless they destroy, replace or restore")
-	c.Flags().IntVar(&a.count, "count", 0, "with --alike: do not ask, if they are so many")
 }
 
 func (a *answer) run(ctx context.Context, args []string) error {
@@ -90,10 +101,6 @@ func (a *answer) run(ctx context.Context, args []string) error {
 		return exit.Usagef("--digest is that of one plan: name the one that it belongs to")
 	case a.alike && (len(args) != 1 || a.digest != ""):
 		return exit.Usagef("--alike goes with one plan that is named, and without --digest: each plan has its own")
-	case (a.yes || a.count != 0) && !a.alike:
-		return exit.Usagef("--yes and --count go with --alike; nothing else is asked about")
-	case a.count < 0:
-		return exit.Usagef("--count %d: use the number that `nuon approvals list` shows", a.count)
 	}
 	client, err := a.env.Client()
 	if err != nil {
@@ -103,10 +110,8 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if a.alike {
-		if targets, err = a.likeIt(ctx, client, targets[0]); err != nil {
-			return err
-		}
+	if err := a.agree(ctx, client, targets); err != nil {
+		return err
 	}
 	respond := a.respond
 	if a.alike || a.all {
@@ -114,7 +119,7 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	}
 	done, err := respond(ctx, client, targets)
 	if err == nil && a.left > 0 {
-		err = exit.With(exit.Waiting, fmt.Errorf("%s for a yes by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
+		err = exit.With(exit.Waiting, fmt.Errorf("%s to be approved by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
 	}
 	return errors.Join(a.show(done), err) // what was answered before an error is answered
 }
@@ -123,9 +128,6 @@ func (a *answer) run(ctx context.Context, args []string) error {
 func (a *answer) respond(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
 	done := []api.Approval{}
 	for _, t := range targets {
-		if a.digest != "" {
-			t.ContentDigest = a.digest
-		}
 		got, err := a.send(ctx, client, t)
 		if err != nil {
 			return done, err
@@ -170,11 +172,12 @@ func (a *answer) respondAll(ctx context.Context, client *remote.Client, targets 
 	return done, errors.Join(failed...)
 }
 
-// send gives the answer to one plan, bound to what was shown of it.
+// send gives the answer to one plan, bound to what was displayed of it.
 func (a *answer) send(ctx context.Context, client *remote.Client, t api.Approval) (api.Approval, error) {
-	got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, api.Response{Answer: a.give, ContentDigest: t.ContentDigest, Reason: a.reason}))
+	given := api.Response{Answer: a.give, Plan: t.Plan, ContentDigest: t.ContentDigest, Reason: a.reason}
+	got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, given))
 	if err != nil {
-		return got, fmt.Errorf("%s %s on %s: %w", a.give, review.Subject(t), t.Install, err)
+		return got, fmt.Errorf("%s %s on %s/%s: %w", a.give, review.Subject(t), t.App, t.Install, err)
 	}
 	return got, nil
 }
@@ -239,19 +242,33 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s", name, found[0].App, name, found[1].App, name)
 }
 
-// targets are the approvals to answer. --all leaves out what destroys, or takes a state back: that is said yes to one by one.
+// targets returns the approvals to answer. --all leaves out what is approved one by one.
 func (a *answer) targets(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
-	if !a.all {
-		var out []api.Approval
-		for _, name := range args {
-			t, err := find(ctx, client, name)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t)
-		}
-		return out, nil
+	if a.all {
+		return a.everything(ctx, client)
 	}
+	out := make([]api.Approval, 0, len(args))
+	a.exact = !a.alike
+	for _, name := range args {
+		t, err := find(ctx, client, name)
+		if err != nil {
+			return nil, err
+		}
+		if a.digest != "" {
+			t.ContentDigest = a.digest
+		} else if name != t.ID {
+			a.exact = false
+		}
+		out = append(out, t)
+	}
+	if a.alike {
+		return alikeTo(ctx, client, out[0])
+	}
+	return out, nil
+}
+
+// everything returns what waits and may be answered together, and reports what may not.
+func (a *answer) everything(ctx context.Context, client *remote.Client) ([]api.Approval, error) {
 	all, err := waiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
 	if err == nil && len(all) == 0 {
 		a.env.Console.Say("nothing waits for an approval")

@@ -1,6 +1,7 @@
 // Package approvals is `nuon review`, `nuon approvals`, `nuon approve` and `nuon reject`: what waits for a person, and that person's
-// answer. An answer names the digest of what was shown, so nobody approves what they have not seen. Plans that are alike are shown as one
-// to people, and answered as one where they say so; each keeps its own answer.
+// answer. An answer carries the plan and the digest that were displayed, so nobody approves what they have not seen: on a terminal the
+// commands display what they answer and ask, elsewhere they take ids and digests alone. Plans that are alike are displayed and answered
+// together; each gets an answer of its own.
 package approvals
 
 import (
@@ -311,10 +312,10 @@ func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 		_, err := fmt.Fprintf(w, "%s: %s\n", a.Status, console.Line(review.Verdict(a)))
 		return err
 	}
-	all := ""
+	which := a.ID
 	if len(alike) > 1 {
-		all = " --alike"
+		which += " --alike"
 	}
-	_, err = fmt.Fprintf(w, "nuon approve %[1]s/%[2]s%[3]s\nnuon reject %[1]s/%[2]s%[3]s --reason \"…\"\n", a.Install, review.Subject(a), all)
+	_, err = fmt.Fprintf(w, "nuon approve %[1]s\nnuon reject %[1]s --reason \"…\"\n", which)
 	return err
 }

@@ -28,12 +28,13 @@ type plane struct {
 	bare      bool   // a brief list has no reports
 	deaf      bool   // it does not know what a group is
 	read      int    // so many plans were read by themselves
+	displayed func() // what happens once a plan was read, before it is answered
 	installs  []api.InstallSummary
 	onto      console.Console // what run prints on
 }
 
-// four wait: two apps have an install acme, and one of the plans destroys.
-func four(t *testing.T) *plane {
+// fourPlans wait: two apps have an install acme, and one of the plans destroys.
+func fourPlans(t *testing.T) *plane {
 	t.Helper()
 	report, err := json.Marshal(diff.Report{Kind: diff.KindTerraform, Notes: []string{"a note of the plan"}})
 	if err != nil {
@@ -43,7 +44,7 @@ func four(t *testing.T) *plane {
 	for i, name := range []string{"hello/acme/web", "hello/acme/db", "hello/globex/web", "shop/acme/web"} {
 		part := strings.Split(name, "/")
 		p.approvals = append(p.approvals, api.Approval{
-			ID: fmt.Sprintf("apr_%d", i+1), App: part[0], Install: part[1], Component: part[2], Destructive: part[2] == "db",
+			ID: fmt.Sprintf("apr_%d", i+1), Plan: fmt.Sprintf("pln_%d", i+1), App: part[0], Install: part[1], Component: part[2], Destructive: part[2] == "db",
 			ContentDigest: fmt.Sprintf("sha256:%d", i+1), Status: api.ApprovalStatusWaiting, Because: "commit \x1b[31m1a2b3c4", Report: report,
 		})
 	}
@@ -112,6 +113,9 @@ func problem(w http.ResponseWriter, status int, code, title string) {
 }
 
 func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
+	if p.displayed != nil {
+		p.displayed()
+	}
 	a := p.find(w, r.PathValue("id"))
 	var given api.Response
 	if a == nil || json.NewDecoder(r.Body).Decode(&given) != nil {
@@ -125,8 +129,8 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusConflict, "withdrawn", "withdrawn: something newer came")
 		return
 	}
-	if given.ContentDigest != a.ContentDigest {
-		problem(w, http.StatusConflict, "stale", "what waits is no longer what was shown")
+	if given.Plan != a.Plan || given.ContentDigest != a.ContentDigest {
+		problem(w, http.StatusConflict, "plan_changed", "what waits is no longer what was shown")
 		return
 	}
 	p.answers = append(p.answers, strings.TrimSpace(fmt.Sprint(a.ID, " ", given.Answer, " ", given.ContentDigest, " ", given.Reason)))
@@ -154,40 +158,64 @@ func (p *plane) run(t *testing.T, output string, line ...string) (out, remarks s
 	return o.String(), e.String(), err
 }
 
-// TestAnswers: an answer goes to what was named, with the digest of what was shown, and to nothing else.
+// TestAnswers: an answer goes to what was displayed to the person, with its plan and digest, and to nothing else. Without a terminal
+// that is what is named by its id or digest.
 func TestAnswers(t *testing.T) {
+	one, two, three, four := "apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3", "apr_4 approve sha256:4"
 	for name, c := range map[string]struct {
-		line []string
-		want []string
-		code int
-		says string
+		line  string
+		types string // at a terminal; "" is nobody at one
+		want  []string
+		code  int
+		says  string
 	}{
-		"by id":                {[]string{"approve", "apr_2"}, []string{"apr_2 approve sha256:2"}, 0, ""},
-		"by place":             {[]string{"approve", "globex/web"}, []string{"apr_3 approve sha256:3"}, 0, ""},
-		"by app and place":     {[]string{"approve", "shop/acme/web"}, []string{"apr_4 approve sha256:4"}, 0, ""},
-		"several":              {[]string{"approve", "acme/db", "apr_4"}, []string{"apr_2 approve sha256:2", "apr_4 approve sha256:4"}, 0, ""},
-		"not clear":            {[]string{"approve", "acme/web"}, nil, exit.Usage, "say hello/acme/web or shop/acme/web"},
-		"one of two not clear": {[]string{"approve", "globex/web", "acme/web"}, nil, exit.Usage, "not clear"},
-		"nothing there":        {[]string{"approve", "globex/db"}, nil, exit.Failed, "`nuon review` lists what does"},
-		"no such id":           {[]string{"approve", "apr_9"}, nil, exit.Failed, "there is no approval apr_9"},
-		"all but destruction":  {[]string{"approve", "--all"}, []string{"apr_1 approve sha256:1", "apr_3 approve sha256:3", "apr_4 approve sha256:4"}, exit.Waiting, "1 plan still waits for a yes by name"},
-		"all of an install":    {[]string{"approve", "--all", "--install", "globex"}, []string{"apr_3 approve sha256:3"}, 0, ""},
-		"nobody":               {[]string{"approve"}, nil, exit.Usage, "or say --all"},
-		"a name and all":       {[]string{"approve", "--all", "apr_1"}, nil, exit.Usage, "or say --all"},
-		"an install and name":  {[]string{"approve", "apr_1", "--install", "globex"}, nil, exit.Usage, "--install goes with --all"},
-		"the digest shown":     {[]string{"approve", "apr_1", "--digest", "sha256:1"}, []string{"apr_1 approve sha256:1"}, 0, ""},
-		"another digest":       {[]string{"approve", "apr_1", "--digest", "sha256:0"}, nil, exit.Failed, "approve web on acme: what waits is no longer what was shown"},
-		"a digest for all":     {[]string{"approve", "--all", "--digest", "sha256:1"}, nil, exit.Usage, "--digest"},
-		"a digest for two":     {[]string{"approve", "apr_1", "apr_2", "--digest", "sha256:1"}, nil, exit.Usage, "--digest"},
-		"a no":                 {[]string{"reject", "globex/web", "--reason", "not on a Friday"}, []string{"apr_3 reject sha256:3 not on a Friday"}, 0, ""},
-		"a no to all":          {[]string{"reject", "--all", "--install", "acme", "--reason", "x"}, []string{"apr_1 reject sha256:1 x", "apr_2 reject sha256:2 x", "apr_4 reject sha256:4 x"}, 0, ""},
-		"a no without why":     {[]string{"reject", "apr_1"}, nil, exit.Usage, "--reason"},
-		"a no without words":   {[]string{"reject", "apr_1", "--reason", " "}, nil, exit.Usage, "--reason"},
-		"a yes with words":     {[]string{"approve", "apr_1", "--reason", "looks well"}, []string{"apr_1 approve sha256:1 looks well"}, 0, ""},
+		"script, by id":              {"approve apr_2", "", []string{two}, 0, ""},
+		"script, by ids":             {"approve apr_1 apr_2 apr_4", "", []string{one, two, four}, 0, ""},
+		"script, by digest":          {"approve acme/db --digest sha256:2", "", []string{two}, 0, ""},
+		"script, id and digest":      {"approve apr_1 --digest sha256:1", "", []string{one}, 0, ""},
+		"script, another digest":     {"approve apr_1 --digest sha256:0", "", nil, exit.Failed, "approve web on hello/acme: what waits is no longer what was shown"},
+		"script, by place":           {"approve globex/web", "", nil, exit.Usage, "read it with `nuon review apr_3`, then run: nuon approve apr_3"},
+		"script, one by place":       {"approve apr_2 globex/web", "", nil, exit.Usage, "then run: nuon approve apr_2 apr_3"},
+		"script, all":                {"approve --all", "", nil, exit.Usage, "this approves 3 plans, and there is no terminal to ask on; read it with `nuon review --print`, then run: nuon approve apr_1 apr_3 apr_4"},
+		"script, a no by place":      {"reject globex/web --reason no", "", []string{"apr_3 reject sha256:3 no"}, 0, ""},
+		"script, a no to all":        {"reject --all --reason x", "", nil, exit.Usage, `run: nuon reject --reason "x" apr_1 apr_2 apr_3 apr_4`},
+		"by place":                   {"approve globex/web", "y", []string{three}, 0, ""},
+		"by place, no":               {"approve globex/web", "n", nil, exit.Rejected, "nothing was done"},
+		"by id, no":                  {"approve apr_3", "n", nil, exit.Rejected, "nothing was done"},
+		"by app and place":           {"approve shop/acme/web", "yes", []string{four}, 0, ""},
+		"by digest, no":              {"approve acme/db --digest sha256:2", "y", nil, exit.Rejected, "nothing was approved"},
+		"destroys, a mere yes":       {"approve acme/db", "y", nil, exit.Rejected, "nothing was approved"},
+		"destroys, named":            {"approve acme/db", "db", []string{two}, 0, ""},
+		"destroys, by id, named":     {"approve apr_2", "db", []string{two}, 0, ""},
+		"two, counted":               {"approve apr_1 apr_3", "2", []string{one, three}, 0, ""},
+		"two, miscounted":            {"approve apr_1 apr_3", "3", nil, exit.Rejected, "nothing was approved"},
+		"two, a mere yes":            {"approve apr_1 apr_3", "y", nil, exit.Rejected, "nothing was approved"},
+		"two, one destroys":          {"approve acme/db apr_4", "db\n1", []string{two, four}, 0, ""},
+		"two, one destroys, unnamed": {"approve acme/db apr_4", "1\ndb", nil, exit.Rejected, "nothing was approved"},
+		"all but destruction":        {"approve --all", "3", []string{one, three, four}, exit.Waiting, "1 plan still waits to be approved by name"},
+		"all, a mere yes":            {"approve --all", "y", nil, exit.Rejected, "nothing was approved"},
+		"all of an install":          {"approve --all --install globex", "y", []string{three}, 0, ""},
+		"a no needs no question":     {"reject acme/db --reason no", "n", []string{"apr_2 reject sha256:2 no"}, 0, ""},
+		"a no to all":                {"reject --all --install acme --reason x", "y", []string{"apr_1 reject sha256:1 x", "apr_2 reject sha256:2 x", "apr_4 reject sha256:4 x"}, 0, ""},
+		"a no to all, not meant":     {"reject --all --install acme --reason x", "n", nil, exit.Rejected, "nothing was done"},
+		"not clear":                  {"approve acme/web", "y", nil, exit.Usage, "say hello/acme/web or shop/acme/web"},
+		"one of two not clear":       {"approve globex/web acme/web", "y", nil, exit.Usage, "not clear"},
+		"nothing there":              {"approve globex/db", "y", nil, exit.Failed, "`nuon review` lists what does"},
+		"no such id":                 {"approve apr_9", "", nil, exit.Failed, "there is no approval apr_9"},
+		"nobody":                     {"approve", "", nil, exit.Usage, "or say --all"},
+		"a name and all":             {"approve --all apr_1", "", nil, exit.Usage, "or say --all"},
+		"an install and name":        {"approve apr_1 --install globex", "", nil, exit.Usage, "--install goes with --all"},
+		"a digest for all":           {"approve --all --digest sha256:1", "", nil, exit.Usage, "--digest"},
+		"a digest for two":           {"approve apr_1 apr_2 --digest sha256:1", "", nil, exit.Usage, "--digest"},
+		"a no without why":           {"reject apr_1", "", nil, exit.Usage, "--reason"},
+		"a yes with words":           {"approve apr_1 --reason well", "", []string{"apr_1 approve sha256:1 well"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := four(t)
-			_, _, err := p.run(t, "table", c.line...)
+			p := fourPlans(t)
+			if c.types != "" {
+				p.typing(t, c.types)
+			}
+			_, _, err := p.run(t, "table", strings.Fields(c.line)...)
 			if exit.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v, want code %d and %q", err, c.code, c.says)
 			}
@@ -198,17 +226,50 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAllNamesWhatItLeavesOut, and how to say yes to it.
-func TestAllNamesWhatItLeavesOut(t *testing.T) {
-	out, remarks, err := four(t).run(t, "table", "approve", "--all")
-	if exit.CodeOf(err) != exit.Waiting {
-		t.Errorf("ended with %v", err)
+// TestAPlanIsDisplayedBeforeTheQuestion with its counts, its risk and the command that is exact; and a plan that replaced it meanwhile
+// is not approved in its place.
+func TestAPlanIsDisplayedBeforeTheQuestion(t *testing.T) {
+	p := fleet(t, diff.Replace).typing(t, "db")
+	p.approvals[4].Scripts = []api.ApprovalScript{{Action: "migrate"}}
+	_, remarks, err := p.run(t, "table", "approve", "acme/db")
+	want := "deploy db on hello/acme   (apr_5)\n  1 to replace; highest risk: replace\n  with script migrate\n  because build 2 is new\n" +
+		"This cannot be undone. Type db to approve: "
+	if err != nil || remarks != want {
+		t.Errorf("displayed %q, %v", remarks, err)
 	}
-	if want := "approved: web on hello/acme\napproved: web on hello/globex\napproved: web on shop/acme\n"; out != want {
+
+	// The plan that is displayed is withdrawn while the person reads, and another one waits in its place.
+	p = fleet(t, diff.Update).typing(t, "y")
+	p.displayed = func() {
+		newer := p.approvals[4]
+		newer.ID, newer.Plan, newer.ContentDigest = "apr_6", "pln_6", "sha256:6"
+		p.approvals, p.withdrawn = append(p.approvals, newer), "apr_5"
+	}
+	_, _, err = p.run(t, "table", "approve", "acme/db")
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "withdrawn: something newer came") || p.answers != nil {
+		t.Errorf("approved %v, %v", p.answers, err)
+	}
+}
+
+// TestAllNamesWhatItLeavesOut, and how to approve it: plans that destroy, and looser settings.
+func TestAllNamesWhatItLeavesOut(t *testing.T) {
+	p := fourPlans(t)
+	p.approvals[2].Kind, p.approvals[2].Component, p.approvals[2].Plan = api.ApprovalKindSettings, "", ""
+	out, remarks, err := p.typing(t, "2").run(t, "table", "approve", "--all")
+	if exit.CodeOf(err) != exit.Waiting || !strings.Contains(err.Error(), "2 plans still wait") || len(p.answers) != 2 {
+		t.Errorf("ended with %v, answered %q", err, p.answers)
+	}
+	if want := "approved: web on hello/acme\napproved: web on shop/acme\n"; out != want {
 		t.Errorf("printed %q, want %q", out, want)
 	}
-	if !strings.Contains(remarks, "db on hello/acme destroys or replaces") || !strings.Contains(remarks, "nuon approve apr_2") {
-		t.Errorf("remarked %q", remarks)
+	for _, want := range []string{
+		"left out: db on hello/acme destroys or replaces; approve it by name: nuon approve apr_2\n",
+		"left out: settings on hello/globex loosen who is asked; approve it by name: nuon approve apr_3\n",
+		"deploy web on hello/acme   (apr_1)\n", "Type 2 to approve 2 plans: ",
+	} {
+		if !strings.Contains(remarks, want) {
+			t.Errorf("remarked %q, want %q", remarks, want)
+		}
 	}
 }
 
@@ -247,10 +308,10 @@ func TestNothingToAnswer(t *testing.T) {
 
 // TestAnAnswerBeforeAnErrorIsShown: it was given.
 func TestAnAnswerBeforeAnErrorIsShown(t *testing.T) {
-	p := four(t)
+	p := fourPlans(t)
 	p.withdrawn = "apr_4"
 	out, _, err := p.run(t, "table", "approve", "apr_1", "apr_4", "apr_3")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "approve web on acme: withdrawn") {
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "approve web on shop/acme: withdrawn") {
 		t.Errorf("ended with %v", err)
 	}
 	if out != "approved: web on hello/acme\n" {
@@ -261,25 +322,25 @@ func TestAnAnswerBeforeAnErrorIsShown(t *testing.T) {
 // TestFormats: an answer is given once, and printed in the format that was asked for.
 func TestFormats(t *testing.T) {
 	for output, want := range map[string]string{"name": "apr_3\n", "table": "approved: web on hello/globex\n"} {
-		p := four(t)
-		out, _, err := p.run(t, output, "approve", "globex/web")
+		p := fourPlans(t)
+		out, _, err := p.run(t, output, "approve", "apr_3")
 		if err != nil || out != want || len(p.answers) != 1 {
 			t.Errorf("-o %s printed %q, %v", output, out, err)
 		}
 	}
-	out, _, err := four(t).run(t, "json", "review", "--install", "acme")
+	out, _, err := fourPlans(t).run(t, "json", "review", "--install", "acme")
 	var got []api.Approval
 	if err != nil || json.Unmarshal([]byte(out), &got) != nil || len(got) != 3 || got[2].ContentDigest != "sha256:4" {
 		t.Errorf("printed %s, %v", out, err)
 	}
-	if out, _, err := four(t).run(t, "name", "review"); err != nil || out != "apr_1\napr_2\napr_3\napr_4\n" {
+	if out, _, err := fourPlans(t).run(t, "name", "review"); err != nil || out != "apr_1\napr_2\napr_3\napr_4\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 }
 
 // TestReview shows each plan with its reason and how to answer it, and what came from elsewhere cannot move the cursor.
 func TestReview(t *testing.T) {
-	p := four(t)
+	p := fourPlans(t)
 	p.approvals = p.approvals[:2]
 	p.approvals[1].Destroy = true
 	out, _, err := p.run(t, "table", "review")
@@ -287,7 +348,7 @@ func TestReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"deploy web on hello/acme   (apr_1)\nbecause commit  [31m1a2b3c4\n", "a note of the plan", "nuon approve acme/web\nnuon reject acme/web --reason \"…\"\n", "\n\nDESTROY db on hello/acme   (apr_2)\n",
+		"deploy web on hello/acme   (apr_1)\nbecause commit  [31m1a2b3c4\n", "a note of the plan", "nuon approve apr_1\nnuon reject apr_1 --reason \"…\"\n", "\n\nDESTROY db on hello/acme   (apr_2)\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("shows\n%s\nwant %q", out, want)
@@ -302,14 +363,14 @@ func TestReview(t *testing.T) {
 
 // TestARestoreIsNoDeploy: it is shown as what it is, and no blanket yes lets it through.
 func TestARestoreIsNoDeploy(t *testing.T) {
-	p := four(t)
+	p := fourPlans(t)
 	p.approvals = p.approvals[:1]
 	p.approvals[0].Restore = 3
 	out, _, err := p.run(t, "table", "review")
 	if err != nil || !strings.HasPrefix(out, "restore state version 3 of web on hello/acme   (apr_1)\n") {
 		t.Errorf("shows\n%s%v", out, err)
 	}
-	_, remarks, err := p.run(t, "table", "approve", "--all")
+	_, remarks, err := p.typing(t, "1").run(t, "table", "approve", "--all")
 	if exit.CodeOf(err) != exit.Waiting || len(p.answers) != 0 || !strings.Contains(remarks, "left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
 		t.Errorf("answered %v, remarked %q, %v", p.answers, remarks, err)
 	}
@@ -324,8 +385,11 @@ func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
 		"no report":            {`"hello"`, "read the report of apr_1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := four(t)
+			p := fourPlans(t)
 			p.approvals[0].Report = json.RawMessage(c.report)
+			if _, _, err := p.run(t, "table", "approve", "apr_1"); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), c.says) || p.answers != nil {
+				t.Errorf("approved %q, %v", p.answers, err)
+			}
 			out, _, err := p.run(t, "table", "review", "apr_1")
 			if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v", err)
@@ -352,7 +416,7 @@ func TestReviewOfSome(t *testing.T) {
 		"--install globex":       "apr_3",
 		"acme/db --install=idle": "apr_2",
 	} {
-		p := four(t)
+		p := fourPlans(t)
 		p.installs = []api.InstallSummary{{ID: "ins_9", App: "hello", Name: "idle"}}
 		out, _, err := p.run(t, "name", append([]string{"review"}, strings.Fields(line)...)...)
 		if got := strings.Join(strings.Fields(out), " "); err != nil || got != want {
@@ -360,11 +424,11 @@ func TestReviewOfSome(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"nowhere", "nowhere/web", "apr_9", "acme nowhere"} {
-		if out, _, err := four(t).run(t, "name", append([]string{"review"}, strings.Fields(line)...)...); exit.CodeOf(err) != exit.Failed || out != "" {
+		if out, _, err := fourPlans(t).run(t, "name", append([]string{"review"}, strings.Fields(line)...)...); exit.CodeOf(err) != exit.Failed || out != "" {
 			t.Errorf("review %s: %q, %v", line, out, err)
 		}
 	}
-	out, _, err := four(t).run(t, "table", "review", "globex", "--print")
+	out, _, err := fourPlans(t).run(t, "table", "review", "globex", "--print")
 	if err != nil || !strings.HasPrefix(out, "deploy web on hello/globex   (apr_3)\n") || strings.Contains(out, "acme") {
 		t.Errorf("printed %q, %v", out, err)
 	}

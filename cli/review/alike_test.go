@@ -126,8 +126,11 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 		want  []string
 		says  string
 	}{
-		"yes":              {all, func(s *stage) { s.press("a") }, yesTo(all[:5]...), ""},
-		"yes, twice":       {all, func(s *stage) { s.press("a", "a") }, yesTo(all[:5]...), "the answer is on its way"},
+		"yes":              {all, func(s *stage) { s.press("a") }, nil, "Type 5 to approve"},
+		"yes, twice":       {all, func(s *stage) { s.press("a", "a", "enter") }, nil, "Type 5 to approve"},
+		"yes, counted":     {all, func(s *stage) { s.approveAll("5") }, yesTo(all[:5]...), ""},
+		"yes, then again":  {all, func(s *stage) { s.approveAll("5"); s.press("a") }, yesTo(all[:5]...), "the answer is on its way"},
+		"yes, miscounted":  {all, func(s *stage) { s.approveAll("6") }, nil, "Type 5 to approve"},
 		"to one of them":   {all, func(s *stage) { s.press("m", "j"); s.send(openedOf(all[0])); s.pass(time.Second); s.press("a") }, yesTo(all[0]), ""},
 		"to one, unread":   {all, func(s *stage) { s.press("m", "j", "a") }, nil, "it has not been read yet"},
 		"to the exception": {all, func(s *stage) { s.press("J"); s.send(openedOf(all[5])); s.pass(time.Second); s.press("a") }, yesTo(all[5]), ""},
@@ -135,12 +138,12 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 			"reject apr_1 " + all[0].ContentDigest + " no time", "reject apr_2 " + all[1].ContentDigest + " no time", "reject apr_3 " + all[2].ContentDigest + " no time",
 			"reject apr_4 " + all[3].ContentDigest + " no time", "reject apr_5 " + all[4].ContentDigest + " no time",
 		}, ""},
-		"one has gone": {all, func(s *stage) { s.send(listOf(without(all, "globex"))); s.press("a") }, yesTo(all[0], all[2], all[3], all[4]), ""},
+		"one has gone": {all, func(s *stage) { s.send(listOf(without(all, "globex"))); s.approveAll("4") }, yesTo(all[0], all[2], all[3], all[4]), ""},
 		"one has come": {all, func(s *stage) { s.send(listOf(append(slices.Clone(all), late(all[0], "zorg")))); s.press("a") }, nil, "there is one more than a moment ago"},
 		"one came, and was seen": {all, func(s *stage) {
 			s.send(listOf(append(slices.Clone(all), late(all[0], "zorg"))))
 			s.pass(justNow)
-			s.press("a")
+			s.approveAll("6")
 		}, append(yesTo(all[:5]...), "approve apr_late sha256:late"), ""},
 		"one is another now": {all, func(s *stage) {
 			s.send(listOf([]api.Approval{all[0], other, all[2], all[3], all[4]}))
@@ -201,6 +204,13 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 	}
 }
 
+// approveAll approves the chosen group, of so many.
+func (s *stage) approveAll(count string) {
+	s.press("a")
+	s.write(count)
+	s.press("enter")
+}
+
 // taken is what the control plane says of an answer that it takes.
 func taken(id string, now time.Time) answered {
 	return answered{id: id, answer: api.ResponseAnswerApprove, approval: api.Approval{
@@ -229,7 +239,7 @@ func TestAThousandInstalls(t *testing.T) {
 		t.Errorf("asked for (-want +got)\n%s", d)
 	}
 	s.shows(t, "▸ hello web ×1000")
-	s.press("a")
+	s.approveAll("1000")
 	if n := len(s.sent()); n != mostAtOnce {
 		t.Errorf("%d answers are on their way", n)
 	}
@@ -266,7 +276,7 @@ func TestAThousandInstalls(t *testing.T) {
 func TestAnAnswerThatBreaksOff(t *testing.T) {
 	all := crowd(20)
 	s := newStage(plainTheme, 120, 40, all...)
-	s.press("a")
+	s.approveAll("20")
 	if err := s.unheard(130); exit.CodeOf(err) != 130 || !strings.Contains(err.Error(), "14 answers were not sent") {
 		t.Errorf("says %v", err)
 	}
@@ -281,7 +291,7 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	s.shows(t, "No longer among them (5 approved)")
 
 	s = newStage(plainTheme, 120, 40, all...)
-	s.press("a")
+	s.approveAll("20")
 	moved := slices.Clone(all)
 	moved[19].ContentDigest = "sha256:other"
 	s.send(listOf(moved))

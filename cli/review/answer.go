@@ -80,14 +80,14 @@ func (m *model) prune() {
 	}
 }
 
-// approve says yes, or asks once more before a grave yes.
+// approve answers one plan, or asks once more before a grave one and before several.
 func (m *model) approve() tea.Cmd {
 	if no := m.refusal(api.ResponseAnswerApprove); no != "" {
 		m.say(m.theme.warn, no)
 		return nil
 	}
 	m.cover()
-	if m.queue.current().grave() {
+	if at := m.queue.current(); at.grave() || at.several() {
 		m.mode, m.typed = confirming, entry{}
 		return nil
 	}
@@ -104,17 +104,13 @@ func (m *model) reject() {
 	m.mode, m.typed = rejecting, entry{}
 }
 
-// word is what a person types before a grave yes: the component, and of several how many they are, so that nobody says yes to more or
-// fewer than they think.
+// word is what a person types before an answer that asks: nobody approves more or fewer plans than they think.
 func (m *model) word() string {
 	at := m.queue.current()
 	if at.none() {
 		return ""
 	}
-	if word := Subject(at.lead().approval); !at.several() {
-		return word
-	}
-	return fmt.Sprintf("%s %d", Subject(at.lead().approval), len(m.covered))
+	return Word(Subject(at.lead().approval), len(m.covered), at.grave())
 }
 
 // send gives the answer to what was covered when it was asked for, bound to what was there then.

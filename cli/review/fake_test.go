@@ -204,7 +204,7 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 	if a.ID == p.refuse {
 		a.Status, a.Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not today", Answer: "reject", At: time.Now().Add(-12 * time.Second)}
 	}
-	if a.Status != api.ApprovalStatusWaiting || given.ContentDigest != a.ContentDigest {
+	if a.Status != api.ApprovalStatusWaiting || given.Plan != a.Plan || given.ContentDigest != a.ContentDigest {
 		problem(w, http.StatusConflict, "approval_gone", fmt.Sprintf("this plan of %s no longer waits for an answer: %s", a.Component, a.Status))
 		return
 	}

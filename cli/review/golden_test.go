@@ -222,9 +222,14 @@ var scenes = map[string]func(*theme, int, int) *stage{
 		s.write("not during the sale")
 		return s
 	},
-	"group-over": func(t *theme, w, h int) *stage {
+	"group-ask": func(t *theme, w, h int) *stage {
 		s := newStage(t, w, h, alike()...)
 		s.press("a")
+		return s
+	},
+	"group-over": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, alike()...)
+		s.approveAll("5")
 		for i, a := range alike()[:5] {
 			o := answered{id: a.ID, answer: api.ResponseAnswerApprove, approval: a}
 			o.approval.Status, o.approval.Response = api.ApprovalStatusApproved, api.GivenResponse{Actor: "vera", At: s.now}

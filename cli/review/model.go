@@ -37,7 +37,7 @@ type mode uint8
 
 const (
 	reviewing  mode = iota
-	confirming      // the name of a component is asked for before a grave yes
+	confirming      // a name or a number is asked for before a grave plan or several are approved
 	rejecting       // a reason is asked for
 	stopped         // a question was taken back; what is still being typed is for nobody
 	searching

@@ -22,6 +22,11 @@ type letter struct {
 	batch  *batch
 }
 
+// response is the answer as it is sent: about the plan and the content that were displayed.
+func (l letter) response() api.Response {
+	return api.Response{Answer: l.batch.answer, Plan: l.to.approval.Plan, ContentDigest: l.digest, Reason: l.batch.reason}
+}
+
 // holds says that the plan still waits as it was when the answer was given.
 func (l letter) holds() bool { return !l.to.ended && l.to.approval.ContentDigest == l.digest }
 
@@ -55,7 +60,7 @@ func (m *model) post() tea.Cmd {
 		}
 		l.to.sending = true
 		m.flight[l.to.approval.ID] = l
-		cmds = append(cmds, m.ask.respond(l.to.approval.ID, api.Response{Answer: l.batch.answer, ContentDigest: l.digest, Reason: l.batch.reason}))
+		cmds = append(cmds, m.ask.respond(l.to.approval.ID, l.response()))
 	}
 	return tea.Batch(cmds...)
 }

@@ -340,7 +340,7 @@ func TestOnATerminal(t *testing.T) {
 	}
 }
 
-// TestAGroupOnATerminal answers plans that are alike with one key, while one of them goes away, and the exception by itself.
+// TestAGroupOnATerminal answers plans that are alike together, once their count was typed, while one of them goes away, and the exception by itself.
 func TestAGroupOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := &plane{approvals: alike(), refuse: "apr_4"}
@@ -356,6 +356,8 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("▸ hello metrics · 4 installs")
 	<-time.After(justNow) //walltime: the plan has to be on the screen for longer than this
 	s.keys("a")
+	s.sees("Type 4 to approve")
+	s.keys("4\r")
 	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics no longer")
 	s.sees("None of these plans waits any more (3 approved).") // once the queue was looked at again
 	s.keys("J")

@@ -547,7 +547,7 @@ func (m *model) sheet() []strip {
 		return append(out, strip{{"  Why? Everybody who looks is shown it, and the same is not asked again.", t.faint}},
 			append(strip{{"  > ", t.accent}}, m.typed.show(m.width-6)...))
 	case confirming:
-		out := []strip{m.rule(m.width, "approve "+m.asking(), true, ""), {{"  " + m.danger(at), t.bad}}}
+		out := []strip{m.rule(m.width, "approve "+m.asking(), true, ""), m.stakes(at)}
 		room := m.height - leastElse
 		those := m.those(room)
 		out = append(append(out, m.doomed(at, room-len(those))...), those...)
@@ -581,6 +581,17 @@ func (m *model) those(room int) []strip {
 		out = append(out, strip{{"  No longer as shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.warn}})
 	}
 	return out
+}
+
+// stakes is what an answer that asks would let happen, in counts.
+func (m *model) stakes(at row) strip {
+	switch totals := at.lead().totals; {
+	case at.grave():
+		return strip{{"  " + m.danger(at), m.theme.bad}}
+	case totals.Words() != "":
+		return strip{{"  Each has " + totals.Words() + ".", ""}}
+	}
+	return strip{{"  Each changes something.", ""}}
 }
 
 // danger says what a grave plan would do.

@@ -62,6 +62,18 @@ func Verdict(a api.Approval) string {
 // Grave says that a yes must be said to this plan by itself, and twice: it destroys or replaces something, or takes a state back.
 func Grave(a api.Approval) bool { return a.Destructive || a.Destroy || a.Restore > 0 }
 
+// Word is what a person types to approve plans of a component: its name before a grave one, with the number where there are several,
+// and the number alone before several that are not.
+func Word(subject string, plans int, grave bool) string {
+	switch {
+	case !grave:
+		return fmt.Sprint(plans)
+	case plans == 1:
+		return subject
+	}
+	return fmt.Sprintf("%s %d", subject, plans)
+}
+
 // ReportOf reads the report of an approval, with the scripts that a yes approves. An error says that it must not be approved: what a person
 // would be shown does not hold.
 func ReportOf(a api.Approval) (*diff.Report, error) {

@@ -112,7 +112,11 @@ func (s *site) applyOf(name, greeting string) {
 	s.t.Helper()
 	s.nuon("installs", "update", name, "--input", "settle_seconds=8", "--input", "greeting="+greeting)
 	s.until("the plan of web waits", func() (bool, error) {
-		_, err := s.Nuon(s.ctx, "approve", name+"/web")
+		id, err := s.Nuon(s.ctx, "review", name+"/web", "-o", "name")
+		if err != nil || len(id) == 0 {
+			return false, nil //nolint:nilerr // it is looked at again
+		}
+		_, err = s.Nuon(s.ctx, "approve", strings.TrimSpace(string(id)))
 		return err == nil, nil
 	})
 	s.until("terraform applies", func() (bool, error) {

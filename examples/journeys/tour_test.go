@@ -23,8 +23,9 @@ func TestTour(t *testing.T) {
 	end := 0
 	for _, b := range blocks {
 		seen.WriteString(page[end:b.from])
-		for _, r := range s.paste(b) {
-			seen.WriteString("$ " + r.command + "\n" + r.shown)
+		typed, acts := agreed(b.lines[len(b.lines)-1])
+		for _, r := range s.paste(b, acts...) {
+			seen.WriteString("$ " + r.command + "\n" + question.ReplaceAllString(r.shown, "${1} "+typed+"\n"))
 		}
 		end = b.to
 	}
@@ -36,6 +37,21 @@ func TestTour(t *testing.T) {
 	} else if d := cmp.Diff(page, seen.String()); d != "" {
 		t.Errorf("the tour goes otherwise than %s says (go test -update):\n%s", file, d)
 	}
+}
+
+// question is what a command asks before it approves; the terminal does not echo what is typed there.
+var question = regexp.MustCompile(`(\[y/N\]|Type \S+ to approve:) ?`)
+
+// agreed is what a person types at a command that approves: y, or the name that the page says.
+func agreed(l line) (typed string, acts []act) {
+	if !strings.HasPrefix(l.command, "nuon approve ") {
+		return "", nil
+	}
+	typed = "y"
+	if _, component, named := strings.Cut(l.command, "/"); named && strings.Contains(l.prints, "Type "+component+" to approve:") {
+		typed = component
+	}
+	return typed, []act{{question, typed + "\n"}}
 }
 
 // TestReadme pastes the blocks of README.md into a terminal: every command runs and succeeds, and shows the lines that stand below it.

@@ -323,7 +323,7 @@ func (s *system) planned(pushed time.Time) (api.Approval, error) {
 // reject says no, and waits until nothing runs any more.
 func (s *system) reject(a api.Approval) error {
 	_, err := remote.Get[api.Approval](s.client.RespondApproval(s.ctx, a.ID, api.Response{
-		Answer: "reject", ContentDigest: a.ContentDigest, Reason: "only measured",
+		Answer: "reject", Plan: a.Plan, ContentDigest: a.ContentDigest, Reason: "only measured",
 	}))
 	if err != nil {
 		return err

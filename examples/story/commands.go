@@ -56,7 +56,7 @@ func (s *teller) params(files []string, root string) testscript.Params {
 			"step": s.step, "nuon": s.nuon, "until": s.until, "dev": s.devCmd, "origin": s.origin, "commit": s.commit,
 			"append": appendCmd, "replace": replaceCmd, "settle": s.settle, "kill-runner": s.killRunner,
 			"absent": s.absent, "found": s.found, "plant": s.plant, "planted": s.plantedCmd, "reversed": reversed,
-			"code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen,
+			"approve": s.approve, "code": s.code, "count": s.count, "keep": s.keep, "org": s.org, "webhook": s.webhook, "upload": s.upload, "page": s.page, "terminal": s.terminal, "screen": s.screen,
 			"cluster": s.clusterCmd, "access": s.access, "publish": s.publish, "render": renderCmd, "kubectl": s.kubectl, "grasp": s.grasp, "drop": dropCmd,
 		},
 	}
@@ -326,6 +326,17 @@ func replaceCmd(ts *testscript.TestScript, _ bool, args []string) {
 // renderCmd writes a file with variables in the place of $NAME: render FROM TO.
 func renderCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o644))
+}
+
+// approve approves what waits as a script does, by the ids that were printed: approve acme/web.
+func (s *teller) approve(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(s.run(ts, append([]string{"review", "-o", "name"}, args...)))
+	ids := strings.Fields(ts.ReadFile("stdout"))
+	if len(ids) == 0 {
+		ts.Fatalf("nothing waits at %s", shellWords(args))
+	}
+	fmt.Fprintf(s.loud, "\n\033[36m$ nuon review -o name %s\033[0m\n  %s\n", shellWords(args), strings.Join(ids, "\n  "))
+	s.nuon(ts, false, append([]string{"approve"}, ids...))
 }
 
 // settle approves whatever an install asks for, until it is current (or as named): settle 90s acme [gone].

@@ -2607,9 +2607,14 @@ type RepoList struct {
 
 // Response defines model for Response.
 type Response struct {
-	Answer        ResponseAnswer `json:"answer"`
-	ContentDigest string         `json:"content_digest"`
-	Reason        string         `json:"reason,omitempty,omitzero"`
+	Answer ResponseAnswer `json:"answer"`
+
+	// ContentDigest of what was displayed
+	ContentDigest string `json:"content_digest"`
+
+	// Plan id of the plan that was displayed; required for the approval of a plan
+	Plan   string `json:"plan,omitempty,omitzero"`
+	Reason string `json:"reason,omitempty,omitzero"`
 }
 
 // ResponseAnswer defines model for Response.Answer.
@@ -3591,14 +3596,14 @@ type ClientInterface interface {
 	// GetApproval performs a GET /v1/approvals/{approval} (the `GetApproval` operationId) request.
 	GetApproval(ctx context.Context, approval InApproval, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RespondApprovalWithBody Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+	// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/approvals/{approval}/response (the `RespondApproval` operationId).
 	RespondApprovalWithBody(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RespondApproval Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+	// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4436,7 +4441,7 @@ func (c *Client) GetApproval(ctx context.Context, approval InApproval, reqEditor
 	return c.Client.Do(req)
 }
 
-// RespondApprovalWithBody Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+// RespondApprovalWithBody Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4453,7 +4458,7 @@ func (c *Client) RespondApprovalWithBody(ctx context.Context, approval InApprova
 	return c.Client.Do(req)
 }
 
-// RespondApproval Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9724,14 +9729,14 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetApprovalWithResponse(ctx context.Context, approval InApproval, reqEditors ...RequestEditorFn) (*GetApprovalResponse, error)
 
-	// RespondApprovalWithBodyWithResponse Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+	// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/approvals/{approval}/response (the `RespondApproval` operationId).
 	RespondApprovalWithBodyWithResponse(ctx context.Context, approval InApproval, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RespondApprovalResponse, error)
 
-	// RespondApprovalWithResponse Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+	// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14385,7 +14390,7 @@ func (c *ClientWithResponses) GetApprovalWithResponse(ctx context.Context, appro
 	return ParseGetApprovalResponse(rsp)
 }
 
-// RespondApprovalWithBodyWithResponse Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+// RespondApprovalWithBodyWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14398,7 +14403,7 @@ func (c *ClientWithResponses) RespondApprovalWithBodyWithResponse(ctx context.Co
 	return ParseRespondApprovalResponse(rsp)
 }
 
-// RespondApprovalWithResponse Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+// RespondApprovalWithResponse Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

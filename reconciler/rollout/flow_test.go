@@ -163,7 +163,6 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 	w.look()
 	w.runJobs()
 	old := w.one("select id from approvals where status = 'waiting'")
-	digest := w.one("select content_digest from approvals where id = $1", old)
 	// While the newer build runs the plan still stands, but its desired is not known: nothing is applied.
 	w.build("web", "running")
 	w.look()
@@ -172,9 +171,7 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 	w.look()
 	w.want(w.one("select status || ': ' || reason from approvals where id = $1", old),
 		"withdrawn: superseded by a newer desired: artifact changed: build 3 of web, because commit 1a2b3c4 changed it")
-	err := w.in(func(ctx context.Context, tx *store.Tx) error {
-		return workflow.Respond(ctx, tx, workflow.Response{Approval: old, Answer: workflow.Approve, ContentDigest: digest, Actor: "alice"})
-	})
+	err := w.respond(old, workflow.Approve, "alice", "")
 	var gone *workflow.Conflict
 	if !errors.As(err, &gone) || gone.Code != workflow.CodeApprovalGone {
 		t.Fatalf("a withdrawn plan was answered: %v", err)
@@ -206,10 +203,20 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 	w.look()
 	w.runJobs()
 	approval := w.one("select id from approvals where status = 'waiting'")
+	shown := w.displayed(approval, workflow.Approve, "alice", "")
 	respond := func(digest string, answer workflow.Answer) error {
-		return w.in(func(ctx context.Context, tx *store.Tx) error {
-			return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: answer, ContentDigest: digest, Actor: "alice"})
-		})
+		given := shown
+		given.ContentDigest, given.Answer = digest, answer
+		return w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
+	}
+	for _, plan := range []string{"", "pln_other"} {
+		given := shown
+		given.Plan = plan
+		err := w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
+		var other *workflow.Conflict
+		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged || !strings.Contains(other.Title, "waits (plan pln_") {
+			t.Errorf("an answer about plan %q: %v", plan, err)
+		}
 	}
 	var c *workflow.Conflict
 	if err := respond(workflow.Hash([]byte("other")), workflow.Approve); !errors.As(err, &c) || c.Code != workflow.CodePlanChanged {

@@ -281,10 +281,7 @@ func (w *world) sayScripts(answer workflow.Answer, reason string) bool {
 	w.Helper()
 	ids := w.list("select id from approvals where kind = 'scripts' and status = 'waiting'")
 	for _, approval := range ids {
-		digest := w.one("select content_digest from approvals where id = $1", approval)
-		must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
-			return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: answer, ContentDigest: digest, Actor: "vera", Reason: reason})
-		}))
+		must(w, w.respond(approval, answer, "vera", reason))
 	}
 	return len(ids) > 0
 }
@@ -468,12 +465,26 @@ func (w *world) outputs(component string) []api.Output {
 func (w *world) answer(component string, answer workflow.Answer, reason string) error {
 	w.Helper()
 	approval := w.one(`select a.id from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' and p.component = $1`, component)
-	digest := w.one("select content_digest from approvals where id = $1", approval)
-	err := w.in(func(ctx context.Context, tx *store.Tx) error {
-		return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: answer, ContentDigest: digest, Actor: "alice", Reason: reason})
-	})
+	err := w.respond(approval, answer, "alice", reason)
 	w.queue()
 	return err
+}
+
+// respond answers an approval as it is displayed.
+func (w *world) respond(approval string, answer workflow.Answer, actor, reason string) error {
+	w.Helper()
+	return w.in(func(ctx context.Context, tx *store.Tx) error {
+		return workflow.Respond(ctx, tx, w.displayed(approval, answer, actor, reason))
+	})
+}
+
+// displayed is the answer of somebody to whom an approval is displayed now.
+func (w *world) displayed(approval string, answer workflow.Answer, actor, reason string) workflow.Response {
+	w.Helper()
+	return workflow.Response{
+		Approval: approval, Answer: answer, Actor: actor, Reason: reason, Plan: w.one("select coalesce(plan_id, '') from approvals where id = $1", approval),
+		ContentDigest: w.one("select content_digest from approvals where id = $1", approval),
+	}
 }
 
 // approveAll says yes to everything until nothing moves any more.

@@ -27,18 +27,19 @@ func tooLong() error {
 	return conflict(CodeTooLong, "Say it in fewer words.", "the reason is longer than %d bytes", mostReason)
 }
 
-// Response is a person's word about one approval.
+// Response is a person's answer to one approval.
 type Response struct {
 	Approval      string // id
 	Answer        Answer
-	ContentDigest string // of what was shown to the person
+	Plan          string // id of the plan that was displayed to the person; empty when the approval is not about a plan
+	ContentDigest string // of what was displayed
 	Actor         string
 	Reason        string // may be empty
 }
 
-// Respond takes a person's word. It binds to the content digest that was shown; of two that answer, one wins. The audit is the
-// caller's. Errors: store.ErrNotFound; a *Conflict when the question no longer waits, the digest is another's, or the person may not
-// approve what they asked for themselves.
+// Respond records a person's answer. It binds to the plan and the content digest that were displayed; of two people who answer, one
+// wins. The caller writes the audit. Errors: store.ErrNotFound; a *Conflict when the approval no longer waits, something else was
+// displayed, or the person may not approve what they asked for themselves.
 func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if r.Answer != Approve && r.Answer != Reject {
 		return fmt.Errorf("an answer is %s or %s, not %.20q", Approve, Reject, r.Answer)
@@ -63,8 +64,10 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	switch {
 	case a.Status != string(ApprovalWaiting) || plan && row.PlanStatus != string(PlanReady):
 		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s", what, answered(a))
+	case plan && *a.PlanID != r.Plan:
+		return conflict(CodePlanChanged, readAgain(a), "your answer is about %s, but %s waits (plan %s)", displayed(r.Plan), what, *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
-		return conflict(CodePlanChanged, "Read it again (nuon review), then answer.", "what you answered is not %s as it waits", what)
+		return conflict(CodePlanChanged, readAgain(a), "your answer is about other content than %s has now (%s)", what, a.ContentDigest)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
 		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.Name+" --approvals-by-others=false.",
 			"%s asked for this, and install %s lets nobody approve what they asked for themselves", r.Actor, install.Name)
@@ -76,6 +79,18 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 		return r.answerSettings(ctx, tx, install, row)
 	}
 	return r.answerWork(ctx, tx, row)
+}
+
+func readAgain(a store.Approval) string {
+	return "Read what waits (nuon review " + a.ID + "), then answer."
+}
+
+// displayed names the plan that an answer says was displayed.
+func displayed(plan string) string {
+	if plan == "" {
+		return "no plan"
+	}
+	return "plan " + plan
 }
 
 // subjectOf is what an approval is about, in words.

@@ -183,12 +183,12 @@ func (h *hostile) loosen(ctx context.Context, r *rand.Rand) error {
 }
 
 func (h *hostile) approve(ctx context.Context, r *rand.Rand) error {
-	digest, err := h.digest(ctx, h.approvals[r.IntN(len(h.approvals))])
+	plan, digest, err := h.displayed(ctx, h.approvals[r.IntN(len(h.approvals))])
 	if err != nil {
 		return err
 	}
 	for _, id := range h.approvals {
-		body := map[string]any{"answer": "approve", "content_digest": digest}
+		body := map[string]any{"answer": "approve", "plan": plan, "content_digest": digest}
 		if _, err := h.send(ctx, role(r), http.MethodPost, "/v1/approvals/"+id+"/response", body); err != nil {
 			return err
 		}
@@ -196,8 +196,10 @@ func (h *hostile) approve(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-func (h *hostile) digest(ctx context.Context, id string) (digest string, err error) {
-	return digest, h.Database.QueryRow(ctx, "select content_digest from approvals where id = $1", id).Scan(&digest)
+// displayed is what an answer to an approval is bound to.
+func (h *hostile) displayed(ctx context.Context, id string) (plan, digest string, err error) {
+	err = h.Database.QueryRow(ctx, "select coalesce(plan_id, ''), content_digest from approvals where id = $1", id).Scan(&plan, &digest)
+	return plan, digest, err
 }
 
 // rights tries to get a better token, a credential, or somebody else's runner.

@@ -21,7 +21,9 @@ func asking(t *testing.T) *world {
 
 func (w *world) respond(role string, answer api.ResponseAnswer, digest, reason string) *api.RespondApprovalResponse {
 	w.Helper()
-	got, err := w.one.as(role).RespondApprovalWithResponse(w.Context(), w.one.ids["approval"], api.Response{Answer: answer, ContentDigest: digest, Reason: reason})
+	got, err := w.one.as(role).RespondApprovalWithResponse(w.Context(), w.one.ids["approval"], api.Response{
+		Answer: answer, Plan: w.one.ids["plan"], ContentDigest: digest, Reason: reason,
+	})
 	must(w, err)
 	return got
 }
@@ -39,6 +41,16 @@ func TestApprovalBindsToWhatWasShown(t *testing.T) {
 	for _, other := range []string{"", "sha256:other", digest + " ", strings.ToUpper(digest)} {
 		if f := w.respond("approver", api.ResponseAnswerApprove, other, "").ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "plan_changed" {
 			t.Errorf("the digest %q: %+v", other, f)
+		}
+	}
+	for _, plan := range []string{"", "pln_other"} {
+		got, err := w.one.as("approver").RespondApprovalWithResponse(t.Context(), w.one.ids["approval"], api.Response{
+			Answer: api.ResponseAnswerApprove, Plan: plan, ContentDigest: digest,
+		})
+		must(w, err)
+		f := got.ApplicationProblemJSONDefault
+		if f == nil || f.Status != http.StatusConflict || f.Code != "plan_changed" || !strings.Contains(f.Title, "(plan "+w.one.ids["plan"]+")") {
+			t.Errorf("an answer about plan %q: %+v", plan, f)
 		}
 	}
 	if now := w.text("select a.status || ' ' || p.status from approvals a join plans p on p.id = a.plan_id"); now != "waiting ready" {

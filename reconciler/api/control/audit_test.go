@@ -46,7 +46,7 @@ func changes(w *world) map[string]changed {
 		"respondApproval": {path: "/v1/approvals/" + o.ids["approval"] + "/response", action: "approval.reject", before: func() {
 			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
 			w.exec("update steps set kind = 'approve', status = 'waiting' where id = $1", o.ids["step"])
-		}, body: map[string]any{"answer": "reject", "content_digest": "sha256:" + o.mark + "-content", "reason": "no"}},
+		}, body: map[string]any{"answer": "reject", "plan": o.ids["plan"], "content_digest": "sha256:" + o.mark + "-content", "reason": "no"}},
 		"createRunner":       {body: map[string]any{"name": "made", "kind": "install"}, action: "runner.create"},
 		"createRegistration": {path: "/v1/runners/" + o.ids["runner"] + "/registration", action: "runner.token"},
 		"replaceRunner":      {path: "/v1/runners/" + o.ids["runner"] + "/replace", body: map[string]any{"reason": "burnt"}, action: "runner.replace"},

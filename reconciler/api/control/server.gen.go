@@ -26,7 +26,7 @@ type ServerInterface interface {
 
 	// (GET /v1/approvals/{approval})
 	GetApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
-	// RespondApproval Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+	// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(w http.ResponseWriter, r *http.Request, approval InApproval)
 
@@ -5632,7 +5632,7 @@ type StrictServerInterface interface {
 
 	// (GET /v1/approvals/{approval})
 	GetApproval(ctx context.Context, request GetApprovalRequestObject) (GetApprovalResponseObject, error)
-	// RespondApproval Say yes or no to one plan. It binds to the content digest that was shown; 409 when that is no longer what waits.
+	// RespondApproval Approve or reject one plan, scripts or settings. The answer carries the plan id and the content digest that were displayed; 409 plan_changed when something else waits, 409 approval_gone when nothing does.
 	// (POST /v1/approvals/{approval}/response)
 	RespondApproval(ctx context.Context, request RespondApprovalRequestObject) (RespondApprovalResponseObject, error)
 

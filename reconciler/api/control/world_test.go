@@ -129,7 +129,7 @@ func (w *world) handler(limits quota.Options) http.Handler {
 			SkipStep: engine.SkipStep,
 			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
 				return refused(workflow.Respond(ctx, tx, workflow.Response{
-					Approval: approval, Answer: workflow.Answer(a.Answer), ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
+					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan, ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
 				}))
 			},
 			CancelWorkflow: func(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
