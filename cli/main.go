@@ -34,6 +34,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/logs"
 	"github.com/nuon-toolkit/nuon/cli/orgs"
 	"github.com/nuon-toolkit/nuon/cli/reference"
+	"github.com/nuon-toolkit/nuon/cli/releases"
 	"github.com/nuon-toolkit/nuon/cli/render"
 	"github.com/nuon-toolkit/nuon/cli/repos"
 	"github.com/nuon-toolkit/nuon/cli/runners"
@@ -133,7 +134,7 @@ func newRoot(e *env.Env) *cobra.Command {
 	root.SetCompletionCommandGroupID("machine")
 	add(root, "journeys", initialize.New(e), validate.New(e), graph.New(e), fmtcmd.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
 		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e), schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
-	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), installs.New(e), approvals.New(e), actions.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
+	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e), installs.New(e), approvals.New(e), actions.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)

@@ -64,7 +64,7 @@ func TestProcess(t *testing.T) {
 		out, remarks string
 	}{
 		{[]string{"--version"}, 0, "nuon " + version.Number + "\n", ""},
-		{[]string{"apps", "list"}, 0, "hello\t-\t\tr ]0;x \t\n", ""},
+		{[]string{"apps", "list"}, 0, "hello\t-\tr ]0;x \t\n", ""},
 		{[]string{"apps", "get", "x"}, 1, "", "error: odd [2J  title\n  do this\n"},
 		{[]string{"nonsense"}, 2, "", "error: unknown command \"nonsense\" for \"nuon\"\nUsage: nuon"},
 		{[]string{"apps", "list", "--colour"}, 2, "", "error: unknown flag: --colour\nUsage: nuon apps list [flags]\nRun `nuon apps list --help` for more.\n"},

@@ -108,6 +108,7 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 			SyncNow:            o.syncNow,
 			Upload:             o.upload,
 			PreviewApp:         o.preview.App,
+			ReleasePartial:     o.build.ReleasePartial,
 			RetryBuild: func(ctx context.Context, tx *store.Tx, b string) (string, error) {
 				return refused(o.build.Retry(ctx, tx, b))
 			},

@@ -40,21 +40,21 @@ func (o *of) flags(e *env.Env, c *cobra.Command) {
 	complete.Flag(e, c, "install", complete.Installs)
 }
 
-// config is what the app's version declares.
+// config is what the app, or the install's release of it, declares.
 func (o *of) config(ctx context.Context, client *remote.Client) (api.AppConfig, error) {
 	if o.install != "" {
 		i, err := remote.Get[api.Install](client.GetInstall(ctx, o.install))
 		if err != nil {
 			return api.AppConfig{}, err
 		}
-		return configOf(ctx, client, i.App, i.Pinned)
+		return configOf(ctx, client, i.App, i.Target)
 	}
 	return configOf(ctx, client, o.app, 0)
 }
 
-// configOf is what a version of an app declares; version 0 is the newest.
-func configOf(ctx context.Context, client *remote.Client, app string, version int) (api.AppConfig, error) {
-	return remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Version: version}))
+// configOf is what a release of an app declares; with 0 it is the newest version.
+func configOf(ctx context.Context, client *remote.Client, app string, release int) (api.AppConfig, error) {
+	return remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: release}))
 }
 
 func newList(e *env.Env) *cobra.Command {

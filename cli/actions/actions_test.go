@@ -20,10 +20,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane with an app hello of two actions and an install acme, which is held at version 3.
+// plane is a control plane with an app hello of two actions and an install acme, which is to have release 3.
 type plane struct {
 	asked   *api.NewWorkflow
-	version string // that declarations were asked for
+	release string // that declarations were asked for
 }
 
 func start(t *testing.T) (*plane, *env.Env, *strings.Builder) {
@@ -39,11 +39,11 @@ func start(t *testing.T) (*plane, *env.Env, *strings.Builder) {
 	}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/apps/hello/config", func(w http.ResponseWriter, r *http.Request) {
-		p.version = r.URL.Query().Get("version")
+		p.release = r.URL.Query().Get("release")
 		_ = json.NewEncoder(w).Encode(config)
 	})
 	mux.HandleFunc("GET /v1/installs/acme", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(api.Install{ID: "ins_1", App: "hello", Name: "acme", Pinned: 3})
+		_ = json.NewEncoder(w).Encode(api.Install{ID: "ins_1", App: "hello", Name: "acme", Target: 3})
 	})
 	mux.HandleFunc("POST /v1/installs/acme/workflows", func(w http.ResponseWriter, r *http.Request) {
 		p.asked = &api.NewWorkflow{}
@@ -68,7 +68,7 @@ func execute(t *testing.T, c *cobra.Command, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestDeclared: what an app has, or what the version has that an install follows.
+// TestDeclared: what an app has, or what the release has that an install is to have.
 func TestDeclared(t *testing.T) {
 	migrate := `migrate: Moves the data
   timeout 5m
@@ -107,8 +107,8 @@ nuon run acme migrate --input to=…
 			if err != nil {
 				said += err.Error()
 			}
-			if exit.CodeOf(err) != c.code || !strings.HasPrefix(said, c.want) && !strings.Contains(said, c.want) || c.code == 0 && p.version != c.version && p.version != "0" {
-				t.Errorf("ended with %v after %q, of version %q", err, said, p.version)
+			if exit.CodeOf(err) != c.code || !strings.HasPrefix(said, c.want) && !strings.Contains(said, c.want) || c.code == 0 && p.release != c.version && p.release != "0" {
+				t.Errorf("ended with %v after %q, of release %q", err, said, p.release)
 			}
 		})
 	}
@@ -154,8 +154,8 @@ func TestNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := declaredOn(t.Context(), client, "acme", "migrate")
-	if err != nil || p.version != "3" {
-		t.Fatal(err, p.version)
+	if err != nil || p.release != "3" {
+		t.Fatal(err, p.release)
 	}
 	for given, want := range map[string]bool{"": true, "mode": true, "to": false} {
 		if got := form.Needed(form.Parameters(a, map[string]string{given: ""})); (got != nil) != want {

@@ -73,7 +73,7 @@ func create(ctx context.Context, e *env.Env, n api.NewApp) error {
 
 func newList(e *env.Env) *cobra.Command {
 	l := &listing.List[api.App]{
-		Header: []string{"NAME", "VERSION", "COMMIT", "REPOSITORY", "PROBLEM"},
+		Header: []string{"NAME", "RELEASE", "REPOSITORY", "PROBLEM"},
 		Row:    row,
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.App, string, error) {
 			l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: at.Cursor, Limit: at.Limit}))
@@ -88,11 +88,7 @@ func newList(e *env.Env) *cobra.Command {
 }
 
 func row(a api.App) []string {
-	version := "-"
-	if a.Version.Number > 0 {
-		version = fmt.Sprint(a.Version.Number)
-	}
-	return []string{a.Name, version, console.Short(a.Version.Commit), a.Repository, problem(a)}
+	return []string{a.Name, console.Release(a.Release.Number, a.Release.Commit), a.Repository, problem(a)}
 }
 
 // problem is why an app is not at its newest revision, in a few words.
@@ -167,6 +163,12 @@ func show(w io.Writer, a api.App, components []api.Component) error {
 	}
 	if a.Version.ID != "" {
 		fmt.Fprintf(w, "  version    %d %s\n             %s\n", a.Version.Number, console.Short(a.Version.Digest), console.Line(a.Version.Reason))
+	}
+	if r := a.Release; r.Number > 0 {
+		fmt.Fprintf(w, "  release    %s %s\n             %s\n", console.Release(r.Number, r.Commit), r.Status, console.Line(r.Cause))
+		if r.Reason != "" {
+			fmt.Fprintf(w, "             %s\n", console.Line(r.Reason))
+		}
 	}
 	if a.Problem != "" {
 		fmt.Fprintf(w, "  problem    %s\n", console.Line(a.Problem))

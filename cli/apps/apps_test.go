@@ -42,12 +42,12 @@ func run(t *testing.T, answers map[string]any, args ...string) (screen string, a
 func TestList(t *testing.T) {
 	screen, _, err := run(t, map[string]any{"GET /v1/apps": api.AppList{Items: []api.App{
 		{Name: "new"},
-		{Name: "hello", Repository: "https://git/x", Version: api.AppVersion{ID: "ver_1", Number: 3, Commit: "0123456789abcdef"}},
+		{Name: "hello", Repository: "https://git/x", Release: api.Release{ID: "rel_1", Number: 3, Commit: "0123456789abcdef"}},
 		{Name: "lost", Problem: "the branch is gone"},
 		{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}}, Revision: api.Revision{Commit: "fedcba9876543210"}},
 	}}}, "list")
-	want := "new\t-\t\t\t\nhello\t3\t0123456789ab\thttps://git/x\t\nlost\t-\t\t\tthe branch is gone\n" +
-		"wrong\t-\t\t\t2 errors in the config at fedcba9: `nuon apps get wrong` shows what is wrong\n"
+	want := "new\t-\t\t\nhello\t3 (0123456)\thttps://git/x\t\nlost\t-\t\tthe branch is gone\n" +
+		"wrong\t-\t\t2 errors in the config at fedcba9: `nuon apps get wrong` shows what is wrong\n"
 	if err != nil || screen != want {
 		t.Errorf("%v, printed\n%s, want\n%s", err, screen, want)
 	}
@@ -76,7 +76,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("the screen lacks %q:\n%s", want, screen)
 		}
 	}
-	if err != nil || len(asked) != 1 || asked[0] != "GET /v1/apps/hello/config?version=4" {
+	if err != nil || len(asked) != 1 || asked[0] != "GET /v1/apps/hello/config?version=4&release=0" {
 		t.Errorf("%v, asked %q", err, asked)
 	}
 	if _, asked, err := run(t, nil, "config", "hello", "--version", "-1"); exit.CodeOf(err) != exit.Usage || len(asked) > 0 {

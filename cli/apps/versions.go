@@ -29,8 +29,8 @@ func newVersions(e *env.Env) *cobra.Command {
 	}
 	return l.Command(e, &cobra.Command{
 		Use: "versions APP", Short: "List an app's versions, the newest first", Args: cobra.ExactArgs(1),
-		Long: `Lists the versions of an app's config, the newest first, each with why it was made. An install can be held at one of them, or
-go back to it, with ` + "`nuon installs pin`" + `.`,
+		Long: `Lists the versions of an app's config, the newest first, each with why it was made. What installs get is a release: a version
+of the config, and the code of each component (` + "`nuon releases list`" + `).`,
 		Example:           `  nuon apps versions hello --limit 5`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 	})

@@ -28,7 +28,7 @@ func plane(t *testing.T) *env.Env {
 		"/v1/apps":                  api.AppList{Items: []api.App{{Name: "hello", Repository: "https://git/x"}, {Name: "shop"}}},
 		"/v1/apps/hello/components": api.ComponentList{Items: []api.Component{{Name: "sandbox", Kind: "terraform_module"}, {Name: "web"}}},
 		"/v1/apps/hello/config":     api.AppConfig{Actions: []api.DeclaredAction{{Name: "migrate", Description: "moves\tthe data"}}},
-		"/v1/apps/hello/versions":   api.AppVersionList{Items: []api.AppVersion{{Number: 2}, {Number: 1}}},
+		"/v1/apps/hello/releases":   api.ReleaseList{Items: []api.Release{{Number: 3}, {Number: 2, Status: "complete"}, {Number: 1, Status: "complete"}}},
 		"/v1/installs": api.InstallList{Items: []api.InstallSummary{
 			{Name: "acme", App: "hello", Status: "current"}, {Name: "acme", App: "shop"}, {Name: "beta", App: "hello"}, {Name: "bad\nname", App: "hello"},
 		}},
@@ -84,7 +84,8 @@ func TestSources(t *testing.T) {
 		"components of installs":  {InstallComponents, []string{"beta"}, []string{"web: behind", "api: "}},
 		"inputs":                  {Inputs, []string{"beta"}, []string{"size=: "}},
 		"actions":                 {Actions, []string{"beta"}, []string{"migrate: moves\tthe data"}},
-		"versions":                {Versions, []string{"beta"}, []string{"2: ", "1: "}},
+		"releases":                {Releases, []string{"beta"}, []string{"2: ", "1: "}},
+		"releases of an app":      {ReleasesOf, []string{"hello"}, []string{"3: ", "2: ", "1: "}},
 		"workflows":               {Workflows, nil, []string{"latest:beta: deploy of hello/beta, running", "wfl_2: deploy of hello/beta, running", "wfl_1: provision of hello/beta, succeeded"}},
 		"steps":                   {Steps, []string{"wfl_2"}, []string{"stp_1: plan web, "}},
 		"steps of the latest one": {Steps, []string{"latest:beta"}, []string{"stp_1: plan web, "}},

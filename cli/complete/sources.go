@@ -75,7 +75,7 @@ func Actions(ctx context.Context, client *remote.Client, args []string) ([]Name,
 	if err != nil {
 		return nil, err
 	}
-	c, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Version: i.Pinned}))
+	c, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, i.App, &api.GetAppConfigParams{Release: i.Target}))
 	return list(c.Actions, err, func(a api.DeclaredAction) Name { return Name{a.Name, a.Description} })
 }
 
@@ -208,12 +208,30 @@ func Tokens(ctx context.Context, client *remote.Client, _ []string) ([]Name, err
 	return list(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
 }
 
-// Versions are the numbers of the app versions of the install that stands first.
-func Versions(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+// Releases are the numbers of the complete releases of the app of the install that stands first.
+func Releases(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	if err != nil || i.App == "" {
 		return nil, err
 	}
-	l, err := remote.Get[api.AppVersionList](client.ListAppVersions(ctx, i.App, &api.ListAppVersionsParams{Limit: most}))
-	return list(l.Items, err, func(v api.AppVersion) Name { return Name{fmt.Sprint(v.Number), v.Reason} })
+	return releases(ctx, client, i.App, func(r api.Release) bool { return r.Status == api.ReleaseComplete })
+}
+
+// ReleasesOf are the numbers of the releases of the app that stands first.
+func ReleasesOf(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	return releases(ctx, client, args[0], func(api.Release) bool { return true })
+}
+
+func releases(ctx context.Context, client *remote.Client, app string, fit func(api.Release) bool) ([]Name, error) {
+	l, err := remote.Get[api.ReleaseList](client.ListReleases(ctx, app, &api.ListReleasesParams{Limit: most}))
+	var out []Name
+	for _, r := range l.Items {
+		if fit(r) {
+			out = append(out, Name{fmt.Sprint(r.Number), r.Cause})
+		}
+	}
+	return out, err
 }

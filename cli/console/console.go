@@ -145,3 +145,15 @@ func Short(digest string) string {
 	}
 	return d
 }
+
+// Release names a release and the commit that it is of in a cell: 7 (1a2b3c4); nothing but - for none.
+func Release(number int, commit string) string {
+	switch short := strings.TrimPrefix(commit, "sha256:"); {
+	case number == 0:
+		return "-"
+	case short == "":
+		return strconv.Itoa(number)
+	default:
+		return fmt.Sprintf("%d (%.7s)", number, short)
+	}
+}

@@ -140,36 +140,32 @@ func TestForget(t *testing.T) {
 
 // TestPinning: where an install is held, by word or by what it is at; and back.
 func TestPinning(t *testing.T) {
-	deployed := func(version int, kind api.WorkflowKind, planOnly bool) api.Workflow {
-		return api.Workflow{Version: version, Kind: kind, PlanOnly: planOnly, Status: "succeeded"}
-	}
+	all := []api.Release{{Number: 7, Status: "complete"}, {Number: 6, Status: "incomplete"}, {Number: 5, Status: "complete"}, {Number: 4, Status: "building"}, {Number: 3, Status: "complete"}}
 	for line, c := range map[string]struct {
-		install api.Install
-		history []api.Workflow
-		code    int
-		want    *api.NewPin
-		says    string
+		install  api.Install
+		releases []api.Release
+		code     int
+		want     *api.NewPin
+		says     string
 	}{
-		"pin acme 4":               {api.Install{}, nil, 0, &api.NewPin{Version: 4}, "hello/acme is held at version 4 (the newest is 7)"},
-		"pin acme v4 --reason x":   {api.Install{}, nil, 0, &api.NewPin{Version: 4, Reason: "x"}, "held at version 4 (the newest is 7): x\n"},
-		"pin acme":                 {api.Install{Version: 6, Latest: 7}, nil, 0, &api.NewPin{Version: 6}, "nuon installs unpin acme"},
-		"pin acme --wait=false":    {api.Install{Latest: 7}, nil, exit.Usage, nil, "nuon installs pin acme 7"},
-		"pin acme 0":               {api.Install{}, nil, exit.Usage, nil, `"0" is no version`},
-		"pin acme 99999999999":     {api.Install{}, nil, exit.Usage, nil, "is no version"},
-		"rollback acme":            {api.Install{Version: 7, Latest: 7}, nil, 0, &api.NewPin{Version: 6, Reason: "rolled back from version 7"}, "held at version 6"},
-		"rollback acme --reason y": {api.Install{Version: 5, Latest: 7, Pinned: 5}, nil, 0, &api.NewPin{Version: 4, Reason: "y"}, "behind: web"},
-		"rollback acme --to 2":     {api.Install{Latest: 7}, nil, 0, &api.NewPin{Version: 2, Reason: "rolled back from version 7"}, "held at version 2"},
-		"rollback acme --to x":     {api.Install{}, nil, exit.Usage, nil, "is no version"},
-		"rollback acme --wait=0":   {api.Install{Version: 1, Latest: 1}, nil, exit.Usage, nil, "there is none before it"},
-		"rollback acme --timeout 1s": {api.Install{Latest: 7}, []api.Workflow{deployed(7, "deploy", false), deployed(6, "deploy", true), deployed(5, "action", false), deployed(3, "deploy", false),
-			deployed(2, "provision", false)}, 0, &api.NewPin{Version: 3, Reason: "rolled back from version 7"}, "held at version 3"},
-		"rollback acme --timeout 2s": {api.Install{Latest: 7}, []api.Workflow{deployed(7, "deploy", false)}, exit.Usage, nil, "say which with --to"},
-		"unpin acme":                 {api.Install{}, nil, 0, nil, "hello/acme follows the newest version (7)"},
+		"pin acme 4":                 {api.Install{}, nil, 0, &api.NewPin{Release: 4}, "hello/acme is held at release 4 (1a2b3c4) (the newest is 7)"},
+		"pin acme 4 --reason x":      {api.Install{}, nil, 0, &api.NewPin{Release: 4, Reason: "x"}, "held at release 4 (1a2b3c4) (the newest is 7): x\n"},
+		"pin acme":                   {api.Install{Release: 6, Target: 6, Latest: 7}, nil, 0, &api.NewPin{Release: 6}, "nuon installs unpin acme"},
+		"pin acme --wait=false":      {api.Install{Target: 7, Latest: 7}, nil, exit.Usage, nil, "nuon installs pin acme 7"},
+		"pin acme 0":                 {api.Install{}, nil, exit.Usage, nil, `"0" is no release`},
+		"pin acme 99999999999":       {api.Install{}, nil, exit.Usage, nil, "is no release"},
+		"rollback acme":              {api.Install{Release: 7, Target: 7, Latest: 7}, all, 0, &api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
+		"rollback acme --reason y":   {api.Install{Release: 5, Target: 5, Latest: 7, Pinned: 5}, all, 0, &api.NewPin{Release: 3, Reason: "y"}, "behind: web"},
+		"rollback acme --to 2":       {api.Install{Target: 7, Latest: 7}, nil, 0, &api.NewPin{Release: 2, Reason: "rolled back from release 7"}, "held at release 2"},
+		"rollback acme --to x":       {api.Install{}, nil, exit.Usage, nil, "is no release"},
+		"rollback acme --wait=0":     {api.Install{Release: 3, Target: 3, Latest: 3}, all, exit.Usage, nil, "there is no complete release of hello before 3"},
+		"rollback acme --timeout 1s": {api.Install{Target: 7, Latest: 7}, all, 0, &api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},
+		"unpin acme":                 {api.Install{}, nil, 0, nil, "hello/acme follows the newest release, 7 (1a2b3c4)"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			p, e := start(t)
 			c.install.ID, c.install.App, c.install.Name = "ins_acme", "hello", "acme"
-			p.installs, p.history = []api.Install{c.install}, c.history
+			p.installs, p.releases = []api.Install{c.install}, c.releases
 			err := execute(t, New(e), strings.Fields(line)...)
 			if said := fmt.Sprint(e.Console.Out, err); exit.CodeOf(err) != c.code || !strings.Contains(said, c.says) {
 				t.Errorf("ended with %v after %s", err, e.Console.Out)

@@ -84,11 +84,11 @@ func facts(i api.Install) []string {
 	say := func(format string, a ...any) { lines = append(lines, "  "+fmt.Sprintf(format, a...)) }
 	switch {
 	case i.Pinned > 0:
-		say("pinned at version %d of %d by %s%s", i.Pinned, i.Latest, cmp.Or(i.PinnedBy, "somebody"), because(i.PinReason))
-	case i.Latest > 0 && i.Version > 0:
-		say("at version %d of %d", i.Version, i.Latest)
-	case i.Latest > 0:
-		say("not yet at version %d throughout", i.Latest)
+		say("pinned at release %s of %d by %s%s", console.Release(i.Pinned, i.Commit), i.Latest, cmp.Or(i.PinnedBy, "somebody"), because(i.PinReason))
+	case i.Target > 0 && i.Release > 0:
+		say("at release %s of %d", console.Release(i.Release, i.Commit), i.Latest)
+	case i.Target > 0:
+		say("not yet at release %s throughout", console.Release(i.Target, i.Commit))
 	}
 	if len(i.Behind) > 0 {
 		say("behind: %s", strings.Join(i.Behind, ", "))

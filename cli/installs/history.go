@@ -3,12 +3,12 @@ package installs
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
@@ -17,12 +17,9 @@ import (
 
 func newHistory(e *env.Env) *cobra.Command {
 	l := &listing.List[api.Workflow]{
-		Header: []string{"ID", "KIND", "VERSION", "STATUS", "STARTED", "TOOK", "BY", "OUTCOME"}, Limit: 20,
+		Header: []string{"ID", "KIND", "RELEASE", "STATUS", "STARTED", "TOOK", "BY", "OUTCOME"}, Limit: 20,
 		Row: func(w api.Workflow) []string {
-			version, took, outcome := "-", "-", w.Outcome
-			if w.Version > 0 {
-				version = strconv.Itoa(w.Version)
-			}
+			took, outcome := "-", w.Outcome
 			if !w.EndedAt.IsZero() {
 				took = w.EndedAt.Sub(w.CreatedAt).Round(time.Second).String()
 			}
@@ -30,7 +27,7 @@ func newHistory(e *env.Env) *cobra.Command {
 			if w.PlanOnly {
 				kind += " (plan only)"
 			}
-			return []string{w.ID, kind, version, string(w.Status), w.CreatedAt.Local().Format(time.DateTime), took, cmp.Or(w.RequestedBy, "-"), cmp.Or(outcome, w.Reason)}
+			return []string{w.ID, kind, console.Release(w.Release, w.Commit), string(w.Status), w.CreatedAt.Local().Format(time.DateTime), took, cmp.Or(w.RequestedBy, "-"), cmp.Or(outcome, w.Reason)}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Workflow, string, error) {
 			l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Install: at.Args[0], Cursor: at.Cursor, Limit: at.Limit}))
@@ -38,7 +35,7 @@ func newHistory(e *env.Env) *cobra.Command {
 		},
 	}
 	return l.Command(e, &cobra.Command{
-		Use: "history INSTALL", Short: "List what was done to an install, at which version and how it ended, the newest first", Args: cobra.ExactArgs(1),
+		Use: "history INSTALL", Short: "List what was done to an install, at which release and how it ended, the newest first", Args: cobra.ExactArgs(1),
 		Example:           "  nuon installs history acme --limit 5",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 	})

@@ -5,12 +5,12 @@ package installs
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/listing"
@@ -33,7 +33,7 @@ var statuses = []string{"new", "current", "behind", "waiting_for_approval", "dep
 func newList(e *env.Env) *cobra.Command {
 	var p api.ListInstallsParams
 	l := &listing.List[api.InstallSummary]{
-		Header: []string{"NAME", "APP", "VERSION", "STATUS", "WHY"},
+		Header: []string{"NAME", "APP", "RELEASE", "STATUS", "WHY"},
 		Row:    row,
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.InstallSummary, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
@@ -64,7 +64,7 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-// Rows are installs as the rows of a table: name, app, version, status, why.
+// Rows are installs as the rows of a table: name, app, release, status, why.
 func Rows(items []api.InstallSummary) [][]string {
 	var rows [][]string
 	for _, i := range items {
@@ -74,9 +74,5 @@ func Rows(items []api.InstallSummary) [][]string {
 }
 
 func row(i api.InstallSummary) []string {
-	version := "-"
-	if i.Version > 0 {
-		version = fmt.Sprint(i.Version)
-	}
-	return []string{i.Name, i.App, version, string(i.Status), i.Reason}
+	return []string{i.Name, i.App, console.Release(i.Release, i.Commit), string(i.Status), i.Reason}
 }

@@ -30,6 +30,7 @@ type plane struct {
 	config    api.AppConfig
 	effects   []api.PreviewedEffect
 	history   []api.Workflow
+	releases  []api.Release
 	created   *api.NewInstall
 	changed   *api.InstallChange
 	previewed *api.InstallChange
@@ -77,14 +78,15 @@ func start(t *testing.T) (*plane, *env.Env) {
 	})
 	mux.HandleFunc("POST /v1/installs/{install}/pin", func(w http.ResponseWriter, r *http.Request) {
 		p.pinned = decode[api.NewPin](t, r)
-		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "behind", Pinned: p.pinned.Version, Latest: 7, PinReason: p.pinned.Reason, Behind: []string{"web"}})
+		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "behind", Pinned: p.pinned.Release, Commit: "1a2b3c4d5e", Latest: 7, PinReason: p.pinned.Reason, Behind: []string{"web"}})
 	})
 	mux.HandleFunc("DELETE /v1/installs/{install}/pin", func(w http.ResponseWriter, _ *http.Request) {
-		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "current", Latest: 7})
+		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "current", Target: 7, Commit: "1a2b3c4d5e", Latest: 7})
 	})
 	mux.HandleFunc("DELETE /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, _ *http.Request) { give(w, api.App{ID: "app_1", Name: "hello"}) })
 	mux.HandleFunc("GET /v1/apps/{app}/config", func(w http.ResponseWriter, _ *http.Request) { give(w, p.config) })
+	mux.HandleFunc("GET /v1/apps/{app}/releases", func(w http.ResponseWriter, _ *http.Request) { give(w, api.ReleaseList{Items: p.releases}) })
 	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) { give(w, api.WorkflowList{Items: p.history}) })
 	mux.HandleFunc("POST /v1/installs/{install}/workflows", func(w http.ResponseWriter, r *http.Request) {
 		p.asked = decode[api.NewWorkflow](t, r)
@@ -416,7 +418,7 @@ func TestAsking(t *testing.T) {
 func TestShowHidesWhatIsSensitive(t *testing.T) {
 	i := api.Install{
 		ID: "ins_1", App: "hello", Name: "acme", Status: "current", Reason: "at\x1b[2J version 3", Approval: "prompt", Runner: "r", RunnerOnline: true,
-		Pinned: 3, Latest: 5, PinnedBy: "vera", PinReason: "freeze", Behind: []string{"web"}, Owner: "file", Labels: map[string]string{"tier": "gold"},
+		Pinned: 3, Target: 3, Commit: "1a2b3c4d5e", Latest: 5, PinnedBy: "vera", PinReason: "freeze", Behind: []string{"web"}, Owner: "file", Labels: map[string]string{"tier": "gold"},
 		Toggles: map[string]bool{"metrics": false}, Account: map[string]map[string]string{"aws_account": {"region": "eu-west-1"}},
 		LastWorkflow: api.WorkflowRef{ID: "wfl_1", Number: 4, Kind: "deploy", Status: "succeeded", Outcome: "all done"},
 		Inputs:       []api.InputValue{{Name: "greeting", Value: "hi\nthere"}, {Name: "token", Sensitive: true, Value: "hush"}},
@@ -428,7 +430,7 @@ func TestShowHidesWhatIsSensitive(t *testing.T) {
 	}
 	want := `hello/acme (ins_1): current
   at [2J version 3
-  pinned at version 3 of 5 by vera: freeze
+  pinned at release 3 (1a2b3c4) of 5 by vera: freeze
   behind: web
   approval prompt, runner r (online)
   belongs to its file: ` + "`nuon installs sync`" + ` changes it

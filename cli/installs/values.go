@@ -179,7 +179,7 @@ func (g entered) seal(ctx context.Context, e *env.Env, client *remote.Client, to
 // declared is what the version of an app declares that an install is at: the pinned one, or (0) the newest. An app without a
 // version declares nothing; whoever needs one is told so by the control plane.
 func declared(ctx context.Context, client *remote.Client, app string, pinned int) (api.AppConfig, error) {
-	config, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Version: pinned}))
+	config, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
 	if remote.CodeIs(err, "not_found") || remote.CodeIs(err, "no_version") {
 		return api.AppConfig{}, nil
 	}

@@ -32,7 +32,7 @@ func (s *server) run(t *testing.T, output string, args ...string) (string, error
 			}
 		}
 		s.asked = r.URL.EscapedPath() + "?" + query.Encode()
-		_ = json.NewEncoder(w).Encode(api.RenderedTexts{Version: 3, Texts: s.texts})
+		_ = json.NewEncoder(w).Encode(api.RenderedTexts{Release: 3, Texts: s.texts})
 	}))
 	defer h.Close()
 	t.Setenv("NUON_URL", h.URL)

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
 // App is how an app's installs stand.
 type App struct {
 	Name    string  `json:"name"`
-	Version int     `json:"version"` // the newest; 0 when there is none yet
+	Release int     `json:"release"` // the newest; 0 when there is none yet
 	Commit  string  `json:"commit,omitempty"`
 	Groups  []Group `json:"groups"`
 }
@@ -21,7 +22,8 @@ type App struct {
 // Group are installs of an app that stand the same.
 type Group struct {
 	Installs []string `json:"installs"`          // by name
-	Version  int      `json:"version,omitempty"` // that is applied throughout; 0 when none is
+	Release  int      `json:"release,omitempty"` // that is applied throughout; 0 when none is
+	Commit   string   `json:"commit,omitempty"`  // of the release that they are to have
 	Pinned   int      `json:"pinned,omitempty"`  // that they are held at
 	Status   string   `json:"status"`
 	Behind   []string `json:"behind,omitempty"` // components
@@ -34,7 +36,7 @@ type Group struct {
 func (s seen) status(now time.Time) Status {
 	out := Status{Waiting: s.matters(now), Apps: []App{}}
 	for _, a := range s.apps {
-		out.Apps = append(out.Apps, App{Name: a.Name, Version: a.Version.Number, Commit: a.Version.Commit, Groups: s.groups(a.Name)})
+		out.Apps = append(out.Apps, App{Name: a.Name, Release: a.Release.Number, Commit: a.Release.Commit, Groups: s.groups(a.Name)})
 	}
 	if s.system != nil {
 		out.System = &System{Version: s.system.Version, Runners: s.system.Runners, Troubles: append([]string{}, troubles(*s.system)...)}
@@ -61,11 +63,11 @@ func (s seen) groups(app string) []Group {
 		if i.App != app {
 			continue
 		}
-		key := fmt.Sprint(i.Version, i.Pinned, i.Status, i.Behind, i.Health, i.LastWorkflow.Kind, i.LastWorkflow.Status)
+		key := fmt.Sprint(i.Release, i.Target, i.Pinned, i.Status, i.Behind, i.Health, i.LastWorkflow.Kind, i.LastWorkflow.Status)
 		n, has := index[key]
 		if !has {
 			n, index[key] = len(all), len(all)
-			g := Group{Version: i.Version, Pinned: i.Pinned, Status: string(i.Status), Behind: i.Behind, Health: string(i.Health)}
+			g := Group{Release: i.Release, Commit: i.Commit, Pinned: i.Pinned, Status: string(i.Status), Behind: i.Behind, Health: string(i.Health)}
 			if i.LastWorkflow.ID != "" {
 				last := i.LastWorkflow
 				g.Last = &last
@@ -84,7 +86,7 @@ func (s seen) groups(app string) []Group {
 	return all
 }
 
-// row is a group as a row of the table: app, installs, version, health, how it stands.
+// row is a group as a row of the table: app, installs, release, health, how it stands.
 func (g Group) row(a App, when func(time.Time) string) []string {
 	how := g.Status
 	if len(g.Behind) > 0 {
@@ -104,21 +106,18 @@ func (g Group) row(a App, when func(time.Time) string) []string {
 			how += " " + when(at)
 		}
 	}
-	return []string{a.Name, several(g.Installs), g.version(a.Version), g.Health, how}
+	return []string{a.Name, several(g.Installs), g.release(a.Release), g.Health, how}
 }
 
-// version says which version is there, and which one should be.
-func (g Group) version(newest int) string {
-	at := "-"
-	if g.Version > 0 {
-		at = fmt.Sprint(g.Version)
-	}
-	if g.Version != newest {
+// release says which release is there, and which one is the newest.
+func (g Group) release(newest int) string {
+	at := console.Release(g.Release, g.Commit)
+	if g.Release != newest {
 		at += fmt.Sprintf(" of %d", newest)
 	}
 	if g.Pinned > 0 {
 		at += ", pinned"
-		if g.Pinned != g.Version {
+		if g.Pinned != g.Release {
 			at = fmt.Sprintf("%s at %d", at, g.Pinned)
 		}
 	}

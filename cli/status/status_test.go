@@ -33,7 +33,7 @@ func install(app, name string, status api.InstallSummaryStatus, change ...func(*
 		LastWorkflow: api.WorkflowRef{ID: "wfl_" + name, Number: 4, Kind: "deploy", Status: "succeeded", CreatedAt: earlier(3 * time.Hour), EndedAt: earlier(2 * time.Hour)},
 	}
 	if status == "current" {
-		i.Version, i.Reason = 7, "everything is as app version 7 wants it"
+		i.Release, i.Target, i.Commit, i.Reason = 7, 7, "1a2b3c4d5e", "everything is as release 7 wants it"
 	}
 	for _, c := range change {
 		c(&i)
@@ -67,9 +67,9 @@ func question(app, name, component string, since time.Duration) api.Approval {
 func busy() seen {
 	return seen{
 		apps: []api.App{
-			{Name: "hello", Version: api.AppVersion{Number: 7}},
-			{Name: "shop", Version: api.AppVersion{Number: 7}, Problem: "https://git.example/shop answers 401: its credential is not good any more"},
-			{Name: "fresh", Version: api.AppVersion{Number: 1}},
+			{Name: "hello", Release: api.Release{Number: 7}},
+			{Name: "shop", Release: api.Release{Number: 7}, Problem: "https://git.example/shop answers 401: its credential is not good any more"},
+			{Name: "fresh", Release: api.Release{Number: 1}},
 			{Name: "wrong", Diagnostics: []api.Diagnostic{{Severity: "error"}, {Severity: "error"}, {Severity: "warning"}}, Revision: api.Revision{Commit: "f13a39b000"}},
 		},
 		components: map[string][]api.Component{
@@ -81,7 +81,7 @@ func busy() seen {
 			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for a person", "web")),
 			install("hello", "initech", "refused", because("web: behind, rejected by alice: not during the sale", "web")),
 			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and push, or try again with `nuon deploy umbrella`", "web")),
-			install("hello", "hooli", "current", func(i *api.InstallSummary) { i.Version, i.Pinned = 5, 5 }),
+			install("hello", "hooli", "current", func(i *api.InstallSummary) { i.Release, i.Target, i.Pinned = 5, 5, 5 }),
 			install("shop", "acme", "deploying", because("working on web, but runner oslo takes no jobs now (a freeze)", "web"), func(i *api.InstallSummary) {
 				i.Runner, i.RunnerOnline, i.Health = "oslo", false, "unknown"
 				i.LastWorkflow.EndedAt, i.LastWorkflow.Status = time.Time{}, "running"
@@ -108,7 +108,7 @@ func busy() seen {
 // crowd is an org with a thousand installs of which two are not as they are wanted.
 func crowd() seen {
 	s := seen{
-		apps:    []api.App{{Name: "hello", Version: api.AppVersion{Number: 7}}},
+		apps:    []api.App{{Name: "hello", Release: api.Release{Number: 7}}},
 		system:  &api.System{Version: "1.0.0", Replicas: []api.Replica{{SeenAt: noon}}, Database: api.PartHealth{Ok: true}, Registry: api.PartHealth{Ok: true}, Runners: api.RunnerCounts{Online: 2}},
 		runners: []api.Runner{{Name: "build", Kind: "build", Registered: true, Online: true}},
 	}

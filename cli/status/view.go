@@ -95,7 +95,7 @@ func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(w)
-		if err := c.Table(w, []string{"APP", "INSTALLS", "VERSION", "HEALTH", "HOW IT STANDS"}, rows); err != nil {
+		if err := c.Table(w, []string{"APP", "INSTALLS", "RELEASE", "HEALTH", "HOW IT STANDS"}, rows); err != nil {
 			return err
 		}
 	}
@@ -112,10 +112,10 @@ func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error
 
 // without is what to do with an app that has no installs.
 func (a App) without() string {
-	if a.Version == 0 {
-		return fmt.Sprintf("%s has no version yet: `nuon sync --app %s` says why, or brings it", a.Name, a.Name)
+	if a.Release == 0 {
+		return fmt.Sprintf("%s has no release yet: `nuon sync --app %s` says why, or brings it", a.Name, a.Name)
 	}
-	return fmt.Sprintf("%s is at version %d and has no installs: `nuon installs create NAME --app %s` makes one", a.Name, a.Version, a.Name)
+	return fmt.Sprintf("%s is at release %s and has no installs: `nuon installs create NAME --app %s` makes one", a.Name, console.Release(a.Release, a.Commit), a.Name)
 }
 
 // line is the control plane in a line.

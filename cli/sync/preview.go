@@ -101,19 +101,14 @@ func outlook(app api.App, p api.AppPreview) string {
 	switch {
 	case !p.Changed:
 		return fmt.Sprintf("A sync of %s would change nothing.", app.Name)
-	case p.Version == 0:
-		return fmt.Sprintf("A sync of %s would make a new version%s.", app.Name, after(app))
-	case p.Version == app.Version.Number:
-		return fmt.Sprintf("A sync of %s would leave it at version %d, with other code.", app.Name, p.Version)
+	case p.Release == 0:
+		return fmt.Sprintf("A sync of %s would make no release: what changes is not deployed.", app.Name)
+	case p.Held != "":
+		return fmt.Sprintf("A sync of %s would make release %d, which no install gets, since it would be incomplete: %s.", app.Name, p.Release, p.Held)
+	case p.Release == 1:
+		return fmt.Sprintf("A sync of %s would make its first release.", app.Name)
 	}
-	return fmt.Sprintf("A sync of %s would take it to version %d, which there was before%s.", app.Name, p.Version, after(app))
-}
-
-func after(app api.App) string {
-	if app.Version.Number == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", after version %d", app.Version.Number)
+	return fmt.Sprintf("A sync of %s would make release %d.", app.Name, p.Release)
 }
 
 // asked says what would be asked of installs that is not asked now, or is not any more.

@@ -46,7 +46,7 @@ func TestPackTree(t *testing.T) {
 // draft is a preview in which something of each kind would happen.
 func draft() api.AppPreview {
 	return api.AppPreview{
-		Changed: true,
+		Changed: true, Release: 5,
 		Components: []api.PreviewedComponent{
 			{Name: "sandbox", Change: "none", Reason: "nothing that it is built from would change"},
 			{Name: "net", Change: "none", Rebuild: true, Reason: "the code in modules/net would be another"},
@@ -56,20 +56,20 @@ func draft() api.AppPreview {
 		},
 		Inputs: []api.PreviewedInput{{Name: "size", Change: "added", Required: true}, {Name: "old", Change: "removed"}},
 		Installs: []api.PreviewedInstall{
-			{Name: "acme", Components: []string{"net", "web"}, Reason: "net: artifact changed"}, {Name: "globex", Components: []string{}, Reason: "it is pinned at version 1"},
+			{Name: "acme", Components: []string{"net", "web"}, Reason: "net: artifact changed"}, {Name: "globex", Components: []string{}, Reason: "it is pinned at release 1"},
 		},
 	}
 }
 
 // TestShowPreview says it to people, to programs, and in a comment.
 func TestShowPreview(t *testing.T) {
-	app := api.App{Name: "shop", Version: api.AppVersion{Number: 4}}
+	app := api.App{Name: "shop"}
 	var out strings.Builder
 	if err := showPreview(&out, &console.Console{}, app, draft()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"A sync of shop would make a new version, after version 4.\n", "input size is added, required and without a default", "sandbox\tunchanged\t", "net\trebuilt\tthe code", "page\tnew, built\t",
+		"A sync of shop would make release 5.\n", "input size is added, required and without a default", "sandbox\tunchanged\t", "net\trebuilt\tthe code", "page\tnew, built\t",
 		"web\tconfig changes\t", "zoo\tremoved\t", "acme\tnet, web\tnet: artifact changed\n", "Nothing would change on 1 other install.\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -82,7 +82,7 @@ func TestShowPreview(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, comment)
 		}
 	}
-	if got := markdown(app, api.AppPreview{Version: 4}); got != "**nuon**: A sync of shop would change nothing.\n\nIt has no installs.\n" {
+	if got := markdown(app, api.AppPreview{}); got != "**nuon**: A sync of shop would change nothing.\n\nIt has no installs.\n" {
 		t.Errorf("nothing is %q", got)
 	}
 }
@@ -100,12 +100,13 @@ func TestPlain(t *testing.T) {
 
 // TestOutlookAndVerdict: the first sentence fits each case, and what cannot be built is the only thing that fails.
 func TestOutlookAndVerdict(t *testing.T) {
-	app := api.App{Name: "shop", Version: api.AppVersion{Number: 4}}
+	app := api.App{Name: "shop"}
 	for want, p := range map[string]api.AppPreview{
-		"A sync of shop would change nothing.":                                                {Version: 4},
-		"A sync of shop would leave it at version 4, with other code.":                        {Version: 4, Changed: true},
-		"A sync of shop would take it to version 2, which there was before, after version 4.": {Version: 2, Changed: true},
-		"A sync of shop would make a new version, after version 4.":                           {Changed: true},
+		"A sync of shop would change nothing.":                                                                           {},
+		"A sync of shop would make no release: what changes is not deployed.":                                            {Changed: true},
+		"A sync of shop would make its first release.":                                                                   {Changed: true, Release: 1},
+		"A sync of shop would make release 2.":                                                                           {Changed: true, Release: 2},
+		"A sync of shop would make release 2, which no install gets, since it would be incomplete: web cannot be built.": {Changed: true, Release: 2, Held: "web cannot be built"},
 	} {
 		if got := outlook(app, p); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -31,6 +31,7 @@ type options struct {
 	app     string
 	noWait  bool
 	wait    bool
+	partial bool
 	timeout time.Duration
 
 	dryRun   bool
@@ -43,11 +44,14 @@ func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sync [DIRECTORY]",
 		Short: "Look at an app's repository now (or upload it) and wait for its builds",
-		Long: `Looks at the app's repository now, and waits until the builds of its current version have ended.
+		Long: `Looks at the app's repository now, and waits until the builds of its newest release have ended.
 
 With a DIRECTORY (by default the one you are in) the app is the one of that name or of --app, the config in
 it is checked first, and what is there must be committed and pushed. With --app alone, what was pushed is taken.
 An app that is not connected to a repository is uploaded from the directory.
+
+A release with a component that cannot be built is incomplete, and no install gets it. With --partial the rest of it
+is released: a component that could not be built keeps its last complete code and config.
 
 With --dry-run nothing is done: it says what a sync would cause if the directory were committed and pushed as it
 is now: which components would be built and why, and what would be behind on which install. With --markdown
@@ -70,10 +74,12 @@ Exit codes: 0 done, 1 a build or deploy failed, 2 errors in the config or not pu
 	c.Flags().StringVar(&o.app, "app", "", "app to sync (default: the directory's name)")
 	c.Flags().BoolVar(&o.noWait, "no-wait", false, "do not even wait for the builds")
 	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every install that follows has it")
+	c.Flags().BoolVar(&o.partial, "partial", false, "release the rest when a component cannot be built")
 	c.Flags().DurationVar(&o.timeout, "timeout", 30*time.Minute, "stop waiting after this long")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what a sync of the directory as it is now would cause")
 	c.Flags().BoolVar(&o.markdown, "markdown", false, "with --dry-run: as Markdown, for a comment on a pull request")
 	c.MarkFlagsMutuallyExclusive("wait", "no-wait", "dry-run")
+	c.MarkFlagsMutuallyExclusive("partial", "no-wait", "dry-run")
 	return c
 }
 
@@ -85,6 +91,11 @@ func run(ctx context.Context, e *env.Env, o options, args []string) error {
 	now, err := look(ctx, e, client, o, args)
 	if err != nil {
 		return err
+	}
+	if o.partial {
+		if now, err = releaseRest(ctx, e.Console, client, now, o); err != nil {
+			return err
+		}
 	}
 	if !o.noWait {
 		if now, err = waitFor(ctx, e.Console, client, now, o); err != nil {
@@ -99,6 +110,33 @@ func run(ctx context.Context, e *env.Env, o options, args []string) error {
 		return err
 	}
 	return verdict(now, blocked, o)
+}
+
+// releaseRest waits for the builds and, when the newest release is incomplete, releases what could be built of it.
+func releaseRest(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync, o options) (api.Sync, error) {
+	builds := o
+	builds.wait, builds.partial = false, false
+	now, err := waitFor(ctx, c, client, now, builds)
+	if err != nil || !now.Failed || hasConfigError(now) {
+		return now, err
+	}
+	made, err := remote.Get[api.Release](client.CreatePartialRelease(ctx, now.App.ID))
+	switch {
+	case err == nil:
+		c.Say("release %d is partial: %s", made.Number, console.Line(made.Cause))
+	case remote.CodeIs(err, "complete"), remote.CodeIs(err, "nothing_new") && now.App.Release.Partial: // it is released already
+	default:
+		return now, err
+	}
+	return remote.Get[api.Sync](client.GetSync(ctx, now.App.ID))
+}
+
+// failed reports whether what was synced does not get to the installs.
+func (o options) failed(s api.Sync) bool {
+	if o.partial {
+		return hasConfigError(s) || s.App.Release.Status != api.ReleaseComplete
+	}
+	return s.Failed
 }
 
 // unbuildable gives the components whose code cannot be built at all, which is told apart from a build that failed.
@@ -205,7 +243,7 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 	for {
 		patience.Seen()
 		view.Show(lines(now, o.wait))
-		if now.Done && (!o.wait || now.Failed || settled(now)) {
+		if now.Done && (!o.wait || o.failed(now) || settled(now)) {
 			return now, nil
 		}
 		next, err := again(ctx, client, now.App.ID, &patience)
@@ -340,10 +378,10 @@ func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, 
 	if !withInstalls {
 		return nil
 	}
-	return c.Table(w, []string{"INSTALL", "APP", "VERSION", "STATUS", "WHY"}, installs.Rows(s.Installs))
+	return c.Table(w, []string{"INSTALL", "APP", "RELEASE", "STATUS", "WHY"}, installs.Rows(s.Installs))
 }
 
-// headline says which version the app is at, and whether its newest commit made it so.
+// headline says which release the app is at, and what keeps its newest commit from being one.
 func headline(a api.App) string {
 	commit := ""
 	if a.Revision.Commit != "" {
@@ -351,16 +389,18 @@ func headline(a api.App) string {
 	}
 	broken := slices.ContainsFunc(a.Diagnostics, isError)
 	switch {
-	case broken && a.Version.Number == 0:
-		return fmt.Sprintf("%s has no version yet: the config%s has errors", a.Name, of(commit))
+	case broken && a.Release.Number == 0:
+		return fmt.Sprintf("%s has no release yet: the config%s has errors", a.Name, of(commit))
 	case broken:
-		return fmt.Sprintf("%s stays at version %d: the config%s has errors", a.Name, a.Version.Number, of(commit))
-	case a.Version.Number == 0:
-		return fmt.Sprintf("%s has no version yet", a.Name)
+		return fmt.Sprintf("%s stays at release %d: the config%s has errors", a.Name, a.Release.Number, of(commit))
+	case a.Release.Number == 0:
+		return fmt.Sprintf("%s has no release yet", a.Name)
+	case a.Release.Status == api.ReleaseIncomplete:
+		return fmt.Sprintf("release %d of %s%s is incomplete, so no install gets it", a.Release.Number, a.Name, of(commit))
 	case commit == "":
-		return fmt.Sprintf("%s is at version %d", a.Name, a.Version.Number)
+		return fmt.Sprintf("%s is at release %d", a.Name, a.Release.Number)
 	}
-	return fmt.Sprintf("%s is at version %d, %s", a.Name, a.Version.Number, commit)
+	return fmt.Sprintf("%s is at release %d, %s", a.Name, a.Release.Number, commit)
 }
 
 // of says what a config is of; an upload is of nothing that has a name.
@@ -376,9 +416,9 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 	switch {
 	case hasConfigError(s):
 		return exit.With(exit.Usage, errors.New("the config has errors, so nothing of it is used; mend them and sync again"))
-	case len(blocked) > 0:
-		return exit.With(exit.Failed, fmt.Errorf("%s cannot be built, so what is deployed of it stays; mend it and sync again", names(blocked)))
-	case s.Failed:
+	case o.failed(s) && len(blocked) > 0:
+		return exit.With(exit.Failed, fmt.Errorf("%s cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`", names(blocked)))
+	case o.failed(s):
 		return exit.With(exit.Failed, errors.New(failures(s.Builds)))
 	case !o.wait:
 		return nil

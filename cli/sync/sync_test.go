@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// seen is a sync of an app at version 1 with one build.
+// seen is a sync of an app at release 1 with one build.
 func seen(change func(*api.Sync)) api.Sync {
 	s := api.Sync{
 		App: api.App{
-			Name: "shop", Version: api.AppVersion{Number: 1},
+			Name: "shop", Release: api.Release{Number: 1, Status: "complete"},
 			Revision: api.Revision{Commit: "1a2b3c4d5e", Subject: "Say more", Outcome: "app other: nothing\napp shop: component web: input changed, build 2", Reason: "main was force-pushed"},
 		},
 		Builds: []api.Build{{ID: "bld_1", Component: "web", Number: 2, Status: api.BuildStatusSucceeded}}, Done: true,
@@ -36,34 +36,35 @@ func TestShowAndVerdict(t *testing.T) {
 		not     string
 		says    string
 	}{
-		"well":       {change: func(*api.Sync) {}, shows: "shop is at version 1, commit 1a2b3c4 Say more\n  component web: input changed, build 2\n", not: "app other"},
+		"well":       {change: func(*api.Sync) {}, shows: "shop is at release 1, commit 1a2b3c4 Say more\n  component web: input changed, build 2\n", not: "app other"},
 		"rewritten":  {change: func(s *api.Sync) { s.App.Revision.Forced = true }, shows: "Say more\n  main was force-pushed\n"},
-		"an upload":  {change: func(s *api.Sync) { s.App.Revision = api.Revision{} }, shows: "shop is at version 1\n  web"},
-		"no version": {change: func(s *api.Sync) { s.App.Version.Number = 0 }, shows: "shop has no version yet\n"},
+		"an upload":  {change: func(s *api.Sync) { s.App.Revision = api.Revision{} }, shows: "shop is at release 1\n  web"},
+		"no release": {change: func(s *api.Sync) { s.App.Release.Number = 0 }, shows: "shop has no release yet\n"},
 		"broken": {
 			change: func(s *api.Sync) {
 				s.Failed = true
 				s.App.Diagnostics = []api.Diagnostic{{File: "web.toml", Line: 2, Column: 3, Severity: "error", Message: "no quote", Hint: "add one"}}
 			},
-			code: exit.Usage, shows: "shop stays at version 1: the config of commit 1a2b3c4 Say more has errors\n  web.toml:2:3: error: no quote (add one)\n", not: "input changed",
+			code: exit.Usage, shows: "shop stays at release 1: the config of commit 1a2b3c4 Say more has errors\n  web.toml:2:3: error: no quote (add one)\n", not: "input changed",
 			says: "the config has errors",
 		},
 		"never right": {
 			change: func(s *api.Sync) {
-				s.Failed, s.App.Version.Number, s.App.Revision = true, 0, api.Revision{}
+				s.Failed, s.App.Release.Number, s.App.Revision = true, 0, api.Revision{}
 				s.App.Diagnostics = []api.Diagnostic{{File: ".", Severity: "error", Message: "nothing there"}}
 			},
-			code: exit.Usage, shows: "shop has no version yet: the config has errors\n  error: nothing there\n",
+			code: exit.Usage, shows: "shop has no release yet: the config has errors\n  error: nothing there\n",
 		},
 		"only a warning": {
 			change: func(s *api.Sync) {
 				s.App.Diagnostics = []api.Diagnostic{{File: "a.toml", Line: 1, Column: 1, Severity: "warning", Message: "odd"}}
 			},
-			shows: "shop is at version 1, commit 1a2b3c4 Say more\n",
+			shows: "shop is at release 1, commit 1a2b3c4 Say more\n",
 		},
 		"cannot be built": {
-			change: func(s *api.Sync) { s.Failed = true }, blocked: web,
-			code: exit.Failed, shows: "  web              cannot be built: a link leads out\n", not: "build 2", says: "web cannot be built, so what is deployed of it stays",
+			change: func(s *api.Sync) { s.Failed, s.App.Release.Status = true, "incomplete" }, blocked: web,
+			code: exit.Failed, shows: "release 1 of shop of commit 1a2b3c4 Say more is incomplete, so no install gets it\n  web              cannot be built: a link leads out\n", not: "build 2",
+			says: "web cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
 		},
 		"a build failed": {
 			change: func(s *api.Sync) { s.Failed, s.Builds[0].Status = true, api.BuildStatusFailed },

@@ -138,8 +138,8 @@ func show(out io.Writer, w api.Workflow, now time.Time) error {
 	if w.PlanOnly {
 		kind += " (plan only)"
 	}
-	if w.Version > 0 {
-		at = fmt.Sprintf(" at version %d", w.Version)
+	if w.Release > 0 {
+		at = " at release " + console.Release(w.Release, w.Commit)
 	}
 	lines := []string{
 		fmt.Sprintf("%s %d of %s/%s (%s): %s%s", kind, w.Number, w.App, w.Install, w.ID, w.Status, since(w, now)),

@@ -140,9 +140,9 @@ func (p *pipeline) push(message string) {
 // TestShell is a few days of a pipeline: nuon.sh ends with each exit code, for the reason that it stands for.
 func TestShell(t *testing.T) {
 	p := start(t)
-	p.ends(p.recipe("ship"), exit.Done, "shop is at version 1")
+	p.ends(p.recipe("ship"), exit.Done, "shop is at release 1")
 	p.nuon("installs", "create", "acme", "--app", "shop", "--runner", "customer", "--approval", "approve-all")
-	p.ends(p.recipe("ship"), exit.Done, `acme\tshop\t1\tcurrent`)
+	p.ends(p.recipe("ship"), exit.Done, `acme\tshop\t\d+ \([0-9a-f]{7}\)\tcurrent`)
 	t.Run("check", func(t *testing.T) { p.t = t; p.check() })
 	p.t = t
 	p.asks()
@@ -192,7 +192,7 @@ func (p *pipeline) fails() {
 	p.ends(p.recipe("ship"), exit.Failed, `web +build \d+ +failed`, "nuon logs bld_")
 	p.replace("metadata.toml", "version      = \"v2\"", "version      = \"v9\"")
 	p.push("Be of another age")
-	p.ends(p.recipe("ship"), exit.Usage, "shop stays at version 1", "mend them and sync again")
+	p.ends(p.recipe("ship"), exit.Usage, "shop stays at release ", "mend them and sync again")
 }
 
 // letIn is about the token: what it does not open, and what happens when it opens nothing any more.

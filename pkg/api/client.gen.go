@@ -825,6 +825,27 @@ func (e RegisteredKind) Valid() bool {
 	}
 }
 
+// Defines values for ReleaseStatus.
+const (
+	ReleaseBuilding   ReleaseStatus = "building"
+	ReleaseComplete   ReleaseStatus = "complete"
+	ReleaseIncomplete ReleaseStatus = "incomplete"
+)
+
+// Valid indicates whether the value is a known member of the ReleaseStatus enum.
+func (e ReleaseStatus) Valid() bool {
+	switch e {
+	case ReleaseBuilding:
+		return true
+	case ReleaseComplete:
+		return true
+	case ReleaseIncomplete:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ResponseAnswer.
 const (
 	ResponseAnswerApprove ResponseAnswer = "approve"
@@ -1159,6 +1180,9 @@ type App struct {
 	Problem string `json:"problem,omitempty,omitzero"`
 	Ref     string `json:"ref"`
 
+	// Release the newest one without its components
+	Release Release `json:"release,omitempty,omitzero"`
+
 	// Repository empty for an app that is uploaded
 	Repository string     `json:"repository"`
 	Revision   Revision   `json:"revision,omitempty,omitzero"`
@@ -1201,9 +1225,15 @@ type AppPreview struct {
 	// Digest of the app version that it would be
 	Digest string `json:"digest"`
 
+	// Held why that release would be incomplete, so that no install gets it
+	Held string `json:"held,omitempty,omitzero"`
+
 	// Inputs that come, go or change
 	Inputs   []PreviewedInput   `json:"inputs"`
 	Installs []PreviewedInstall `json:"installs"`
+
+	// Release number of the release that it would lead to; 0 when it would lead to none
+	Release int `json:"release,omitempty,omitzero"`
 
 	// Version number of the version that has this digest already; 0 for a new one
 	Version int `json:"version,omitempty,omitzero"`
@@ -1475,7 +1505,7 @@ type Cause struct {
 	Name   string    `json:"name"`
 	Reason string    `json:"reason"`
 
-	// Record revision, app_version, component_input, build, install_component, workflow, step, plan, approval, script, approval_rule
+	// Record revision, app_version, release, component_input, build, install_component, workflow, step, plan, approval, script, approval_rule
 	Record string `json:"record"`
 }
 
@@ -1823,7 +1853,10 @@ type Install struct {
 	ApprovalsByOthers bool `json:"approvals_by_others,omitempty,omitzero"`
 
 	// Behind components that are not as they are wanted
-	Behind     []string           `json:"behind,omitempty,omitzero"`
+	Behind []string `json:"behind,omitempty,omitzero"`
+
+	// Commit of that release: of the app's own repository, or the digest of what was uploaded
+	Commit     string             `json:"commit,omitempty,omitzero"`
 	Components []InstallComponent `json:"components"`
 	CreatedAt  time.Time          `json:"created_at"`
 
@@ -1837,7 +1870,7 @@ type Install struct {
 	Labels         map[string]string `json:"labels,omitempty,omitzero"`
 	LastWorkflow   WorkflowRef       `json:"last_workflow,omitempty,omitzero"`
 
-	// Latest number of the app's newest version
+	// Latest number of the newest complete release
 	Latest int    `json:"latest,omitempty,omitzero"`
 	Name   string `json:"name"`
 
@@ -1848,10 +1881,13 @@ type Install struct {
 	Pending   PendingSettings `json:"pending,omitempty,omitzero"`
 	PinReason string          `json:"pin_reason,omitempty,omitzero"`
 
-	// Pinned number of the version that it is held at; 0 when it follows the newest
+	// Pinned number of the release that it is held at; 0 when it follows the newest complete one
 	Pinned   int    `json:"pinned,omitempty,omitzero"`
 	PinnedBy string `json:"pinned_by,omitempty,omitzero"`
 	Reason   string `json:"reason"`
+
+	// Release number of the release that is applied throughout; 0 when none is
+	Release int `json:"release,omitempty,omitzero"`
 
 	// Rule approval, allow_destroy and approvals_by_others, and who set them
 	Rule   ApprovalRule `json:"rule,omitempty,omitzero"`
@@ -1861,15 +1897,15 @@ type Install struct {
 	RunnerOnline bool          `json:"runner_online,omitempty,omitzero"`
 	Status       InstallStatus `json:"status"`
 
+	// Target number of the release that it is to have
+	Target int `json:"target,omitempty,omitzero"`
+
 	// Toggles components that this install switched on or off
 	Toggles map[string]bool `json:"toggles,omitempty,omitzero"`
 
 	// Unwell components whose objects are not all ready, as the runner saw them last
 	Unwell []ComponentHealth `json:"unwell,omitempty,omitzero"`
-
-	// Version number of the app version that is applied throughout
-	Version int           `json:"version,omitempty,omitzero"`
-	Wanted  InstallWanted `json:"wanted"`
+	Wanted InstallWanted     `json:"wanted"`
 }
 
 // InstallApproval defines model for Install.Approval.
@@ -1972,33 +2008,39 @@ type InstallSummary struct {
 	// Behind components that are not as they are wanted
 	Behind []string `json:"behind,omitempty,omitzero"`
 
+	// Commit of that release: of the app's own repository, or the digest of what was uploaded
+	Commit string `json:"commit,omitempty,omitzero"`
+
 	// Health good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
 	Health       InstallSummaryHealth `json:"health,omitempty,omitzero"`
 	ID           string               `json:"id"`
 	Labels       map[string]string    `json:"labels,omitempty,omitzero"`
 	LastWorkflow WorkflowRef          `json:"last_workflow,omitempty,omitzero"`
 
-	// Latest number of the app's newest version
+	// Latest number of the newest complete release
 	Latest int    `json:"latest,omitempty,omitzero"`
 	Name   string `json:"name"`
 
 	// Owner who changes it: people, or installs/*.toml of its app
 	Owner InstallSummaryOwner `json:"owner,omitempty,omitzero"`
 
-	// Pinned number of the version that it is held at; 0 when it follows the newest
+	// Pinned number of the release that it is held at; 0 when it follows the newest complete one
 	Pinned int    `json:"pinned,omitempty,omitzero"`
 	Reason string `json:"reason"`
-	Runner string `json:"runner,omitempty,omitzero"`
+
+	// Release number of the release that is applied throughout; 0 when none is
+	Release int    `json:"release,omitempty,omitzero"`
+	Runner  string `json:"runner,omitempty,omitzero"`
 
 	// RunnerOnline it was heard of lately, and takes jobs
 	RunnerOnline bool                 `json:"runner_online,omitempty,omitzero"`
 	Status       InstallSummaryStatus `json:"status"`
 
+	// Target number of the release that it is to have
+	Target int `json:"target,omitempty,omitzero"`
+
 	// Unwell components whose objects are not all ready, as the runner saw them last
 	Unwell []ComponentHealth `json:"unwell,omitempty,omitzero"`
-
-	// Version number of the app version that is applied throughout
-	Version int `json:"version,omitempty,omitzero"`
 }
 
 // InstallSummaryHealth good: all is there and ready, and the runner is online; progressing: something is not ready yet; degraded: something that was deployed does not work; attention: something is missing or needs a person; unknown: the runner is not online
@@ -2216,7 +2258,7 @@ type NewLogChunk struct {
 // NewPin defines model for NewPin.
 type NewPin struct {
 	Reason  string `json:"reason,omitempty,omitzero"`
-	Version int    `json:"version"`
+	Release int    `json:"release"`
 }
 
 // NewRunner defines model for NewRunner.
@@ -2513,6 +2555,87 @@ type Registration struct {
 	Version   string `json:"version"`
 }
 
+// Release A set of digests that installs get: a config and one artifact for each component that is deployed. Nothing of it changes but its status. Installs follow the newest complete release, or are pinned to one.
+type Release struct {
+	// Cause what led to it
+	Cause string `json:"cause"`
+
+	// Commit of the app's own repository; the digest of what was uploaded for an app without one
+	Commit string `json:"commit,omitempty,omitzero"`
+
+	// Commits of every repository that it is made from, the app's own first
+	Commits     []ReleasedCommit `json:"commits"`
+	CompletedAt time.Time        `json:"completed_at,omitempty,omitzero"`
+
+	// Components the sandbox first then by name; not in lists
+	Components []ReleasedComponent `json:"components,omitempty,omitzero"`
+	CreatedAt  time.Time           `json:"created_at"`
+
+	// Digest of the config and of what each component is built from
+	Digest string `json:"digest,omitempty,omitzero"`
+	ID     string `json:"id"`
+	Number int    `json:"number"`
+
+	// Partial somebody asked for it without what could not be built
+	Partial bool `json:"partial"`
+
+	// Reason why it is not complete
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Status incomplete: a component of it cannot be built, so no install gets it
+	Status ReleaseStatus `json:"status"`
+
+	// Version number of the app version that its config is of
+	Version int `json:"version"`
+}
+
+// ReleaseStatus incomplete: a component of it cannot be built, so no install gets it
+type ReleaseStatus string
+
+// ReleaseList defines model for ReleaseList.
+type ReleaseList struct {
+	Items []Release `json:"items"`
+	Next  string    `json:"next,omitempty,omitzero"`
+}
+
+// ReleasedCommit defines model for ReleasedCommit.
+type ReleasedCommit struct {
+	Commit     string `json:"commit,omitempty,omitzero"`
+	Ref        string `json:"ref,omitempty,omitzero"`
+	Repository string `json:"repository,omitempty,omitzero"`
+	Subject    string `json:"subject,omitempty,omitzero"`
+
+	// Upload digest of what was uploaded, for an app without a repository
+	Upload string `json:"upload,omitempty,omitzero"`
+}
+
+// ReleasedComponent defines model for ReleasedComponent.
+type ReleasedComponent struct {
+	// Artifact digest of what is deployed
+	Artifact string `json:"artifact,omitempty,omitzero"`
+
+	// Build number of its build
+	Build   int    `json:"build,omitempty,omitzero"`
+	BuildID string `json:"build_id,omitempty,omitzero"`
+
+	// Commit at which what it is built from was first seen
+	Commit string `json:"commit,omitempty,omitzero"`
+
+	// Input digest of what it is built from
+	Input string `json:"input,omitempty,omitzero"`
+
+	// KeptFrom in a partial release: number of the release whose code and config it has
+	KeptFrom int    `json:"kept_from,omitempty,omitzero"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+
+	// Problem why it cannot be built
+	Problem string `json:"problem,omitempty,omitzero"`
+
+	// Status of its build
+	Status string `json:"status,omitempty,omitzero"`
+}
+
 // RenderedText defines model for RenderedText.
 type RenderedText struct {
 	// Key such as vars.cidr or steps[0].inline_contents
@@ -2541,11 +2664,11 @@ type RenderedTexts struct {
 	// Install its name
 	Install string `json:"install"`
 
+	// Release number of the release that the install is to have
+	Release int `json:"release"`
+
 	// Texts by key
 	Texts []RenderedText `json:"texts"`
-
-	// Version the app version that the install is to have
-	Version int `json:"version"`
 }
 
 // ReplacedRunner defines model for ReplacedRunner.
@@ -2854,10 +2977,10 @@ type StepStatus string
 type Sync struct {
 	App App `json:"app"`
 
-	// Builds the newest build of each component of the current version
+	// Builds the newest build of each component of the newest release
 	Builds []Build `json:"builds"`
 
-	// Done every build of the current version has ended
+	// Done every build of the newest release has ended
 	Done     bool             `json:"done"`
 	Failed   bool             `json:"failed"`
 	Installs []InstallSummary `json:"installs"`
@@ -2994,24 +3117,27 @@ type WorkHealth struct {
 
 // Workflow defines model for Workflow.
 type Workflow struct {
-	App         string         `json:"app"`
-	CreatedAt   time.Time      `json:"created_at"`
-	EndedAt     time.Time      `json:"ended_at,omitempty,omitzero"`
-	ID          string         `json:"id"`
-	Install     string         `json:"install"`
-	InstallID   string         `json:"install_id"`
-	Kind        WorkflowKind   `json:"kind"`
-	Number      int            `json:"number"`
-	Outcome     string         `json:"outcome,omitempty,omitzero"`
-	PlanOnly    bool           `json:"plan_only,omitempty,omitzero"`
-	Reason      string         `json:"reason"`
+	App string `json:"app"`
+
+	// Commit of that release: of the app's own repository, or the digest of what was uploaded
+	Commit    string       `json:"commit,omitempty,omitzero"`
+	CreatedAt time.Time    `json:"created_at"`
+	EndedAt   time.Time    `json:"ended_at,omitempty,omitzero"`
+	ID        string       `json:"id"`
+	Install   string       `json:"install"`
+	InstallID string       `json:"install_id"`
+	Kind      WorkflowKind `json:"kind"`
+	Number    int          `json:"number"`
+	Outcome   string       `json:"outcome,omitempty,omitzero"`
+	PlanOnly  bool         `json:"plan_only,omitempty,omitzero"`
+	Reason    string       `json:"reason"`
+
+	// Release number of the release that it was started for; 0 for none
+	Release     int            `json:"release,omitempty,omitzero"`
 	RequestedBy string         `json:"requested_by"`
 	Revision    int64          `json:"revision"`
 	Status      WorkflowStatus `json:"status"`
 	Steps       []Step         `json:"steps"`
-
-	// Version number of the app version that it was started for
-	Version int `json:"version,omitempty,omitzero"`
 }
 
 // WorkflowKind defines model for Workflow.Kind.
@@ -3063,6 +3189,9 @@ type InInstall = string
 
 // InJob defines model for InJob.
 type InJob = string
+
+// InRelease defines model for InRelease.
+type InRelease = int
 
 // InRunner defines model for InRunner.
 type InRunner = string
@@ -3123,12 +3252,21 @@ type CreateAppParams struct {
 type GetAppConfigParams struct {
 	// Version its number; left out for the newest
 	Version int `form:"version,omitempty" json:"version,omitempty,omitzero"`
+
+	// Release number of the release whose config it is; not together with version
+	Release int `form:"release,omitempty" json:"release,omitempty,omitzero"`
 }
 
 // PreviewAppParams defines parameters for PreviewApp.
 type PreviewAppParams struct {
 	// Directory of the app config in the tree; default .
 	Directory string `form:"directory,omitempty" json:"directory,omitempty,omitzero"`
+}
+
+// ListReleasesParams defines parameters for ListReleases.
+type ListReleasesParams struct {
+	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListAppVersionsParams defines parameters for ListAppVersions.
@@ -3644,7 +3782,20 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
 	PreviewAppWithBody(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSync How far the app's current version is, its builds and the installs that follow it.
+	// ListReleases The releases of the app, without their components.
+	//
+	// Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
+	ListReleases(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	//
+	// Corresponds with POST /v1/apps/{app}/releases (the `CreatePartialRelease` operationId).
+	CreatePartialRelease(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRelease performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
+	GetRelease(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSync How far the app's newest release is, its builds and the installs that follow it.
 	//
 	// Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
 	GetSync(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3813,19 +3964,19 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreState(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+	// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
 	//
 	// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
 	UnpinInstall(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PinInstallWithBody Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstallWithBody Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
 	PinInstallWithBody(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4589,7 +4740,50 @@ func (c *Client) PreviewAppWithBody(ctx context.Context, app InApp, params *Prev
 	return c.Client.Do(req)
 }
 
-// GetSync How far the app's current version is, its builds and the installs that follow it.
+// ListReleases The releases of the app, without their components.
+//
+// Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
+func (c *Client) ListReleases(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListReleasesRequest(c.Server, app, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+//
+// Corresponds with POST /v1/apps/{app}/releases (the `CreatePartialRelease` operationId).
+func (c *Client) CreatePartialRelease(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePartialReleaseRequest(c.Server, app)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRelease performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
+func (c *Client) GetRelease(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetReleaseRequest(c.Server, app, release)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSync How far the app's newest release is, its builds and the installs that follow it.
 //
 // Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
 func (c *Client) GetSync(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5068,7 +5262,7 @@ func (c *Client) RestoreState(ctx context.Context, install InInstall, component 
 	return c.Client.Do(req)
 }
 
-// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
 //
 // Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
 func (c *Client) UnpinInstall(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5083,7 +5277,7 @@ func (c *Client) UnpinInstall(ctx context.Context, install InInstall, reqEditors
 	return c.Client.Do(req)
 }
 
-// PinInstallWithBody Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstallWithBody Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5100,7 +5294,7 @@ func (c *Client) PinInstallWithBody(ctx context.Context, install InInstall, cont
 	return c.Client.Do(req)
 }
 
-// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6757,6 +6951,14 @@ func NewGetAppConfigRequest(server string, app InApp, params *GetAppConfigParams
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "release", params.Release, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -6826,6 +7028,146 @@ func NewPreviewAppRequestWithBody(server string, app InApp, params *PreviewAppPa
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListReleasesRequest constructs an http.Request for the ListReleases method
+func NewListReleasesRequest(server string, app InApp, params *ListReleasesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/releases", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreatePartialReleaseRequest constructs an http.Request for the CreatePartialRelease method
+func NewCreatePartialReleaseRequest(server string, app InApp) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/releases", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetReleaseRequest constructs an http.Request for the GetRelease method
+func NewGetReleaseRequest(server string, app InApp, release InRelease) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "release", release, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/releases/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -9789,7 +10131,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/apps/{app}/preview (the `PreviewApp` operationId).
 	PreviewAppWithBodyWithResponse(ctx context.Context, app InApp, params *PreviewAppParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreviewAppResponse, error)
 
-	// GetSyncWithResponse How far the app's current version is, its builds and the installs that follow it.
+	// ListReleasesWithResponse The releases of the app, without their components.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
+	ListReleasesWithResponse(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*ListReleasesResponse, error)
+
+	// CreatePartialReleaseWithResponse Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/apps/{app}/releases (the `CreatePartialRelease` operationId).
+	CreatePartialReleaseWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*CreatePartialReleaseResponse, error)
+
+	// GetReleaseWithResponse performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	GetReleaseWithResponse(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*GetReleaseResponse, error)
+
+	// GetSyncWithResponse How far the app's newest release is, its builds and the installs that follow it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -9988,21 +10349,21 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/installs/{install}/components/{component}/states/{version}/restore (the `RestoreState` operationId).
 	RestoreStateWithResponse(ctx context.Context, install InInstall, component InComponent, version InStateVersion, params *RestoreStateParams, body RestoreStateJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreStateResponse, error)
 
-	// UnpinInstallWithResponse Follow the newest version again. On an install that is not pinned it changes nothing.
+	// UnpinInstallWithResponse Follow the newest complete release again. On an install that is not pinned it changes nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/installs/{install}/pin (the `UnpinInstall` operationId).
 	UnpinInstallWithResponse(ctx context.Context, install InInstall, reqEditors ...RequestEditorFn) (*UnpinInstallResponse, error)
 
-	// PinInstallWithBodyWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstallWithBodyWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/installs/{install}/pin (the `PinInstall` operationId).
 	PinInstallWithBodyWithResponse(ctx context.Context, install InInstall, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PinInstallResponse, error)
 
-	// PinInstallWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstallWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11361,6 +11722,150 @@ func (r PreviewAppResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PreviewAppResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListReleasesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReleaseList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListReleasesResponse) GetJSON200() *ReleaseList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListReleasesResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListReleasesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListReleasesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListReleasesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListReleasesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreatePartialReleaseResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Release
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePartialReleaseResponse) GetJSON201() *Release {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreatePartialReleaseResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePartialReleaseResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePartialReleaseResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePartialReleaseResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePartialReleaseResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetReleaseResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Release
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetReleaseResponse) GetJSON200() *Release {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetReleaseResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetReleaseResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetReleaseResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetReleaseResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetReleaseResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -14510,7 +15015,44 @@ func (c *ClientWithResponses) PreviewAppWithBodyWithResponse(ctx context.Context
 	return ParsePreviewAppResponse(rsp)
 }
 
-// GetSyncWithResponse How far the app's current version is, its builds and the installs that follow it.
+// ListReleasesWithResponse The releases of the app, without their components.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/apps/{app}/releases (the `ListReleases` operationId).
+func (c *ClientWithResponses) ListReleasesWithResponse(ctx context.Context, app InApp, params *ListReleasesParams, reqEditors ...RequestEditorFn) (*ListReleasesResponse, error) {
+	rsp, err := c.ListReleases(ctx, app, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListReleasesResponse(rsp)
+}
+
+// CreatePartialReleaseWithResponse Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/apps/{app}/releases (the `CreatePartialRelease` operationId).
+func (c *ClientWithResponses) CreatePartialReleaseWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*CreatePartialReleaseResponse, error) {
+	rsp, err := c.CreatePartialRelease(ctx, app, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePartialReleaseResponse(rsp)
+}
+
+// GetReleaseWithResponse performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) GetReleaseWithResponse(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*GetReleaseResponse, error) {
+	rsp, err := c.GetRelease(ctx, app, release, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetReleaseResponse(rsp)
+}
+
+// GetSyncWithResponse How far the app's newest release is, its builds and the installs that follow it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14895,7 +15437,7 @@ func (c *ClientWithResponses) RestoreStateWithResponse(ctx context.Context, inst
 	return ParseRestoreStateResponse(rsp)
 }
 
-// UnpinInstallWithResponse Follow the newest version again. On an install that is not pinned it changes nothing.
+// UnpinInstallWithResponse Follow the newest complete release again. On an install that is not pinned it changes nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14908,7 +15450,7 @@ func (c *ClientWithResponses) UnpinInstallWithResponse(ctx context.Context, inst
 	return ParseUnpinInstallResponse(rsp)
 }
 
-// PinInstallWithBodyWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstallWithBodyWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14921,7 +15463,7 @@ func (c *ClientWithResponses) PinInstallWithBodyWithResponse(ctx context.Context
 	return ParsePinInstallResponse(rsp)
 }
 
-// PinInstallWithResponse Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+// PinInstallWithResponse Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16172,6 +16714,105 @@ func ParsePreviewAppResponse(rsp *http.Response) (*PreviewAppResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest AppPreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListReleasesResponse parses an HTTP response from a ListReleasesWithResponse call
+func ParseListReleasesResponse(rsp *http.Response) (*ListReleasesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListReleasesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReleaseList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreatePartialReleaseResponse parses an HTTP response from a CreatePartialReleaseWithResponse call
+func ParseCreatePartialReleaseResponse(rsp *http.Response) (*CreatePartialReleaseResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePartialReleaseResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Release
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetReleaseResponse parses an HTTP response from a GetReleaseWithResponse call
+func ParseGetReleaseResponse(rsp *http.Response) (*GetReleaseResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetReleaseResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Release
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

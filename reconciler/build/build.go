@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -50,6 +51,15 @@ func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
 		return fmt.Errorf("build app %s: %w", app.row.Name, troubles)
 	}
 	return nil
+}
+
+// ReleasePartial releases what could be built of a locked app's newest release, and rolls it out.
+func (*Builder) ReleasePartial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
+	made, err := release.Partial(ctx, tx, app, actor)
+	if err != nil {
+		return nil, err
+	}
+	return made, rollOut(ctx, tx, *made)
 }
 
 // BuildRunnerAdded asks for the jobs of builds that waited for a build runner to be there at all. Call it in the transaction that

@@ -14,6 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -101,7 +102,7 @@ func (b *Builder) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) 
 	return nil
 }
 
-// JobEnded records how a build ended, and has the app's installs looked at.
+// JobEnded records how a build ended, and which releases that completes.
 func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
 	build, err := tx.LockBuild(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -119,11 +120,24 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 	if changed == 0 {
 		return nil // it was over, or the job is not the build's
 	}
-	component, err := tx.ComponentToBuild(ctx, tx.Org, build.ComponentID)
-	if err != nil {
+	if err := settleReleases(ctx, tx, build.InputID); err != nil {
 		return fmt.Errorf("end build %s: %w", build.ID, err)
 	}
-	return enqueueRollouts(ctx, tx, component.AppID)
+	return nil
+}
+
+// settleReleases has the releases stand as the builds of an input do now, and rolls out those that changed.
+func settleReleases(ctx context.Context, tx *store.Tx, inputID string) error {
+	changed, err := release.Built(ctx, tx, inputID)
+	if err != nil {
+		return err
+	}
+	for _, r := range changed {
+		if err := rollOut(ctx, tx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endOf says how a build ended. What a runner reports is checked: an artifact counts only where this build's belongs.
@@ -182,30 +196,30 @@ func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (stri
 	if counts.Status != statusFailed {
 		return "", fmt.Errorf("retry build %d: %w: build %d", old.Number, ErrHasBuild, counts.Number)
 	}
-	again, component, err := rebuild(ctx, tx, old)
+	again, err := rebuild(ctx, tx, old)
 	if err != nil {
 		return "", fmt.Errorf("retry build %d: %w", old.Number, err)
 	}
-	return again, enqueueRollouts(ctx, tx, component.AppID)
+	return again, settleReleases(ctx, tx, old.InputID)
 }
 
 // rebuild makes another build of a failed one's input.
-func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, store.Component, error) {
+func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error) {
 	component, err := tx.ComponentToBuild(ctx, tx.Org, old.ComponentID)
 	if err != nil {
-		return "", component, err
+		return "", err
 	}
 	// Builds are numbered under the app's lock.
 	if _, err := tx.LockApp(ctx, tx.Org, component.AppID); err != nil {
-		return "", component, err
+		return "", err
 	}
 	input, err := tx.ComponentInputByID(ctx, tx.Org, old.InputID)
 	if err != nil {
-		return "", component, err
+		return "", err
 	}
 	var recipe Recipe
 	if err := json.Unmarshal(input.Recipe, &recipe); err != nil {
-		return "", component, fmt.Errorf("read recipe: %w", err)
+		return "", fmt.Errorf("read recipe: %w", err)
 	}
 	again, err := tx.AddBuild(ctx, store.AddBuildParams{
 		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID, Repository: old.Repository,
@@ -213,16 +227,16 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, store.
 		Reason: fmt.Sprintf("somebody asked for the input of build %d, which failed, to be built again", old.Number),
 	})
 	if err != nil {
-		return "", component, err
+		return "", err
 	}
 	app, err := readApp(ctx, tx, component.AppID)
 	if err != nil {
-		return "", component, err
+		return "", err
 	}
 	timeout := sandboxTimeout
 	if config, there := app.config.Component(component.Name); there {
 		timeout = timeoutOf(*config)
 	}
 	_, err = start(ctx, tx, again, component, recipe, timeout)
-	return again.ID, component, err
+	return again.ID, err
 }

@@ -15,11 +15,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // keep writes what was found, all of it in one transaction: inputs, problems, builds with their jobs, and what came of the
-// revisions. settled says that nothing was left out for a reason that passes; only then do the inputs belong to the version.
+// revisions. settled says that nothing was left out for a reason that passes; only then are they released.
 func (b *Builder) keep(ctx context.Context, org string, app appState, findings []*finding, settled bool) error {
 	return b.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		locked, err := tx.LockApp(ctx, org, app.row.ID)
@@ -39,23 +40,54 @@ func (b *Builder) keep(ctx context.Context, org string, app appState, findings [
 		if err := k.conclude(ctx); err != nil {
 			return err
 		}
-		known := same(locked.InputsVersionID, locked.VersionID)
-		if settled && !known {
-			known, k.changed = true, true
-			if err := tx.SetAppInputsVersion(ctx, locked.VersionID, org, locked.ID); err != nil {
-				return err
-			}
-		}
-		if !k.changed {
+		if !settled || k.again || !now.all(findings) {
 			return nil
 		}
-		if known { // an install may be held at this version later, when another one is current
-			if err := tx.KeepVersionInputs(ctx, *locked.VersionID, org, locked.ID); err != nil {
-				return fmt.Errorf("keep what version %d is built from: %w", app.version.Number, err)
-			}
+		made, err := release.Make(ctx, tx, locked, now.commits())
+		if err != nil || made == nil {
+			return err
 		}
-		return enqueueRollouts(ctx, tx, app.row.ID)
+		return rollOut(ctx, tx, *made)
 	})
+}
+
+// all reports whether the input of every component was worked out at the app's version.
+func (a appState) all(findings []*finding) bool {
+	found := map[string]bool{}
+	for _, f := range findings {
+		found[f.row.ID] = true
+	}
+	return !slices.ContainsFunc(a.components, func(c componentState) bool { return !found[c.row.ID] && !c.settled(a) })
+}
+
+// settled reports whether a component that was not looked at, because the newest config has errors, has the input that belongs to
+// the app's version: a release was made of that version.
+func (c componentState) settled(app appState) bool {
+	return c.own && app.broken && app.released && c.current != nil
+}
+
+// commits are what the repositories are at that a release is made from, the app's own first; or the upload.
+func (a appState) commits() []release.Commit {
+	var all []release.Commit
+	add := func(w *store.Watch, r *store.Revision) {
+		if w == nil || r == nil {
+			return
+		}
+		c := release.Commit{Repository: w.URL, Ref: w.Ref, Commit: r.Commit, Subject: r.Subject}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	if a.watch == nil {
+		all = append(all, release.Commit{Upload: a.version.Digest})
+	}
+	add(a.watch, a.readAt)
+	for _, c := range a.components {
+		if !c.own {
+			add(c.watch, c.revision)
+		}
+	}
+	return all
 }
 
 // unlessGone takes an app that was deleted meanwhile for done.
@@ -91,7 +123,7 @@ func revisionID(revision *store.Revision) string {
 type keeping struct {
 	tx        *store.Tx
 	app       appState
-	changed   bool                // something that a rollout reads
+	again     bool                // something is to be looked at again
 	concluded map[string][]string // sentences by revision
 }
 
@@ -114,7 +146,8 @@ func (k *keeping) component(ctx context.Context, found *finding) error {
 	}
 	switch verdict := decide(current.InputID, found.known); {
 	case verdict == makeBuild && !found.packed:
-		return nil // its build was there a moment ago; it is looked at again
+		k.again = true // its build was there a moment ago
+		return k.tx.Enqueue(ctx, queue.Build{Org: k.tx.Org, App: k.app.row.ID})
 	case verdict == makeBuild:
 		return k.newBuild(ctx, found)
 	case verdict == adopt:
@@ -132,7 +165,6 @@ func (k *keeping) problem(ctx context.Context, found *finding) error {
 	if digest == found.row.ProblemDigest {
 		return nil
 	}
-	k.changed = true
 	if !found.passing {
 		k.say(found, fmt.Sprintf("component %s cannot be built: %s", found.row.Name, found.problem))
 	}
@@ -146,7 +178,6 @@ func (k *keeping) setInput(ctx context.Context, found *finding, current store.Co
 	if same(current.InputID, &found.known.input.ID) && current.Problem == "" {
 		return nil
 	}
-	k.changed = true
 	return k.tx.SetComponentInput(ctx, &found.known.input.ID, k.tx.Org, found.row.ID)
 }
 
@@ -175,7 +206,6 @@ func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 		}
 		found.known.input = &input
 	}
-	k.changed = true
 	if err := k.tx.SetComponentInput(ctx, &found.known.input.ID, k.tx.Org, found.row.ID); err != nil {
 		return err
 	}
@@ -233,9 +263,20 @@ func (k *keeping) conclude(ctx context.Context) error {
 	return nil
 }
 
-// enqueueRollouts has every install of an app looked at.
-func enqueueRollouts(ctx context.Context, tx *store.Tx, appID string) error {
-	installs, err := tx.InstallsToRollOut(ctx, tx.Org, appID)
+// rollOut has every install of an app looked at, if a release that was made or changed is what they follow. One that was completed
+// after a partial one took its place is made again.
+func rollOut(ctx context.Context, tx *store.Tx, r store.Release) error {
+	followed, err := release.Followed(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	if !followed && r.Status == release.Complete {
+		return tx.Enqueue(ctx, queue.Build{Org: tx.Org, App: r.AppID})
+	}
+	if !followed {
+		return nil
+	}
+	installs, err := tx.InstallsToRollOut(ctx, tx.Org, r.AppID)
 	if err != nil {
 		return err
 	}

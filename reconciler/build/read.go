@@ -20,6 +20,9 @@ type appState struct {
 	config     appconfig.App
 	broken     bool            // the newest revision's config has errors, so the version is an older one's
 	revision   *store.Revision // at which the config was read; nil for an uploaded app
+	readAt     *store.Revision // the same or, when the config there has errors, at which the version became the current one
+	watch      *store.Watch    // of the app's repository; nil for an uploaded app
+	released   bool            // the newest release was made of the version
 	components []componentState
 }
 
@@ -30,7 +33,8 @@ type componentState struct {
 	own      bool // its code is in the app's own repository, at the app's own commit, or in the config
 	inline   bool // it is built from the config alone: a text, or a chart of a chart repository; the revision is nil in an uploaded app
 	revision *store.Revision
-	trouble  string // why there is no revision, when its repository could not be read
+	watch    *store.Watch // where the revision is from
+	trouble  string       // why there is no revision, when its repository could not be read
 	url      string
 	current  *store.ComponentInput
 }
@@ -69,8 +73,27 @@ func readApp(ctx context.Context, tx *store.Tx, appID string) (app appState, err
 		if err != nil {
 			return app, err
 		}
-		app.revision = &revision
+		app.revision, app.readAt = &revision, &revision
 	}
+	if app.broken && app.version.RevisionID != nil {
+		revision, err := tx.WatchRevision(ctx, tx.Org, *app.version.RevisionID)
+		if err != nil {
+			return app, err
+		}
+		app.readAt = &revision
+	}
+	if app.row.WatchID != nil {
+		watch, err := tx.WatchByID(ctx, tx.Org, *app.row.WatchID)
+		if err != nil {
+			return app, err
+		}
+		app.watch = &watch
+	}
+	newest, err := tx.NewestRelease(ctx, tx.Org, appID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return app, err
+	}
+	app.released = err == nil && newest.VersionID == app.version.ID
 	rows, err := tx.ComponentsOfApp(ctx, tx.Org, appID)
 	if err != nil {
 		return app, err
@@ -107,7 +130,7 @@ func readComponent(ctx context.Context, tx *store.Tx, app *appState, row store.C
 	if err != nil {
 		return component, err
 	}
-	component.url = watch.URL
+	component.url, component.watch = watch.URL, &watch
 	switch {
 	case component.own:
 		component.revision = app.revision

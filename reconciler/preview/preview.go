@@ -86,17 +86,22 @@ func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPrevie
 	}
 	out.Components, out.Inputs = components(was, draft.Config, builds), changedInputs(was.Inputs, draft.Config.Inputs)
 	out.Changed = draft.Current == nil || draft.Current.Digest != out.Digest
-	d := rollout.Draft{Number: number, Config: draft.Config, Builds: map[string]store.Build{}}
+	released := draft.Current == nil || was.Deployed().Digest() != draft.Config.Deployed().Digest()
+	d := rollout.Draft{Config: draft.Config, Builds: map[string]store.Build{}}
 	for name, b := range builds {
 		out.Changed = out.Changed || b.Moved || b.Problem != ""
+		released = released || b.Moved || b.Problem != ""
 		d.Builds[name] = b.Build
 		if b.Problem != "" {
 			d.Builds[name] = store.Build{Error: b.Problem}
 		}
 	}
-	followings, err := rollout.PreviewDraft(ctx, tx, draft.App, d)
-	out.Installs = make([]api.PreviewedInstall, 0, len(followings))
-	for _, f := range followings {
+	drafted, err := rollout.PreviewDraft(ctx, tx, draft.App, d)
+	if released {
+		out.Release, out.Held = int(drafted.Release), drafted.Held
+	}
+	out.Installs = make([]api.PreviewedInstall, 0, len(drafted.Installs))
+	for _, f := range drafted.Installs {
 		out.Installs = append(out.Installs, api.PreviewedInstall{Name: f.Install, Components: f.Components, Reason: f.Reason})
 	}
 	return out, err

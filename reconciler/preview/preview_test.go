@@ -102,7 +102,7 @@ func newWorld(t *testing.T) *world {
 		w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, 'run')", org, "ins_"+name, app, name)
 		w.land("ins_" + name)
 	}
-	w.exec("update installs set pin_version_id = (select version_id from apps) where name = 'west'")
+	w.exec("update installs set pin_release_id = (select id from releases) where name = 'west'")
 	return w
 }
 
@@ -125,6 +125,7 @@ func (w *world) sync() {
 	_, err := w.catalog.SyncNow(w.Context(), org, app)
 	must(w, err)
 	w.exec("update builds set status = 'succeeded', artifact_digest = 'sha256:' || id where status = 'queued'")
+	w.exec("update releases set status = 'complete', reason = '' where status = 'building'")
 }
 
 // land makes what is wanted on an install what is applied, component by component, as if all had been deployed.
@@ -181,7 +182,10 @@ func (w *world) everything() []string {
 
 // said is a preview in lines.
 func said(p api.AppPreview) (lines []string) {
-	lines = append(lines, fmt.Sprintf("version %d, changed %t", p.Version, p.Changed))
+	lines = append(lines, fmt.Sprintf("version %d, release %d, changed %t", p.Version, p.Release, p.Changed))
+	if p.Held != "" {
+		lines = append(lines, "held: "+p.Held)
+	}
 	for _, c := range p.Components {
 		if c.Change != "none" || c.Rebuild || !strings.HasPrefix(c.Reason, "nothing that it is built from") {
 			lines = append(lines, fmt.Sprintf("%s: %s, rebuild %t: %s", c.Name, c.Change, c.Rebuild, c.Reason))
@@ -198,7 +202,7 @@ func said(p api.AppPreview) (lines []string) {
 
 const (
 	eastIdle = "east []: nothing would change on it"
-	westIdle = "west []: it is pinned at version 1, so nothing would change on it"
+	westIdle = "west []: it is pinned at release 1, so nothing would change on it"
 )
 
 func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
@@ -208,33 +212,34 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 		gone  []string
 		want  []string
 	}{
-		{"nothing", nil, nil, []string{"version 1, changed false", eastIdle, westIdle}},
+		{"nothing", nil, nil, []string{"version 1, release 0, changed false", eastIdle, westIdle}},
 		{"a file that nothing is built from", []string{"README.md", "# shop!", "app/components/web.toml", "# a comment\n" + component("web", "[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
-			[]string{"version 1, changed false", eastIdle, westIdle}},
-		{"code", []string{"modules/metrics/main.tf", "output \"port\" { value = 2 }\n"}, nil, []string{"version 1, changed true",
+			[]string{"version 1, release 0, changed false", eastIdle, westIdle}},
+		{"code", []string{"modules/metrics/main.tf", "output \"port\" { value = 2 }\n"}, nil, []string{"version 1, release 2, changed true",
 			"metrics: none, rebuild true: the code in modules/metrics would be another",
 			"east [metrics]: metrics: it would be built anew: the code in modules/metrics would be another", westIdle}},
-		{"code that another module calls", []string{"modules/shared/main.tf", "output \"name\" { value = \"other\" }\n"}, nil, []string{"version 1, changed true",
+		{"code that another module calls", []string{"modules/shared/main.tf", "output \"name\" { value = \"other\" }\n"}, nil, []string{"version 1, release 2, changed true",
 			"web: none, rebuild true: the code in modules/shared would be another",
 			"east [web]: web: it would be built anew: the code in modules/shared would be another", westIdle}},
-		{"config", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, changed true",
+		{"config", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"xl\"\n")}, nil, []string{"version 0, release 2, changed true",
 			"web: changed, rebuild false: its config changes: max_auto_retries and vars.size; nothing that it is built from would change",
-			"east [web]: web: config changed in app version 2", westIdle}},
+			"east [web]: web: config changed in release 2", westIdle}},
 		{"what changes nothing that is deployed", []string{"app/components/web.toml", component("web", "max_auto_retries = 1\n[vars]\nsize = \"{{.nuon.inputs.inputs.size}}\"\n")}, nil,
-			[]string{"version 0, changed true",
+			[]string{"version 0, release 2, changed true",
 				"web: changed, rebuild false: its config changes: max_auto_retries; nothing that it is built from would change", eastIdle, westIdle}},
-		{"Terraform", []string{"app/components/metrics.toml", strings.Replace(component("metrics", ""), "1.11.4", "1.11.5", 1)}, nil, []string{"version 0, changed true",
+		{"Terraform", []string{"app/components/metrics.toml", strings.Replace(component("metrics", ""), "1.11.4", "1.11.5", 1)}, nil, []string{"version 0, release 2, changed true",
 			"metrics: changed, rebuild true: its config changes: terraform_version; this config builds component metrics with Terraform 1.11.5 instead of 1.11.4",
-			"east [metrics]: metrics: it would be built anew: this config builds component metrics with Terraform 1.11.5 instead of 1.11.4; config changed in app version 2", westIdle}},
+			"east [metrics]: metrics: it would be built anew: this config builds component metrics with Terraform 1.11.5 instead of 1.11.4; config changed in release 2", westIdle}},
 		{"a component that comes and one that goes", []string{"app/components/cache.toml", component("cache", ""), "modules/cache/main.tf", "output \"x\" { value = 1 }\n"}, []string{"app/components/metrics.toml"},
-			[]string{"version 0, changed true", "cache: added, rebuild true: it is new; it would be built for the first time",
+			[]string{"version 0, release 2, changed true", "cache: added, rebuild true: it is new; it would be built for the first time",
 				"metrics: removed, rebuild false: it leaves the app; where it is deployed, its destroy is planned and asked for",
-				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in version 2", westIdle}},
-		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n"}, nil, []string{"version 1, changed true",
+				"east [cache metrics]: cache: cache is not deployed on this install yet; metrics: metrics left the app in release 2", westIdle}},
+		{"code that cannot be built", []string{"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n"}, nil, []string{"version 1, release 2, changed true",
+			"held: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
 			"web: none, rebuild false: it could not be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far",
-			"east [web]: web: it waits: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far", westIdle}},
+			"east []: nothing would change on it, since the release would be incomplete: web cannot be built: modules/web/main.tf:1: module \"far\" is fetched from \"example.org/far\", which a deploy must not do; copy it into the repository and call it by a path such as ../far", westIdle}},
 		{"inputs", []string{"app/inputs.toml", "[[group]]\nname = \"g\"\ndescription = \"G\"\n[[input]]\nname = \"size\"\ndisplay_name = \"S\"\ndescription = \"S\"\ngroup = \"g\"\ndefault = \"m\"\n[[input]]\nname = \"zone\"\ndisplay_name = \"Z\"\ndescription = \"Z\"\ngroup = \"g\"\nrequired = true\n",
-			"app/components/metrics.toml", component("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")}, nil, []string{"version 0, changed true",
+			"app/components/metrics.toml", component("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")}, nil, []string{"version 0, release 2, changed true",
 			"metrics: changed, rebuild false: its config changes: vars.zone; nothing that it is built from would change",
 			"input size: changed, required false", "input zone: added, required true",
 			"east [metrics web]: metrics: it waits: input zone has no value; set it on the install; web: input size changed", westIdle}},

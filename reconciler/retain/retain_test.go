@@ -236,7 +236,7 @@ func TestAContestedVersionGoesOnlyLongAfterItWasResolved(t *testing.T) {
 	w.wantLeft("select string_agg(version::text, ' ' order by version) from states where org_id = $1 and version <= 10", "1 2 3")
 }
 
-// TestWhatAPinNeedsStays: the version that an install is held at, what it was built from, the builds, and the revisions of both,
+// TestWhatAPinNeedsStays: the release that an install is held at, its config, what it was built from, the builds, and the revisions of both,
 // however old they are.
 func TestWhatAPinNeedsStays(t *testing.T) {
 	w := newWorld(t)
@@ -254,13 +254,14 @@ func TestWhatAPinNeedsStays(t *testing.T) {
 	w.job("job-built", "build", "bld", 900)
 	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, artifact_digest, reason, job_id, created_at, ended_at)
 		values ($1, 'bld', 'cmp', 'inp', 1, 'succeeded', 'u', 'c', 'sha256:a', 'r', 'job-built', now() - interval '900 days', now() - interval '900 days')`, w.org)
-	w.exec("insert into version_inputs (org_id, version_id, component_id, input_id) values ($1, 'ver-0', 'cmp', 'inp')", w.org)
-	w.exec("update installs set pin_version_id = 'ver-0'")
+	w.exec("insert into releases (org_id, id, app_id, number, digest, version_id, status, cause, created_at) values ($1, 'rel', 'app', 1, 'd', 'ver-0', 'complete', 'r', now() - interval '900 days')", w.org)
+	w.exec("insert into release_components (org_id, release_id, component_id, input_id) values ($1, 'rel', 'cmp', 'inp')", w.org)
+	w.exec("update installs set pin_release_id = 'rel'")
 	if _, err := New(w.store, Options{}).Run(t.Context(), w.org); err != nil {
 		t.Fatal(err)
 	}
 	w.wantLeft("select id from app_versions where org_id = $1 order by number", "ver-0", "ver-1")
-	w.wantLeft("select input_id from version_inputs where org_id = $1", "inp")
+	w.wantLeft("select input_id from release_components where org_id = $1", "inp")
 	w.wantLeft("select artifact_digest from builds where org_id = $1", "sha256:a")
 	w.wantLeft("select id from revisions where org_id = $1 order by number", "rev-0", "rev-1", "rev-2", "rev-3")
 	w.wantLeft("select id from jobs where org_id = $1")

@@ -31,6 +31,7 @@ const (
 	CodeBadInputs        = "bad_inputs"
 	CodeNoVersion        = "no_version"
 	CodeUnknownVersion   = "unknown_version"
+	CodeUnknownRelease   = "unknown_release"
 	CodeNewestVersion    = "newest_version"
 	CodeStateNotHere     = "state_not_here"
 	CodeNotRestorable    = "not_restorable"
@@ -274,7 +275,7 @@ func (s *snapshot) run(run Run) (workflow.Request, error) {
 		return workflow.Request{}, err
 	}
 	return workflow.Request{
-		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor, run.Action), Version: s.version.Number,
+		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor, run.Action), Release: s.release.Number,
 		RequestedBy: run.Actor, Act: workflow.Act{Action: run.Action, Trigger: appconfig.TriggerManual}, Env: run.Env, Inputs: run.Inputs,
 	}, nil
 }

@@ -289,7 +289,7 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded]")
 	granted, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true, Dependents: true})
 	must(t, err)
-	w.want(w.one("select reason || ' (version ' || version || ')' from workflows where id = $1", granted.Workflow), "alice asked for the redeploy of network, web (version 1)")
+	w.want(w.one("select reason || ' (release ' || release || ')' from workflows where id = $1", granted.Workflow), "alice asked for the redeploy of network, web (release 1)")
 	w.runJobs()
 	w.want(w.done, "[plan network plan web]")
 	w.want(w.one("select outcome from workflows where id = $1", granted.Workflow), "2 without changes")
@@ -546,6 +546,7 @@ func TestANoToARedeployIsForThatAlone(t *testing.T) {
 	w.look()
 	w.approveAll()
 	w.exec("update components set input_id = $1 where name = 'metrics'", was) // the code is put back
+	w.release()
 	w.look()
 	w.runJobs()
 	w.want(w.asked(), "[metrics]")
@@ -563,7 +564,7 @@ func TestAnActionThatLeftTheAppStopsNothing(t *testing.T) {
 	w.look()
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded]")
-	w.want(w.list("select status || ': ' || reason from steps where action = 'drain'"), "[skipped: app version 3 has no action drain]")
+	w.want(w.list("select status || ': ' || reason from steps where action = 'drain'"), "[skipped: release 3 has no action drain]")
 	status, _ := w.status()
 	w.want(status, "current")
 }

@@ -78,7 +78,7 @@ func (s *snapshot) provision(wants map[string]*want, now running) []start {
 	if !ready {
 		return nil
 	}
-	reason := fmt.Sprintf("install %s is new: everything of app version %d is to be there", s.install.Name, s.version.Number)
+	reason := fmt.Sprintf("install %s is new: everything of release %d is to be there", s.install.Name, s.release.Number)
 	return []start{{kind: workflow.KindProvision, components: names, reason: reason}}
 }
 

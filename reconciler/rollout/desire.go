@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -22,8 +23,8 @@ type want struct {
 	refusal  *store.Refusal // what was said no to, if that is still what is wanted
 	moves    moves          // what moved since it was applied; nothing of what is to be gone
 	moved    string         // the same in words
-	off      Off            // why it is to be gone though the version has it
-	never    bool           // it waits for what no install can ever give; only another version of the app helps
+	off      Off            // why it is to be gone though the release has it
+	never    bool           // it waits for what no install can ever give; only another release of the app helps
 }
 
 // Off is why a component is to be gone from an install though the app's version has it.
@@ -82,7 +83,7 @@ func (d *desiring) of(name string) *want {
 func (d *desiring) present(p *place, w *want) {
 	w.Retries = min(p.config.MaxAutoRetries, mostRetries)
 	refs := p.refs
-	w.facts = facts{Config: p.config.ConfigDigest(), Values: d.vector(refs), Version: d.version.Number}
+	w.facts = facts{Config: p.config.ConfigDigest(), Values: d.vector(refs), Release: d.release.Number}
 	if p.artifact != nil {
 		w.facts.Artifact, w.facts.Build = p.artifact.ArtifactDigest, p.artifact.Number
 	}
@@ -103,7 +104,7 @@ func (d *desiring) present(p *place, w *want) {
 		d.waitForValues(p, w)
 	}
 	w.moves = d.movesOf(p, w)
-	w.moved = w.moves.words(p, w.facts.Version)
+	w.moved = w.moves.words(p, w.facts.Release)
 	if w.Waits != "" {
 		// What upstream gives may still change, so only what is its own can say that it is behind.
 		w.behind = !w.own && (!p.there() || p.row.AppliedDigest == "" || ownMoved(p.kept.Facts, w.facts))
@@ -156,19 +157,18 @@ func (d *desiring) waitForOwn(p *place, w *want) {
 	}
 	name := p.row.Name
 	switch {
-	case !d.pinned() && (d.app.InputsVersionID == nil || *d.app.InputsVersionID != d.version.ID):
-		own(false, "what app version %d is built from is being worked out", d.version.Number)
 	case p.component.Problem != "":
 		own(true, "%s cannot be built: %s", name, p.component.Problem)
-	case p.artifact != nil:
-	case p.newest == nil && d.pinned():
-		own(true, "what %s is built from in app version %d was never worked out; pin the install at another version, or unpin it", name, d.version.Number)
 	case p.newest == nil:
 		own(false, "%s has no build yet", name)
 	case p.newest.Status == "failed":
 		own(true, "%s's build %d failed: %s", name, p.newest.Number, p.newest.Error)
-	default:
+	case p.artifact == nil:
 		own(false, "build %d of %s is %s", p.newest.Number, name, p.newest.Status)
+	case d.release.Status == release.Incomplete:
+		own(true, "release %d is incomplete: %s", d.release.Number, d.release.Reason)
+	case d.release.Status != release.Complete:
+		own(false, "release %d is being built: %s", d.release.Number, d.release.Reason)
 	}
 }
 
@@ -244,9 +244,9 @@ func (s *snapshot) unwanted(p *place, w *want) string {
 	case s.install.Wanted == "absent":
 		return "the install is to be gone"
 	case p.config == nil && s.pinned():
-		return fmt.Sprintf("%s is no part of app version %d, at which the install is pinned", p.row.Name, s.version.Number)
+		return fmt.Sprintf("%s is no part of release %d, at which the install is pinned", p.row.Name, s.release.Number)
 	case p.config == nil:
-		return fmt.Sprintf("%s left the app in version %d", p.row.Name, s.version.Number)
+		return fmt.Sprintf("%s left the app in release %d", p.row.Name, s.release.Number)
 	case !s.enabled(p):
 		w.off = OffToggle
 		if _, said := s.toggles[p.row.Name]; said {
@@ -260,7 +260,7 @@ func (s *snapshot) unwanted(p *place, w *want) string {
 	return ""
 }
 
-// enabled says whether a component of the version is switched on.
+// enabled reports whether a component of the release is switched on.
 func (s *snapshot) enabled(p *place) bool { return p.config.On(s.toggles) }
 
 // absent is a component that is to be gone, and why.

@@ -20,10 +20,9 @@ const key = "key-0000000000000001"
 // newSnapshot is an install of an app with a sandbox, network, web (reads network and two inputs) and metrics, all built and none
 // deployed.
 func newSnapshot() *snapshot {
-	version := "ver_1"
 	s := &snapshot{
-		org: store.Org{ID: "org_1", Name: "acme"}, app: store.App{ID: "app_1", Name: "hello", VersionID: &version, InputsVersionID: &version},
-		version: store.AppVersion{ID: version, Number: 1}, install: store.Install{ID: "ins_1", Name: "east", Wanted: "present"},
+		org: store.Org{ID: "org_1", Name: "acme"}, app: store.App{ID: "app_1", Name: "hello"},
+		release: store.Release{ID: "rel_1", Number: 1, Status: "complete"}, install: store.Install{ID: "ins_1", Name: "east", Wanted: "present"},
 		runnerKey: key, places: map[string]*place{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
 		config: &appconfig.App{
 			Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{}},
@@ -109,7 +108,6 @@ func TestDesire(t *testing.T) {
 		}
 		return all
 	}
-	other := "ver_2"
 	howdy := "howdy"
 	for _, c := range []struct {
 		name   string
@@ -153,12 +151,21 @@ func TestDesire(t *testing.T) {
 		{"a sealed output that the runner cannot open", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][1].Sealed = sealedTo("key-other")
 		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what gives it again")},
-		{"the config of a component", func(s *snapshot) { s.version.Number = 4; s.places["metrics"].config.Terraform.Version = "1.12.0" },
-			with("metrics", "behind: config changed in app version 4")},
+		{"the config of a component", func(s *snapshot) { s.release.Number = 4; s.places["metrics"].config.Terraform.Version = "1.12.0" },
+			with("metrics", "behind: config changed in release 4")},
 		{"retries", func(s *snapshot) { s.places["metrics"].config.MaxAutoRetries = 9 }, current},
-		{"a version whose inputs are being worked out", func(s *snapshot) { s.app.InputsVersionID = &other }, map[string]string{
-			"sandbox": "waits: what app version 1 is built from is being worked out", "network": "waits: what app version 1 is built from is being worked out",
-			"web": "waits: what app version 1 is built from is being worked out", "metrics": "waits: what app version 1 is built from is being worked out"}},
+		{"a release that is being built", func(s *snapshot) {
+			s.release.Status, s.release.Reason = "building", "build 2 of network has not ended"
+			s.places["network"].artifact, s.places["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
+		}, map[string]string{
+			"sandbox": "waits: release 1 is being built: build 2 of network has not ended", "network": "waits: build 2 of network is running",
+			"web": "waits: release 1 is being built: build 2 of network has not ended", "metrics": "waits: release 1 is being built: build 2 of network has not ended"}},
+		{"a release that lacks something is held", func(s *snapshot) {
+			s.release.Status, s.release.Reason = "incomplete", "metrics cannot be built: modules/metrics is missing"
+			s.places["metrics"].component.Problem = "modules/metrics is missing"
+		}, map[string]string{
+			"sandbox": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing", "metrics": "stuck: metrics cannot be built: modules/metrics is missing",
+			"web": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing", "network": "stuck: release 1 is incomplete: metrics cannot be built: modules/metrics is missing"}},
 		{"a build that runs", func(s *snapshot) {
 			s.places["network"].artifact, s.places["network"].newest = nil, &store.Build{Number: 2, Status: "running"}
 		}, with("network", "waits: build 2 of network is running", "web", "waits: network, which waits itself (build 2 of network is running)")},
@@ -179,8 +186,8 @@ func TestDesire(t *testing.T) {
 			s.inputs["greeting"] = store.InstallInput{Value: &howdy}
 			s.places["web"].refusals["sha256:old"] = store.Refusal{Kind: "rejected", Actor: "alice"}
 		}, with("web", "behind: input greeting changed")},
-		{"a component that left", func(s *snapshot) { s.version.Number = 2; s.places["metrics"].config = nil },
-			with("metrics", "behind: metrics left the app in version 2")},
+		{"a component that left", func(s *snapshot) { s.release.Number = 2; s.places["metrics"].config = nil },
+			with("metrics", "behind: metrics left the app in release 2")},
 		{"a component that is switched off", func(s *snapshot) { s.toggle("metrics", false); s.toggles = map[string]bool{"metrics": false} },
 			with("metrics", "behind: metrics is switched off on this install")},
 		{"one that is off by default", func(s *snapshot) { s.toggle("metrics", false) }, with("metrics", "behind: metrics is off unless an install switches it on")},
@@ -194,11 +201,8 @@ func TestDesire(t *testing.T) {
 		}, with("metrics", "behind: metrics was torn down by alice")},
 		{"what needs one that was torn down", func(s *snapshot) { s.places["network"].row.TornDown = true }, with(
 			"network", "stuck: web, which needs it, is still there", "web", "stuck: network, which is torn down")},
-		{"pinned: what is no part of that version", func(s *snapshot) { s.pin(3); s.places["metrics"].config = nil },
-			with("metrics", "behind: metrics is no part of app version 3, at which the install is pinned")},
-		{"pinned: while the inputs of the newest version are worked out", func(s *snapshot) { s.pin(3); s.app.InputsVersionID = &other }, current},
-		{"pinned: what was never worked out", func(s *snapshot) { s.pin(3); s.places["metrics"].artifact, s.places["metrics"].newest = nil, nil }, with(
-			"metrics", "stuck: what metrics is built from in app version 3 was never worked out; pin the install at another version, or unpin it")},
+		{"pinned: what is no part of that release", func(s *snapshot) { s.pin(3); s.places["metrics"].config = nil },
+			with("metrics", "behind: metrics is no part of release 3, at which the install is pinned")},
 		{"an install that is to be gone", func(s *snapshot) { s.install.Wanted = "absent" }, map[string]string{
 			"metrics": "behind: the install is to be gone", "web": "behind: the install is to be gone",
 			"network": "waits: web, which needs it, is still there",
@@ -233,13 +237,13 @@ func TestDecide(t *testing.T) {
 		now    running
 		want   []start
 	}{
-		{"a fresh install is provisioned whole", fresh, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of app version 1 is to be there"}}},
+		{"a fresh install is provisioned whole", fresh, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"but not while a build is under way", func(s *snapshot) {
 			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "queued"}
 		}, none, nil},
 		{"a build that failed holds nobody else up", func(s *snapshot) {
 			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Status: "failed"}
-		}, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of app version 1 is to be there"}}},
+		}, none, []start{{kind: workflow.KindProvision, components: everything, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"nor twice", fresh, running{busy: map[string]bool{"sandbox": true}, any: true}, nil},
 		{"nor after a no to its sandbox", func(s *snapshot) {
 			s.places["sandbox"].refusals[s.desire()["sandbox"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}
@@ -255,11 +259,11 @@ func TestDecide(t *testing.T) {
 			s.places["network"].refusals[s.desire()["network"].Digest] = store.Refusal{Kind: "stalled", Actor: "nuon"}
 		}, none, nil},
 		{"what left is torn down, each on its own", func(s *snapshot) { s.landAll(); s.places["metrics"].config = nil; s.places["web"].config = nil }, none, []start{
-			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in version 1"}, {kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in version 1"}}},
+			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics left the app in release 1"}, {kind: workflow.KindTeardown, components: []string{"web"}, reason: "web left the app in release 1"}}},
 		{"what is switched off is torn down", func(s *snapshot) { s.landAll(); s.toggle("metrics", false) }, none, []start{
 			{kind: workflow.KindTeardown, components: []string{"metrics"}, reason: "metrics is off unless an install switches it on"}}},
 		{"what is off is no part of a provision", func(s *snapshot) { s.toggle("metrics", false) }, none, []start{
-			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"}, reason: "install east is new: everything of app version 1 is to be there"}}},
+			{kind: workflow.KindProvision, components: []string{"network", "sandbox", "web"}, reason: "install east is new: everything of release 1 is to be there"}}},
 		{"what is off and was never there is left alone", func(s *snapshot) { s.land("sandbox", "network"); s.land("web"); s.toggle("metrics", false) }, none, nil},
 		{"what was never there is not torn down", func(s *snapshot) { s.landAll(); s.places["metrics"] = &place{} }, none, nil},
 		{"to be gone: everything that is there", func(s *snapshot) { s.land("sandbox", "network"); s.install.Wanted = "absent" }, none,
@@ -294,9 +298,9 @@ func (s *snapshot) toggle(name string, on bool) {
 	s.places[name].config = &c
 }
 
-// pin holds the install at a version.
+// pin holds the install at a release.
 func (s *snapshot) pin(number int32) {
-	s.install.PinVersionID, s.version.Number, s.latest = &s.version.ID, number, number+2
+	s.install.PinReleaseID, s.release.Number, s.latest = &s.release.ID, number, number+2
 }
 
 // TestMovedInputs are told from everything else that may move.
@@ -409,7 +413,7 @@ func TestAWholeObjectCountsByItsMembers(t *testing.T) {
 func TestDesiredDigestsAreEqualForEqualFactsOnly(t *testing.T) {
 	draw := rapid.Custom(func(t *rapid.T) facts {
 		word := rapid.SampledFrom([]string{"", "a", "b", `a","b`})
-		f := facts{Artifact: word.Draw(t, "artifact"), Config: word.Draw(t, "config"), Build: rapid.Int32().Draw(t, "build"), Version: rapid.Int32().Draw(t, "version")}
+		f := facts{Artifact: word.Draw(t, "artifact"), Config: word.Draw(t, "config"), Build: rapid.Int32().Draw(t, "build"), Release: rapid.Int32().Draw(t, "release")}
 		for range rapid.IntRange(0, 2).Draw(t, "values") {
 			f.Values = append(f.Values, value{word.Draw(t, "path"), word.Draw(t, "digest")})
 		}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Draft is an app version that is only thought of.
+// Draft is a release that would be made.
 type Draft struct {
-	Number int32 // that it has, or would have
 	Config *appconfig.App
 	// Builds are those that would count, by component. One that is still to be made has no number; one that could not be made has none
 	// either, and an error that says why.
@@ -25,22 +25,29 @@ type Following struct {
 	Reason     string   // in words; also why nothing would happen
 }
 
+// Drafted is what would become of a draft.
+type Drafted struct {
+	Release  int32  // number of the release that it would be
+	Held     string // why that release would be incomplete, so that no install gets it
+	Installs []Following
+}
+
 // pageOfInstalls is how many installs are looked at in one go.
 const pageOfInstalls = 500
 
 // PreviewDraft says what a draft would cause on each install of an app, by name. It writes nothing.
-func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) ([]Following, error) {
+func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) (Drafted, error) {
 	part, err := d.part(ctx, tx, app)
 	if err != nil {
-		return nil, fmt.Errorf("preview app %s: %w", app.Name, err)
+		return Drafted{}, fmt.Errorf("preview app %s: %w", app.Name, err)
 	}
-	all := []Following{}
+	all := Drafted{Release: part.release.Number, Held: part.release.Reason, Installs: []Following{}}
 	for after := ""; ; {
 		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{
 			OrgID: tx.Org, AppID: app.ID, Labels: json.RawMessage("{}"), AfterApp: app.Name, AfterName: after, Most: pageOfInstalls,
 		})
 		if err != nil {
-			return nil, err
+			return Drafted{}, err
 		}
 		installs := make([]store.Install, 0, len(rows))
 		for _, row := range rows {
@@ -48,9 +55,9 @@ func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) ([]
 		}
 		page, err := part.previews(ctx, tx, installs)
 		if err != nil {
-			return nil, err
+			return Drafted{}, err
 		}
-		all = append(all, page...)
+		all.Installs = append(all.Installs, page...)
 		if len(rows) < pageOfInstalls {
 			return all, nil
 		}
@@ -63,16 +70,14 @@ const draftID = "draft"
 
 // part is the app as it would be with the draft.
 func (d Draft) part(ctx context.Context, tx *store.Tx, app store.App) (*appPart, error) {
-	part, err := readVersion(ctx, tx, app.ID, "")
+	part, err := readRelease(ctx, tx, app.ID, "")
 	if err != nil {
 		return nil, err
 	}
-	id := draftID
-	part.version, part.latest = store.AppVersion{ID: id, Number: d.Number}, d.Number
-	part.app.VersionID, part.app.InputsVersionID = &id, &id
+	part.release = store.Release{ID: draftID, Number: part.newest.Number + 1, Status: release.Complete}
 	part.components = d.components(part.components)
 	part.declare(d.Config)
-	part.artifacts, part.newest = map[string]*store.Build{}, map[string]*store.Build{}
+	part.builds = map[string]*store.Build{}
 	for i := range part.components {
 		c := &part.components[i]
 		build, has := d.Builds[c.Name]
@@ -80,15 +85,33 @@ func (d Draft) part(ctx context.Context, tx *store.Tx, app store.App) (*appPart,
 		if build.Number == 0 {
 			c.Problem = build.Error
 		}
-		if !has || c.Problem != "" {
-			continue
+		if has && c.Problem == "" {
+			part.builds[c.ID] = &build
 		}
-		part.newest[c.ID] = &build
-		if build.Status == "succeeded" {
-			part.artifacts[c.ID] = &build
+		if lacks := lacking(*c, part.builds[c.ID]); lacks != "" {
+			part.release.Status, part.release.Reason = release.Incomplete, joined(part.release.Reason, lacks)
 		}
 	}
 	return part, nil
+}
+
+// lacking returns why a draft would be no complete release because of one component; nothing when it would.
+func lacking(c store.Component, build *store.Build) string {
+	switch {
+	case c.Problem != "":
+		return fmt.Sprintf("%s cannot be built: %s", c.Name, c.Problem)
+	case build != nil && build.Status == "failed":
+		return fmt.Sprintf("build %d of %s failed", build.Number, c.Name)
+	}
+	return ""
+}
+
+// joined puts another part behind a sentence.
+func joined(words, more string) string {
+	if words == "" {
+		return more
+	}
+	return words + "; " + more
 }
 
 // components are those that there are, and those that would come.
@@ -133,7 +156,11 @@ func (p *appPart) previews(ctx context.Context, tx *store.Tx, installs []store.I
 func following(was, will *snapshot) Following {
 	f := Following{Install: was.install.Name, Components: []string{}, Reason: "nothing would change on it"}
 	if was.pinned() {
-		f.Reason = fmt.Sprintf("it is pinned at version %d, so nothing would change on it", was.version.Number)
+		f.Reason = fmt.Sprintf("it is pinned at release %d, so nothing would change on it", was.release.Number)
+		return f
+	}
+	if will.release.Status != release.Complete {
+		f.Reason = "nothing would change on it, since the release would be incomplete: " + will.release.Reason
 		return f
 	}
 	before, after := was.desire(), will.desire()

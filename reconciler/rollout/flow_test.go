@@ -26,7 +26,7 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	}, "\n"))
 	w.want(w.workflows(), "[provision succeeded]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is as app version 1 wants it")
+	w.want(status+": "+reason, "current: everything is as release 1 wants it")
 	w.want(w.state["web"], "artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web'")+
 		"\ncidr=10.0.0.0/16\ngreeting=hello\njoin="+plantedOutput+"\ntoken="+plantedInput)
 	w.want(w.one("select outcome from workflows"), "4 deployed; 1 action run")
@@ -99,8 +99,11 @@ func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
 	status, reason := w.status()
 	w.want(status+": "+reason, "behind: web: artifact changed: build 2 of web, because commit 1a2b3c4 changed it")
 	w.build("network", "running")
+	_, reason = w.status()
+	w.want(reason, "web: artifact changed: build 2 of web, because commit 1a2b3c4 changed it; release 3 is being built")
+	w.endBuild("network", "succeeded")
 	status, _ = w.component("network")
-	w.want(status, "waiting")
+	w.want(status, "behind")
 	w.app.Components = append(w.app.Components, appconfig.Component{Name: "late", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}})
 	w.addComponent("late")
 	w.version()
@@ -578,20 +581,8 @@ func TestActionsRunWhenAsked(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsForABuildOrAKeySaysSo(t *testing.T) {
+func TestWhatWaitsForAKeySaysSo(t *testing.T) {
 	w := newProvisionedWorld(t)
-	w.build("network", "running")
-	w.look()
-	_, reason := w.component("network")
-	w.want(reason, "waits: build 2 of network is running")
-	_, reason = w.component("web")
-	w.want(reason, "waits: network, which waits itself (build 2 of network is running)")
-	w.endBuild("network", "failed")
-	w.look()
-	_, reason = w.component("network")
-	w.want(reason, "waits: network's build 2 failed: no such file")
-	w.want(w.workflows(), "[provision succeeded]")
-	w.build("network", "succeeded")
 	other := *w
 	var err error
 	if other.key, err = newKey(); err != nil {
@@ -626,7 +617,7 @@ func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy failed deploy succeeded]")
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: everything is as app version 1 wants it")
+	w.want(status+": "+reason, "current: everything is as release 4 wants it")
 }
 
 // What a rule let through and nobody has begun is asked about once the rule says so; what a person approved stands.

@@ -25,7 +25,7 @@ type facts struct {
 	Values   []value `json:"values"`   // what its templates read, by path
 
 	Build   int32 `json:"build"`   // number of the build; not counted
-	Version int32 `json:"version"` // number of the app version; not counted
+	Release int32 `json:"release"` // number of the release; not counted
 }
 
 // value is one value that templates read: its path below .nuon, and the digest of a plain value's JSON or the stored hash of a

@@ -16,15 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// built notes what the app's current version is built from, as build does when it has worked that out.
-func (w *world) built() {
-	w.Helper()
-	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
-		return tx.KeepVersionInputs(ctx, w.one("select version_id from apps"), w.org, w.appID)
-	}))
-}
-
-// pin holds the install at a version; 0 lets it go.
+// pin holds the install at a release; 0 lets it go.
 func (w *world) pin(number int) error {
 	w.Helper()
 	return w.in(func(ctx context.Context, tx *store.Tx) error {
@@ -39,21 +31,19 @@ func (w *world) pin(number int) error {
 	})
 }
 
-// TestAPinnedInstallStaysAtItsVersion, whatever comes after it, and goes back to an earlier one like it goes to any other.
-func TestAPinnedInstallStaysAtItsVersion(t *testing.T) {
+// TestAPinnedInstallStaysAtItsRelease, whatever comes after it, and goes back to an earlier one like it goes to any other.
+func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	w := newWorld(t)
-	w.built()
 	w.provision()
 	first := w.one("select applied_artifact from install_components where name = 'metrics'")
 
-	// Version 2 has another metrics, no web and a cache that nobody had before.
+	// Release 3 has another metrics, no web and a cache that nobody had before.
 	w.app.Components = append(slices.DeleteFunc(w.app.Components, func(c appconfig.Component) bool { return c.Name == "web" }),
 		appconfig.Component{Name: "cache", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}})
 	w.app.Actions = nil
-	w.version()
 	w.addComponent("cache")
 	w.build("metrics", "succeeded")
-	w.built()
+	w.version()
 	w.look()
 	w.approveAll()
 	if status, reason := w.status(); status != "current" {
@@ -63,25 +53,24 @@ func TestAPinnedInstallStaysAtItsVersion(t *testing.T) {
 
 	must(t, w.pin(1))
 	w.queue()
-	if status, reason := w.component("cache"); status != "behind" || !strings.Contains(reason, "cache is no part of app version 1, at which the install is pinned") {
+	if status, reason := w.component("cache"); status != "behind" || !strings.Contains(reason, "cache is no part of release 1, at which the install is pinned") {
 		t.Errorf("cache is %s: %s", status, reason)
 	}
 	w.want(w.workflows()[len(w.workflows())-2:], "[deploy running teardown running]")
 	w.approveAll()
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: pinned at version 1 (newest is 2): it was good")
+	w.want(status+": "+reason, "current: pinned at release 1 (newest is "+w.one("select max(number)::text from releases")+"): it was good")
 	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[metrics network sandbox web]")
 	w.want(w.one("select applied_artifact from install_components where name = 'metrics'"), first)
 
-	// A third version, and a build of the code that the pinned version has moved on from, change nothing.
+	// Another config, and other code under the config that the pinned release has, change nothing.
 	flows := w.workflows()
 	w.app.Components[0].Terraform.Version = "1.12.0"
 	w.version()
 	w.build("network", "succeeded")
-	w.built()
 	w.look()
 	w.want(w.workflows(), flows)
-	if status, reason := w.status(); status != "current" || !strings.Contains(reason, "newest is 3") {
+	if status, reason := w.status(); status != "current" || !strings.Contains(reason, "newest is "+w.one("select max(number)::text from releases")) {
 		t.Errorf("the install is %s: %s", status, reason)
 	}
 
@@ -94,8 +83,91 @@ func TestAPinnedInstallStaysAtItsVersion(t *testing.T) {
 	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[cache metrics network sandbox]")
 }
 
-// TestAVersionThatCannotBeHad cannot be pinned.
-func TestAVersionThatCannotBeHad(t *testing.T) {
+// TestAFrozenInstallGetsNoCode: new code under the very config that the pinned release has is not for it.
+func TestAFrozenInstallGetsNoCode(t *testing.T) {
+	w := newWorld(t)
+	w.exec("update installs set approval = 'approve-all'")
+	w.provision()
+	before := w.one("select applied_artifact from install_components where name = 'metrics'")
+	must(t, w.pin(1))
+	w.queue()
+	flows := w.workflows()
+	w.build("metrics", "succeeded")
+	w.look()
+	w.runJobs()
+	w.want(w.workflows(), flows)
+	w.want(w.one("select applied_artifact from install_components where name = 'metrics'"), before)
+}
+
+// TestARollbackOfCodeBringsTheVeryDigestsBack: a release that differs from the one before in nothing but code.
+func TestARollbackOfCodeBringsTheVeryDigestsBack(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	applied := func() []string {
+		return w.list("select name || ' ' || applied_artifact || ' ' || applied_digest from install_components order by 1")
+	}
+	before := applied()
+	w.build("metrics", "succeeded")
+	w.look()
+	w.approveAll()
+	if after := applied(); cmp.Equal(before, after) {
+		t.Fatal("the code that was pushed was not applied")
+	}
+	must(t, w.pin(1))
+	w.queue()
+	w.want(w.one("select string_agg(distinct component, ' ') from steps s join workflows w on w.id = s.workflow_id where w.status = 'running'"), "metrics")
+	w.approveAll()
+	if diff := cmp.Diff(before, applied()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAnIncompleteReleaseIsHeld: nothing of it reaches an install, not even what could be built, until it is complete.
+func TestAnIncompleteReleaseIsHeld(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	flows := w.workflows()
+	w.build("web", "running")
+	w.build("metrics", "succeeded")
+	w.look()
+	w.want(w.workflows(), flows)
+	status, reason := w.status()
+	w.want(status+": "+reason, "current: everything is as release 1 wants it; release 3 is being built")
+	w.endBuild("web", "failed")
+	w.look()
+	w.want(w.workflows(), flows)
+	status, reason = w.status()
+	w.want(status+": "+reason, "current: everything is as release 1 wants it; release 3 is held because it is incomplete: build 2 of web failed")
+	w.build("web", "succeeded")
+	w.look()
+	w.approveAll()
+	status, reason = w.status()
+	w.want(status+": "+reason, "current: everything is as release 4 wants it")
+}
+
+// TestBeforeTheFirstCompleteRelease nothing is planned, and every component says what it waits for.
+func TestBeforeTheFirstCompleteRelease(t *testing.T) {
+	w := newWorld(t)
+	w.exec("delete from releases")
+	w.build("network", "running")
+	w.look()
+	_, reason := w.component("network")
+	w.want(reason, "waits: build 2 of network is running")
+	_, reason = w.component("metrics")
+	w.want(reason, "waits: release 1 is being built: build 2 of network has not ended")
+	w.endBuild("network", "failed")
+	w.look()
+	_, reason = w.component("network")
+	w.want(reason, "waits: network's build 2 failed: no such file")
+	_, reason = w.component("metrics")
+	w.want(reason, "waits: release 1 is incomplete: build 2 of network failed")
+	w.want(w.workflows(), "[]")
+	w.build("network", "succeeded")
+	w.provision()
+}
+
+// TestAReleaseThatCannotBeHad cannot be pinned.
+func TestAReleaseThatCannotBeHad(t *testing.T) {
 	w := newWorld(t)
 	code := func(err error) string {
 		var conflict *workflow.Conflict
@@ -104,32 +176,22 @@ func TestAVersionThatCannotBeHad(t *testing.T) {
 		}
 		return conflict.Code + ": " + conflict.Title
 	}
-	w.want(code(w.pin(7)), "unknown_version: the app of install acme has no version 7")
-	if got := code(w.pin(1)); !strings.Contains(got, "not_built: version 1 cannot be had: what") || !strings.Contains(got, "what web is built from in it was never worked out") {
-		t.Error(got)
-	}
-	w.build("web", "failed")
-	w.built()
-	w.want(code(w.pin(1)), "not_built: version 1 cannot be had: build 2 of web failed")
+	w.want(code(w.pin(7)), "unknown_release: the app of install acme has no release 7")
 	w.build("web", "running")
-	w.built()
+	w.want(code(w.pin(2)), "not_complete: release 2 is building: build 2 of web has not ended")
+	w.endBuild("web", "failed")
+	w.want(code(w.pin(2)), "not_complete: release 2 is incomplete: build 2 of web failed")
 	must(t, w.pin(1))
-	w.look()
-	if status, reason := w.component("web"); status != "waiting" || !strings.Contains(reason, "build 3 of web is running") {
-		t.Errorf("web is %s: %s", status, reason)
-	}
 }
 
 // TestAPinForgetsJustTheNoToWhatItAsksFor.
 func TestAPinForgetsJustTheNoToWhatItAsksFor(t *testing.T) {
 	w := newWorld(t)
-	w.built()
 	w.provision()
 	applied := w.one("select applied_digest from install_components where name = 'metrics'")
 	w.build("metrics", "succeeded")
 	w.app.Metadata.Description = "two"
 	w.version()
-	w.built()
 	w.look()
 	w.runJobs()
 	must(t, w.answer("metrics", workflow.Reject, "not today"))
@@ -227,12 +289,11 @@ func TestToggles(t *testing.T) {
 // TestViewsOfManyInstalls are the same as those of each.
 func TestViewsOfManyInstalls(t *testing.T) {
 	w := newWorld(t)
-	w.built()
 	w.provision()
 	for i := range 3 {
 		w.exec("insert into installs (org_id, id, app_id, name, runner_id) select org_id, id || $1, app_id, name || $1, runner_id from installs where id = $2", string(rune('0'+i)), w.install)
 	}
-	w.exec("update installs set pin_version_id = (select version_id from apps) where name = 'acme1'")
+	w.exec("update installs set pin_release_id = (select id from releases) where name = 'acme1'")
 	w.exec("insert into install_inputs (org_id, install_id, name, value, hash) select org_id, id, 'greeting', name, 'h' from installs where name = 'acme2'")
 	must(t, w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 		var installs []store.Install

@@ -80,7 +80,7 @@ func effect(before, after *want) (effect, reason string) {
 	case !moved && after.Waits != "":
 		return EffectNone, "not because of this: it waits already: " + after.Waits
 	case !moved:
-		return EffectNone, "not because of this: it is behind already: " + after.moved
+		return EffectNone, "not because of this: it is behind already: " + before.moved
 	case after.Absent && after.Waits != "":
 		return EffectRemoved, after.moved + "; it waits: " + after.Waits
 	case after.Absent:

@@ -57,7 +57,7 @@ func TestEffects(t *testing.T) {
 		}, func(s *snapshot) {
 			s.places["network"].refs = s.places["network"].config.Refs()
 			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
-		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r; config changed in app version 1; input greeting changed"},
+		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r; config changed in release 1; input greeting changed"},
 			Effect{"web", "none", "not because of this: it waits already: network, which is behind"})},
 		{"what may change after what moves", nothing, func(s *snapshot) {
 			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}

@@ -52,7 +52,7 @@ func (m moves) inputs() []string {
 const applyUnderWay = "an apply is under way"
 
 // words say it as a person would.
-func (m moves) words(p *place, version int32) string {
+func (m moves) words(p *place, release int32) string {
 	var words []string
 	switch {
 	case m.first && p.row.Abandoned != "":
@@ -71,7 +71,7 @@ func (m moves) words(p *place, version int32) string {
 		words = append(words, fmt.Sprintf("artifact changed: build %d of %s, because %s", p.artifact.Number, p.row.Name, p.artifact.Reason))
 	}
 	if m.config {
-		words = append(words, fmt.Sprintf("config changed in app version %d", version))
+		words = append(words, fmt.Sprintf("config changed in release %d", release))
 	}
 	for i, path := range m.values {
 		if i == mostMoves {

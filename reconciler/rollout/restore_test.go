@@ -169,7 +169,7 @@ func TestAnEmptyPlanThatAStateOvertookProvesNothing(t *testing.T) {
 	w.putState("metrics", "late", "kept")
 	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, result))
 	w.queue()
-	w.want(w.one("select reason from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"), "config changed in app version 2")
+	w.want(w.one("select reason from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"), "config changed in release 2")
 	w.want(w.one("select tries::text from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"), "2")
 	status, _ := w.component("metrics")
 	w.want(status, "behind")
@@ -229,7 +229,7 @@ func TestWhatCannotBeRestoredIsRefusedInWords(t *testing.T) {
 	w.putState("metrics", "gone", "kept")
 	w.putState("metrics", "newer", "kept")
 	w.exec("update install_components set applied_artifact = '', applied_digest = '' where name = 'metrics'")
-	w.exec("update components set input_id = null where name = 'metrics'")
+	w.exec("delete from release_components where component_id = 'cmp_metrics'")
 	for _, c := range []struct {
 		component string
 		version   int

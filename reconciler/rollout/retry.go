@@ -90,7 +90,7 @@ func (s *snapshot) runAgain(ctx context.Context, tx *store.Tx, f workflow.Failur
 		return "", refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d runs action %s already", runs[0], f.Act.Action)
 	}
 	return workflow.Start(ctx, tx, workflow.Request{
-		Install: s.install.ID, Kind: workflow.KindAction, Version: s.version.Number, RequestedBy: actor,
+		Install: s.install.ID, Kind: workflow.KindAction, Release: s.release.Number, RequestedBy: actor,
 		Reason: fmt.Sprintf("%s retries action %s of workflow %d", actor, f.Act.Action, f.Workflow.Number),
 		Act:    f.Act, Of: f.Of, Env: f.Asked.Env, Inputs: f.Asked.Inputs,
 	})

@@ -220,7 +220,7 @@ func underWay(ctx context.Context, tx *store.Tx, installID string) (now running,
 // request is a decision as workflow wants it.
 func (s *snapshot) request(st start, wants map[string]*want, by string) workflow.Request {
 	r := workflow.Request{
-		Install: s.install.ID, Kind: st.kind, Reason: st.reason, RequestedBy: by, Version: s.version.Number,
+		Install: s.install.ID, Kind: st.kind, Reason: st.reason, RequestedBy: by, Release: s.release.Number,
 		Around: s.around(st), Components: map[string]string{}, Redeploy: st.redeploy,
 	}
 	for _, name := range st.components {

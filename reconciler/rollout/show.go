@@ -61,8 +61,8 @@ func newDisplay(s *snapshot) *Display {
 	return d
 }
 
-// Version is the number of the app version that the install is to have; 0 before the first one.
-func (d *Display) Version() int { return int(d.snapshot.version.Number) }
+// Release is the number of the release that the install is to have; 0 before the first one.
+func (d *Display) Release() int { return int(d.snapshot.release.Number) }
 
 // Config is what that version declares; nil before the first one.
 func (d *Display) Config() *appconfig.App { return d.snapshot.config }

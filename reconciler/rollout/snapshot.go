@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
@@ -14,9 +15,12 @@ import (
 type snapshot struct {
 	org       store.Org
 	app       store.App
-	version   store.AppVersion // that the install is to have: the app's current one, or the one that it is held at
-	latest    int32            // number of the app's current version
-	config    *appconfig.App   // nil until the app has a version
+	release   store.Release  // that the install is to have: the one that installs follow, or the one that it is pinned to
+	latest    int32          // number of the release that installs follow
+	newest    store.Release  // number, status and reason of the app's newest release
+	config    *appconfig.App // nil until the app has a release
+	revision  *string        // at which the config became the current one
+	configAt  time.Time      // when the config was read first
 	install   store.Install
 	toggles   map[string]bool // components that the install switched on or off
 	runner    store.Runner
@@ -27,8 +31,8 @@ type snapshot struct {
 	outputs   map[outputOwner][]store.Output
 }
 
-// pinned says that the install is held at one version.
-func (s *snapshot) pinned() bool { return s.install.PinVersionID != nil }
+// pinned reports whether the install is held at one release.
+func (s *snapshot) pinned() bool { return s.install.PinReleaseID != nil }
 
 // outputOwner is who gave an output: scope component or action, and its name.
 type outputOwner struct{ scope, name string }
@@ -38,8 +42,8 @@ type place struct {
 	declaration
 	placeRow
 	component store.Component
-	artifact  *store.Build // the newest succeeded build of its input
-	newest    *store.Build // the newest build of its input
+	artifact  *store.Build // the build that counts for its input, if that has succeeded
+	newest    *store.Build // the build that counts for its input
 	kept      kept
 	problem   string // why what was applied cannot be read; empty when it can
 }
@@ -64,11 +68,11 @@ func look(ctx context.Context, tx *store.Tx, installs []store.Install) ([]*snaps
 // complete gives the missing components of an install their rows, and all rows.
 type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow, error)
 
-// versionOf gives the version of its app that an install is to have.
-type versionOf func(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error)
+// releaseOf gives the release of its app that an install is to have.
+type releaseOf func(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error)
 
 // readAll reads each kind of what is the installs' own in one query for all of them.
-func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of versionOf, complete complete) ([]*snapshot, error) {
+func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseOf, complete complete) ([]*snapshot, error) {
 	rows, err := readRows(ctx, tx, installs)
 	if err != nil {
 		return nil, fmt.Errorf("read %d installs: %w", len(installs), err)
@@ -91,7 +95,8 @@ func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of ver
 // assemble puts together what was read of one install.
 func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appPart, rows *rows, complete complete) (*snapshot, error) {
 	s := &snapshot{
-		org: rows.org, app: part.app, version: part.version, latest: part.latest, config: part.config, install: install,
+		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
+		revision: part.revision, configAt: part.configAt, install: install,
 		places: map[string]*place{}, refusals: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
@@ -151,7 +156,9 @@ func (s *snapshot) putPlaces(part *appPart, places []placeRow) {
 		if p.kept, err = decodeKept(row); err != nil {
 			p.problem = err.Error()
 		}
-		p.artifact, p.newest = part.artifacts[row.ComponentID], part.newest[row.ComponentID]
+		if p.newest = part.builds[row.ComponentID]; p.newest != nil && p.newest.Status == "succeeded" {
+			p.artifact = p.newest
+		}
 		if p.component.Present {
 			p.declaration = part.declared[row.Name]
 		}

@@ -55,8 +55,8 @@ func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig, Timeout: cmp.Or(p.kept.Timeout, timeout(p.kept.Deploy.ComponentKind, ""))}
 	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
 	t.From = s.from(p, t.Deploy)
-	if p.row.AppliedVersionID != nil {
-		t.Version = *p.row.AppliedVersionID
+	if p.row.AppliedReleaseID != nil {
+		t.Release = *p.row.AppliedReleaseID
 	}
 	var err error
 	if t.Found, err = inventoryOf(p); err != nil {
@@ -93,7 +93,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 	}
 	action, ok := s.config.Action(run.Action)
 	if !ok {
-		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("app version %d has no action %s", s.version.Number, run.Action), Gone: true}
+		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("release %d has no action %s", s.release.Number, run.Action), Gone: true}
 	}
 	refs := action.Refs()
 	if path, foreign := s.foreignKey(refs); foreign {

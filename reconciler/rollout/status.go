@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
@@ -22,11 +23,12 @@ type View struct {
 	Contested  map[string]bool                     // components with a state version that a person has to decide about
 	Busy       []store.BusyOfInstallsRow           // components that running workflows are at work on
 	Waiting    []store.WaitingOfInstallsRow
-	Version    int32           // number of the version that the install is to have; 0 when its app has none
-	Latest     int32           // number of the app's current version
+	Release    store.Release   // that the install is to have; its number is 0 when its app has none
+	Latest     int32           // number of the release that installs follow
+	Newest     store.Release   // number, status and reason of the app's newest release
 	Behind     []string        // components of which can be said already that what is there is not what is wanted
 	Applying   map[string]bool // components that a runner applies now, by name
-	Off        map[string]Off  // why components are to be gone though the version has them, by name
+	Off        map[string]Off  // why components are to be gone though the release has them, by name
 	Never      map[string]bool // components that wait for what no install can ever give, by name
 	Unable     string          // why its runner takes no job now, in words; empty when it does. The caller sets it.
 }
@@ -75,17 +77,17 @@ func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]V
 }
 
 // newView is the View of an install of which no component is known.
-func newView(install store.Install, version, latest int32) View {
+func newView(install store.Install) View {
 	return View{
-		Install: install, Version: version, Latest: latest, Applying: map[string]bool{}, Off: map[string]Off{}, Never: map[string]bool{},
+		Install: install, Applying: map[string]bool{}, Off: map[string]Off{}, Never: map[string]bool{},
 		Refusals: map[string]map[string]store.Refusal{}, Contested: map[string]bool{},
 	}
 }
 
 // view is a snapshot's part of a View.
 func (s *snapshot) view() View {
-	v := newView(s.install, s.version.Number, s.latest)
-	v.Refusals = s.refusals
+	v := newView(s.install)
+	v.Release, v.Latest, v.Newest, v.Refusals = s.release, s.latest, s.newest, s.refusals
 	wants := s.desire()
 	for _, name := range sandboxFirst(s.names()) {
 		w := wants[name]
@@ -199,16 +201,19 @@ func beingApplied(reason string) string {
 	return applyUnderWay + ": " + reason
 }
 
-// Status is the status of the install and its reason as a sentence, with the version at which it is held. What needs a person comes
-// before what does not.
+// Status is the status of the install and its reason as a sentence, with the release at which it is held, or the newer one that
+// installs do not get yet. What needs a person comes before what does not.
 func (v View) Status() (status, reason string) {
 	status, reason = v.stands()
-	if v.Install.PinVersionID == nil || v.Install.Wanted == "absent" {
+	switch {
+	case v.Install.Wanted == "absent":
 		return status, reason
+	case v.Install.PinReleaseID == nil:
+		return status, reason + v.ahead()
 	}
-	held := fmt.Sprintf("pinned at version %d, the newest", v.Version)
-	if v.Version != v.Latest {
-		held = fmt.Sprintf("pinned at version %d (newest is %d)", v.Version, v.Latest)
+	held := fmt.Sprintf("pinned at release %d, the newest", v.Release.Number)
+	if v.Release.Number != v.Latest {
+		held = fmt.Sprintf("pinned at release %d (newest is %d)", v.Release.Number, v.Latest)
 	}
 	if v.Install.PinReason != "" {
 		held += ": " + v.Install.PinReason
@@ -217,6 +222,19 @@ func (v View) Status() (status, reason string) {
 		return status, held
 	}
 	return status, strings.TrimRight(reason, ".") + "; " + held
+}
+
+// ahead says what keeps a newer release from the installs.
+func (v View) ahead() string {
+	switch {
+	case v.Newest.Number <= v.Release.Number:
+		return ""
+	case v.Newest.Status == release.Building:
+		return fmt.Sprintf("; release %d is being built", v.Newest.Number)
+	case v.Newest.Status == release.Incomplete:
+		return fmt.Sprintf("; release %d is held because it is incomplete: %s", v.Newest.Number, v.Newest.Reason)
+	}
+	return ""
 }
 
 func (v View) stands() (status, reason string) {
@@ -251,7 +269,7 @@ func (v View) stands() (status, reason string) {
 	case len(found["waiting"]) > 0:
 		return StatusWaiting, summary(found["waiting"])
 	}
-	return StatusCurrent, fmt.Sprintf("everything is as app version %d wants it", v.Version)
+	return StatusCurrent, fmt.Sprintf("everything is as release %d wants it", v.Release.Number)
 }
 
 // held says why nothing of what is under way begins.
@@ -333,12 +351,12 @@ func (v View) Health(online bool) string {
 	return worst
 }
 
-// Applied is the number of the app version that is applied throughout, 0 when none is.
+// Applied is the number of the release that is applied throughout, 0 when none is.
 func (v View) Applied() int32 {
 	if status, _ := v.Status(); status != StatusCurrent {
 		return 0
 	}
-	return v.Version
+	return v.Release.Number
 }
 
 // questions are what the install's workflows wait for. Looser settings that wait hold nothing up.

@@ -33,7 +33,7 @@ func TestStatus(t *testing.T) {
 	}{
 		{"nothing known yet", View{}, "new: its app has nothing to deploy yet"},
 		{"nothing there", View{Components: []store.InstallComponent{at("web", "d1", "")}}, "new: web: input greeting changed"},
-		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Version: 3}, "current: everything is as app version 3 wants it"},
+		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Release: store.Release{Number: 3}}, "current: everything is as release 3 wants it"},
 		{"behind", View{Components: []store.InstallComponent{at("web", "d2", "d1")}}, "behind: web: input greeting changed"},
 		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy}, "deploying: working on web"},
 		{"held up by its runner", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Unable: "runner berlin takes no jobs now (a freeze)"},
@@ -41,7 +41,7 @@ func TestStatus(t *testing.T) {
 		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Waiting: []store.WaitingOfInstallsRow{{Component: "web"}}},
 			"waiting_for_approval: the plan of web waits for a person"},
 		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("rejected")}, "refused: web: behind, rejected by alice: too risky"},
-		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")}, Refusals: no("rejected"), Version: 1}, "current: everything is as app version 1 wants it"},
+		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")}, Refusals: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
 		{"stalled", View{Install: store.Install{Name: "acme"}, Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("stalled")},
 			"stalled: web: behind, stalled: too risky; mend it and push, or try again with `nuon deploy acme`"},
 		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"), waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
@@ -49,7 +49,7 @@ func TestStatus(t *testing.T) {
 			"stalled: web: secret values never pass through templates"},
 		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))}, Busy: busy}, "deprovisioning: everything is being destroyed"},
 		{"gone", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "", ""))}}, "gone: nothing of it is there"},
-		{"a component that left and is gone does not count", View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))}, Version: 1}, "current: everything is as app version 1 wants it"},
+		{"a component that left and is gone does not count", View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))}, Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, reason := c.view.Status()

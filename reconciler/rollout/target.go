@@ -33,7 +33,7 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
 	}
 	found, err := inventoryOf(p)
-	return workflow.Target{Version: s.version.ID, Deploy: deploy, From: s.from(p, deploy), Config: raw, Found: found, Timeout: limit}, err
+	return workflow.Target{Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Config: raw, Found: found, Timeout: limit}, err
 }
 
 // from is where a component's artifact lies in the vendor's registry.

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// trace is the trace of what led to a workflow over some components: that of the newest of their artifacts, or of the app's version
+// trace is the trace of what led to a workflow over some components: that of the newest of their artifacts, or of the app's config
 // when that is newer still. Empty when nobody traces.
 func (s *snapshot) trace(ctx context.Context, tx *store.Tx, components []string) (string, error) {
 	var newest time.Time
@@ -21,15 +21,15 @@ func (s *snapshot) trace(ctx context.Context, tx *store.Tx, components []string)
 		}
 		newest, trace = p.artifact.CreatedAt, p.artifact.Trace
 	}
-	if s.version.RevisionID == nil || !s.version.CreatedAt.After(newest) {
+	if s.revision == nil || !s.configAt.After(newest) {
 		return trace, nil
 	}
-	of, err := tx.TraceOfRevision(ctx, tx.Org, *s.version.RevisionID)
+	of, err := tx.TraceOfRevision(ctx, tx.Org, *s.revision)
 	if errors.Is(err, store.ErrNotFound) {
 		return trace, nil // its history was cleared away
 	}
 	if err != nil {
-		return "", fmt.Errorf("find the trace of revision %s: %w", *s.version.RevisionID, err)
+		return "", fmt.Errorf("find the trace of revision %s: %w", *s.revision, err)
 	}
 	if of == "" {
 		of = trace

@@ -74,7 +74,7 @@ func text(path render.Path, value string) leaf {
 	return leaf{path: path, plain: raw, counted: true}
 }
 
-// inputLeaves returns the inputs of the version that a ref reads.
+// inputLeaves returns the inputs of the release that a ref reads.
 func (s *snapshot) inputLeaves(ref render.Path) []leaf {
 	if s.config == nil || !readsKey(ref, 1, "inputs") {
 		return nil

@@ -115,7 +115,7 @@ func (s *snapshot) grantDeploy(g *granted) error {
 	return nil
 }
 
-// standingOn are the components of the version that are switched on and need one of those named, directly or by way of others.
+// standingOn are the components of the release that are switched on and need one of those named, directly or by way of others.
 func (s *snapshot) standingOn(names []string) []string {
 	in := slices.Clone(names)
 	for i := 0; i < len(in); i++ { // it grows

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -169,12 +171,31 @@ func (w *world) build(name, status string) {
 		values ($1, $2, $3, $4, (select count(*) + 1 from builds where component_id = $3), $5, 'r', 'c', $6, 'commit 1a2b3c4 changed it', 'no such file')`,
 		w.org, build, "cmp_"+name, input, status, artifactOf(build))
 	w.exec("update components set input_id = $1 where id = $2", input, "cmp_"+name)
+	w.release()
+}
+
+// release makes a release of what the app is made of now, as build does after a push.
+func (w *world) release() {
+	w.Helper()
+	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
+		app, err := tx.LockApp(ctx, w.org, w.appID)
+		if err != nil {
+			return err
+		}
+		_, err = release.Make(ctx, tx, app, []release.Commit{{Repository: "https://git.example/hello", Ref: "main", Commit: fmt.Sprintf("%040d", time.Now().UnixNano())}})
+		return err
+	}))
 }
 
 // endBuild ends the newest build of a component.
 func (w *world) endBuild(name, status string) {
 	w.Helper()
-	w.exec("update builds set status = $1 where component_id = $2 and number = (select max(number) from builds where component_id = $2)", status, "cmp_"+name)
+	input := w.one(`update builds set status = $1 where component_id = $2 and number = (select max(number) from builds where component_id = $2)
+		returning input_id`, status, "cmp_"+name)
+	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
+		_, err := release.Built(ctx, tx, input)
+		return err
+	}))
 }
 
 func artifactOf(build string) string { return workflow.Hash([]byte(build)) }
@@ -187,11 +208,12 @@ func (w *world) version() {
 	w.versions++
 	ver := id.New("ver")
 	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) values ($1, $2, $3, $4, $2, $5, 'r')", w.org, ver, w.appID, w.versions, raw)
-	w.exec("update apps set version_id = $1, inputs_version_id = $1 where id = $2", ver, w.appID)
+	w.exec("update apps set version_id = $1 where id = $2", ver, w.appID)
 	for _, name := range w.list("select name from components") {
 		_, present := w.app.Component(name)
 		w.exec("update components set present = $1 where name = $2", present, name)
 	}
+	w.release()
 }
 
 // addInstall makes a registered runner and an install with its sensitive input.

@@ -351,21 +351,6 @@ func (q *Queries) InstallsToRollOut(ctx context.Context, orgID string, appID str
 	return items, nil
 }
 
-const keepVersionInputs = `-- name: KeepVersionInputs :exec
-insert into version_inputs (org_id, version_id, component_id, input_id)
-select c.org_id, $1, c.id, c.input_id from components c
-where c.org_id = $2 and c.app_id = $3 and c.present and c.input_id is not null and c.problem = ''
-on conflict (org_id, version_id, component_id) do update set input_id = excluded.input_id
-where version_inputs.input_id <> excluded.input_id
-`
-
-// KeepVersionInputs notes what a version is built from, as far as that is known and can be built: what an install that is held at
-// it gets. A component whose newest code cannot be built keeps the last that could.
-func (q *Queries) KeepVersionInputs(ctx context.Context, versionID string, orgID string, appID string) error {
-	_, err := q.db.Exec(ctx, keepVersionInputs, versionID, orgID, appID)
-	return err
-}
-
 const lockBuild = `-- name: LockBuild :one
 select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
 `
@@ -392,16 +377,6 @@ func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build
 		&i.EndedAt,
 	)
 	return i, err
-}
-
-const setAppInputsVersion = `-- name: SetAppInputsVersion :exec
-update apps set inputs_version_id = $1 where org_id = $2 and id = $3
-`
-
-// The version of which the inputs of every component are worked out (build, the last step of taking a version in).
-func (q *Queries) SetAppInputsVersion(ctx context.Context, inputsVersionID *string, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, setAppInputsVersion, inputsVersionID, orgID, iD)
-	return err
 }
 
 const setBuildJob = `-- name: SetBuildJob :execrows

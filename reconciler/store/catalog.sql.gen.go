@@ -55,7 +55,7 @@ func (q *Queries) AddAppVersion(ctx context.Context, arg AddAppVersionParams) (A
 
 const appByID = `-- name: AppByID :one
 
-select org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and id = $2
+select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and id = $2
 `
 
 // What catalog reads and writes: apps, their versions and components.
@@ -69,7 +69,6 @@ func (q *Queries) AppByID(ctx context.Context, orgID string, iD string) (App, er
 		&i.WatchID,
 		&i.Directory,
 		&i.VersionID,
-		&i.InputsVersionID,
 		&i.RevisionID,
 		&i.Diagnostics,
 		&i.CreatedAt,
@@ -145,7 +144,7 @@ func (q *Queries) DropComponents(ctx context.Context, orgID string, appID string
 }
 
 const lockApp = `-- name: LockApp :one
-select org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and id = $2 for update
+select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockApp(ctx context.Context, orgID string, iD string) (App, error) {
@@ -158,7 +157,6 @@ func (q *Queries) LockApp(ctx context.Context, orgID string, iD string) (App, er
 		&i.WatchID,
 		&i.Directory,
 		&i.VersionID,
-		&i.InputsVersionID,
 		&i.RevisionID,
 		&i.Diagnostics,
 		&i.CreatedAt,

@@ -12,7 +12,7 @@ import (
 )
 
 const abandonComponent = `-- name: AbandonComponent :execrows
-update install_components set applied_digest = '', applied_artifact = '', applied_version_id = null, applied_config = null,
+update install_components set applied_digest = '', applied_artifact = '', applied_release_id = null, applied_config = null,
     applied_values = null, applied_inventory = null, applied_cluster = null, applied_at = null, health = null, abandoned = $1
 where org_id = $2 and id = $3
 `
@@ -262,7 +262,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -280,7 +280,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
-		&i.PinVersionID,
+		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,
 		&i.Owner,
@@ -328,7 +328,7 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 
 const placesOfInstalls = `-- name: PlacesOfInstalls :many
 
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_version_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
         join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
@@ -375,7 +375,7 @@ func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.InstallComponent.TornDownReason,
 			&i.InstallComponent.AppliedDigest,
 			&i.InstallComponent.AppliedArtifact,
-			&i.InstallComponent.AppliedVersionID,
+			&i.InstallComponent.AppliedReleaseID,
 			&i.InstallComponent.AppliedConfig,
 			&i.InstallComponent.AppliedValues,
 			&i.InstallComponent.AppliedAt,
@@ -386,96 +386,6 @@ func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.Applying,
 			&i.Contested,
 			&i.Refusals,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const rolloutArtifacts = `-- name: RolloutArtifacts :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from builds b
-join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
-where c.org_id = $1 and c.app_id = $2 and b.status = 'succeeded'
-order by b.component_id, b.number desc
-`
-
-// RolloutArtifacts gives the newest succeeded build of each component's current input.
-func (q *Queries) RolloutArtifacts(ctx context.Context, orgID string, appID string) ([]Build, error) {
-	rows, err := q.db.Query(ctx, rolloutArtifacts, orgID, appID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Build{}
-	for rows.Next() {
-		var i Build
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.ComponentID,
-			&i.InputID,
-			&i.Number,
-			&i.Status,
-			&i.Repository,
-			&i.Commit,
-			&i.SourceDigest,
-			&i.ArtifactDigest,
-			&i.Reason,
-			&i.Error,
-			&i.JobID,
-			&i.Trace,
-			&i.CreatedAt,
-			&i.EndedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const rolloutBuilds = `-- name: RolloutBuilds :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from builds b
-join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
-where c.org_id = $1 and c.app_id = $2
-order by b.component_id, b.number desc
-`
-
-// RolloutBuilds gives the newest build of each component's current input, however it is.
-func (q *Queries) RolloutBuilds(ctx context.Context, orgID string, appID string) ([]Build, error) {
-	rows, err := q.db.Query(ctx, rolloutBuilds, orgID, appID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Build{}
-	for rows.Next() {
-		var i Build
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.ComponentID,
-			&i.InputID,
-			&i.Number,
-			&i.Status,
-			&i.Repository,
-			&i.Commit,
-			&i.SourceDigest,
-			&i.ArtifactDigest,
-			&i.Reason,
-			&i.Error,
-			&i.JobID,
-			&i.Trace,
-			&i.CreatedAt,
-			&i.EndedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -524,7 +434,7 @@ func (q *Queries) RolloutComponents(ctx context.Context, orgID string, appID str
 }
 
 const rolloutPlaces = `-- name: RolloutPlaces :many
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
 `
 
 func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
@@ -550,7 +460,7 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 			&i.TornDownReason,
 			&i.AppliedDigest,
 			&i.AppliedArtifact,
-			&i.AppliedVersionID,
+			&i.AppliedReleaseID,
 			&i.AppliedConfig,
 			&i.AppliedValues,
 			&i.AppliedAt,
@@ -567,6 +477,84 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 		return nil, err
 	}
 	return items, nil
+}
+
+const rolloutRelease = `-- name: RolloutRelease :one
+select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision_id, a.diagnostics, a.created_at, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
+    coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
+    coalesce(v.id, '')::text as version_id, v.revision_id, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
+    coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
+    coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
+    coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
+            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'error', b.error, 'reason', b.reason,
+            'created_at', b.created_at, 'trace', b.trace)
+            order by c.kind <> 'sandbox', c.name)
+        from components c
+        left join release_components rc on rc.org_id = c.org_id and rc.component_id = c.id and rc.release_id = r.id
+        left join lateral (select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds i where i.org_id = rc.org_id and i.input_id = rc.input_id
+            order by i.status <> 'failed' desc, i.number desc limit 1) b on true
+        where c.org_id = a.org_id and c.app_id = a.id), '[]')::jsonb as components
+from apps a
+left join releases n on n.org_id = a.org_id and n.app_id = a.id
+    and n.number = (select max(m.number) from releases m where m.org_id = a.org_id and m.app_id = a.id)
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when $1::text <> '' then r.id = $1 else r.number = coalesce(
+    (select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number) end)
+left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+where a.org_id = $2 and a.id = $3
+`
+
+type RolloutReleaseRow struct {
+	App          App
+	ReleaseID    string
+	Number       int32
+	Status       string
+	Reason       string
+	Partial      bool
+	Commits      json.RawMessage
+	VersionID    string
+	RevisionID   *string
+	VersionAt    *time.Time
+	Config       json.RawMessage
+	Newest       int32
+	NewestStatus string
+	NewestReason string
+	Latest       int32
+	Components   json.RawMessage
+}
+
+// RolloutRelease gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
+// complete one, else the newest. Its components are those that the app has or ever had, each with the build that counts for its
+// input; those of another release have declared false (rollout.releaseComponent).
+func (q *Queries) RolloutRelease(ctx context.Context, pin string, orgID string, appID string) (RolloutReleaseRow, error) {
+	row := q.db.QueryRow(ctx, rolloutRelease, pin, orgID, appID)
+	var i RolloutReleaseRow
+	err := row.Scan(
+		&i.App.OrgID,
+		&i.App.ID,
+		&i.App.Name,
+		&i.App.WatchID,
+		&i.App.Directory,
+		&i.App.VersionID,
+		&i.App.RevisionID,
+		&i.App.Diagnostics,
+		&i.App.CreatedAt,
+		&i.ReleaseID,
+		&i.Number,
+		&i.Status,
+		&i.Reason,
+		&i.Partial,
+		&i.Commits,
+		&i.VersionID,
+		&i.RevisionID,
+		&i.VersionAt,
+		&i.Config,
+		&i.Newest,
+		&i.NewestStatus,
+		&i.NewestReason,
+		&i.Latest,
+		&i.Components,
+	)
+	return i, err
 }
 
 const runnersByID = `-- name: RunnersByID :many
@@ -792,96 +780,6 @@ func (q *Queries) ValuesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.Value,
 			&i.Sealed,
 			&i.Hash,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const versionArtifacts = `-- name: VersionArtifacts :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from version_inputs v
-join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
-where v.org_id = $1 and v.version_id = $2 and b.status = 'succeeded'
-order by b.component_id, b.number desc
-`
-
-// VersionArtifacts gives the newest succeeded build of each component's input of a version (version_inputs).
-func (q *Queries) VersionArtifacts(ctx context.Context, orgID string, versionID string) ([]Build, error) {
-	rows, err := q.db.Query(ctx, versionArtifacts, orgID, versionID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Build{}
-	for rows.Next() {
-		var i Build
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.ComponentID,
-			&i.InputID,
-			&i.Number,
-			&i.Status,
-			&i.Repository,
-			&i.Commit,
-			&i.SourceDigest,
-			&i.ArtifactDigest,
-			&i.Reason,
-			&i.Error,
-			&i.JobID,
-			&i.Trace,
-			&i.CreatedAt,
-			&i.EndedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const versionBuilds = `-- name: VersionBuilds :many
-select distinct on (b.component_id) b.org_id, b.id, b.component_id, b.input_id, b.number, b.status, b.repository, b.commit, b.source_digest, b.artifact_digest, b.reason, b.error, b.job_id, b.trace, b.created_at, b.ended_at from version_inputs v
-join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
-where v.org_id = $1 and v.version_id = $2
-order by b.component_id, b.number desc
-`
-
-// VersionBuilds gives the newest build of each component's input of a version, however it is.
-func (q *Queries) VersionBuilds(ctx context.Context, orgID string, versionID string) ([]Build, error) {
-	rows, err := q.db.Query(ctx, versionBuilds, orgID, versionID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Build{}
-	for rows.Next() {
-		var i Build
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.ComponentID,
-			&i.InputID,
-			&i.Number,
-			&i.Status,
-			&i.Repository,
-			&i.Commit,
-			&i.SourceDigest,
-			&i.ArtifactDigest,
-			&i.Reason,
-			&i.Error,
-			&i.JobID,
-			&i.Trace,
-			&i.CreatedAt,
-			&i.EndedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -10,16 +10,15 @@ import (
 )
 
 type App struct {
-	OrgID           string
-	ID              string
-	Name            string
-	WatchID         *string
-	Directory       string
-	VersionID       *string
-	InputsVersionID *string
-	RevisionID      *string
-	Diagnostics     json.RawMessage
-	CreatedAt       time.Time
+	OrgID       string
+	ID          string
+	Name        string
+	WatchID     *string
+	Directory   string
+	VersionID   *string
+	RevisionID  *string
+	Diagnostics json.RawMessage
+	CreatedAt   time.Time
 }
 
 type AppVersion struct {
@@ -171,7 +170,7 @@ type Install struct {
 	Rule              json.RawMessage
 	Wanted            string
 	Provisioned       bool
-	PinVersionID      *string
+	PinReleaseID      *string
 	PinReason         string
 	PinnedBy          string
 	Owner             string
@@ -195,7 +194,7 @@ type InstallComponent struct {
 	TornDownReason   string
 	AppliedDigest    string
 	AppliedArtifact  string
-	AppliedVersionID *string
+	AppliedReleaseID *string
 	AppliedConfig    json.RawMessage
 	AppliedValues    json.RawMessage
 	AppliedAt        *time.Time
@@ -311,6 +310,32 @@ type Registration struct {
 	UsedAt       *time.Time
 	Challenge    []byte
 	ChallengeFor string
+}
+
+type Release struct {
+	OrgID       string
+	ID          string
+	AppID       string
+	Number      int32
+	Digest      string
+	VersionID   string
+	Config      json.RawMessage
+	Partial     bool
+	Status      string
+	Reason      string
+	Cause       string
+	Commits     json.RawMessage
+	CreatedAt   time.Time
+	CompletedAt *time.Time
+}
+
+type ReleaseComponent struct {
+	OrgID       string
+	ReleaseID   string
+	ComponentID string
+	InputID     *string
+	Problem     string
+	KeptFrom    int32
 }
 
 type Replica struct {
@@ -467,13 +492,6 @@ type Uptime struct {
 	SeenAt time.Time
 }
 
-type VersionInput struct {
-	OrgID       string
-	VersionID   string
-	ComponentID string
-	InputID     string
-}
-
 type Watch struct {
 	OrgID        string
 	ID           string
@@ -514,7 +532,7 @@ type Workflow struct {
 	Request     json.RawMessage
 	Cancelled   bool
 	PlanOnly    bool
-	Version     int32
+	Release     int32
 	Revision    int64
 	Trace       string
 	CreatedAt   time.Time

@@ -12,7 +12,7 @@ import (
 )
 
 const addApp = `-- name: AddApp :one
-insert into apps (org_id, id, name, watch_id, directory) values ($1, $2, $3, $4, $5) returning org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at
+insert into apps (org_id, id, name, watch_id, directory) values ($1, $2, $3, $4, $5) returning org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at
 `
 
 type AddAppParams struct {
@@ -39,7 +39,6 @@ func (q *Queries) AddApp(ctx context.Context, arg AddAppParams) (App, error) {
 		&i.WatchID,
 		&i.Directory,
 		&i.VersionID,
-		&i.InputsVersionID,
 		&i.RevisionID,
 		&i.Diagnostics,
 		&i.CreatedAt,
@@ -86,7 +85,7 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 const addInstall = `-- name: AddInstall :one
 insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles)
 values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'hand'),
-    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at
+    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at
 `
 
 type AddInstallParams struct {
@@ -135,7 +134,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
-		&i.PinVersionID,
+		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,
 		&i.Owner,
@@ -171,18 +170,14 @@ func (q *Queries) BuildOfArtifact(ctx context.Context, orgID string, componentID
 
 const buildWanted = `-- name: BuildWanted :one
 select b.id from install_components ic
-join installs i on i.org_id = ic.org_id and i.id = ic.install_id
-join components c on c.org_id = ic.org_id and c.id = ic.component_id
-left join version_inputs v on v.org_id = i.org_id and v.version_id = i.pin_version_id and v.component_id = c.id
-join builds b on b.org_id = c.org_id and b.component_id = c.id
-  and b.input_id = case when i.pin_version_id is null then c.input_id else v.input_id end
-where ic.org_id = $1 and ic.id = $2 order by b.number desc limit 1
+join release_components rc on rc.org_id = ic.org_id and rc.component_id = ic.component_id and rc.release_id = $1
+join builds b on b.org_id = rc.org_id and b.input_id = rc.input_id
+where ic.org_id = $2 and ic.id = $3 order by b.status <> 'failed' desc, b.number desc limit 1
 `
 
-// BuildWanted is the newest build of what an install's component is to be made from: of the component's input, or of the one that it
-// had in the version at which the install is held.
-func (q *Queries) BuildWanted(ctx context.Context, orgID string, installComponentID string) (string, error) {
-	row := q.db.QueryRow(ctx, buildWanted, orgID, installComponentID)
+// BuildWanted is the newest build of what an install's component is to be made from in a release.
+func (q *Queries) BuildWanted(ctx context.Context, releaseID string, orgID string, installComponentID string) (string, error) {
+	row := q.db.QueryRow(ctx, buildWanted, releaseID, orgID, installComponentID)
 	var id string
 	err := row.Scan(&id)
 	return id, err
@@ -258,9 +253,9 @@ func (q *Queries) InstallsOfRunner(ctx context.Context, orgID string, runnerID s
 }
 
 const lastWorkflows = `-- name: LastWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.version, w.revision, w.trace, w.created_at, w.ended_at from unnest($1::text[]) as i(id)
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.release, w.revision, w.trace, w.created_at, w.ended_at from unnest($1::text[]) as i(id)
 cross join lateral (
-    select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, version, revision, trace, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
+    select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, release, revision, trace, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
 `
 
 // LastWorkflows gives the newest workflow of each install.
@@ -286,7 +281,7 @@ func (q *Queries) LastWorkflows(ctx context.Context, installIds []string, orgID 
 			&i.Request,
 			&i.Cancelled,
 			&i.PlanOnly,
-			&i.Version,
+			&i.Release,
 			&i.Revision,
 			&i.Trace,
 			&i.CreatedAt,
@@ -303,11 +298,11 @@ func (q *Queries) LastWorkflows(ctx context.Context, installIds []string, orgID 
 }
 
 const pinInstall = `-- name: PinInstall :exec
-update installs set pin_version_id = $1, pin_reason = $2, pinned_by = $3 where org_id = $4 and id = $5
+update installs set pin_release_id = $1, pin_reason = $2, pinned_by = $3 where org_id = $4 and id = $5
 `
 
 type PinInstallParams struct {
-	PinVersionID *string
+	PinReleaseID *string
 	PinReason    string
 	PinnedBy     string
 	OrgID        string
@@ -316,7 +311,7 @@ type PinInstallParams struct {
 
 func (q *Queries) PinInstall(ctx context.Context, arg PinInstallParams) error {
 	_, err := q.db.Exec(ctx, pinInstall,
-		arg.PinVersionID,
+		arg.PinReleaseID,
 		arg.PinReason,
 		arg.PinnedBy,
 		arg.OrgID,
@@ -448,7 +443,7 @@ func (q *Queries) ShowPlan(ctx context.Context, orgID string, iD string) (ShowPl
 
 const viewApp = `-- name: ViewApp :one
 
-select org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and (id = $2 or name = $2)
+select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and (id = $2 or name = $2)
 `
 
 // What the control API reads to show, and the few records that only it writes.
@@ -462,7 +457,6 @@ func (q *Queries) ViewApp(ctx context.Context, orgID string, key string) (App, e
 		&i.WatchID,
 		&i.Directory,
 		&i.VersionID,
-		&i.InputsVersionID,
 		&i.RevisionID,
 		&i.Diagnostics,
 		&i.CreatedAt,
@@ -698,7 +692,7 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 }
 
 const viewApps = `-- name: ViewApps :many
-select org_id, id, name, watch_id, directory, version_id, inputs_version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and name > $2 order by name limit $3
+select org_id, id, name, watch_id, directory, version_id, revision_id, diagnostics, created_at from apps where org_id = $1 and name > $2 order by name limit $3
 `
 
 func (q *Queries) ViewApps(ctx context.Context, orgID string, after string, most int32) ([]App, error) {
@@ -717,7 +711,6 @@ func (q *Queries) ViewApps(ctx context.Context, orgID string, after string, most
 			&i.WatchID,
 			&i.Directory,
 			&i.VersionID,
-			&i.InputsVersionID,
 			&i.RevisionID,
 			&i.Diagnostics,
 			&i.CreatedAt,
@@ -946,7 +939,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -978,7 +971,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.Rule,
 			&i.Install.Wanted,
 			&i.Install.Provisioned,
-			&i.Install.PinVersionID,
+			&i.Install.PinReleaseID,
 			&i.Install.PinReason,
 			&i.Install.PinnedBy,
 			&i.Install.Owner,
@@ -999,7 +992,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 }
 
 const viewInstallComponents = `-- name: ViewInstallComponents :many
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_version_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned, c.kind from install_components ic
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned, c.kind from install_components ic
 join components c on c.org_id = ic.org_id and c.id = ic.component_id
 where ic.org_id = $1 and ic.install_id = $2 order by c.kind <> 'sandbox', ic.name
 `
@@ -1032,7 +1025,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 			&i.InstallComponent.TornDownReason,
 			&i.InstallComponent.AppliedDigest,
 			&i.InstallComponent.AppliedArtifact,
-			&i.InstallComponent.AppliedVersionID,
+			&i.InstallComponent.AppliedReleaseID,
 			&i.InstallComponent.AppliedConfig,
 			&i.InstallComponent.AppliedValues,
 			&i.InstallComponent.AppliedAt,
@@ -1053,7 +1046,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.pin_version_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1104,7 +1097,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.Rule,
 			&i.Install.Wanted,
 			&i.Install.Provisioned,
-			&i.Install.PinVersionID,
+			&i.Install.PinReleaseID,
 			&i.Install.PinReason,
 			&i.Install.PinnedBy,
 			&i.Install.Owner,
@@ -1246,6 +1239,68 @@ func (q *Queries) ViewNewestBuilds(ctx context.Context, orgID string, appID stri
 	return items, nil
 }
 
+const viewNewestReleases = `-- name: ViewNewestReleases :many
+select r.org_id, r.id, r.app_id, r.number, r.digest, r.version_id, r.config, r.partial, r.status, r.reason, r.cause, r.commits, r.created_at, r.completed_at, v.number as version from unnest($1::text[]) as a(id)
+join releases r on r.org_id = $2 and r.app_id = a.id
+    and r.number = (select max(n.number) from releases n where n.org_id = r.org_id and n.app_id = r.app_id)
+join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+`
+
+type ViewNewestReleasesRow struct {
+	OrgID       string
+	ID          string
+	AppID       string
+	Number      int32
+	Digest      string
+	VersionID   string
+	Config      json.RawMessage
+	Partial     bool
+	Status      string
+	Reason      string
+	Cause       string
+	Commits     json.RawMessage
+	CreatedAt   time.Time
+	CompletedAt *time.Time
+	Version     int32
+}
+
+// ViewNewestReleases gives the newest release of each app.
+func (q *Queries) ViewNewestReleases(ctx context.Context, appIds []string, orgID string) ([]ViewNewestReleasesRow, error) {
+	rows, err := q.db.Query(ctx, viewNewestReleases, appIds, orgID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewNewestReleasesRow{}
+	for rows.Next() {
+		var i ViewNewestReleasesRow
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.AppID,
+			&i.Number,
+			&i.Digest,
+			&i.VersionID,
+			&i.Config,
+			&i.Partial,
+			&i.Status,
+			&i.Reason,
+			&i.Cause,
+			&i.Commits,
+			&i.CreatedAt,
+			&i.CompletedAt,
+			&i.Version,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const viewPlan = `-- name: ViewPlan :one
 select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
 `
@@ -1279,6 +1334,123 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const viewRelease = `-- name: ViewRelease :one
+select r.org_id, r.id, r.app_id, r.number, r.digest, r.version_id, r.config, r.partial, r.status, r.reason, r.cause, r.commits, r.created_at, r.completed_at, v.number as version from releases r join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+where r.org_id = $1 and r.app_id = $2 and r.number = $3
+`
+
+type ViewReleaseRow struct {
+	OrgID       string
+	ID          string
+	AppID       string
+	Number      int32
+	Digest      string
+	VersionID   string
+	Config      json.RawMessage
+	Partial     bool
+	Status      string
+	Reason      string
+	Cause       string
+	Commits     json.RawMessage
+	CreatedAt   time.Time
+	CompletedAt *time.Time
+	Version     int32
+}
+
+func (q *Queries) ViewRelease(ctx context.Context, orgID string, appID string, number int32) (ViewReleaseRow, error) {
+	row := q.db.QueryRow(ctx, viewRelease, orgID, appID, number)
+	var i ViewReleaseRow
+	err := row.Scan(
+		&i.OrgID,
+		&i.ID,
+		&i.AppID,
+		&i.Number,
+		&i.Digest,
+		&i.VersionID,
+		&i.Config,
+		&i.Partial,
+		&i.Status,
+		&i.Reason,
+		&i.Cause,
+		&i.Commits,
+		&i.CreatedAt,
+		&i.CompletedAt,
+		&i.Version,
+	)
+	return i, err
+}
+
+const viewReleases = `-- name: ViewReleases :many
+select r.org_id, r.id, r.app_id, r.number, r.digest, r.version_id, r.config, r.partial, r.status, r.reason, r.cause, r.commits, r.created_at, r.completed_at, v.number as version from releases r join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+where r.org_id = $1 and r.app_id = $2 and r.number < $3 order by r.number desc limit $4
+`
+
+type ViewReleasesParams struct {
+	OrgID  string
+	AppID  string
+	Before int32
+	Most   int32
+}
+
+type ViewReleasesRow struct {
+	OrgID       string
+	ID          string
+	AppID       string
+	Number      int32
+	Digest      string
+	VersionID   string
+	Config      json.RawMessage
+	Partial     bool
+	Status      string
+	Reason      string
+	Cause       string
+	Commits     json.RawMessage
+	CreatedAt   time.Time
+	CompletedAt *time.Time
+	Version     int32
+}
+
+func (q *Queries) ViewReleases(ctx context.Context, arg ViewReleasesParams) ([]ViewReleasesRow, error) {
+	rows, err := q.db.Query(ctx, viewReleases,
+		arg.OrgID,
+		arg.AppID,
+		arg.Before,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ViewReleasesRow{}
+	for rows.Next() {
+		var i ViewReleasesRow
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.AppID,
+			&i.Number,
+			&i.Digest,
+			&i.VersionID,
+			&i.Config,
+			&i.Partial,
+			&i.Status,
+			&i.Reason,
+			&i.Cause,
+			&i.Commits,
+			&i.CreatedAt,
+			&i.CompletedAt,
+			&i.Version,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const viewResponses = `-- name: ViewResponses :many
@@ -1588,9 +1760,11 @@ func (q *Queries) ViewVersionsOfApp(ctx context.Context, arg ViewVersionsOfAppPa
 }
 
 const viewWorkflow = `-- name: ViewWorkflow :one
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.version, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
+    coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and r.number = w.release
 where w.org_id = $1 and w.id = $2
 `
 
@@ -1598,6 +1772,7 @@ type ViewWorkflowRow struct {
 	Workflow Workflow
 	Install  string
 	App      string
+	Commit   string
 }
 
 func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (ViewWorkflowRow, error) {
@@ -1616,21 +1791,24 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 		&i.Workflow.Request,
 		&i.Workflow.Cancelled,
 		&i.Workflow.PlanOnly,
-		&i.Workflow.Version,
+		&i.Workflow.Release,
 		&i.Workflow.Revision,
 		&i.Workflow.Trace,
 		&i.Workflow.CreatedAt,
 		&i.Workflow.EndedAt,
 		&i.Install,
 		&i.App,
+		&i.Commit,
 	)
 	return i, err
 }
 
 const viewWorkflows = `-- name: ViewWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.version, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app from workflows w
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
+    coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and r.number = w.release
 where w.org_id = $1 and ($2::text = '' or w.install_id = $2)
   and ($3::text = '' or w.status = $3) and ($4::text = '' or w.kind = $4) and w.id < $5
 order by w.id desc limit $6
@@ -1649,6 +1827,7 @@ type ViewWorkflowsRow struct {
 	Workflow Workflow
 	Install  string
 	App      string
+	Commit   string
 }
 
 // ViewWorkflows: the newest first.
@@ -1681,13 +1860,14 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 			&i.Workflow.Request,
 			&i.Workflow.Cancelled,
 			&i.Workflow.PlanOnly,
-			&i.Workflow.Version,
+			&i.Workflow.Release,
 			&i.Workflow.Revision,
 			&i.Workflow.Trace,
 			&i.Workflow.CreatedAt,
 			&i.Workflow.EndedAt,
 			&i.Install,
 			&i.App,
+			&i.Commit,
 		); err != nil {
 			return nil, err
 		}

@@ -180,7 +180,7 @@ func (q *Queries) AddStep(ctx context.Context, arg AddStepParams) error {
 }
 
 const addWorkflow = `-- name: AddWorkflow :one
-insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, version, trace)
+insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, release, trace)
 select $1, $2, $3, coalesce(max(number), 0) + 1, $4, 'running', $5, $6, $7::jsonb, $8, $9, $10
 from workflows where org_id = $1 and install_id = $3
 returning number
@@ -195,7 +195,7 @@ type AddWorkflowParams struct {
 	RequestedBy string
 	Request     json.RawMessage
 	PlanOnly    bool
-	Version     int32
+	Release     int32
 	Trace       string
 }
 
@@ -209,7 +209,7 @@ func (q *Queries) AddWorkflow(ctx context.Context, arg AddWorkflowParams) (int32
 		arg.RequestedBy,
 		arg.Request,
 		arg.PlanOnly,
-		arg.Version,
+		arg.Release,
 		arg.Trace,
 	)
 	var number int32
@@ -483,7 +483,7 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 }
 
 const findWorkflow = `-- name: FindWorkflow :one
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, version, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
 `
 
 func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Workflow, error) {
@@ -502,7 +502,7 @@ func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Wo
 		&i.Request,
 		&i.Cancelled,
 		&i.PlanOnly,
-		&i.Version,
+		&i.Release,
 		&i.Revision,
 		&i.Trace,
 		&i.CreatedAt,
@@ -536,7 +536,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_version_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -556,7 +556,7 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.TornDownReason,
 		&i.AppliedDigest,
 		&i.AppliedArtifact,
-		&i.AppliedVersionID,
+		&i.AppliedReleaseID,
 		&i.AppliedConfig,
 		&i.AppliedValues,
 		&i.AppliedAt,
@@ -704,7 +704,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_version_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
@@ -724,7 +724,7 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
-		&i.PinVersionID,
+		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,
 		&i.Owner,
@@ -1070,7 +1070,7 @@ func (q *Queries) RunningAction(ctx context.Context, arg RunningActionParams) ([
 }
 
 const runningWorkflows = `-- name: RunningWorkflows :many
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, version, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
 `
 
 func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID string) ([]Workflow, error) {
@@ -1095,7 +1095,7 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 			&i.Request,
 			&i.Cancelled,
 			&i.PlanOnly,
-			&i.Version,
+			&i.Release,
 			&i.Revision,
 			&i.Trace,
 			&i.CreatedAt,
@@ -1155,7 +1155,7 @@ func (q *Queries) ScriptAnswers(ctx context.Context, orgID string, installID str
 }
 
 const setApplied = `-- name: SetApplied :execrows
-update install_components set applied_digest = $1, applied_artifact = $2, applied_version_id = $3,
+update install_components set applied_digest = $1, applied_artifact = $2, applied_release_id = $3,
     applied_config = $4, applied_values = $5, applied_inventory = $6, applied_at = now(), abandoned = '',
     health = case when $2::text = '' then null else health end,
     applied_cluster = case when $2::text = '' then null else applied_cluster end
@@ -1165,7 +1165,7 @@ where org_id = $7 and id = $8
 type SetAppliedParams struct {
 	Digest     string
 	Artifact   string
-	VersionID  *string
+	ReleaseID  *string
 	Config     json.RawMessage
 	ValuesRead json.RawMessage
 	Inventory  json.RawMessage
@@ -1178,7 +1178,7 @@ func (q *Queries) SetApplied(ctx context.Context, arg SetAppliedParams) (int64, 
 	result, err := q.db.Exec(ctx, setApplied,
 		arg.Digest,
 		arg.Artifact,
-		arg.VersionID,
+		arg.ReleaseID,
 		arg.Config,
 		arg.ValuesRead,
 		arg.Inventory,

@@ -18,7 +18,7 @@ type Request struct {
 	Kind        Kind
 	Reason      string            // why there is this workflow, as a sentence
 	RequestedBy string            // a person's name; empty: nuon itself
-	Version     int32             // number of the app version that it is started for; 0 for none
+	Release     int32             // number of the release that it is started for; 0 for none
 	Parts       []Part            // what it is about; not of an action run
 	Around      Around            // the actions around the parts
 	Components  map[string]string // install component id of each part
@@ -53,7 +53,7 @@ func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err
 	defer func() { span.End(err) }()
 	number, err := tx.AddWorkflow(ctx, store.AddWorkflowParams{
 		OrgID: tx.Org, ID: workflowID, InstallID: r.Install, Kind: string(r.Kind), Reason: r.Reason, RequestedBy: by, Request: request,
-		PlanOnly: r.PlanOnly, Version: r.Version, Trace: telemetry.Inject(ctx),
+		PlanOnly: r.PlanOnly, Release: r.Release, Trace: telemetry.Inject(ctx),
 	})
 	if err != nil {
 		return "", fmt.Errorf("add a workflow to install %s: %w", r.Install, err)

@@ -68,6 +68,38 @@ const statesHead = "# Life cycles\n\n" +
 	"draws them anew. What follows when an apply has ended is the table of `reconciler/workflow/recover_test.go`.\n" +
 	"Every move carries a reason as a sentence, which is stored and is what `nuon explain` prints.\n"
 
+// statesRelease is the life of a release (reconciler/release).
+const statesRelease = "\n" +
+	"## Release\n" +
+	"\n" +
+	"A push leads to a release: the config, and one input for each component that is deployed. `nuon releases list APP` shows the releases of\n" +
+	"an app, and `nuon releases get APP 7` what one is made of, with the commit of every repository.\n" +
+	"\n" +
+	"```mermaid\n" +
+	"stateDiagram-v2\n" +
+	"    [*] --> building\n" +
+	"    [*] --> complete\n" +
+	"    [*] --> incomplete\n" +
+	"    building --> complete\n" +
+	"    building --> incomplete\n" +
+	"    incomplete --> building\n" +
+	"    complete --> [*]\n" +
+	"```\n" +
+	"\n" +
+	"Nothing of a release changes but its status. A push that leaves every digest as it is makes none, and a revert makes a new number with\n" +
+	"the old digests (`TestReleasesFollowDigests`). A component of a kind that nuon does not deploy yet does not count. The builds of a\n" +
+	"release that another one has followed still end, and complete it (`TestBuildsOfSupersededReleasesFinish`).\n" +
+	"\n" +
+	"Installs follow the newest complete release. One with a component that cannot be built, or whose build failed, is incomplete: it is\n" +
+	"held, and what else it has reaches no install either (`TestAnIncompleteReleaseIsHeld`), until the build is tried again and succeeds, or\n" +
+	"another push comes. `nuon sync --partial` makes a separate release of the rest: a component that could not be built keeps the code and\n" +
+	"the config of the newest complete release, and one that is in none is left out (`TestPartialReleases`). When the whole can be built after\n" +
+	"all, it is made again with a number of its own (`TestWhatAPartialReleaseLackedIsBuilt`).\n" +
+	"\n" +
+	"An install that is pinned to a release gets neither new code nor a new config (`TestAPinnedInstallNeverMoves`). A rollback is a pin to an\n" +
+	"earlier release, and brings its very digests back (`TestARollbackOfCodeBringsTheVeryDigestsBack`). Only a complete release can be pinned.\n" +
+	"A release that differs in one component plans and applies that component.\n"
+
 const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again what failed at a step of a running workflow: of a component all steps,\n" +
 	"from the sync, with the actions before its apply that did not end well; of any other action just that. What was skipped because of it\n" +
 	"is begun again with it. What was refused about the component is forgotten, of what is begun with it only what this workflow refused:\n" +
@@ -105,7 +137,7 @@ const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again wh
 
 func TestTheDocsShowTheTables(t *testing.T) {
 	jobs, attempts := dispatch.Lives()
-	want := statesHead +
+	want := statesHead + statesRelease +
 		"\n## Workflow\n\nIt runs until all of its steps have ended. It succeeds when every component was deployed, or is skipped because another workflow will\n" +
 		"deploy it or because a person skipped it. It fails when it skips a component that nothing will deploy by itself, such as one that reads an\n" +
 		"input without a value: its outcome names the component and the reason (`TestAWorkflowWithWhatIsStuckHasNotSucceeded`).\n\n" + diagram(Running, statusMoves) +

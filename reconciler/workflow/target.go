@@ -15,7 +15,7 @@ import (
 // secret.
 type Target struct {
 	Digest  string         `json:"digest"`  // the desired digest
-	Version string         `json:"version"` // id of the app version
+	Release string         `json:"release"` // id of the release
 	Deploy  api.DeploySpec `json:"deploy"`  // with the values that its templates read
 	// From is where its artifact lies in the vendor's registry; Deploy.Artifact is the install's copy of it.
 	From api.ArtifactRef `json:"from,omitzero"`
@@ -39,7 +39,7 @@ type Target struct {
 type Applied struct {
 	Digest   string          `json:"digest"`
 	Artifact string          `json:"artifact"`
-	Version  *string         `json:"version"`
+	Release  *string         `json:"release"`
 	Config   json.RawMessage `json:"config"`
 	Values   json.RawMessage `json:"values"`
 
@@ -47,7 +47,7 @@ type Applied struct {
 }
 
 func appliedOf(c store.InstallComponent) Applied {
-	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Version: c.AppliedVersionID, Config: c.AppliedConfig, Values: c.AppliedValues, Inventory: c.AppliedInventory}
+	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Release: c.AppliedReleaseID, Config: c.AppliedConfig, Values: c.AppliedValues, Inventory: c.AppliedInventory}
 }
 
 // landed is the target as what is applied; with known false, as what was being applied when contact with it was lost.
@@ -68,8 +68,8 @@ func (t Target) landed(known bool) (Applied, error) {
 			return Applied{}, err
 		}
 	}
-	if t.Version != "" {
-		a.Version = &t.Version
+	if t.Release != "" {
+		a.Release = &t.Release
 	}
 	return a, nil
 }
@@ -99,7 +99,7 @@ func (t Target) restores() bool { return t.Restore.Version > 0 }
 // setApplied writes what is applied.
 func setApplied(ctx context.Context, tx *store.Tx, installComponent string, a Applied) error {
 	return one(tx.SetApplied(ctx, store.SetAppliedParams{
-		OrgID: tx.Org, ID: installComponent, Digest: a.Digest, Artifact: a.Artifact, VersionID: a.Version,
+		OrgID: tx.Org, ID: installComponent, Digest: a.Digest, Artifact: a.Artifact, ReleaseID: a.Release,
 		Config: orNull(a.Config), ValuesRead: orNull(a.Values), Inventory: orNull(a.Inventory),
 	}))
 }

@@ -240,7 +240,7 @@ func viewApp(ctx context.Context, tx *store.Tx, a store.App) (api.App, error) {
 	return all[0], nil
 }
 
-// viewApps shows apps with their repositories, newest revisions and versions, in as many queries for many as for one.
+// viewApps shows apps with their repositories, newest revisions, versions and releases, in as many queries for many as for one.
 func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, error) {
 	watches, err := tx.WatchesByID(ctx, tx.Org, idsOf(rows, func(a store.App) *string { return a.WatchID }))
 	if err != nil {
@@ -254,6 +254,11 @@ func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, e
 	if err != nil {
 		return nil, err
 	}
+	releases, err := tx.ViewNewestReleases(ctx, each(rows, func(a store.App) string { return a.ID }), tx.Org)
+	if err != nil {
+		return nil, err
+	}
+	releaseOf := byID(releases, func(r store.ViewNewestReleasesRow) string { return r.AppID })
 	watchOf := byID(watches, func(w store.Watch) string { return w.ID })
 	versionOf := byID(versions, func(v store.ViewAppVersionsRow) string { return v.ID })
 	return eachErr(rows, func(a store.App) (api.App, error) {
@@ -270,6 +275,11 @@ func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, e
 		}
 		if a.VersionID != nil {
 			app.Version = viewVersionOf(versionOf[*a.VersionID])
+		}
+		if r, any := releaseOf[a.ID]; any {
+			if app.Release, err = viewRelease(store.ViewReleaseRow(r)); err != nil {
+				return api.App{}, err
+			}
 		}
 		return app, nil
 	})

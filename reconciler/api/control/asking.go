@@ -175,7 +175,7 @@ func (s *Server) sketch(ctx context.Context, tx *store.Tx, install store.Install
 func sketched(of rollout.Sketch, install api.Install, actor string) api.Workflow {
 	r := of.Request
 	w := api.Workflow{
-		Install: install.Name, InstallID: install.ID, App: install.App, Kind: api.WorkflowKind(r.Kind), PlanOnly: r.PlanOnly, Version: int(r.Version),
+		Install: install.Name, InstallID: install.ID, App: install.App, Kind: api.WorkflowKind(r.Kind), PlanOnly: r.PlanOnly, Release: int(r.Release),
 		Status: api.WorkflowStatusRunning, Reason: r.Reason, RequestedBy: actor, CreatedAt: time.Now(), Steps: []api.Step{},
 	}
 	for _, s := range of.Steps {

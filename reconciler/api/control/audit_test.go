@@ -36,10 +36,14 @@ func changes(w *world) map[string]changed {
 		"createApp":        {body: map[string]any{"name": "made"}, action: "app.create"},
 		"syncApp":          {path: "/v1/apps/" + o.ids["app"] + "/sync", body: map[string]any{}, action: "app.sync"},
 		"uploadAppVersion": {path: "/v1/apps/uploaded/versions", body: "x", action: "app.upload", before: func() { o.app("uploaded", appconfig.App{}) }},
-		"retryBuild":       {path: "/v1/builds/" + o.ids["build"] + "/retry", action: "build.retry"},
-		"createInstall":    {body: map[string]any{"app": "plain", "name": "made"}, action: "install.create", before: func() { o.app("plain", plain) }},
-		"updateInstall":    {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},
-		"createWorkflow":   {path: install + "/workflows", body: map[string]any{"kind": "deprovision"}, action: "workflow.ask"},
+		"createPartialRelease": {path: "/v1/apps/" + o.ids["app"] + "/releases", action: "release.partial", before: func() {
+			o.add("releases", "id", "rel_lacking", "app_id", o.ids["app"], "number", 2, "digest", "d", "version_id", o.ids["version"], "status", "incomplete", "cause", "r")
+			o.add("release_components", "release_id", "rel_lacking", "component_id", o.ids["component"], "problem", "no module")
+		}},
+		"retryBuild":     {path: "/v1/builds/" + o.ids["build"] + "/retry", action: "build.retry"},
+		"createInstall":  {body: map[string]any{"app": "plain", "name": "made"}, action: "install.create", before: func() { o.app("plain", plain) }},
+		"updateInstall":  {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},
+		"createWorkflow": {path: install + "/workflows", body: map[string]any{"kind": "deprovision"}, action: "workflow.ask"},
 		"cancelWorkflow": {path: "/v1/workflows/" + o.ids["workflow"] + "/cancel", body: map[string]any{"reason": "enough"}, action: "workflow.cancel", before: func() {
 			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
 		}},
@@ -68,9 +72,9 @@ func changes(w *world) map[string]changed {
 		"deleteWebhook":    {path: "/v1/webhooks/" + o.ids["webhook"], action: "webhook.delete"},
 		"previewApp":       {path: "/v1/apps/shown/preview", body: emptyTree(w), before: func() { o.app("shown", appconfig.App{}) }},
 		"previewInstall":   {path: install + "/preview", body: map[string]any{"approval": "approve-all"}},
-		"pinInstall":       {path: install + "/pin", body: map[string]any{"version": 1, "reason": "it works"}, action: "install.pin"},
+		"pinInstall":       {path: install + "/pin", body: map[string]any{"release": 1, "reason": "it works"}, action: "install.pin"},
 		"unpinInstall": {path: install + "/pin", action: "install.unpin", before: func() {
-			w.exec("update installs set pin_version_id = $1 where id = $2", o.ids["version"], o.ids["install"])
+			w.exec("update installs set pin_release_id = $1 where id = $2", o.ids["release"], o.ids["install"])
 		}},
 		"retryStep": {path: step + "/retry", action: "step.retry", before: func() { o.actionStep("failed") }},
 		"skipStep":  {path: step + "/skip", body: map[string]any{"reason": "not today"}, action: "step.skip", before: func() { o.actionStep("pending") }},

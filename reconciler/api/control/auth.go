@@ -61,7 +61,7 @@ func (r role) String() string {
 // needs is the role for each operation that changes something, and for each that shows more than a viewer is to see; any other
 // reading needs viewer. One that changes something and is left out here needs admin.
 var needs = map[string]role{
-	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "LookAtRepo": ci,
+	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "CreatePartialRelease": ci, "LookAtRepo": ci,
 	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator, "UnpinInstall": operator,
 	"CreateWorkflow": operator, "CancelWorkflow": operator, "RetryStep": operator, "SkipStep": operator,
 	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
@@ -77,7 +77,7 @@ var needs = map[string]role{
 var inApp = map[string]bool{
 	"Whoami": true, "GetSealingKey": true, "RevokeToken": true, "Explain": true,
 	"ListApps": true, "GetApp": true, "DeleteApp": true, "GetAppConfig": true, "PreviewApp": true, "SyncApp": true, "GetSync": true,
-	"ListAppVersions": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
+	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
 	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true, "ForgetInstall": true,
 	"PinInstall": true, "UnpinInstall": true, "RenderTexts": true,
 	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true,

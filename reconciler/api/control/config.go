@@ -13,6 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -24,13 +25,29 @@ func (s *Server) GetAppConfig(ctx context.Context, r GetAppConfigRequestObject) 
 		if err != nil {
 			return err
 		}
-		version, declared, err := configOf(ctx, tx, app, r.Params.Version)
+		version, declared, err := chosenConfig(ctx, tx, app, r.Params)
 		if err == nil {
 			config = viewConfig(version, declared)
 		}
 		return err
 	})
 	return GetAppConfig200JSONResponse(config), err
+}
+
+// chosenConfig is what the version or the release of an app that is asked for declares, with the number of the version.
+func chosenConfig(ctx context.Context, tx *store.Tx, app store.App, p api.GetAppConfigParams) (int, *appconfig.App, error) {
+	if p.Release == 0 {
+		return configOf(ctx, tx, app, p.Version)
+	}
+	if p.Version != 0 {
+		return 0, nil, problem.New(http.StatusBadRequest, "bad_request", "name either a version or a release", "Send ?version=NUMBER or ?release=NUMBER.")
+	}
+	row, err := releaseRow(ctx, tx, app, p.Release)
+	if err != nil {
+		return 0, nil, err
+	}
+	config, err := release.Config(ctx, tx, store.Release{Number: row.Number, VersionID: row.VersionID, Config: row.Config})
+	return int(row.Version), config, err
 }
 
 // configOf is what a version of an app declares; 0 stands for the newest.

@@ -189,23 +189,20 @@ func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([
 
 // componentChain is why an install's component should be what it should be now, and what that is made from.
 func componentChain(ctx context.Context, tx *store.Tx, ic store.InstallComponent) ([]api.Cause, error) {
-	build, err := tx.BuildWanted(ctx, tx.Org, ic.ID)
-	if err != nil && !isNotFound(err) {
-		return nil, err
-	}
 	install, err := tx.InstallForStatus(ctx, tx.Org, ic.InstallID)
 	if err != nil {
 		return nil, err
 	}
-	version := install.PinVersionID
-	if version == nil {
-		app, err := findApp(ctx, tx, install.AppID)
-		if err != nil {
-			return nil, err
-		}
-		version = app.VersionID
+	view, err := standing(ctx, tx, install)
+	if err != nil {
+		return nil, err
 	}
-	below, err := madeFrom(ctx, tx, build, version)
+	wanted := view.Release.ID
+	build, err := tx.BuildWanted(ctx, wanted, tx.Org, ic.ID)
+	if err != nil && !isNotFound(err) {
+		return nil, err
+	}
+	below, err := madeFrom(ctx, tx, build, wanted)
 	return append([]api.Cause{desired(ic.DesiredDigest, ic.Name, orElse(ic.WaitsFor, ic.DesiredReason))}, below...), err
 }
 
@@ -226,7 +223,7 @@ func plannedChain(ctx context.Context, tx *store.Tx, p store.Plan, why string) (
 	if err != nil && !isNotFound(err) {
 		return nil, err
 	}
-	below, err := madeFrom(ctx, tx, build, &target.Version)
+	below, err := madeFrom(ctx, tx, build, target.Release)
 	return append([]api.Cause{desired(p.DesiredDigest, p.Component, why)}, below...), err
 }
 
@@ -234,26 +231,41 @@ func desired(digest, component, why string) api.Cause {
 	return api.Cause{Record: "desired", ID: digest, Name: component, Reason: why}
 }
 
-// madeFrom is the build that something is made from, and the app version, too, if that is the newer of the two: then it is the
-// config that moved. Neither need be there.
-func madeFrom(ctx context.Context, tx *store.Tx, build string, version *string) (chain []api.Cause, err error) {
-	if build != "" {
-		if chain, err = buildChain(ctx, tx, build); err != nil {
+// madeFrom is the release that something is made from, and its build. Neither need be there.
+func madeFrom(ctx context.Context, tx *store.Tx, build, release string) (chain []api.Cause, err error) {
+	if release != "" {
+		if chain, err = releaseChain(ctx, tx, release); err != nil {
 			return nil, err
 		}
 	}
-	if version == nil || *version == "" {
+	if build == "" {
 		return chain, nil
 	}
-	config, err := versionChain(ctx, tx, version)
+	below, err := buildChain(ctx, tx, build)
+	// One commit may have brought both the config and the code.
+	chain = slices.DeleteFunc(chain, func(c api.Cause) bool {
+		return slices.ContainsFunc(below, func(b api.Cause) bool { return b.ID == c.ID })
+	})
+	return append(chain, below...), err
+}
+
+// releaseChain is what led to a release, and the config that it has where that is newer than the release before.
+func releaseChain(ctx context.Context, tx *store.Tx, id string) ([]api.Cause, error) {
+	r, err := tx.ReleaseByID(ctx, tx.Org, id)
 	if err != nil {
 		return nil, err
 	}
-	// A version may be current again after others: it is as new as the revision that made it so.
-	if len(chain) > 0 && !config[len(config)-1].At.After(chain[0].At) {
+	name := fmt.Sprintf("release %d (%s)", r.Number, r.Status)
+	chain := []api.Cause{{Record: "release", ID: r.ID, Name: name, Reason: r.Cause, At: r.CreatedAt}}
+	before, err := tx.ReleaseByNumber(ctx, tx.Org, r.AppID, r.Number-1)
+	if err != nil && !isNotFound(err) {
+		return nil, err
+	}
+	if before.VersionID == r.VersionID {
 		return chain, nil
 	}
-	return append(config, chain...), nil
+	config, err := versionChain(ctx, tx, &r.VersionID)
+	return append(chain, config...), err
 }
 
 func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {

@@ -18,7 +18,7 @@ func TestExplain(t *testing.T) {
 	m := w.one.mark
 	pushed := []string{"revision: " + m + " was pushed. " + m + " was built"}
 	built := append(slices.Clone(pushed), "component_input: "+m+" changed its module", "build: "+m+" has no build")
-	wanted := append(slices.Clone(built), "desired: "+m+" build 1 is new")
+	wanted := append(slices.Clone(built), "app_version: "+m+" was made", "release: "+m+" was released", "desired: "+m+" build 1 is new")
 	for kind, want := range map[string][]string{
 		"revision": pushed,
 		"app":      append(slices.Clone(pushed), "app_version: "+m+" was made"),
@@ -62,6 +62,9 @@ func TestExplainWhatWas(t *testing.T) {
 	w.one.add("builds", "id", w.one.make("later build", "bld"), "component_id", w.one.ids["component"], "input_id", in, "number", 2, "status", "succeeded",
 		"repository", "r", "commit", m+"-commit2", "artifact_digest", "sha256:later", "reason", "built later")
 	w.exec("update components set input_id = $1 where id = $2", in, w.one.ids["component"])
+	w.one.add("releases", "id", w.one.make("later release", "rel"), "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "version_id", w.one.ids["version"],
+		"status", "complete", "cause", "released later")
+	w.one.add("release_components", "release_id", w.one.ids["later release"], "component_id", w.one.ids["component"], "input_id", in)
 	w.exec("update install_components set desired_digest = 'sha256:later', desired_reason = 'wanted later'")
 	for _, kind := range []string{"plan", "workflow"} {
 		chain := w.one.chain(kind)
@@ -69,7 +72,7 @@ func TestExplainWhatWas(t *testing.T) {
 			t.Errorf("%s is explained by what came after it: %v", kind, chain)
 		}
 	}
-	if chain := w.one.chain("install"); !slices.Contains(chain, "build: built later") {
+	if chain := w.one.chain("install"); !slices.Contains(chain, "build: built later") || !slices.Contains(chain, "release: released later") {
 		t.Errorf("the install is not explained by what is wanted now: %v", chain)
 	}
 }
@@ -82,13 +85,16 @@ func TestExplainConfig(t *testing.T) {
 	rev, ver := w.one.make("later", "rev"), w.one.make("later version", "ver")
 	w.one.add("revisions", "id", rev, "watch_id", w.one.ids["watch"], "number", 2, "commit", "c2", "tree", "t", "reason", "the config was pushed")
 	w.one.add("app_versions", "id", ver, "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "config", `{}`, "revision_id", rev, "reason", "commit c2 changed web.toml")
-	w.exec("update apps set version_id = $1, inputs_version_id = $1 where id = $2", ver, w.one.ids["app"])
-	for _, want := range []string{"revision: the config was pushed", "app_version: commit c2 changed web.toml"} {
+	w.exec("update apps set version_id = $1 where id = $2", ver, w.one.ids["app"])
+	w.one.add("releases", "id", w.one.make("later release", "rel"), "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "version_id", ver,
+		"status", "complete", "cause", "commit c2 changed web.toml")
+	w.one.add("release_components", "release_id", w.one.ids["later release"], "component_id", w.one.ids["component"], "input_id", w.one.ids["input"])
+	for _, want := range []string{"revision: the config was pushed", "app_version: commit c2 changed web.toml", "release: commit c2 changed web.toml"} {
 		if chain := w.one.chain("install"); !slices.Contains(chain, want) {
 			t.Errorf("%q is not in %v", want, chain)
 		}
 	}
-	if chain := w.one.chain("plan"); slices.ContainsFunc(chain, func(c string) bool { return strings.HasPrefix(c, "app_version") }) {
+	if chain := w.one.chain("plan"); slices.ContainsFunc(chain, func(c string) bool { return strings.HasPrefix(c, "app_version: commit c2") }) {
 		t.Errorf("the plan is not of that version: %v", chain)
 	}
 }
@@ -126,7 +132,7 @@ func (o *tenant) chain(kind string) (chain []string) {
 	return chain
 }
 
-// TestExplainFailedBuild tells of the failure, and of what has no build, by the version that wants it.
+// TestExplainFailedBuild tells of the failure, and of what has no build, by the release that wants it.
 func TestExplainFailedBuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +146,7 @@ func TestExplainFailedBuild(t *testing.T) {
 	w.exec("delete from builds")
 	got, err = w.one.as("viewer").ExplainWithResponse(t.Context(), api.ExplainParamsKindPlan, w.one.ids["plan"])
 	must(t, err)
-	if got.JSON200 == nil || len(got.JSON200.Chain) != 4 {
+	if got.JSON200 == nil || len(got.JSON200.Chain) != 5 {
 		t.Errorf("%s", got.Body)
 	}
 }

@@ -33,7 +33,7 @@ func bodies(of *tenant) map[string]any {
 		"abandonState":    map[string]any{"reason": "stolen"},
 		"previewApp":      "not a tar",
 		"previewInstall":  map[string]any{"approval": "approve-all"},
-		"pinInstall":      map[string]any{"version": 1},
+		"pinInstall":      map[string]any{"release": 1},
 		"skipStep":        map[string]any{"reason": "stolen"},
 	}
 }
@@ -61,6 +61,7 @@ func keys(of *tenant) map[string][]string {
 		// Of an install that is another org's already.
 		"component": {of.mark + "-web"},
 		"version":   {"1"},
+		"release":   {"1"},
 	}
 }
 

@@ -17,18 +17,18 @@ const mostReason = 500
 
 // PinInstall implements POST /v1/installs/{install}/pin.
 func (s *Server) PinInstall(ctx context.Context, r PinInstallRequestObject) (PinInstallResponseObject, error) {
-	if r.Body.Version < 1 {
-		return nil, problem.New(http.StatusUnprocessableEntity, "bad_version", "versions are numbered from 1", "Use one that `nuon apps versions` lists.")
+	if r.Body.Release < 1 {
+		return nil, problem.New(http.StatusUnprocessableEntity, "bad_release", "releases are numbered from 1", "Use one that `nuon releases list` shows.")
 	}
 	if len(r.Body.Reason) > mostReason || strings.ContainsFunc(r.Body.Reason, unicode.IsControl) {
 		return nil, problem.New(http.StatusUnprocessableEntity, "bad_reason", "the reason is too long, or has a control character", "Say it in one line of at most 500 bytes.")
 	}
 	install, err := s.moveInstall(ctx, r.Install, func(ctx context.Context, tx *store.Tx, row store.Install) error {
 		actor := callerOf(ctx).actor
-		if err := rollout.Pin(ctx, tx, row, r.Body.Version, r.Body.Reason, actor); err != nil {
+		if err := rollout.Pin(ctx, tx, row, r.Body.Release, r.Body.Reason, actor); err != nil {
 			return conflicting(err)
 		}
-		return tx.Audit(ctx, actor, "install.pin", row.ID, map[string]any{"version": r.Body.Version, "reason": r.Body.Reason})
+		return tx.Audit(ctx, actor, "install.pin", row.ID, map[string]any{"release": r.Body.Release, "reason": r.Body.Reason})
 	})
 	return PinInstall200JSONResponse(install), err
 }
@@ -36,7 +36,7 @@ func (s *Server) PinInstall(ctx context.Context, r PinInstallRequestObject) (Pin
 // UnpinInstall implements DELETE /v1/installs/{install}/pin.
 func (s *Server) UnpinInstall(ctx context.Context, r UnpinInstallRequestObject) (UnpinInstallResponseObject, error) {
 	install, err := s.moveInstall(ctx, r.Install, func(ctx context.Context, tx *store.Tx, row store.Install) error {
-		if row.PinVersionID == nil {
+		if row.PinReleaseID == nil {
 			return nil
 		}
 		if err := rollout.Unpin(ctx, tx, row); err != nil {

@@ -36,7 +36,7 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 	}
 	shown, err := displayed(ctx, display, templates)
 	return RenderTexts200JSONResponse{
-		Install: install.Name, Component: r.Params.Component, Action: r.Params.Action, Version: display.Version(),
+		Install: install.Name, Component: r.Params.Component, Action: r.Params.Action, Release: display.Release(),
 		Texts: each(shown, func(t rollout.Shown) api.RenderedText {
 			return api.RenderedText{Key: t.Key, Text: t.Text, Sensitive: t.Sensitive, Waits: t.Waits, Problem: t.Problem}
 		}),

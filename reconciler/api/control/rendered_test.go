@@ -24,7 +24,7 @@ func TestRenderTexts(t *testing.T) {
 		"PAGE": "of {{.nuon.components.web.outputs.page}}", "GONE": "{{.nuon.inputs.inputs.sise}}",
 	}}}}}
 	app := w.one.app("shop", config)
-	w.one.add("components", "id", "cmp_web", "app_id", app, "name", "web", "kind", "terraform_module")
+	w.one.component(app, "cmp_web", "web")
 	w.one.runner("pool", "install", true)
 	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "east"}, http.StatusCreated)
 	w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs/east", nil) // a token's first use is noted
@@ -36,8 +36,8 @@ func TestRenderTexts(t *testing.T) {
 		}
 		var texts api.RenderedTexts
 		must(t, json.Unmarshal([]byte(got.Body), &texts))
-		if texts.Version != 1 {
-			t.Errorf("it is of version %d", texts.Version)
+		if texts.Release != 1 {
+			t.Errorf("it is of release %d", texts.Release)
 		}
 		return texts.Texts
 	}

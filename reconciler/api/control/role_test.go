@@ -10,14 +10,14 @@ import (
 // needs is who may do what. Each operation of the document has its line: a new route without a decision fails the test.
 var needs = map[string]string{
 	"whoami": "viewer", "getSealingKey": "viewer", "listCredentials": "viewer", "listApps": "viewer", "getApp": "viewer", "getSync": "viewer",
-	"listAppVersions": "viewer", "listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
+	"listAppVersions": "viewer", "listReleases": "viewer", "getRelease": "viewer", "listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
 	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer", "listApprovals": "viewer",
 	"getApproval": "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer", "getJob": "viewer", "getLogs": "viewer",
 	"listStates": "viewer", "listStateVersions": "viewer", "listAudit": "viewer", "getSystem": "viewer",
 	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer", "getPlan": "viewer",
 	"renderTexts": "viewer",
 
-	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "lookAtRepo": "ci",
+	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createPartialRelease": "ci", "lookAtRepo": "ci",
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator", "skipStep": "operator",
 	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",

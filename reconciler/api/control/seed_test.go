@@ -59,9 +59,20 @@ func (o *tenant) app(name string, config appconfig.App) (appID string) {
 	ver := id.New("ver")
 	o.add("apps", "id", appID, "name", name)
 	o.add("app_versions", "id", ver, "app_id", appID, "number", 1, "digest", "sha256:"+o.mark+ver, "config", raw, "reason", o.mark+" was made")
-	o.w.exec("update apps set version_id = $1, inputs_version_id = $1 where id = $2", ver, appID)
+	o.w.exec("update apps set version_id = $1 where id = $2", ver, appID)
 	o.ids["version"] = ver
+	o.add("releases", "id", o.make("release", "rel"), "app_id", appID, "number", 1, "digest", "sha256:"+o.mark+ver, "version_id", ver, "status", "complete",
+		"cause", o.mark+" was released", "commits", `[{"repository":"https://git.example/`+o.mark+`","ref":"main","commit":"`+o.mark+`-commit"}]`)
 	return appID
+}
+
+// component seeds a component that the app's release has, with an input that has no build.
+func (o *tenant) component(app, component, name string) {
+	o.w.Helper()
+	input := "inp_" + component
+	o.add("components", "id", component, "app_id", app, "name", name, "kind", "terraform_module", "input_id", input)
+	o.add("component_inputs", "id", input, "component_id", component, "digest", input, "recipe", `{}`, "reason", "r")
+	o.add("release_components", "release_id", o.ids["release"], "component_id", component, "input_id", input)
 }
 
 // runner seeds a runner that has not registered yet and gives its registration token.
@@ -92,7 +103,7 @@ func (o *tenant) fill() {
 	o.add("component_inputs", "id", o.make("input", "inp"), "component_id", o.ids["component"], "digest", "sha256:"+m+"-in", "recipe", `{}`,
 		"revision_id", o.ids["revision"], "reason", m+" changed its module")
 	o.w.exec("update components set input_id = $1 where id = $2", o.ids["input"], o.ids["component"])
-	o.add("version_inputs", "version_id", o.ids["version"], "component_id", o.ids["component"], "input_id", o.ids["input"])
+	o.add("release_components", "release_id", o.ids["release"], "component_id", o.ids["component"], "input_id", o.ids["input"])
 	o.add("builds", "id", o.make("build", "bld"), "component_id", o.ids["component"], "input_id", o.ids["input"], "number", 1, "status", "succeeded",
 		"repository", "https://git.example/"+m, "commit", m+"-commit", "artifact_digest", "sha256:"+m+"-art", "reason", m+" has no build")
 	r, _ := o.runner(m+"-runner", "install", false)
@@ -128,7 +139,7 @@ func (o *tenant) fillInstall() {
 		"install_component_id", o.ids["install_component"], "component", m+"-web", "status", "ready", "reason", m+" changes one thing",
 		"desired_digest", "sha256:"+m+"-want", "basis", `{}`, "basis_digest", m, "bundle_digest", m, "report", `{"note":"`+m+`"}`,
 		"report_digest", m, "content_digest", "sha256:"+m+"-content", "destructive", false,
-		"target", `{"deploy":{"artifact":{"digest":"sha256:`+m+`-art"}},"version":"`+o.ids["version"]+`"}`)
+		"target", `{"deploy":{"artifact":{"digest":"sha256:`+m+`-art"}},"release":"`+o.ids["release"]+`"}`)
 	o.add("approvals", "id", o.make("approval", "apr"), "plan_id", o.ids["plan"], "step_id", o.ids["step"],
 		"workflow_id", o.ids["workflow"], "install_id", o.ids["install"], "content_digest", "sha256:"+m+"-content", "status", "waiting", "reason", m+" needs a person")
 	o.add("jobs", "id", o.make("job", "job"), "runner_id", o.ids["runner"], "kind", "plan", "status", "succeeded", "owner_kind", "step",

@@ -50,7 +50,16 @@ type ServerInterface interface {
 	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(w http.ResponseWriter, r *http.Request, app InApp, params PreviewAppParams)
-	// GetSync How far the app's current version is, its builds and the installs that follow it.
+	// ListReleases The releases of the app, without their components.
+	// (GET /v1/apps/{app}/releases)
+	ListReleases(w http.ResponseWriter, r *http.Request, app InApp, params ListReleasesParams)
+	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	// (POST /v1/apps/{app}/releases)
+	CreatePartialRelease(w http.ResponseWriter, r *http.Request, app InApp)
+
+	// (GET /v1/apps/{app}/releases/{release})
+	GetRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease)
+	// GetSync How far the app's newest release is, its builds and the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(w http.ResponseWriter, r *http.Request, app InApp)
 	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
@@ -119,10 +128,10 @@ type ServerInterface interface {
 	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(w http.ResponseWriter, r *http.Request, install InInstall, component InComponent, version InStateVersion, params RestoreStateParams)
-	// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+	// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
 	// (DELETE /v1/installs/{install}/pin)
 	UnpinInstall(w http.ResponseWriter, r *http.Request, install InInstall)
-	// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 	// (POST /v1/installs/{install}/pin)
 	PinInstall(w http.ResponseWriter, r *http.Request, install InInstall)
 	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
@@ -578,6 +587,19 @@ func (siw *ServerInterfaceWrapper) GetAppConfig(w http.ResponseWriter, r *http.R
 		return
 	}
 
+	// ------------- Optional query parameter "release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", r.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "release"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "release", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAppConfig(w, r, app, params)
 	}))
@@ -622,6 +644,122 @@ func (siw *ServerInterfaceWrapper) PreviewApp(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PreviewApp(w, r, app, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListReleases operation middleware
+func (siw *ServerInterfaceWrapper) ListReleases(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListReleasesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListReleases(w, r, app, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreatePartialRelease operation middleware
+func (siw *ServerInterfaceWrapper) CreatePartialRelease(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePartialRelease(w, r, app)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetRelease operation middleware
+func (siw *ServerInterfaceWrapper) GetRelease(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "release" -------------
+	var release InRelease
+
+	err = runtime.BindStyledParameterWithOptions("simple", "release", r.PathValue("release"), &release, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "release", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetRelease(w, r, app, release)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2850,6 +2988,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/sync", wrapper.SyncApp)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/versions", wrapper.ListAppVersions)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/versions", wrapper.UploadAppVersion)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/releases", wrapper.ListReleases)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/releases", wrapper.CreatePartialRelease)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/releases/{release}", wrapper.GetRelease)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/components", wrapper.ListComponents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/builds", wrapper.ListBuilds)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/builds/{build}", wrapper.GetBuild)
@@ -3276,6 +3417,125 @@ type PreviewAppdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PreviewAppdefaultApplicationProblemPlusJSONResponse) VisitPreviewAppResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReleasesRequestObject struct {
+	App    InApp `json:"app"`
+	Params ListReleasesParams
+}
+
+type ListReleasesResponseObject interface {
+	VisitListReleasesResponse(w http.ResponseWriter) error
+}
+
+type ListReleases200JSONResponse ReleaseList
+
+func (response ListReleases200JSONResponse) VisitListReleasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListReleasesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListReleasesdefaultApplicationProblemPlusJSONResponse) VisitListReleasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePartialReleaseRequestObject struct {
+	App InApp `json:"app"`
+}
+
+type CreatePartialReleaseResponseObject interface {
+	VisitCreatePartialReleaseResponse(w http.ResponseWriter) error
+}
+
+type CreatePartialRelease201JSONResponse Release
+
+func (response CreatePartialRelease201JSONResponse) VisitCreatePartialReleaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePartialReleasedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreatePartialReleasedefaultApplicationProblemPlusJSONResponse) VisitCreatePartialReleaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReleaseRequestObject struct {
+	App     InApp     `json:"app"`
+	Release InRelease `json:"release"`
+}
+
+type GetReleaseResponseObject interface {
+	VisitGetReleaseResponse(w http.ResponseWriter) error
+}
+
+type GetRelease200JSONResponse Release
+
+func (response GetRelease200JSONResponse) VisitGetReleaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReleasedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReleasedefaultApplicationProblemPlusJSONResponse) VisitGetReleaseResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5656,7 +5916,16 @@ type StrictServerInterface interface {
 	// PreviewApp What a sync of this tree (tar+gzip of the repository, or of the directory of an app that has none) would cause. Nothing is kept.
 	// (POST /v1/apps/{app}/preview)
 	PreviewApp(ctx context.Context, request PreviewAppRequestObject) (PreviewAppResponseObject, error)
-	// GetSync How far the app's current version is, its builds and the installs that follow it.
+	// ListReleases The releases of the app, without their components.
+	// (GET /v1/apps/{app}/releases)
+	ListReleases(ctx context.Context, request ListReleasesRequestObject) (ListReleasesResponseObject, error)
+	// CreatePartialRelease Release what could be built of the newest release, which is incomplete. A component that could not be built keeps the code and the config of the newest complete release, or is left out when it is in none. 409 complete, building, nothing_new, no_release or sandbox when there is nothing to release.
+	// (POST /v1/apps/{app}/releases)
+	CreatePartialRelease(ctx context.Context, request CreatePartialReleaseRequestObject) (CreatePartialReleaseResponseObject, error)
+
+	// (GET /v1/apps/{app}/releases/{release})
+	GetRelease(ctx context.Context, request GetReleaseRequestObject) (GetReleaseResponseObject, error)
+	// GetSync How far the app's newest release is, its builds and the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(ctx context.Context, request GetSyncRequestObject) (GetSyncResponseObject, error)
 	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
@@ -5725,10 +5994,10 @@ type StrictServerInterface interface {
 	// RestoreState Make a kept or contested version the newest one, by a workflow with a plan that a person approves. Nothing but the state changes; what follows from it is planned afterwards.
 	// (POST /v1/installs/{install}/components/{component}/states/{version}/restore)
 	RestoreState(ctx context.Context, request RestoreStateRequestObject) (RestoreStateResponseObject, error)
-	// UnpinInstall Follow the newest version again. On an install that is not pinned it changes nothing.
+	// UnpinInstall Follow the newest complete release again. On an install that is not pinned it changes nothing.
 	// (DELETE /v1/installs/{install}/pin)
 	UnpinInstall(ctx context.Context, request UnpinInstallRequestObject) (UnpinInstallResponseObject, error)
-	// PinInstall Hold the install at one version of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
+	// PinInstall Hold the install at one complete release of the app, an earlier one too (a rollback). What differs is behind, planned and asked for like any other update.
 	// (POST /v1/installs/{install}/pin)
 	PinInstall(ctx context.Context, request PinInstallRequestObject) (PinInstallResponseObject, error)
 	// PreviewInstall What a change of the install would put behind or remove. Nothing is kept. A sensitive input counts as changed.
@@ -6139,6 +6408,86 @@ func (sh *strictHandler) PreviewApp(w http.ResponseWriter, r *http.Request, app 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PreviewAppResponseObject); ok {
 		if err := validResponse.VisitPreviewAppResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListReleases operation middleware
+func (sh *strictHandler) ListReleases(w http.ResponseWriter, r *http.Request, app InApp, params ListReleasesParams) {
+	var request ListReleasesRequestObject
+
+	request.App = app
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListReleases(ctx, request.(ListReleasesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListReleases")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListReleasesResponseObject); ok {
+		if err := validResponse.VisitListReleasesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePartialRelease operation middleware
+func (sh *strictHandler) CreatePartialRelease(w http.ResponseWriter, r *http.Request, app InApp) {
+	var request CreatePartialReleaseRequestObject
+
+	request.App = app
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePartialRelease(ctx, request.(CreatePartialReleaseRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePartialRelease")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreatePartialReleaseResponseObject); ok {
+		if err := validResponse.VisitCreatePartialReleaseResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetRelease operation middleware
+func (sh *strictHandler) GetRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease) {
+	var request GetReleaseRequestObject
+
+	request.App = app
+	request.Release = release
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRelease(ctx, request.(GetReleaseRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRelease")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetReleaseResponseObject); ok {
+		if err := validResponse.VisitGetReleaseResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

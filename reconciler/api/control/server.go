@@ -38,6 +38,8 @@ type Rooms struct {
 	Upload func(ctx context.Context, org, app, actor string, archive io.Reader) error
 	// PreviewApp says what a sync of a tar+gzip of an app's files would cause, with the config in a directory of it. It keeps nothing.
 	PreviewApp func(ctx context.Context, org, app, directory string, archive io.Reader) (api.AppPreview, error)
+	// ReleasePartial releases what could be built of a locked app's newest release.
+	ReleasePartial func(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error)
 	// RetryBuild builds the input of a failed build again and gives the new build's id.
 	RetryBuild func(ctx context.Context, tx *store.Tx, build string) (string, error)
 	// AdvanceNow takes a workflow as far as it goes, so that an answer shows what came of a word.

@@ -250,15 +250,18 @@ func checkAccount(given map[string]map[string]string) error {
 	return nil
 }
 
-// declared is what an install's inputs and toggles are checked against: what its version declares. To one that is held at a version,
-// the inputs of the app's current one can be given too, so that it has what it needs when it is let go.
+// declared is what an install's inputs and toggles are checked against: what its release declares. The inputs of the app's newest
+// config can be given too, so that the install has what it needs when it gets there.
 func declared(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
 	config, err := rollout.Declared(ctx, tx, install)
-	if err != nil || install.PinVersionID == nil {
-		return config, err
+	if err != nil {
+		return nil, err
 	}
-	install.PinVersionID = nil
-	current, err := rollout.Declared(ctx, tx, install)
+	app, err := tx.AppByID(ctx, tx.Org, install.AppID)
+	if err != nil {
+		return nil, err
+	}
+	current, err := currentConfig(ctx, tx, app)
 	if err != nil {
 		return nil, err
 	}

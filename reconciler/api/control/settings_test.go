@@ -28,7 +28,7 @@ func (w *world) shop() string {
 	w.Helper()
 	app := w.one.app("shop", switchable())
 	for _, name := range []string{"api", "cache", "web"} {
-		w.one.add("components", "id", "cmp_"+name, "app_id", app, "name", name, "kind", "terraform_module")
+		w.one.component(app, "cmp_"+name, name)
 	}
 	w.one.runner("pool", "install", true)
 	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "east"}, http.StatusCreated)
@@ -222,37 +222,36 @@ func TestPreviewInstall(t *testing.T) {
 	}
 }
 
-// TestInputsOfAPinnedInstall are those of its version, and those that it will need when it is let go.
+// TestInputsOfAPinnedInstall are those of its release, and those that it will need when it is let go.
 func TestInputsOfAPinnedInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.shop()
-	w.exec("insert into component_inputs (org_id, id, component_id, digest, recipe, reason) select org_id, 'inp_' || id, id, id, '{}', 'r' from components where name <> 'x'")
-	w.exec("insert into version_inputs (org_id, version_id, component_id, input_id) select c.org_id, a.version_id, c.id, 'inp_' || c.id from components c join apps a on a.id = c.app_id")
 	w.exec(`insert into builds (org_id, id, component_id, input_id, number, status, repository, commit, artifact_digest, reason)
 		select org_id, 'bld_' || id, id, 'inp_' || id, 1, 'succeeded', 'r', 'c', 'sha256:a', 'r' from components`)
-	w.ok(http.MethodPost, path+"/pin", api.NewPin{Version: 1, Reason: "the audit"}, http.StatusOK)
+	w.ok(http.MethodPost, path+"/pin", api.NewPin{Release: 1, Reason: "the audit"}, http.StatusOK)
 	next := switchable()
 	next.Inputs = []appconfig.Input{{Name: "region", Type: "string", Required: true}}
 	raw, err := json.Marshal(next)
 	must(t, err)
 	w.exec("insert into app_versions (org_id, id, app_id, number, digest, config, reason) select org_id, 'ver_2', id, 2, 'sha256:2', $1, 'r' from apps", raw)
 	w.exec("update apps set version_id = 'ver_2'")
+	w.exec("insert into releases (org_id, id, app_id, number, digest, version_id, status, cause) select org_id, 'rel_2', id, 2, 'sha256:2', 'ver_2', 'complete', 'the region' from apps")
+	w.exec("insert into release_components (org_id, release_id, component_id, input_id) select org_id, 'rel_2', id, input_id from components")
 	for _, name := range []string{"size", "region"} {
 		w.ok(http.MethodPatch, path, api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: "x"}}}, http.StatusOK)
 	}
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Inputs: []api.InputValue{{Name: "colour", Value: "x"}}}), http.StatusUnprocessableEntity, "bad_inputs")
 	i := w.install(path)
-	if i.Pinned != 1 || i.Latest != 2 || i.PinReason != "the audit" || i.PinnedBy != w.one.mark+"-operator" || !strings.Contains(i.Reason, "pinned at version 1 (newest is 2): the audit") {
+	if i.Pinned != 1 || i.Latest != 2 || i.PinReason != "the audit" || i.PinnedBy != w.one.mark+"-operator" || !strings.Contains(i.Reason, "pinned at release 1 (newest is 2): the audit") {
 		t.Errorf("%+v", i)
 	}
-	w.exec("update app_versions set created_at = now() + interval '1 hour'") // newer than the builds, so that explain tells of it
-	if why := w.ok(http.MethodGet, "/v1/explain/install/east", nil, http.StatusOK); !strings.Contains(why, `"name":"version 1"`) || strings.Contains(why, `"name":"version 2"`) {
-		t.Errorf("explain tells of another version: %s", why)
+	if why := w.ok(http.MethodGet, "/v1/explain/install/east", nil, http.StatusOK); !strings.Contains(why, `"name":"release 1 (complete)"`) || strings.Contains(why, `"name":"release 2`) {
+		t.Errorf("explain tells of another release: %s", why)
 	}
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Version: 3}), http.StatusConflict, "unknown_version")
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", `{"version": -1}`), http.StatusUnprocessableEntity, "bad_version")
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Version: 1, Reason: strings.Repeat("x", 501)}), http.StatusUnprocessableEntity, "bad_reason")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Release: 3}), http.StatusConflict, "unknown_release")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", `{"release": -1}`), http.StatusUnprocessableEntity, "bad_release")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Release: 1, Reason: strings.Repeat("x", 501)}), http.StatusUnprocessableEntity, "bad_reason")
 	for range 2 { // an install that is not pinned is none the worse
 		w.ok(http.MethodDelete, path+"/pin", nil, http.StatusOK)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
@@ -62,14 +63,19 @@ func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now
 	v.Unable = dispatch.Unable(runner, now)
 	online := v.Unable == ""
 	s := api.InstallSummary{
-		ID: i.ID, Name: i.Name, App: row.App, Version: int(v.Applied()), Latest: int(v.Latest), Behind: v.Behind,
+		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.Applied()), Target: int(v.Release.Number), Latest: int(v.Latest), Behind: v.Behind,
 		Health: api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
 	}
 	status, reason := v.Status()
 	s.Status, s.Reason = api.InstallSummaryStatus(status), reason
-	if i.PinVersionID != nil {
-		s.Pinned = int(v.Version)
+	if i.PinReleaseID != nil {
+		s.Pinned = int(v.Release.Number)
 	}
+	commits, err := release.Commits(v.Release)
+	if err != nil {
+		return s, err
+	}
+	s.Commit = release.Name(commits)
 	if err := json.Unmarshal(i.Labels, &s.Labels); err != nil {
 		return s, fmt.Errorf("read the labels of install %s: %w", i.Name, err)
 	}

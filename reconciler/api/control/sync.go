@@ -165,6 +165,9 @@ func fillBuilds(ctx context.Context, tx *store.Tx, app store.App, sync *api.Sync
 		}
 	}
 	sync.Failed = sync.Failed || hasError(sync.App.Diagnostics)
+	if r := sync.App.Release; r.Status == api.ReleaseBuilding || r.Number == 0 && app.VersionID != nil && !sync.Failed {
+		sync.Done = false
+	}
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (s *Server) ListWorkflows(ctx context.Context, r ListWorkflowsRequestObject
 			return err
 		}
 		list.Items, err = eachErr(rows, func(w store.ViewWorkflowsRow) (api.Workflow, error) {
-			return workflowOf(w.Workflow, w.Install, w.App, steps, waits)
+			return workflowOf(w.Workflow, w.Install, w.App, w.Commit, steps, waits)
 		})
 		return err
 	})
@@ -93,16 +93,16 @@ func viewWorkflow(ctx context.Context, tx *store.Tx, key string) (api.Workflow, 
 	if err != nil {
 		return api.Workflow{}, err
 	}
-	return workflowOf(row.Workflow, row.Install, row.App, steps, waits)
+	return workflowOf(row.Workflow, row.Install, row.App, row.Commit, steps, waits)
 }
 
 func jobOf(s store.ViewStepsRow) *string { return s.Step.JobID }
 
 // workflowOf is a workflow with those of steps that are its own; waits are words for jobs that have not started, by job.
-func workflowOf(w store.Workflow, install, app string, steps []store.ViewStepsRow, waits map[string]string) (api.Workflow, error) {
+func workflowOf(w store.Workflow, install, app, commit string, steps []store.ViewStepsRow, waits map[string]string) (api.Workflow, error) {
 	out := api.Workflow{
 		ID: w.ID, Number: int(w.Number), Install: install, InstallID: w.InstallID, App: app, Kind: api.WorkflowKind(w.Kind),
-		PlanOnly: w.PlanOnly, Version: int(w.Version), Status: api.WorkflowStatus(w.Status), Reason: w.Reason, Outcome: w.Outcome, RequestedBy: w.RequestedBy, Revision: w.Revision,
+		PlanOnly: w.PlanOnly, Release: int(w.Release), Commit: commit, Status: api.WorkflowStatus(w.Status), Reason: w.Reason, Outcome: w.Outcome, RequestedBy: w.RequestedBy, Revision: w.Revision,
 		CreatedAt: w.CreatedAt, Steps: []api.Step{},
 	}
 	if w.EndedAt != nil {

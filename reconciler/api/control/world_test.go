@@ -29,6 +29,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/inputs"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/preview"
+	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
@@ -118,11 +119,12 @@ func (w *world) handler(limits quota.Options) http.Handler {
 				_, err := io.Copy(io.Discard, archive)
 				return err
 			},
-			PreviewApp: preview.New(w.store, catalog.New(w.store, watcher, nil)).App,
-			RetryBuild: func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
-			AdvanceNow: func(context.Context, string, string) error { return w.advance() },
-			RolloutNow: rolls.Reconcile,
-			Ask:        rolls.Ask, Sketch: rolls.Sketch, AskAction: rolls.AskAction, SketchAction: rolls.SketchAction,
+			PreviewApp:     preview.New(w.store, catalog.New(w.store, watcher, nil)).App,
+			ReleasePartial: release.Partial,
+			RetryBuild:     func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
+			AdvanceNow:     func(context.Context, string, string) error { return w.advance() },
+			RolloutNow:     rolls.Reconcile,
+			Ask:            rolls.Ask, Sketch: rolls.Sketch, AskAction: rolls.AskAction, SketchAction: rolls.SketchAction,
 			RetryStep: func(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
 				return workflowID, engine.RetryStep(ctx, tx, workflowID, step, actor)
 			},

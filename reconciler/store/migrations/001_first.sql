@@ -168,9 +168,6 @@ create table apps (
     watch_id    text,
     directory   text not null default '.',
     version_id  text,
-    -- The version whose components' inputs have been worked out. Until it is version_id, nothing is rolled out: the new config with
-    -- the old code was never meant by anybody.
-    inputs_version_id text,
     revision_id text,
     diagnostics jsonb not null default '[]',
     created_at  timestamptz not null default now(),
@@ -232,18 +229,6 @@ create table component_inputs (
     foreign key (org_id, component_id) references components on delete cascade
 );
 
--- What each component's input was when a version was last the current one: what an install that is held at the version gets.
-create table version_inputs (
-    org_id       text not null,
-    version_id   text not null,
-    component_id text not null,
-    input_id     text not null,
-    primary key (org_id, version_id, component_id),
-    foreign key (org_id, version_id) references app_versions on delete cascade,
-    foreign key (org_id, component_id) references components on delete cascade,
-    foreign key (org_id, input_id) references component_inputs on delete cascade
-);
-
 create table builds (
     org_id          text not null,
     id              text not null,
@@ -270,6 +255,54 @@ create table builds (
 create index builds_of_input on builds (org_id, input_id, number);
 -- Same input, no build: at most one that is under way or has succeeded.
 create unique index builds_one_per_input on builds (org_id, input_id) where status <> 'failed';
+
+-- release: what installs get --------------------------------------------------------------------
+
+-- A release is a set of digests: a config and one input for each component that is deployed. Nothing of it changes but its status.
+create table releases (
+    org_id       text not null,
+    id           text not null,
+    app_id       text not null,
+    number       int not null,
+    digest       text not null,
+    version_id   text not null,
+    -- The config of a partial release whose components do not all have the config of the version.
+    config       jsonb,
+    partial      boolean not null default false,
+    status       text not null check (status in ('building', 'complete', 'incomplete')),
+    -- Why it is not complete.
+    reason       text not null default '',
+    -- What led to it.
+    cause        text not null,
+    -- The commit of every watched repository, or the digest of the upload (release.Commit).
+    commits      jsonb not null default '[]',
+    created_at   timestamptz not null default now(),
+    completed_at timestamptz,
+    primary key (org_id, id),
+    unique (org_id, app_id, number),
+    foreign key (org_id, app_id) references apps on delete cascade,
+    foreign key (org_id, version_id) references app_versions on delete cascade
+);
+-- The newest complete release of an app: read for every install that is looked at.
+create index releases_complete on releases (org_id, app_id, number) where status = 'complete';
+
+create table release_components (
+    org_id       text not null,
+    release_id   text not null,
+    component_id text not null,
+    -- Null when no input could be worked out.
+    input_id     text,
+    -- Why no input could be worked out.
+    problem      text not null default '',
+    -- In a partial release: number of the release that the component is kept from.
+    kept_from    int not null default 0,
+    primary key (org_id, release_id, component_id),
+    foreign key (org_id, release_id) references releases on delete cascade,
+    foreign key (org_id, component_id) references components on delete cascade,
+    foreign key (org_id, input_id) references component_inputs on delete cascade,
+    check ((input_id is null) = (problem <> ''))
+);
+create index release_components_of_input on release_components (org_id, input_id);
 
 -- runners ---------------------------------------------------------------------------------------
 
@@ -327,8 +360,8 @@ create table installs (
     rule          jsonb not null default '{}',
     wanted        text not null default 'present' check (wanted in ('present', 'absent')),
     provisioned   boolean not null default false,
-    -- The version that it is held at; null when it follows the newest.
-    pin_version_id text,
+    -- The release that it is held at; null when it follows the newest complete one.
+    pin_release_id text,
     pin_reason    text not null default '',
     pinned_by     text not null default '',
     -- Who changes it: people, or the install files of its app.
@@ -340,7 +373,7 @@ create table installs (
     created_at    timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, app_id, name),
-    foreign key (org_id, pin_version_id) references app_versions,
+    foreign key (org_id, pin_release_id) references releases,
     foreign key (org_id, app_id) references apps on delete cascade,
     foreign key (org_id, runner_id) references runners
 );
@@ -376,7 +409,7 @@ create table install_components (
     torn_down_reason   text not null default '',
     applied_digest     text not null default '',
     applied_artifact   text not null default '',
-    applied_version_id text,
+    applied_release_id text,
     applied_config     jsonb,
     applied_values     jsonb,
     applied_at         timestamptz,
@@ -440,8 +473,8 @@ create table workflows (
     request      jsonb not null default '{}',
     cancelled    boolean not null default false,
     plan_only    boolean not null default false,
-    -- Number of the app version that it was started for; 0 for none.
-    version      int not null default 0,
+    -- Number of the release that it was started for; 0 for none.
+    release      int not null default 0,
     revision     bigint not null default 0,
     trace        text not null default '',
     created_at   timestamptz not null default now(),
@@ -725,12 +758,12 @@ begin
     end loop;
 end $$;
 
--- A unit of work of a token for one app sees that app alone: these four are what everything else of an app is read together with.
+-- A unit of work of a token for one app sees that app alone: these five are what everything else of an app is read together with.
 -- Without a scope nothing is hidden. (coalesce, because the planner then takes the half to be seen, and not next to nothing.)
 do $$
 declare t text;
 begin
-    foreach t in array array['apps', 'app_versions', 'components', 'installs']
+    foreach t in array array['apps', 'app_versions', 'releases', 'components', 'installs']
     loop
         execute format('create policy app_only on %I as restrictive using (coalesce(%I = nullif(current_setting(''nuon.app'', true), ''''), true))',
                        t, case t when 'apps' then 'id' else 'app_id' end);

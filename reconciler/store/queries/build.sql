@@ -61,18 +61,5 @@ select id from installs where org_id = @org_id and app_id = @app_id order by id;
 select distinct c.app_id from builds b join components c on c.org_id = b.org_id and c.id = b.component_id
 where b.org_id = @org_id and b.status = 'queued' and b.job_id is null order by c.app_id;
 
--- The version of which the inputs of every component are worked out (build, the last step of taking a version in).
--- name: SetAppInputsVersion :exec
-update apps set inputs_version_id = @inputs_version_id where org_id = @org_id and id = @id;
-
 -- name: BuildsOfComponent :many
 select * from builds where org_id = @org_id and component_id = @component_id order by number;
-
--- KeepVersionInputs notes what a version is built from, as far as that is known and can be built: what an install that is held at
--- it gets. A component whose newest code cannot be built keeps the last that could.
--- name: KeepVersionInputs :exec
-insert into version_inputs (org_id, version_id, component_id, input_id)
-select c.org_id, @version_id, c.id, c.input_id from components c
-where c.org_id = @org_id and c.app_id = @app_id and c.present and c.input_id is not null and c.problem = ''
-on conflict (org_id, version_id, component_id) do update set input_id = excluded.input_id
-where version_inputs.input_id <> excluded.input_id;

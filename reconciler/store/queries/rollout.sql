@@ -6,33 +6,31 @@ select * from runners where org_id = @org_id and id = any(@ids::text[]);
 -- name: RolloutComponents :many
 select * from components where org_id = @org_id and app_id = @app_id order by kind <> 'sandbox', name;
 
--- RolloutArtifacts gives the newest succeeded build of each component's current input.
--- name: RolloutArtifacts :many
-select distinct on (b.component_id) b.* from builds b
-join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
-where c.org_id = @org_id and c.app_id = @app_id and b.status = 'succeeded'
-order by b.component_id, b.number desc;
-
--- RolloutBuilds gives the newest build of each component's current input, however it is.
--- name: RolloutBuilds :many
-select distinct on (b.component_id) b.* from builds b
-join components c on c.org_id = b.org_id and c.id = b.component_id and c.input_id = b.input_id
-where c.org_id = @org_id and c.app_id = @app_id
-order by b.component_id, b.number desc;
-
--- VersionArtifacts gives the newest succeeded build of each component's input of a version (version_inputs).
--- name: VersionArtifacts :many
-select distinct on (b.component_id) b.* from version_inputs v
-join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
-where v.org_id = @org_id and v.version_id = @version_id and b.status = 'succeeded'
-order by b.component_id, b.number desc;
-
--- VersionBuilds gives the newest build of each component's input of a version, however it is.
--- name: VersionBuilds :many
-select distinct on (b.component_id) b.* from version_inputs v
-join builds b on b.org_id = v.org_id and b.component_id = v.component_id and b.input_id = v.input_id
-where v.org_id = @org_id and v.version_id = @version_id
-order by b.component_id, b.number desc;
+-- RolloutRelease gives an app as an install is to have it, in one statement: the release that it is pinned to (pin), else the newest
+-- complete one, else the newest. Its components are those that the app has or ever had, each with the build that counts for its
+-- input; those of another release have declared false (rollout.releaseComponent).
+-- name: RolloutRelease :one
+select sqlc.embed(a), coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
+    coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
+    coalesce(v.id, '')::text as version_id, v.revision_id, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
+    coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
+    coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
+    coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
+            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'error', b.error, 'reason', b.reason,
+            'created_at', b.created_at, 'trace', b.trace)
+            order by c.kind <> 'sandbox', c.name)
+        from components c
+        left join release_components rc on rc.org_id = c.org_id and rc.component_id = c.id and rc.release_id = r.id
+        left join lateral (select * from builds i where i.org_id = rc.org_id and i.input_id = rc.input_id
+            order by i.status <> 'failed' desc, i.number desc limit 1) b on true
+        where c.org_id = a.org_id and c.app_id = a.id), '[]')::jsonb as components
+from apps a
+left join releases n on n.org_id = a.org_id and n.app_id = a.id
+    and n.number = (select max(m.number) from releases m where m.org_id = a.org_id and m.app_id = a.id)
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when @pin::text <> '' then r.id = @pin else r.number = coalesce(
+    (select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number) end)
+left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+where a.org_id = @org_id and a.id = @app_id;
 
 -- name: RolloutPlaces :many
 select * from install_components where org_id = @org_id and install_id = @install_id order by name;
@@ -60,7 +58,7 @@ where org_id = @org_id and install_id = @install_id and name = any(@names::text[
 
 -- AbandonComponent says that nothing is known any more of what there is of a component.
 -- name: AbandonComponent :execrows
-update install_components set applied_digest = '', applied_artifact = '', applied_version_id = null, applied_config = null,
+update install_components set applied_digest = '', applied_artifact = '', applied_release_id = null, applied_config = null,
     applied_values = null, applied_inventory = null, applied_cluster = null, applied_at = null, health = null, abandoned = @reason
 where org_id = @org_id and id = @id;
 

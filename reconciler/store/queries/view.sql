@@ -21,6 +21,21 @@ select v.id, v.app_id, v.number, v.digest, v.revision_id, v.reason, v.created_at
 left join revisions r on r.org_id = v.org_id and r.id = v.revision_id
 where v.org_id = @org_id and v.app_id = @app_id and v.number < @before order by v.number desc limit @most;
 
+-- name: ViewReleases :many
+select r.*, v.number as version from releases r join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+where r.org_id = @org_id and r.app_id = @app_id and r.number < @before order by r.number desc limit @most;
+
+-- name: ViewRelease :one
+select r.*, v.number as version from releases r join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+where r.org_id = @org_id and r.app_id = @app_id and r.number = @number;
+
+-- ViewNewestReleases gives the newest release of each app.
+-- name: ViewNewestReleases :many
+select r.*, v.number as version from unnest(@app_ids::text[]) as a(id)
+join releases r on r.org_id = @org_id and r.app_id = a.id
+    and r.number = (select max(n.number) from releases n where n.org_id = r.org_id and n.app_id = r.app_id)
+join app_versions v on v.org_id = r.org_id and v.id = r.version_id;
+
 -- name: ViewComponents :many
 select * from components where org_id = @org_id and app_id = @app_id and present order by kind <> 'sandbox', name;
 
@@ -79,7 +94,7 @@ update installs set owner = @owner, labels = @labels, account = @account, toggle
 where org_id = @org_id and id = @id;
 
 -- name: PinInstall :exec
-update installs set pin_version_id = @pin_version_id, pin_reason = @pin_reason, pinned_by = @pinned_by where org_id = @org_id and id = @id;
+update installs set pin_release_id = @pin_release_id, pin_reason = @pin_reason, pinned_by = @pinned_by where org_id = @org_id and id = @id;
 
 -- name: WantInstall :exec
 update installs set wanted = @wanted where org_id = @org_id and id = @id;
@@ -103,17 +118,21 @@ where ii.org_id = @org_id and i.runner_id = @runner_id and ii.sealed is not null
 
 -- ViewWorkflows: the newest first.
 -- name: ViewWorkflows :many
-select sqlc.embed(w), i.name as install, a.name as app from workflows w
+select sqlc.embed(w), i.name as install, a.name as app,
+    coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and r.number = w.release
 where w.org_id = @org_id and (@install_id::text = '' or w.install_id = @install_id)
   and (@status::text = '' or w.status = @status) and (@kind::text = '' or w.kind = @kind) and w.id < @before
 order by w.id desc limit @most;
 
 -- name: ViewWorkflow :one
-select sqlc.embed(w), i.name as install, a.name as app from workflows w
+select sqlc.embed(w), i.name as install, a.name as app,
+    coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
+left join releases r on r.org_id = a.org_id and r.app_id = a.id and r.number = w.release
 where w.org_id = @org_id and w.id = @id;
 
 -- name: ViewSteps :many
@@ -226,13 +245,9 @@ order by number limit 1;
 -- name: AddApp :one
 insert into apps (org_id, id, name, watch_id, directory) values (@org_id, @id, @name, @watch_id, @directory) returning *;
 
--- BuildWanted is the newest build of what an install's component is to be made from: of the component's input, or of the one that it
--- had in the version at which the install is held.
+-- BuildWanted is the newest build of what an install's component is to be made from in a release.
 -- name: BuildWanted :one
 select b.id from install_components ic
-join installs i on i.org_id = ic.org_id and i.id = ic.install_id
-join components c on c.org_id = ic.org_id and c.id = ic.component_id
-left join version_inputs v on v.org_id = i.org_id and v.version_id = i.pin_version_id and v.component_id = c.id
-join builds b on b.org_id = c.org_id and b.component_id = c.id
-  and b.input_id = case when i.pin_version_id is null then c.input_id else v.input_id end
-where ic.org_id = @org_id and ic.id = @install_component_id order by b.number desc limit 1;
+join release_components rc on rc.org_id = ic.org_id and rc.component_id = ic.component_id and rc.release_id = @release_id
+join builds b on b.org_id = rc.org_id and b.input_id = rc.input_id
+where ic.org_id = @org_id and ic.id = @install_component_id order by b.status <> 'failed' desc, b.number desc limit 1;

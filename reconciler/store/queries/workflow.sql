@@ -53,8 +53,8 @@ where s.org_id = @org_id and s.workflow_id = @workflow_id;
 select status, cancel, error from jobs where org_id = @org_id and id = @id;
 
 -- name: AddWorkflow :one
-insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, version, trace)
-select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb, @plan_only, @version, @trace
+insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, release, trace)
+select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb, @plan_only, @release, @trace
 from workflows where org_id = @org_id and install_id = @install_id
 returning number;
 
@@ -194,7 +194,7 @@ select * from install_components where org_id = @org_id and id = @id;
 
 -- SetApplied says what is there now, or, with an empty digest and an artifact, what was being put there when it became unknown.
 -- name: SetApplied :execrows
-update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_version_id = @version_id,
+update install_components set applied_digest = @digest, applied_artifact = @artifact, applied_release_id = @release_id,
     applied_config = @config, applied_values = @values_read, applied_inventory = @inventory, applied_at = now(), abandoned = '',
     health = case when @artifact::text = '' then null else health end,
     applied_cluster = case when @artifact::text = '' then null else applied_cluster end

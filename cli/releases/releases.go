@@ -1,0 +1,149 @@
+// Package releases is `nuon releases`: the sets of digests that pushes led to, and which of them installs can have.
+package releases
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/listing"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// New is the command.
+func New(e *env.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "releases", Short: "Show the releases of apps", Args: cobra.NoArgs,
+		Long: `A release is what installs get: a config, and one artifact for each component that is deployed. A push that changes one of
+them makes a new release. Installs follow the newest complete one, or are pinned to one (` + "`nuon installs pin`" + `).`,
+	}
+	c.AddCommand(newList(e), newGet(e))
+	return c
+}
+
+func newList(e *env.Env) *cobra.Command {
+	l := &listing.List[api.Release]{
+		Limit:  20,
+		Header: []string{"RELEASE", "STATUS", "MADE", "COMMIT", "WHY"},
+		Row: func(r api.Release) []string {
+			return []string{
+				fmt.Sprint(r.Number), status(r), r.CreatedAt.Local().Format(time.DateTime), console.Short(r.Commit), console.Line(r.Cause),
+			}
+		},
+		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Release, string, error) {
+			l, err := remote.Get[api.ReleaseList](client.ListReleases(ctx, at.Args[0], &api.ListReleasesParams{Cursor: at.Cursor, Limit: at.Limit}))
+			return l.Items, l.Next, err
+		},
+	}
+	return l.Command(e, &cobra.Command{
+		Use: "list APP", Aliases: []string{"ls"}, Short: "List an app's releases, the newest first", Args: cobra.ExactArgs(1),
+		Long: `Lists the releases of an app, the newest first, with the commit and why each was made. An incomplete release has a component
+that cannot be built; no install gets it.`,
+		Example:           "  nuon releases list hello --limit 5",
+		ValidArgsFunction: complete.Args(e, complete.Apps),
+	})
+}
+
+// status is the status of a release in a list.
+func status(r api.Release) string {
+	if r.Partial {
+		return string(r.Status) + ", partial"
+	}
+	return string(r.Status)
+}
+
+func newGet(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "get APP [RELEASE]", Short: "Show a release with its components", Args: cobra.RangeArgs(1, 2),
+		Long:              `Shows a release: the commit of every repository that it is made from, and the artifact of each component. Without a RELEASE it is the newest.`,
+		Example:           "  nuon releases get hello\n  nuon releases get hello 7 -o json",
+		ValidArgsFunction: complete.Args(e, complete.Apps, complete.ReleasesOf),
+		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+			number := 0
+			if len(args) == 2 {
+				var err error
+				if number, err = Number(args[1]); err != nil {
+					return err
+				}
+			} else {
+				app, err := remote.Get[api.App](client.GetApp(ctx, args[0]))
+				if err != nil {
+					return err
+				}
+				if number = app.Release.Number; number == 0 {
+					return exit.Usagef("%s has no release yet: `nuon apps get %s` shows what is wrong", app.Name, app.Name)
+				}
+			}
+			r, err := remote.Get[api.Release](client.GetRelease(ctx, args[0], number))
+			if err != nil {
+				return err
+			}
+			return e.Console.Result(r, func(w io.Writer) error { return show(w, r) })
+		}),
+	}
+}
+
+// Number reads the number of a release.
+func Number(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 1 {
+		return 0, exit.Usagef("%q is no release: releases are numbers from 1 up, as `nuon releases list` shows them", text)
+	}
+	return int(n), nil
+}
+
+func show(w io.Writer, r api.Release) error {
+	lines := []string{fmt.Sprintf("release %d, %s (%s)", r.Number, status(r), r.ID)}
+	if r.Reason != "" {
+		lines = append(lines, "  "+r.Reason)
+	}
+	lines = append(lines, "  made       "+r.CreatedAt.Local().Format(time.DateTime), "  because    "+r.Cause, fmt.Sprintf("  config     version %d", r.Version))
+	for _, c := range r.Commits {
+		if c.Upload != "" {
+			lines = append(lines, "  upload     "+console.Short(c.Upload))
+			continue
+		}
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("  commit     %s %s (%s, %s)", console.Short(c.Commit), c.Subject, c.Repository, c.Ref), " "))
+	}
+	lines = append(lines, "components")
+	for _, c := range r.Components {
+		lines = append(lines, fmt.Sprintf("  %-18s %s", c.Name, component(c)))
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, console.Line(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// component is what a release has of one component.
+func component(c api.ReleasedComponent) string {
+	switch {
+	case c.Problem != "":
+		return "cannot be built: " + c.Problem
+	case c.Build == 0:
+		return "has no build yet"
+	}
+	words := fmt.Sprintf("build %d %s", c.Build, c.Status)
+	if c.Artifact != "" {
+		words += " " + console.Short(c.Artifact)
+	}
+	if c.Commit != "" {
+		words += " from " + console.Short(c.Commit)
+	}
+	if c.KeptFrom > 0 {
+		words += fmt.Sprintf(", as in release %d", c.KeptFrom)
+	}
+	return words
+}

@@ -1,0 +1,159 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/render"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// appPart is an app as installs are to have it: a release with its config, its components and their builds. It is only read.
+type appPart struct {
+	app        store.App
+	release    store.Release // without what a snapshot has no use for; the zero Release when the app has none
+	latest     int32         // number of the release that installs follow
+	newest     store.Release // number, status and reason of the newest one
+	config     *appconfig.App
+	revision   *string                // at which the config became the current one
+	configAt   time.Time              // when the config was read first
+	declared   map[string]declaration // by component
+	components []store.Component
+	builds     map[string]*store.Build // those that count, by component id
+}
+
+// declaration is what a release says of one component. Its templates are read once, however many installs have it.
+type declaration struct {
+	config  *appconfig.Component // nil when the component is not part of the release
+	after   []string             // what it needs: the sandbox, and the components that it depends on
+	refs    []render.Path        // what its templates read, and what identifies its cluster
+	cluster api.ClusterSpec      // where it goes to; of a Terraform module none
+}
+
+// reads are the paths of all values that a deploy needs: more than what counts.
+func (d declaration) reads() []render.Path {
+	if len(d.cluster.Path) == 0 {
+		return d.refs
+	}
+	return append(slices.Clone(d.refs), render.Path(d.cluster.Path))
+}
+
+// declare gives what a config says of a component that it has.
+func declare(config *appconfig.App, name string) declaration {
+	c, ok := config.Component(name)
+	if !ok {
+		return declaration{}
+	}
+	d := declaration{config: c, cluster: clusterOf(config, c)}
+	d.refs = append(c.Refs(), identityRefs(d.cluster)...)
+	if c.Kind != appconfig.KindSandbox {
+		if config.Sandbox != nil {
+			d.after = append(d.after, appconfig.SandboxName)
+		}
+		d.after = append(d.after, config.DependsOn(c.Name)...)
+	}
+	return d
+}
+
+// shared is what installs have in common, by app and the release that they are pinned to: within one transaction it is read once,
+// however many are looked at.
+type shared map[string]*appPart
+
+func (all shared) of(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error) {
+	pin := ""
+	if install.PinReleaseID != nil {
+		pin = *install.PinReleaseID
+	}
+	key := install.AppID + "/" + pin
+	if part := all[key]; part != nil {
+		return part, nil
+	}
+	part, err := readRelease(ctx, tx, install.AppID, pin)
+	if err != nil {
+		return nil, err
+	}
+	all[key] = part
+	return part, nil
+}
+
+// releaseComponent is a component of an app as RolloutRelease gives it.
+type releaseComponent struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Declared bool   `json:"declared"`
+	Problem  string `json:"problem"`
+
+	Build    *int32 `json:"build"` // nil when there is none
+	Status   string `json:"status"`
+	Artifact string `json:"artifact"`
+	Error    string `json:"error"`
+	Reason   string `json:"reason"`
+
+	CreatedAt time.Time `json:"created_at"`
+	Trace     string    `json:"trace"`
+}
+
+// readRelease reads the release that installs of an app follow, or the one that is pinned, in one statement: nothing that another
+// transaction commits meanwhile can come between its parts.
+func readRelease(ctx context.Context, tx *store.Tx, appID, pin string) (*appPart, error) {
+	row, err := tx.RolloutRelease(ctx, pin, tx.Org, appID)
+	if err != nil {
+		return nil, err
+	}
+	p := &appPart{
+		app: row.App, latest: row.Latest,
+		newest: store.Release{Number: row.Newest, Status: row.NewestStatus, Reason: row.NewestReason},
+		release: store.Release{
+			ID: row.ReleaseID, AppID: appID, Number: row.Number, Status: row.Status, Reason: row.Reason, Partial: row.Partial,
+			Commits: row.Commits, VersionID: row.VersionID,
+		},
+		builds: map[string]*store.Build{},
+	}
+	var components []releaseComponent
+	if err := json.Unmarshal(row.Components, &components); err != nil {
+		return nil, fmt.Errorf("decode the components of release %d: %w", row.Number, err)
+	}
+	for _, c := range components {
+		p.components = append(p.components, store.Component{
+			OrgID: tx.Org, ID: c.ID, AppID: appID, Name: c.Name, Kind: c.Kind, Present: c.Declared, Problem: c.Problem,
+		})
+		if c.Build != nil {
+			p.builds[c.ID] = &store.Build{
+				ComponentID: c.ID, Number: *c.Build, Status: c.Status, ArtifactDigest: c.Artifact, Error: c.Error, Reason: c.Reason,
+				CreatedAt: c.CreatedAt, Trace: c.Trace,
+			}
+		}
+	}
+	if row.ReleaseID == "" {
+		return p, nil
+	}
+	config := &appconfig.App{}
+	if err := json.Unmarshal(row.Config, config); err != nil {
+		return nil, fmt.Errorf("decode the config of release %d: %w", row.Number, err)
+	}
+	p.declare(config)
+	p.revision = row.RevisionID
+	if row.VersionAt != nil {
+		p.configAt = *row.VersionAt
+	}
+	return p, nil
+}
+
+// declare makes a config the release's. Of the components that are not deployed so far nothing is declared.
+func (p *appPart) declare(config *appconfig.App) {
+	p.config, p.declared = config, map[string]declaration{}
+	deployed := config.Deployed()
+	for i := range p.components {
+		c := &p.components[i]
+		d := declare(deployed, c.Name)
+		if p.declared[c.Name] = d; d.config != nil {
+			c.Kind = d.config.Kind
+		}
+	}
+}
