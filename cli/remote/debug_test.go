@@ -66,7 +66,7 @@ func TestDebugShowsNoSecret(t *testing.T) {
 	ctx := t.Context()
 	sealed := seal.Sealed{KeyID: "key-1", Ciphertext: []byte("sealed-planted-5e5e")}
 	_, _ = Get[api.Credential](client.CreateCredential(ctx, api.NewCredential{Name: "github", Password: sealed}))
-	hook, err := Get[api.Webhook](client.CreateWebhook(ctx))
+	hook, err := Get[api.Webhook](client.CreateWebhook(ctx, api.NewWebhook{}))
 	if err != nil || hook.Secret != planted["once"] {
 		t.Errorf("what is masked on the screen is %q for the command, %v", hook.Secret, err)
 	}

@@ -23,7 +23,7 @@ import (
 
 // New is the command with its verbs.
 func New(e *env.Env) *cobra.Command {
-	c := &cobra.Command{Use: "repos", Short: "The git branches that are watched"}
+	c := &cobra.Command{Use: "repos", Short: "Show the git branches that are polled"}
 	c.AddCommand(newList(e), newGet(e), newLook(e))
 	return c
 }
@@ -32,9 +32,9 @@ func newList(e *env.Env) *cobra.Command {
 	var app string
 	var problems bool
 	l := &listing.List[api.Repo]{
-		Header: []string{"ID", "REPOSITORY", "REF", "COMMIT", "LOOKED", "APPS", "PROBLEM"},
+		Header: []string{"ID", "REPOSITORY", "REF", "COMMIT", "LAST POLL", "APPS", "PROBLEM"},
 		Row: func(r api.Repo) []string {
-			return []string{r.ID, r.URL, r.Ref, console.Short(r.Commit), looked(r), strings.Join(r.Apps, " "), r.Problem}
+			return []string{r.ID, r.URL, r.Ref, console.Short(r.Commit), ago(r.PolledAt), strings.Join(r.Apps, " "), r.Problem}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Repo, string, error) {
 			l, err := remote.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Cursor: at.Cursor, Limit: at.Limit}))
@@ -45,7 +45,7 @@ func newList(e *env.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the branches, what they are for, and when they were looked at", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the branches, the apps that read them, and their last poll", Args: cobra.NoArgs,
 		Example: `  nuon repos list
   nuon repos list --problems`,
 	})
@@ -55,17 +55,53 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-// looked is when a branch was last looked at.
-func looked(r api.Repo) string {
-	if r.CheckedAt.IsZero() {
+// ago is how long ago something was.
+func ago(at time.Time) string {
+	if at.IsZero() {
 		return "never"
 	}
-	return time.Since(r.CheckedAt).Round(time.Second).String() + " ago"
+	return max(0, time.Since(at).Round(time.Second)).String() + " ago"
+}
+
+// lastPoll is when a branch was last polled, and when last read if that is not the same.
+func lastPoll(r api.Repo) string {
+	if r.PolledAt.Equal(r.CheckedAt) {
+		return ago(r.PolledAt)
+	}
+	return ago(r.PolledAt) + ", last read: " + ago(r.CheckedAt)
+}
+
+// nextPoll is when a branch is polled next, and why not at the usual interval.
+func nextPoll(r api.Repo) string {
+	wait := time.Until(r.NextPollAt).Round(time.Second)
+	next := "in " + wait.String()
+	switch {
+	case r.NextPollAt.IsZero():
+		return "none"
+	case wait <= 0:
+		next = "now"
+	}
+	switch {
+	case r.Problem != "":
+		return next + " (the longer it cannot be read, the later)"
+	case r.Webhook != "":
+		return next + " (seldom: webhook " + r.Webhook + " announces pushes)"
+	}
+	return next
+}
+
+// lastDelivery is the last webhook delivery that was about a branch.
+func lastDelivery(r api.Repo) string {
+	d := r.LastDelivery
+	if d == nil {
+		return "none (docs/git.md shows how to set up a webhook)"
+	}
+	return strings.TrimRight(ago(d.At)+", "+d.Forge+" "+d.ID, " ")
 }
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get REPO", Short: "Show one branch with its newest commits and what came of them", Args: cobra.ExactArgs(1),
+		Use: "get REPO", Short: "Show a branch, its polls and deliveries, its newest commits and what came of them", Args: cobra.ExactArgs(1),
 		Long:              whichRepo,
 		Example:           `  nuon repos get https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
@@ -85,8 +121,8 @@ func newGet(e *env.Env) *cobra.Command {
 
 func newLook(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "look REPO", Short: "Look at one branch now", Args: cobra.ExactArgs(1),
-		Long:              "Looks at the branch now, as a webhook would make the control plane do, and returns when it was looked at.\n\n" + whichRepo,
+		Use: "look REPO", Short: "Poll a branch now", Args: cobra.ExactArgs(1),
+		Long:              "Polls a branch now, as a webhook delivery would make the control plane do, and returns when it was read.\n\n" + whichRepo,
 		Example:           `  nuon repos look https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
@@ -136,10 +172,13 @@ func find(ctx context.Context, client *remote.Client, name string) (string, erro
 }
 
 func show(w io.Writer, r api.Repo) error {
-	_, err := fmt.Fprintf(w, "%s, %s (%s)\n  apps        %s\n  credential  %s\n  commit      %s\n  looked      %s\n", console.Line(r.URL), console.Line(r.Ref), r.ID,
-		console.Line(cmp.Or(strings.Join(r.Apps, " "), "none")), console.Line(cmp.Or(r.Credential, "none")), cmp.Or(console.Short(r.Commit), "-"), looked(r))
+	_, err := fmt.Fprintf(w, "%s, %s (%s)\n  apps           %s\n  credential     %s\n  commit         %s\n", console.Line(r.URL), console.Line(r.Ref), r.ID,
+		console.Line(cmp.Or(strings.Join(r.Apps, " "), "none")), console.Line(cmp.Or(r.Credential, "none")), cmp.Or(console.Short(r.Commit), "-"))
+	if err == nil {
+		_, err = fmt.Fprintf(w, "  last delivery  %s\n  last poll      %s\n  next poll      %s\n", console.Line(lastDelivery(r)), lastPoll(r), nextPoll(r))
+	}
 	if err == nil && r.Problem != "" {
-		_, err = fmt.Fprintf(w, "  problem     %s\n", console.Line(r.Problem))
+		_, err = fmt.Fprintf(w, "  problem        %s\n", console.Line(r.Problem))
 	}
 	for _, v := range r.Revisions {
 		if err != nil {

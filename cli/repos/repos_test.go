@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
@@ -76,6 +77,7 @@ func TestNames(t *testing.T) {
 		"look rep_2":           {"POST /v1/repos/rep_2/look", exit.Failed, "401: the credential is refused"},
 		"get https://git/y":    {"", exit.Usage, "2 branches of https://git/y are watched; say which: rep_2 (main), rep_3 (next)"},
 		"get https://git/none": {"", exit.Failed, "no branch of https://git/none is watched: `nuon repos list`"},
+		"get rep_2":            {"GET /v1/repos/rep_2", 0, "  last delivery  none (docs/git.md shows how to set up a webhook)\n  last poll      never\n  next poll      none\n"},
 	} {
 		screen, asked, err := run(t, strings.Fields(line)...)
 		if err != nil {
@@ -83,6 +85,28 @@ func TestNames(t *testing.T) {
 		}
 		if exit.CodeOf(err) != c.code || strings.Join(asked, " ") != c.asked || !strings.Contains(screen, c.says) {
 			t.Errorf("%s: %v, asked %q, printed\n%s", line, err, asked, screen)
+		}
+	}
+}
+
+// TestPolls: a branch is shown with its last delivery, last poll and next one, and why that is not at the usual interval.
+func TestPolls(t *testing.T) {
+	now := time.Now()
+	delivered := &api.RepoDelivery{At: now.Add(-3 * time.Minute), Forge: "github", ID: "72d3162e"}
+	for want, r := range map[string]api.Repo{
+		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      in 13m0s (seldom: webhook hok_1 announces pushes)\n": {
+			LastDelivery: delivered, Webhook: "hok_1", CheckedAt: now.Add(-2 * time.Minute), PolledAt: now.Add(-2 * time.Minute), NextPollAt: now.Add(13 * time.Minute),
+		},
+		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      now\n": {
+			LastDelivery: delivered, CheckedAt: now.Add(-2 * time.Minute), PolledAt: now.Add(-2 * time.Minute), NextPollAt: now.Add(-time.Second),
+		},
+		"  last poll      2m0s ago, last read: 1h0m0s ago\n  next poll      in 10m0s (the longer it cannot be read, the later)\n  problem        gone\n": {
+			Webhook: "hok_1", Problem: "gone", CheckedAt: now.Add(-time.Hour), PolledAt: now.Add(-2 * time.Minute), NextPollAt: now.Add(10 * time.Minute),
+		},
+	} {
+		var out strings.Builder
+		if err := show(&out, r); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v, printed\n%s\nwant\n%s", err, out.String(), want)
 		}
 	}
 }

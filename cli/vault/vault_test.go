@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/contexts"
@@ -104,9 +105,34 @@ func keys(t *testing.T, own map[string]seal.Identity, kept *api.NewCredential) *
 		}
 		_ = json.NewEncoder(w).Encode(api.Credential{Name: r.PathValue("name"), Repositories: change.AddRepositories})
 	})
-	mux.HandleFunc("POST /v1/webhooks", func(w http.ResponseWriter, _ *http.Request) {
+	hook := func(w http.ResponseWriter, r *http.Request, sent *api.Sealed) {
+		made := api.Webhook{ID: "whk_1", Path: "/hooks/whk_1", Secret: "s3cret"}
+		if sent != nil {
+			opened, err := own[""].Open(*sent, seal.WebhookContext("org_1"))
+			if err != nil {
+				t.Errorf("%s: %v", r.URL, err)
+			}
+			made.Secret = string(opened.Reveal())
+		}
+		_ = json.NewEncoder(w).Encode(made)
+	}
+	mux.HandleFunc("POST /v1/webhooks", func(w http.ResponseWriter, r *http.Request) {
+		var n api.NewWebhook
+		if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
+			t.Error(err)
+		}
 		w.WriteHeader(http.StatusCreated)
-		_ = json.NewEncoder(w).Encode(api.Webhook{ID: "whk_1", Path: "/hooks/whk_1", Secret: "s3cret"})
+		hook(w, r, n.Secret)
+	})
+	mux.HandleFunc("POST /v1/webhooks/whk_1/rotate", func(w http.ResponseWriter, r *http.Request) {
+		var n api.WebhookRotation
+		if err := json.NewDecoder(r.Body).Decode(&n); err != nil || !n.AtOnce {
+			t.Errorf("%+v, %v", n, err)
+		}
+		hook(w, r, n.Secret)
+	})
+	mux.HandleFunc("GET /v1/webhooks/whk_1", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(api.KnownWebhook{ID: "whk_1", Path: "/hooks/whk_1", LastDeliveryAt: time.Now(), LastResult: "GitHub push: polling"})
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -199,16 +225,35 @@ func TestUpdateCredential(t *testing.T) {
 	}
 }
 
-// TestCreateWebhook prints an address that can be copied as it is.
-func TestCreateWebhook(t *testing.T) {
-	e := keys(t, nil, nil)
-	c := NewWebhooks(e)
-	c.SetArgs([]string{"create"})
-	if err := c.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	want := "address  " + strings.TrimSuffix(os.Getenv("NUON_URL"), "/") + "/hooks/whk_1\nsecret   s3cret\n"
-	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, want) {
-		t.Errorf("printed %q, want %q first", got, want)
+// TestWebhookCommands: the address can be copied as it is, the secret is shown when it is made, and --forge prints both as the fields
+// of that forge's form.
+func TestWebhookCommands(t *testing.T) {
+	t.Setenv("OWN", "hush")
+	for line, want := range map[string][]string{
+		"create":                                {"webhook  whk_1\nURL      ADDRESS\nsecret   s3cret\n"},
+		"create --forge github":                 {"GitHub: Settings > Webhooks", "  Payload URL       ADDRESS\n", "  Secret            s3cret\n", "Just the push event\n"},
+		"create --forge bitbucket-dc":           {"Bitbucket Data Center: ", "  URL      ADDRESS\n", "  Secret   s3cret\n", "does not sign it.\n"},
+		"create --from env:OWN":                 {"secret   hush\n"},
+		"rotate whk_1 --now":                    {"URL      ADDRESS\nsecret   s3cret\n"},
+		"rotate whk_1 --now --from env:OWN":     {"secret   hush\n"},
+		"get whk_1":                             {"URL            ADDRESS\n", "result         GitHub push: polling\n"},
+		"get whk_1 --forge gitlab":              {"  URL               ADDRESS\n", "  Secret token      the secret that was shown when it was made\n"},
+		"create --forge gitlab --from env:NONE": nil,
+		"create --forge sourceforge":            nil,
+	} {
+		e := keys(t, map[string]seal.Identity{"": identity(t)}, nil)
+		c := NewWebhooks(e)
+		c.SetArgs(strings.Fields(line))
+		c.SilenceErrors, c.SilenceUsage = true, true
+		err := c.ExecuteContext(t.Context())
+		if (err == nil) != (want != nil) || err != nil && exit.CodeOf(err) != exit.Usage {
+			t.Errorf("%s: %v", line, err)
+		}
+		for _, text := range want {
+			text = strings.ReplaceAll(text, "ADDRESS", strings.TrimSuffix(os.Getenv("NUON_URL"), "/")+"/hooks/whk_1")
+			if got := fmt.Sprint(e.Console.Out); !strings.Contains(got, text) {
+				t.Errorf("%s printed %q, want %q", line, got, text)
+			}
+		}
 	}
 }

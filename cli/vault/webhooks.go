@@ -1,37 +1,40 @@
 package vault
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/listing"
 	"github.com/nuon-toolkit/nuon/cli/remote"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/forge"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
 // NewWebhooks is `nuon webhooks`.
 func NewWebhooks(e *env.Env) *cobra.Command {
-	c := &cobra.Command{Use: "webhooks", Short: "Signed webhooks that make the control plane look at git now"}
-	c.AddCommand(newListWebhooks(e), newCreateWebhook(e), newDeleteWebhook(e))
+	c := &cobra.Command{Use: "webhooks", Short: "Manage the webhooks to which git forges deliver pushes"}
+	c.AddCommand(newListWebhooks(e), newGetWebhook(e), newCreateWebhook(e), newRotateWebhook(e), newDeleteWebhook(e))
 	return c
 }
 
 func newListWebhooks(e *env.Env) *cobra.Command {
 	l := &listing.List[api.KnownWebhook]{
-		Header: []string{"ID", "PATH", "SINCE", "LAST DELIVERY"},
+		Header: []string{"ID", "PATH", "SINCE", "LAST DELIVERY", "RESULT"},
 		Row: func(h api.KnownWebhook) []string {
-			last := "never"
-			if !h.LastDeliveryAt.IsZero() {
-				last = h.LastDeliveryAt.Local().Format(time.DateTime)
-			}
-			return []string{h.ID, h.Path, h.CreatedAt.Local().Format(time.DateOnly), last}
+			return []string{h.ID, h.Path, h.CreatedAt.Local().Format(time.DateOnly), lastDelivery(h), h.LastResult}
 		},
 		Page: func(ctx context.Context, client *remote.Client, _ listing.Page) ([]api.KnownWebhook, string, error) {
 			l, err := remote.Get[api.WebhookList](client.ListWebhooks(ctx))
@@ -44,18 +47,116 @@ func newListWebhooks(e *env.Env) *cobra.Command {
 	})
 }
 
-func newCreateWebhook(e *env.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "create", Short: "Make a webhook and print its address and secret, once", Args: cobra.NoArgs,
-		Example: `  nuon webhooks create -o json`,
-		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
-			hook, err := remote.Get[api.Webhook](client.CreateWebhook(ctx))
-			if err != nil {
+func lastDelivery(h api.KnownWebhook) string {
+	if h.LastDeliveryAt.IsZero() {
+		return "never"
+	}
+	return h.LastDeliveryAt.Local().Format(time.DateTime)
+}
+
+// shownWebhook is a webhook with its whole address.
+type shownWebhook struct {
+	api.Webhook
+
+	URL string `json:"url"`
+}
+
+func newGetWebhook(e *env.Env) *cobra.Command {
+	var by string
+	c := &cobra.Command{
+		Use: "get WEBHOOK", Short: "Show a webhook's address and its last delivery", Args: cobra.ExactArgs(1),
+		Long: `Show a webhook's address and its last delivery. The secret is not shown again; "nuon webhooks rotate"
+makes another one.`,
+		Example: `  nuon webhooks get hok_06gvn3e82qfnps3l02b9i1pa6k
+  nuon webhooks get hok_06gvn3e82qfnps3l02b9i1pa6k --forge gitlab`,
+		ValidArgsFunction: complete.Args(e, complete.Webhooks),
+	}
+	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		h, err := remote.Get[api.KnownWebhook](client.GetWebhook(ctx, args[0]))
+		if err != nil {
+			return err
+		}
+		shown := struct {
+			api.KnownWebhook
+
+			URL string `json:"url"`
+		}{h, address(client, h.Path)}
+		return e.Console.Result(shown, func(w io.Writer) error {
+			fmt.Fprintf(w, "webhook        %s\nURL            %s\nsecret         since %s, shown only then\n", h.ID, shown.URL,
+				orTime(h.RotatedAt, h.CreatedAt).Local().Format(time.DateTime))
+			if time.Now().Before(h.PreviousUntil) {
+				fmt.Fprintf(w, "               the one before works until %s\n", h.PreviousUntil.Local().Format(time.DateTime))
+			}
+			_, err := fmt.Fprintf(w, "last delivery  %s\nresult         %s\n", lastDelivery(h), console.Line(cmp.Or(h.LastResult, "-")))
+			if err != nil || by == "" {
 				return err
 			}
-			return e.Console.Result(hook, func(w io.Writer) error { return showWebhook(w, client.URL, hook) })
-		}),
+			return showForm(w, by, shown.URL, "the secret that was shown when it was made")
+		})
+	}))
+	addForge(c, &by)
+	return c
+}
+
+func orTime(t, otherwise time.Time) time.Time {
+	if t.IsZero() {
+		return otherwise
 	}
+	return t
+}
+
+func newCreateWebhook(e *env.Env) *cobra.Command {
+	var by, from string
+	c := &cobra.Command{
+		Use: "create", Short: "Make a webhook and print its address and secret, once", Args: cobra.NoArgs,
+		Long: `Make a webhook and print its address and secret, once. One webhook serves all repositories of the org, at
+every forge: enter the address and the secret in the webhook form of each repository, group or
+organization. --forge prints them as the fields of that form; docs/git.md shows each.`,
+		Example: `  nuon webhooks create --forge github
+  nuon webhooks create -o json`,
+	}
+	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
+		secret, err := ownSecret(ctx, e, client, from)
+		if err != nil {
+			return err
+		}
+		hook, err := remote.Get[api.Webhook](client.CreateWebhook(ctx, api.NewWebhook{Secret: secret}))
+		if err != nil {
+			return err
+		}
+		return showWebhook(e, client, hook, by)
+	}))
+	addForge(c, &by)
+	addFrom(c, &from)
+	return c
+}
+
+func newRotateWebhook(e *env.Env) *cobra.Command {
+	var by, from string
+	var now bool
+	c := &cobra.Command{
+		Use: "rotate WEBHOOK", Short: "Give a webhook another secret and print it, once", Args: cobra.ExactArgs(1),
+		Long: `Give a webhook another secret and print it, once. The secret before is accepted for 24 hours more, so that
+no delivery is refused while the new one is entered at the forge; with --now it is refused at once.`,
+		Example: `  nuon webhooks rotate hok_06gvn3e82qfnps3l02b9i1pa6k
+  nuon webhooks rotate hok_06gvn3e82qfnps3l02b9i1pa6k --from @signing-token.txt   # one that GitLab made`,
+		ValidArgsFunction: complete.Args(e, complete.Webhooks),
+	}
+	c.RunE = withForge(&by, e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
+		secret, err := ownSecret(ctx, e, client, from)
+		if err != nil {
+			return err
+		}
+		hook, err := remote.Get[api.Webhook](client.RotateWebhook(ctx, args[0], api.WebhookRotation{Secret: secret, AtOnce: now}))
+		if err != nil {
+			return err
+		}
+		return showWebhook(e, client, hook, by)
+	}))
+	c.Flags().BoolVar(&now, "now", false, "refuse the secret before from now on")
+	addForge(c, &by)
+	addFrom(c, &from)
+	return c
 }
 
 func newDeleteWebhook(e *env.Env) *cobra.Command {
@@ -74,13 +175,83 @@ func newDeleteWebhook(e *env.Env) *cobra.Command {
 	})
 }
 
-func showWebhook(w io.Writer, url string, hook api.Webhook) error {
-	_, err := fmt.Fprintf(w, `address  %s%s
-secret   %s
+// addForge adds the flag that names a forge.
+func addForge(c *cobra.Command, by *string) {
+	c.Flags().StringVar(by, "forge", "", "print the fields of this forge's webhook form: "+strings.Join(forge.Names(), ", "))
+	complete.FlagWords(c, "forge", forge.Names()...)
+}
 
-Send a POST with the headers
-  X-Nuon-Timestamp: <seconds since 1970>
-  X-Nuon-Signature: sha256=<hex of HMAC-SHA256 with the secret over "<timestamp>.<body>">
-`, strings.TrimSuffix(url, "/"), hook.Path, hook.Secret)
+// withForge refuses a forge that nobody knows before anything is done.
+func withForge(by *string, do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if _, known := forge.Find(*by); *by != "" && !known {
+			return exit.Usagef("--forge %s: use one of %s", *by, strings.Join(forge.Names(), ", "))
+		}
+		return do(c, args)
+	}
+}
+
+func addFrom(c *cobra.Command, from *string) {
+	c.Flags().StringVar(from, "from", "", "where a secret of your own is: env:NAME or @FILE (default: nuon makes one)")
+}
+
+// ownSecret reads and seals the secret that a person brings; nil without one.
+func ownSecret(ctx context.Context, e *env.Env, client *remote.Client, from string) (*api.Sealed, error) {
+	if from == "" {
+		return nil, nil
+	}
+	secret, err := Read(ctx, e.Console, "secret of the webhook", from)
+	if err != nil {
+		return nil, err
+	}
+	key, err := Ask(ctx, client, api.GetSealingKeyParams{})
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := key.Seal(seal.WebhookContext(key.Org), secret)
+	return &sealed, err
+}
+
+func address(client *remote.Client, path string) string {
+	return strings.TrimSuffix(client.URL, "/") + path
+}
+
+// showWebhook prints a webhook with its secret, as fields of a forge's form when one is named.
+func showWebhook(e *env.Env, client *remote.Client, hook api.Webhook, by string) error {
+	shown := shownWebhook{Webhook: hook, URL: address(client, hook.Path)}
+	if onlyHere(client.URL) {
+		e.Console.Say("The address is that of this machine. A forge elsewhere needs one that it can reach.")
+	}
+	return e.Console.Result(shown, func(w io.Writer) error {
+		if by != "" {
+			return showForm(w, by, shown.URL, hook.Secret)
+		}
+		_, err := fmt.Fprintf(w, "webhook  %s\nURL      %s\nsecret   %s\n\nThe secret is shown only now. \"nuon webhooks get %s --forge %s\" lists the fields of a forge's form.\n",
+			hook.ID, shown.URL, hook.Secret, hook.ID, forge.Names()[0])
+		return err
+	})
+}
+
+// onlyHere reports whether an address leads to this machine alone.
+func onlyHere(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && (parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback())
+}
+
+// showForm prints what to enter in the form of a forge.
+func showForm(w io.Writer, by, url, secret string) error {
+	f, _ := forge.Find(by)
+	fields, width := f.Form.Fill(url, secret), 0
+	for _, field := range fields {
+		width = max(width, len(field.Name))
+	}
+	fmt.Fprintf(w, "%s: %s\n", f.Title, f.Form.Page)
+	for _, field := range fields {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, field.Name, field.Value)
+	}
+	var err error
+	if f.Form.Note != "" {
+		_, err = fmt.Fprintf(w, "%s\n", f.Form.Note)
+	}
 	return err
 }

@@ -108,7 +108,7 @@ func (s *teller) webhook(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("HOOK_TIME", strconv.FormatInt(time.Now().Unix(), 10))
 	}
 	if args[1] != "unsigned" {
-		// By what `nuon webhooks create` says, as a vendor's CI would do it, and not by the code that checks it.
+		// By what `nuon webhooks create --forge nuon` prints, as a vendor's CI would do it, and not by the code that checks it.
 		mac := hmac.New(sha256.New, []byte(ts.Getenv("HOOK_SECRET")))
 		mac.Write([]byte(ts.Getenv("HOOK_TIME") + "." + body))
 		header.Set("X-Nuon-Timestamp", ts.Getenv("HOOK_TIME"))

@@ -2116,10 +2116,21 @@ type JobSpecKind string
 
 // KnownWebhook defines model for KnownWebhook.
 type KnownWebhook struct {
-	CreatedAt      time.Time `json:"created_at"`
-	ID             string    `json:"id"`
+	CreatedAt time.Time `json:"created_at"`
+	ID        string    `json:"id"`
+
+	// LastDeliveryAt of a delivery that held the secret
 	LastDeliveryAt time.Time `json:"last_delivery_at,omitempty,omitzero"`
-	Path           string    `json:"path"`
+
+	// LastResult the forge, the event, and what the last delivery was answered
+	LastResult string `json:"last_result,omitempty,omitzero"`
+
+	// Path below the control API, /hooks/…
+	Path string `json:"path"`
+
+	// PreviousUntil until when the secret before the last rotation is accepted
+	PreviousUntil time.Time `json:"previous_until,omitempty,omitzero"`
+	RotatedAt     time.Time `json:"rotated_at,omitempty,omitzero"`
 }
 
 // KustomizeSpec defines model for KustomizeSpec.
@@ -2286,6 +2297,12 @@ type NewToken struct {
 
 // NewTokenRole defines model for NewToken.Role.
 type NewTokenRole string
+
+// NewWebhook defines model for NewWebhook.
+type NewWebhook struct {
+	// Secret the secret, sealed to the control plane's own key; left out, one is made
+	Secret *Sealed `json:"secret,omitempty"`
+}
 
 // NewWorkflow defines model for NewWorkflow.
 type NewWorkflow struct {
@@ -2703,7 +2720,9 @@ type Replica struct {
 // Repo defines model for Repo.
 type Repo struct {
 	// Apps names of the apps that need it, by their config or by a component
-	Apps      []string  `json:"apps"`
+	Apps []string `json:"apps"`
+
+	// CheckedAt when it was last read
 	CheckedAt time.Time `json:"checked_at,omitempty,omitzero"`
 
 	// Commit that it was at when it was last read
@@ -2713,6 +2732,13 @@ type Repo struct {
 	Credential string `json:"credential,omitempty,omitzero"`
 	ID         string `json:"id"`
 
+	// LastDelivery the last webhook delivery that was about it
+	LastDelivery *RepoDelivery `json:"last_delivery,omitempty"`
+	NextPollAt   time.Time     `json:"next_poll_at,omitempty,omitzero"`
+
+	// PolledAt the last poll, also one that could not read it
+	PolledAt time.Time `json:"polled_at,omitempty,omitzero"`
+
 	// Problem why it cannot be read
 	Problem string `json:"problem,omitempty,omitzero"`
 	Ref     string `json:"ref"`
@@ -2720,6 +2746,18 @@ type Repo struct {
 	// Revisions the newest ones, newest first; only of one repository, not in lists
 	Revisions []Revision `json:"revisions,omitempty,omitzero"`
 	URL       string     `json:"url"`
+
+	// Webhook id of the webhook that announces its pushes, so that it is polled seldom; left out while it is polled at the usual interval
+	Webhook string `json:"webhook,omitempty,omitzero"`
+}
+
+// RepoDelivery defines model for RepoDelivery.
+type RepoDelivery struct {
+	At    time.Time `json:"at"`
+	Forge string    `json:"forge"`
+
+	// ID of the delivery, in the forge's delivery log
+	ID string `json:"id,omitempty,omitzero"`
 }
 
 // RepoList defines model for RepoList.
@@ -3084,6 +3122,15 @@ type Webhook struct {
 // WebhookList defines model for WebhookList.
 type WebhookList struct {
 	Items []KnownWebhook `json:"items"`
+}
+
+// WebhookRotation defines model for WebhookRotation.
+type WebhookRotation struct {
+	// AtOnce refuse the secret before from now on
+	AtOnce bool `json:"at_once,omitempty,omitzero"`
+
+	// Secret as in NewWebhook
+	Secret *Sealed `json:"secret,omitempty"`
 }
 
 // Whoami defines model for Whoami.
@@ -3488,6 +3535,12 @@ type ReplaceRunnerJSONRequestBody = Replacement
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = NewToken
+
+// CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
+type CreateWebhookJSONRequestBody = NewWebhook
+
+// RotateWebhookJSONRequestBody defines body for RotateWebhook for application/json ContentType.
+type RotateWebhookJSONRequestBody = WebhookRotation
 
 // CancelWorkflowJSONRequestBody defines body for CancelWorkflow for application/json ContentType.
 type CancelWorkflowJSONRequestBody = Reason
@@ -4125,15 +4178,41 @@ type ClientInterface interface {
 	// ListWebhooks performs a GET /v1/webhooks (the `ListWebhooks` operationId) request.
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
+	// CreateWebhookWithBody Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	//
+	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
-	CreateWebhook(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateWebhookWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateWebhook Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+	CreateWebhook(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteWebhook From now on deliveries to it are refused.
 	//
 	// Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
 	DeleteWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetWebhook performs a GET /v1/webhooks/{webhook} (the `GetWebhook` operationId) request.
+	GetWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateWebhookWithBody Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+	RotateWebhookWithBody(ctx context.Context, webhook string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateWebhook Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+	RotateWebhook(ctx context.Context, webhook string, body RotateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Whoami performs a GET /v1/whoami (the `Whoami` operationId) request.
 	Whoami(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5733,11 +5812,30 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 	return c.Client.Do(req)
 }
 
-// CreateWebhook A signed webhook that makes the control plane look at git now. The secret is shown once.
+// CreateWebhookWithBody Make a webhook, to which git forges deliver pushes. The secret is shown once.
+//
+// Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
-func (c *Client) CreateWebhook(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateWebhookRequest(c.Server)
+func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWebhookRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateWebhook Make a webhook, to which git forges deliver pushes. The secret is shown once.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+func (c *Client) CreateWebhook(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWebhookRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5753,6 +5851,53 @@ func (c *Client) CreateWebhook(ctx context.Context, reqEditors ...RequestEditorF
 // Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
 func (c *Client) DeleteWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteWebhookRequest(c.Server, webhook)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetWebhook performs a GET /v1/webhooks/{webhook} (the `GetWebhook` operationId) request.
+func (c *Client) GetWebhook(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWebhookRequest(c.Server, webhook)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateWebhookWithBody Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+func (c *Client) RotateWebhookWithBody(ctx context.Context, webhook string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateWebhookRequestWithBody(c.Server, webhook, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateWebhook Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+func (c *Client) RotateWebhook(ctx context.Context, webhook string, body RotateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateWebhookRequest(c.Server, webhook, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9455,8 +9600,19 @@ func NewListWebhooksRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
-// NewCreateWebhookRequest constructs an http.Request for the CreateWebhook method
-func NewCreateWebhookRequest(server string) (*http.Request, error) {
+// NewCreateWebhookRequest calls the generic CreateWebhook builder with application/json body
+func NewCreateWebhookRequest(server string, body CreateWebhookJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateWebhookRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateWebhookRequestWithBody constructs an http.Request for the CreateWebhook method, with any body, and a specified content type
+func NewCreateWebhookRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9474,10 +9630,12 @@ func NewCreateWebhookRequest(server string) (*http.Request, error) {
 		return nil, err
 	}
 
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -9512,6 +9670,87 @@ func NewDeleteWebhookRequest(server string, webhook string) (*http.Request, erro
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewGetWebhookRequest constructs an http.Request for the GetWebhook method
+func NewGetWebhookRequest(server string, webhook string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "webhook", webhook, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRotateWebhookRequest calls the generic RotateWebhook builder with application/json body
+func NewRotateWebhookRequest(server string, webhook string, body RotateWebhookJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRotateWebhookRequestWithBody(server, webhook, "application/json", bodyReader)
+}
+
+// NewRotateWebhookRequestWithBody constructs an http.Request for the RotateWebhook method, with any body, and a specified content type
+func NewRotateWebhookRequestWithBody(server string, webhook string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "webhook", webhook, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/%s/rotate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -10550,12 +10789,19 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	ListWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error)
 
-	// CreateWebhookWithResponse A signed webhook that makes the control plane look at git now. The secret is shown once.
+	// CreateWebhookWithBodyWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
 	//
-	// Returns a wrapper object for the known response body format(s).
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
-	CreateWebhookWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
+	CreateWebhookWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
+
+	// CreateWebhookWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+	CreateWebhookWithResponse(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
 	// DeleteWebhookWithResponse From now on deliveries to it are refused.
 	//
@@ -10563,6 +10809,25 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /v1/webhooks/{webhook} (the `DeleteWebhook` operationId).
 	DeleteWebhookWithResponse(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
+
+	// GetWebhookWithResponse performs a GET /v1/webhooks/{webhook} (the `GetWebhook` operationId) request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	GetWebhookWithResponse(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error)
+
+	// RotateWebhookWithBodyWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+	RotateWebhookWithBodyWithResponse(ctx context.Context, webhook string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateWebhookResponse, error)
+
+	// RotateWebhookWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+	RotateWebhookWithResponse(ctx context.Context, webhook string, body RotateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateWebhookResponse, error)
 
 	// WhoamiWithResponse performs a GET /v1/whoami (the `Whoami` operationId) request.
 	//
@@ -14237,6 +14502,102 @@ func (r DeleteWebhookResponse) ContentType() string {
 	return ""
 }
 
+type GetWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *KnownWebhook
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetWebhookResponse) GetJSON200() *KnownWebhook {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetWebhookResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RotateWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Webhook
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RotateWebhookResponse) GetJSON200() *Webhook {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RotateWebhookResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RotateWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RotateWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RotateWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RotateWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type WhoamiResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15824,13 +16185,26 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 	return ParseListWebhooksResponse(rsp)
 }
 
-// CreateWebhookWithResponse A signed webhook that makes the control plane look at git now. The secret is shown once.
+// CreateWebhookWithBodyWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
 //
-// Returns a wrapper object for the known response body format(s).
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
-func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
-	rsp, err := c.CreateWebhook(ctx, reqEditors...)
+func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
+	rsp, err := c.CreateWebhookWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateWebhookResponse(rsp)
+}
+
+// CreateWebhookWithResponse Make a webhook, to which git forges deliver pushes. The secret is shown once.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
+	rsp, err := c.CreateWebhook(ctx, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -15848,6 +16222,43 @@ func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, web
 		return nil, err
 	}
 	return ParseDeleteWebhookResponse(rsp)
+}
+
+// GetWebhookWithResponse performs a GET /v1/webhooks/{webhook} (the `GetWebhook` operationId) request.
+//
+// Returns a wrapper object for the known response body format(s).
+func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, webhook string, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error) {
+	rsp, err := c.GetWebhook(ctx, webhook, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetWebhookResponse(rsp)
+}
+
+// RotateWebhookWithBodyWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+func (c *ClientWithResponses) RotateWebhookWithBodyWithResponse(ctx context.Context, webhook string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateWebhookResponse, error) {
+	rsp, err := c.RotateWebhookWithBody(ctx, webhook, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateWebhookResponse(rsp)
+}
+
+// RotateWebhookWithResponse Give a webhook another secret, which is shown once. The one before is accepted for 24 hours more.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/webhooks/{webhook}/rotate (the `RotateWebhook` operationId).
+func (c *ClientWithResponses) RotateWebhookWithResponse(ctx context.Context, webhook string, body RotateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateWebhookResponse, error) {
+	rsp, err := c.RotateWebhook(ctx, webhook, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateWebhookResponse(rsp)
 }
 
 // WhoamiWithResponse performs a GET /v1/whoami (the `Whoami` operationId) request.
@@ -18453,6 +18864,72 @@ func ParseDeleteWebhookResponse(rsp *http.Response) (*DeleteWebhookResponse, err
 	switch {
 	case rsp.StatusCode == 204:
 		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetWebhookResponse parses an HTTP response from a GetWebhookWithResponse call
+func ParseGetWebhookResponse(rsp *http.Response) (*GetWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest KnownWebhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRotateWebhookResponse parses an HTTP response from a RotateWebhookWithResponse call
+func ParseRotateWebhookResponse(rsp *http.Response) (*RotateWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RotateWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Webhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault

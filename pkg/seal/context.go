@@ -28,7 +28,7 @@ const (
 	KindRegistration = "registration"
 	// KindCredential is a password for a git server. Component is its row, or empty while Path, its name, is all that is known.
 	KindCredential = "credential"
-	// KindWebhook is the secret of a webhook. Component is its row.
+	// KindWebhook is the secret of a webhook. Component is its row, or empty while a client sends it.
 	KindWebhook = "webhook"
 	// KindAnswer is an answer of the control API that is kept to be repeated. Path is the idempotency key.
 	KindAnswer = "answer"
@@ -71,6 +71,9 @@ func RegistrationContext(to Recipient) Context {
 func CredentialContext(org, name string) Context {
 	return Context{Org: org, Kind: KindCredential, Path: name}
 }
+
+// WebhookContext returns the context under which a client seals the secret of a webhook.
+func WebhookContext(org string) Context { return Context{Org: org, Kind: KindWebhook} }
 
 // String names the use for people: `output components.db.outputs.url (component inc_1) of install ins_1`.
 func (c Context) String() string {

@@ -23,7 +23,8 @@ type Options struct {
 	AllowFileRemotes []string
 	// AllowPrivate lets https:// repositories be in private networks, and http:// ones on the loopback address.
 	AllowPrivate bool
-	// Interval is how often a watch is polled, give or take a tenth; zero means a minute.
+	// Interval is how often a watch is polled, give or take a tenth; zero means a minute. One whose pushes a webhook announces is
+	// polled every 15 minutes.
 	Interval time.Duration
 	// Roots are the authorities that https:// servers are believed by; nil means the system's.
 	Roots *x509.CertPool
@@ -38,6 +39,12 @@ const (
 	defaultInterval = time.Minute
 	// longestPause is the longest time between two looks at a repository that cannot be read.
 	longestPause = 15 * time.Minute
+	// announcedPause is the time between two polls of a repository whose pushes a webhook announces: how late a push is seen whose
+	// delivery got lost.
+	announcedPause = 15 * time.Minute
+	// settleTime is how long after a delivery a repository is polled at the usual interval: some forges deliver before every one of
+	// their servers has the commit.
+	settleTime = 2 * time.Minute
 	// longestLook bounds a look, under the five minutes that a piece of the reconciler's work may take.
 	longestLook = 4 * time.Minute
 )
@@ -219,6 +226,32 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 func (o *Observer) due(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
 	jitter := 0.9 + 0.2*rand.Float64() //nolint:gosec // spreads load; nothing depends on it being secret
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID, InSeconds: pause.Seconds() * jitter})
+}
+
+// pause returns how long a watch that was just read waits for its next poll. before is the watch as it was when the poll began, ago
+// how many seconds ago a webhook last reported a push.
+func (o *Observer) pause(watch, before store.Watch, ago float64) time.Duration {
+	switch {
+	case deliveredMeanwhile(watch, before):
+		return 0 // what was pushed may be newer than what was read
+	case watch.WebhookID == nil, ago < settleTime.Seconds():
+		return o.options.Interval
+	}
+	return max(announcedPause, o.options.Interval)
+}
+
+// deliveredMeanwhile reports whether a webhook reported a push while a poll went on.
+func deliveredMeanwhile(watch, before store.Watch) bool {
+	return watch.DeliveredAt != nil && (before.DeliveredAt == nil || !watch.DeliveredAt.Equal(*before.DeliveredAt))
+}
+
+// unannounced reports whether a ref has moved without a delivery although a webhook announces its pushes: none came since it was last
+// read, nor shortly before. Then the webhook does not work any more.
+func (o *Observer) unannounced(watch, before store.Watch, ago float64) bool {
+	if watch.WebhookID == nil || watch.DeliveredAt == nil || before.CheckedAt == nil {
+		return false
+	}
+	return watch.DeliveredAt.Before(*before.CheckedAt) && ago > (settleTime+2*o.options.Interval).Seconds()
 }
 
 // pauseInTrouble returns how long a repository that cannot be read is left alone, given for how long it could not be read: as

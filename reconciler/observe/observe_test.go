@@ -278,11 +278,12 @@ func (b *bench) due() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// passed makes the last poll older, as when that much time has passed.
+// passed makes the last poll and the last delivery older, as when that much time has passed.
 func (b *bench) passed(d time.Duration) {
 	b.t.Helper()
 	b.sql(func(c *pgx.Conn) error {
-		_, err := c.Exec(b.t.Context(), "update watches set checked_at = checked_at - $1 * interval '1 second'", d.Seconds())
+		_, err := c.Exec(b.t.Context(), `update watches set checked_at = checked_at - $1 * interval '1 second',
+			delivered_at = delivered_at - $1 * interval '1 second'`, d.Seconds())
 		return err
 	})
 }

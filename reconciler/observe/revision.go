@@ -54,10 +54,17 @@ func (o *Observer) keepRevision(ctx context.Context, org string, at position, se
 			return err
 		}
 		added = true
-		if err := tx.MoveWatch(ctx, &revision.ID, org, watch.ID); err != nil {
+		ago, err := tx.MoveWatch(ctx, &revision.ID, org, watch.ID)
+		if err != nil {
 			return err
 		}
-		if err := o.due(ctx, tx, watch.ID, o.options.Interval); err != nil {
+		if o.unannounced(watch, at.watch, ago) {
+			watch.WebhookID = nil
+			if err := tx.Unannounced(ctx, org, watch.ID); err != nil {
+				return err
+			}
+		}
+		if err := o.due(ctx, tx, watch.ID, o.pause(watch, at.watch, ago)); err != nil {
 			return err
 		}
 		return enqueueReaders(ctx, tx, watch.ID)
@@ -81,10 +88,15 @@ func enqueueReaders(ctx context.Context, tx *store.Tx, watchID string) error {
 // keepChecked notes a look that found nothing new.
 func (o *Observer) keepChecked(ctx context.Context, org string, at position) error {
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.SetWatchChecked(ctx, org, at.watch.ID); err != nil {
+		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
+		if err != nil {
 			return err
 		}
-		return o.due(ctx, tx, at.watch.ID, o.options.Interval)
+		ago, err := tx.SetWatchChecked(ctx, org, watch.ID)
+		if err != nil {
+			return err
+		}
+		return o.due(ctx, tx, watch.ID, o.pause(watch, at.watch, ago))
 	})
 }
 
@@ -93,7 +105,11 @@ func (o *Observer) keepChecked(ctx context.Context, org string, at position) err
 func (o *Observer) keepTrouble(ctx context.Context, org string, at position, trouble *Trouble) error {
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		words := plainText(trouble.Words, 2000)
-		unread, err := tx.SetWatchError(ctx, words, org, at.watch.ID)
+		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
+		if err != nil {
+			return err
+		}
+		unread, err := tx.SetWatchError(ctx, words, org, watch.ID)
 		if err != nil {
 			return err
 		}
@@ -103,7 +119,11 @@ func (o *Observer) keepTrouble(ctx context.Context, org string, at position, tro
 				return err
 			}
 		}
-		return o.due(ctx, tx, at.watch.ID, o.pauseInTrouble(time.Duration(unread*float64(time.Second))))
+		pause := o.pauseInTrouble(time.Duration(unread * float64(time.Second)))
+		if deliveredMeanwhile(watch, at.watch) {
+			pause = min(pause, o.options.Interval)
+		}
+		return o.due(ctx, tx, watch.ID, pause)
 	})
 }
 

@@ -2,74 +2,78 @@ package observe
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
-	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
-
-// The headers of a delivery.
-const (
-	HeaderTimestamp = "X-Nuon-Timestamp" // Unix seconds
-	HeaderSignature = "X-Nuon-Signature" // sha256=<hex of the HMAC of timestamp, ".", body>
-)
-
-// Bounds of a delivery.
-const (
-	maxDelivery    = 1 << 20
-	deliveryWindow = 5 * time.Minute
-)
-
-// Sign gives the value of HeaderSignature for a delivery.
-func Sign(secret seal.Secret, timestamp string, body []byte) string {
-	mac := hmac.New(sha256.New, secret.Reveal())
-	mac.Write([]byte(timestamp + "."))
-	mac.Write(body)
-	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
-}
-
-// delivery is what a webhook may say; all of it is optional, and nothing of it is believed beyond which watch to look at.
-type delivery struct {
-	Repository string `json:"repository"`
-	Ref        string `json:"ref"`
-}
 
 // WebhookPath is the route of a webhook: its org's id and its own.
 const WebhookPath = "/hooks/{org}/{hook}"
 
-// Webhook answers POST at WebhookPath, wherever below it is mounted: it has the org's watches that the delivery means looked at
-// now. It only makes a poll run sooner, so a delivery that is lost costs an interval.
+// Bounds of deliveries.
+const (
+	// usualBody is the size up to which a body is read from anybody, in bytes.
+	usualBody = 1 << 20
+	// largeAtOnce is how many larger bodies are in memory at once, and largeWait how long one waits for its turn.
+	largeAtOnce = 4
+	largeWait   = 10 * time.Second
+	// longestResult bounds the answer that is kept with a webhook, in characters.
+	longestResult = 500
+)
+
+// Webhook answers POST at WebhookPath, wherever below it is mounted: it takes the deliveries of the forges in package forge and has the
+// branches and tags that they report as pushed polled now. It only makes a poll run sooner, so a lost delivery delays a revision by an
+// interval, and a replayed one costs a poll.
 //
-// A delivery that is not signed with the webhook's secret, is old, was seen before, or names a webhook that does not exist gets
-// one and the same 401.
+// A delivery that was not made with the webhook's secret, is old, or names a webhook that does not exist gets one and the same 401. A
+// verified one gets the header forge.HeaderResult, 202 when something is polled and 200 with the reason when nothing is, so that people
+// see it in the forge's delivery log and no forge switches the webhook off.
 func Webhook(s *store.Store, identity seal.Identity) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(WebhookPath, &webhook{store: s, identity: identity, now: time.Now})
+	mux.Handle(WebhookPath, &webhook{store: s, identity: identity, large: make(chan struct{}, largeAtOnce)})
 	return problem.Mux(mux)
 }
 
 type webhook struct {
 	store    *store.Store
 	identity seal.Identity
-	now      func() time.Time
+	large    chan struct{}
 }
 
-// errUnsigned is the one refusal.
-var errUnsigned = errors.New("The delivery is not signed with this webhook's secret, is too old, or was delivered before.") //nolint:staticcheck // it is shown as it is
+// deliveryAnswer is the answer to a delivery, for the person who reads the forge's delivery log.
+type deliveryAnswer struct {
+	Result string `json:"result"` // polling or ignored
+	Detail string `json:"detail"`
+}
+
+func ignored(format string, arguments ...any) deliveryAnswer {
+	return deliveryAnswer{Result: "ignored", Detail: fmt.Sprintf(format, arguments...)}
+}
+
+// The refusals of deliveries.
+var (
+	deliveryUnverified = problem.Error{
+		Status: http.StatusUnauthorized, Code: "unauthorized",
+		Title:  "The delivery is not signed with the secret of this webhook, or its time is more than 5 minutes off.",
+		Detail: "Enter the address and the secret that `nuon webhooks create` or `nuon webhooks rotate` printed; docs/git.md shows each forge's form.",
+	}
+	deliveryTooLarge = problem.New(http.StatusRequestEntityTooLarge, "too_large",
+		fmt.Sprintf("The delivery has more than %d MiB.", forge.MaxBody>>20), "The branch is polled all the same, if later.")
+	deliveryBusy = problem.New(http.StatusServiceUnavailable, "busy", "Too many large deliveries at once.", "Deliver it again later.")
+)
 
 // ServeHTTP takes one delivery.
 func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -78,123 +82,268 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, problem.New(http.StatusMethodNotAllowed, "method_not_allowed", "This route takes webhook deliveries.", "Deliver them with POST."))
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDelivery))
-	if err != nil {
-		problem.Write(w, problem.New(http.StatusRequestEntityTooLarge, "too_large", "The delivery has more than 1 MiB.", `Send {"repository": "…", "ref": "…"}, or nothing.`))
+	from, known := forge.Identify(r.Header)
+	if known && from.IsUnsignedPing(r.Header) {
+		answerDelivery(w, http.StatusOK, ignored("nuon answers at this address; %s does not sign this test, so it does not show whether the secret is right", from.Title))
 		return
 	}
-	err = h.take(r.Context(), r.PathValue("org"), r.PathValue("hook"), r.Header, body)
-	var bad *Trouble
+	answer, err := h.serve(w, r, from, known)
 	switch {
-	case err == nil:
-		w.WriteHeader(http.StatusAccepted)
-	case errors.Is(err, errUnsigned):
-		problem.Write(w, problem.New(http.StatusUnauthorized, "unauthorized", errUnsigned.Error(),
-			`Sign "<timestamp>.<body>" with HMAC-SHA256 and the secret that was shown when the webhook was made.`))
-	case errors.As(err, &bad):
-		problem.Write(w, problem.New(http.StatusBadRequest, "bad_request", bad.Words, ""))
+	case err != nil:
+		problem.Writer(slog.Default())(w, r, err)
+	case answer.Result == "ignored":
+		answerDelivery(w, http.StatusOK, answer)
 	default:
-		problem.Writer(slog.Default())(w, r, fmt.Errorf("take a webhook delivery: %w", err))
+		answerDelivery(w, http.StatusAccepted, answer)
 	}
 }
 
-// take verifies a delivery and has the watches that it means polled.
-func (h *webhook) take(ctx context.Context, org, hookID string, header http.Header, body []byte) error {
-	timestamp := header.Get(HeaderTimestamp)
-	if !h.recent(timestamp) || !idLike(org) || !idLike(hookID) {
-		return errUnsigned
+func answerDelivery(w http.ResponseWriter, status int, answer deliveryAnswer) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer) // a client that is gone has no use for it
+}
+
+// serve reads, verifies and takes a delivery.
+func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge, known bool) (deliveryAnswer, error) {
+	org, hook := r.PathValue("org"), r.PathValue("hook")
+	if !known || !idLike(org) || !idLike(hook) {
+		return deliveryAnswer{}, deliveryUnverified
 	}
-	return h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		secret, err := h.secret(ctx, tx, hookID)
-		if err != nil {
-			return err
-		}
-		signature := Sign(secret, timestamp, body)
-		if !hmac.Equal([]byte(signature), []byte(header.Get(HeaderSignature))) || secret.IsZero() {
-			return errUnsigned
-		}
-		if err := h.remember(ctx, tx, hookID, signature); err != nil {
-			return err
-		}
-		var said delivery
-		if len(body) > 0 && json.Unmarshal(body, &said) != nil {
-			return troubled(`the body is not JSON; send {"repository": "…", "ref": "…"}, or nothing`)
-		}
-		return pollNow(ctx, tx, said)
-	})
+	secrets, err := h.secrets(r.Context(), org, hook)
+	if err != nil {
+		return deliveryAnswer{}, fmt.Errorf("take a webhook delivery: %w", err)
+	}
+	body, release, err := h.read(w, r, len(secrets) > 0)
+	if err != nil {
+		return deliveryAnswer{}, err
+	}
+	defer release()
+	d := forge.Delivery{Header: r.Header, Body: body, Received: time.Now()}
+	// A webhook that does not exist costs the same work to refuse.
+	if len(secrets) == 0 {
+		secrets = []seal.Secret{{}}
+	}
+	if from.Verify(d, secrets...) != nil {
+		return deliveryAnswer{}, deliveryUnverified
+	}
+	w.Header().Set(forge.HeaderResult, "verified")
+	answer, err := h.take(r.Context(), org, hook, from, d)
+	if _, is := problem.Of(err); err != nil && !is {
+		err = fmt.Errorf("take a webhook delivery: %w", err)
+	}
+	return answer, err
 }
 
 // idLike refuses what Postgres would not even look up.
 func idLike(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
-func (h *webhook) recent(timestamp string) bool {
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil {
-		return false
+// read reads the body. Larger ones than usual are read only for a webhook that exists, and few at once; release frees the place.
+func (h *webhook) read(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(), err error) {
+	release = func() {}
+	limited := http.MaxBytesReader(w, r.Body, forge.MaxBody)
+	if body, err = io.ReadAll(io.LimitReader(limited, usualBody+1)); err != nil || len(body) <= usualBody {
+		return body, release, unread(err)
 	}
-	age := h.now().Sub(time.Unix(seconds, 0))
-	return age.Abs() <= deliveryWindow
+	if !exists {
+		return nil, release, deliveryUnverified
+	}
+	wait, stop := context.WithTimeout(r.Context(), largeWait)
+	defer stop()
+	select {
+	case h.large <- struct{}{}:
+		release = func() { <-h.large }
+	case <-wait.Done():
+		return nil, release, deliveryBusy
+	}
+	rest, err := io.ReadAll(limited)
+	if err != nil {
+		release()
+		return nil, func() {}, unread(err)
+	}
+	return append(body, rest...), release, nil
 }
 
-// secret gives the webhook's secret; a webhook that does not exist has the empty one, so that it costs the same work to refuse.
-func (h *webhook) secret(ctx context.Context, tx *store.Tx, hookID string) (seal.Secret, error) {
-	row, err := tx.WebhookToVerify(ctx, tx.Org, hookID)
-	if errors.Is(err, store.ErrNotFound) {
-		return seal.Secret{}, nil
+// unread is the answer to a body that could not be read.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return deliveryTooLarge
 	}
-	if err != nil {
-		return seal.Secret{}, err
-	}
-	var sealed seal.Sealed
-	if err := json.Unmarshal(row.Sealed, &sealed); err != nil {
-		return seal.Secret{}, err
-	}
-	return h.identity.Open(sealed, seal.Context{Org: tx.Org, Kind: seal.KindWebhook, Component: hookID})
+	return problem.New(http.StatusBadRequest, "bad_request", "The body of the delivery broke off.", "Deliver it again.")
 }
 
-// remember refuses a delivery that was taken before, and forgets those that are too old to be taken again.
-func (h *webhook) remember(ctx context.Context, tx *store.Tx, hookID, signature string) error {
-	now := h.now()
-	if err := tx.ForgetWebhookDeliveries(ctx, tx.Org, hookID, now.Add(-3*deliveryWindow)); err != nil {
-		return err
-	}
-	sum := sha256.Sum256([]byte(signature))
-	added, err := tx.AddWebhookDelivery(ctx, store.AddWebhookDeliveryParams{OrgID: tx.Org, WebhookID: hookID, Signature: sum[:], ReceivedAt: now})
-	if err != nil {
-		return err
-	}
-	if added == 0 {
-		return errUnsigned
-	}
-	return nil
-}
-
-// pollNow enqueues a look at the watches that a delivery means: all of the org when it names none.
-func pollNow(ctx context.Context, tx *store.Tx, said delivery) error {
-	watches, err := tx.ListWatches(ctx, tx.Org)
-	if err != nil {
-		return err
-	}
-	for _, watch := range watches {
-		if !said.means(watch) {
-			continue
+// secrets returns the webhook's secret, and the one before while that is still accepted; none for a webhook that does not exist.
+func (h *webhook) secrets(ctx context.Context, org, hook string) (secrets []seal.Secret, err error) {
+	err = h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		secrets = nil
+		row, err := tx.WebhookToVerify(ctx, tx.Org, hook)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
 		}
-		if err := tx.Enqueue(ctx, queue.Poll{Org: tx.Org, Watch: watch.ID}); err != nil {
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		sealed := []json.RawMessage{row.Sealed}
+		if row.Previous != nil {
+			sealed = append(sealed, row.Previous)
+		}
+		for _, s := range sealed {
+			secret, err := h.open(org, hook, s)
+			if err != nil {
+				return err
+			}
+			secrets = append(secrets, secret)
+		}
+		return nil
+	})
+	return secrets, err
 }
 
-// means compares loosely: a look too many costs little, one too few an interval.
-func (d delivery) means(watch store.Watch) bool {
-	trim := func(url string) string {
-		return strings.TrimSuffix(strings.TrimRight(strings.ToLower(url), "/"), ".git")
+func (h *webhook) open(org, hook string, encoded json.RawMessage) (seal.Secret, error) {
+	var sealed seal.Sealed
+	if err := json.Unmarshal(encoded, &sealed); err != nil {
+		return seal.Secret{}, err
 	}
-	if d.Repository != "" && trim(d.Repository) != trim(watch.URL) {
-		return false
+	return h.identity.Open(sealed, seal.Context{Org: org, Kind: seal.KindWebhook, Component: hook})
+}
+
+// take has what a verified delivery reports polled, and records what it was answered.
+func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge, d forge.Delivery) (answer deliveryAnswer, err error) {
+	event, broken := from.Parse(d)
+	err = h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+		result := ""
+		if broken != nil {
+			result = "refused: " + broken.Error()
+		} else {
+			if answer, err = pollPushed(ctx, tx, hook, from, d, event); err != nil {
+				return err
+			}
+			result = answer.Result + ": " + answer.Detail
+		}
+		return tx.SetWebhookDelivered(ctx, plainText(from.Title+" "+event.Name+": "+result, longestResult), org, hook)
+	})
+	if err == nil && broken != nil {
+		err = problem.New(http.StatusBadRequest, "bad_request", "The delivery is signed, but "+broken.Error()+".", "docs/git.md lists what each forge sends.")
 	}
-	ref := strings.TrimPrefix(strings.TrimPrefix(d.Ref, "refs/heads/"), "refs/tags/")
-	watched := strings.TrimPrefix(strings.TrimPrefix(watch.Ref, "refs/heads/"), "refs/tags/")
-	return ref == "" || ref == watched
+	return answer, err
+}
+
+// about is which watches a delivery concerns.
+type about struct {
+	// polled are the ids of those that are pushed to, and announced those of them that it is certainly about.
+	polled, announced []string
+	// refs are the names of polled, other those of the repository's branches and tags that are watched besides.
+	refs, other []string
+	// elsewhere is the URL of a repository with the same path at another host.
+	elsewhere string
+}
+
+// concerns returns which watches an event is about.
+func concerns(event forge.Event, watches []store.Watch) (a about) {
+	for _, watch := range watches {
+		match := forge.Same
+		if !event.Repository.IsZero() {
+			match = event.Repository.Matches(watch.URL)
+		}
+		switch {
+		case match == forge.Other:
+			continue
+		case match == forge.SamePath:
+			a.elsewhere = watch.URL
+		}
+		pushed := len(event.Refs) == 0 || slices.ContainsFunc(event.Refs, func(ref string) bool { return forge.MatchesRef(ref, watch.Ref) })
+		if event.Skipped != "" || !pushed {
+			a.other = append(a.other, watch.Ref)
+			continue
+		}
+		a.polled, a.refs = append(a.polled, watch.ID), append(a.refs, watch.Ref)
+		if match == forge.Same && !event.Repository.IsZero() {
+			a.announced = append(a.announced, watch.ID)
+		}
+	}
+	return a
+}
+
+// pollPushed has the watches that a push is about polled now.
+func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, d forge.Delivery, event forge.Event) (deliveryAnswer, error) {
+	watches, err := tx.WatchesPolled(ctx, tx.Org)
+	if err != nil {
+		return deliveryAnswer{}, err
+	}
+	a := concerns(event, watches)
+	id := from.DeliveryID(d.Header)
+	if len(a.polled) > 0 {
+		if again, err := takenBefore(ctx, tx, hook, from, id, d); err != nil || again {
+			return ignored("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls at any time", id), err
+		}
+		if _, err := tx.LockWatches(ctx, tx.Org, a.polled); err != nil {
+			return deliveryAnswer{}, err
+		}
+		err := errors.Join(
+			tx.Delivered(ctx, store.DeliveredParams{Forge: from.Name, DeliveryID: id, OrgID: tx.Org, Ids: a.polled}),
+			tx.AnnouncedBy(ctx, hook, tx.Org, a.announced),
+			tx.WakeWatches(ctx, tx.Org, a.polled))
+		if err != nil {
+			return deliveryAnswer{}, err
+		}
+	}
+	return a.answer(event), nil
+}
+
+// takenBefore remembers a delivery and reports whether it was remembered already. One without an id is taken each time.
+func takenBefore(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, id string, d forge.Delivery) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\x00%s\x00", from.Name, id)
+	sum.Write(d.Body) // of one id with two bodies, both count: GitLab gives the pushes of one git push the same event id
+	added, err := tx.AddWebhookDelivery(ctx, tx.Org, hook, sum.Sum(nil))
+	return added == 0, err
+}
+
+// answer puts what comes of a delivery in words.
+func (a about) answer(event forge.Event) deliveryAnswer {
+	refs := func(list []string) string {
+		list = slices.Compact(slices.Sorted(slices.Values(list)))
+		if len(list) > 10 {
+			list = append(list[:10:10], "…")
+		}
+		return strings.Join(list, ", ")
+	}
+	where := event.Repository.String()
+	switch {
+	case len(a.polled) > 0 && event.Repository.IsZero():
+		return deliveryAnswer{Result: "polling", Detail: "every repository that apps of this org read: " + refs(a.refs)}
+	case len(a.announced) > 0:
+		return deliveryAnswer{Result: "polling", Detail: refs(a.refs) + " of " + where}
+	case len(a.polled) > 0:
+		return deliveryAnswer{Result: "polling", Detail: fmt.Sprintf("%s of %s, which has the same path as %s at another host; it stays polled at the usual interval",
+			refs(a.refs), a.elsewhere, where)}
+	case event.Skipped != "" && event.Repository.IsZero():
+		return ignored("%s", event.Skipped)
+	case event.Repository.IsZero():
+		return ignored("no app of this org reads a repository")
+	case event.Skipped != "" && len(a.other) > 0:
+		return ignored("%s; apps read %s of %s", event.Skipped, refs(a.other), where)
+	case len(a.other) > 0:
+		return ignored("no app reads %s of %s; apps read %s there", refs(each(event.Refs, forge.ShortRef)), where, refs(a.other))
+	}
+	detail := fmt.Sprintf("no app of this org reads %s; `nuon repos list` shows what is read, and by which address", where)
+	if event.Skipped != "" {
+		detail = event.Skipped + "; " + detail
+	}
+	return ignored("%s", detail)
+}
+
+func each[T, U any](list []T, of func(T) U) []U {
+	all := make([]U, len(list))
+	for i, one := range list {
+		all[i] = of(one)
+	}
+	return all
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/forge"
+	"github.com/nuon-toolkit/nuon/pkg/forge/forgetest"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -18,15 +20,16 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// FuzzWebhook: without the secret nothing is taken, whatever is sent; with it a delivery is taken, or refused for what it says. None is
-// a 500.
+// FuzzWebhook: without the secret nothing is taken, whatever is sent in the name of whichever forge; with it a delivery is taken, or
+// refused for what it says. None is a 500.
 func FuzzWebhook(f *testing.F) {
 	s, org := storetest.New(f)
 	identity, err := seal.NewIdentity()
 	if err != nil {
 		f.Fatal(err)
 	}
-	secret := seal.NewSecret([]byte("the webhook's secret"))
+	const planted = "the webhook's secret"
+	secret := seal.NewSecret([]byte(planted))
 	hook := id.New("hok")
 	sealed, err := identity.Recipient().Seal(seal.Context{Org: org.ID, Kind: seal.KindWebhook, Component: hook}, secret.Reveal())
 	if err != nil {
@@ -42,39 +45,56 @@ func FuzzWebhook(f *testing.F) {
 	handler := observe.Webhook(s, identity)
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	path := "/hooks/" + org.ID + "/" + hook
-	for _, body := range []string{"", "{", `{"repository":"x","ref":"refs/heads/main"}`, `{"ref":7}`, `{"ref":"\u0000"}`, strings.Repeat("[", 20000), "\xff"} {
-		f.Add(path, now, "sha256=00", body)
-		f.Add(path, now+" ", observe.Sign(secret, now, []byte(body)), body)
-		f.Add("/hooks/%00/x", "-9223372036854775808", "", body)
+	names := forgetest.Names(f)
+	for i, name := range names {
+		_, payload := forgetest.Load(f, name)
+		f.Add(path, now, "sha256=00", string(payload), uint8(i))
 	}
-	f.Fuzz(func(t *testing.T, target, timestamp, signature, body string) {
-		deliver := func(target, timestamp, signature string) int {
+	for _, body := range []string{"", "{", `{"repository":"x","ref":"refs/heads/main"}`, `{"ref":7}`, `{"ref":"\u0000"}`, strings.Repeat("[", 20000), "\xff"} {
+		f.Add(path, now, "sha256=00", body, uint8(0))
+		f.Add(path, now+" ", forge.Sign(secret, now, []byte(body)), body, uint8(1))
+		f.Add("/hooks/%00/x", "-9223372036854775808", "", body, uint8(2))
+	}
+	f.Fuzz(func(t *testing.T, target, timestamp, signature, body string, which uint8) {
+		send := func(target string, header http.Header) int {
 			address, err := url.ParseRequestURI(target)
 			if err != nil {
 				return 0
 			}
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 			r.URL, r.RequestURI = address, target
-			r.Header.Set(observe.HeaderTimestamp, timestamp)
-			r.Header.Set(observe.HeaderSignature, signature)
+			r.Header = header
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			if w.Code >= http.StatusInternalServerError {
-				t.Errorf("%q %q %q %q: %d %s", target, timestamp, signature, body, w.Code, w.Body)
+				t.Errorf("%q %q %q: %d %s", target, header, body, w.Code, w.Body)
 			}
 			return w.Code
 		}
-		if signature != observe.Sign(secret, timestamp, []byte(body)) {
+		deliver := func(target, timestamp, signature string) int {
+			return send(target, http.Header{forge.HeaderTimestamp: {timestamp}, forge.HeaderSignature: {signature}})
+		}
+		if signature != forge.Sign(secret, timestamp, []byte(body)) {
 			if code := deliver(target, timestamp, signature); code/100 == 2 {
 				t.Errorf("%q %q %q %q was taken", target, timestamp, signature, body)
 			}
 		}
 		at := strconv.FormatInt(time.Now().Unix(), 10)
-		switch code := deliver(path, at, observe.Sign(secret, at, []byte(body))); code {
-		case http.StatusAccepted, http.StatusBadRequest:
-		case http.StatusUnauthorized: // the same body in the same second is a replay
+		switch code := deliver(path, at, forge.Sign(secret, at, []byte(body))); code {
+		case http.StatusOK, http.StatusAccepted, http.StatusBadRequest:
 		default:
 			t.Errorf("a signed %q: %d", body, code)
+		}
+		header, _ := forgetest.Load(t, names[int(which)%len(names)])
+		by, _ := forge.Identify(header)
+		if code := send(path, header.Clone()); code != http.StatusUnauthorized && !by.IsUnsignedPing(header) {
+			t.Errorf("an unsigned %q by %s: %d", body, by.Name, code)
+		}
+		forgetest.Sign(header, []byte(body), planted)
+		switch code := send(path, header); code {
+		case http.StatusOK, http.StatusAccepted, http.StatusBadRequest:
+		default:
+			t.Errorf("a signed %q by %s: %d", body, by.Name, code)
 		}
 	})
 }

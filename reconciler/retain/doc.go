@@ -11,7 +11,7 @@
 //	revisions                              Options.History          the newest of a watch, and what an app version or an input came from
 //	registrations, used or run out         Options.Logs             one that can still be used
 //	idempotency keys                       7 days                   (each create removes its org's, too)
-//	webhook deliveries                     1 day                    (a replay that old is refused by its time)
+//	webhook deliveries                     1 day                    (the same delivery again then costs a poll)
 //	apps, versions, inputs, builds,        as long as they are      all: they are what things are made from, and small
 //	installs, values, refusals, tokens
 //	audit events                           for ever                 the program's role may not delete them

@@ -148,7 +148,7 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 		"($1, 'out', 'run', 'b', now() - interval '31 days', null), ($1, 'good', 'run', 'c', now() + interval '1 hour', null)", w.org)
 	w.exec("insert into idempotency_keys (org_id, key, request, response, created_at) values ($1, 'old', '', '{}', now() - interval '8 days'), ($1, 'new', '', '{}', now())", w.org)
 	w.exec("insert into webhooks (org_id, id, sealed) values ($1, 'hook', '{}')", w.org)
-	w.exec("insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values ($1, 'hook', 'old', now() - interval '2 days'), ($1, 'hook', 'new', now())", w.org)
+	w.exec("insert into webhook_deliveries (org_id, webhook_id, delivery, received_at) values ($1, 'hook', 'old', now() - interval '2 days'), ($1, 'hook', 'new', now())", w.org)
 	w.exec("insert into runner_logs (org_id, runner_id, seq, lines, many, size, at) select $1, 'run', n, '', 1, 1, now() - n * interval '1 day' from generate_series(1, 11) n", w.org)
 	first := w.org
 	w.org = w.seed("org_2") // what it has is none of the first's

@@ -95,31 +95,27 @@ func (q *Queries) AddWatch(ctx context.Context, arg AddWatchParams) error {
 }
 
 const addWebhookDelivery = `-- name: AddWebhookDelivery :execrows
-with new as (
-    insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values ($1, $2, $3, $4)
-    on conflict do nothing returning org_id, webhook_id, received_at)
-update webhooks w set last_delivery_at = new.received_at from new where w.org_id = new.org_id and w.id = new.webhook_id
+insert into webhook_deliveries (org_id, webhook_id, delivery) values ($1, $2, $3)
+on conflict do nothing
 `
 
-type AddWebhookDeliveryParams struct {
-	OrgID      string
-	WebhookID  string
-	Signature  []byte
-	ReceivedAt time.Time
-}
-
-// A delivery that is there already changes no row: it is a replay.
-func (q *Queries) AddWebhookDelivery(ctx context.Context, arg AddWebhookDeliveryParams) (int64, error) {
-	result, err := q.db.Exec(ctx, addWebhookDelivery,
-		arg.OrgID,
-		arg.WebhookID,
-		arg.Signature,
-		arg.ReceivedAt,
-	)
+// A delivery that is there already adds no row: it was taken before.
+func (q *Queries) AddWebhookDelivery(ctx context.Context, orgID string, webhookID string, delivery []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, addWebhookDelivery, orgID, webhookID, delivery)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const announcedBy = `-- name: AnnouncedBy :exec
+update watches set webhook_id = $1::text where org_id = $2 and id = any($3::text[])
+`
+
+// AnnouncedBy has watches polled seldom, because a webhook announces pushes to them.
+func (q *Queries) AnnouncedBy(ctx context.Context, webhookID string, orgID string, ids []string) error {
+	_, err := q.db.Exec(ctx, announcedBy, webhookID, orgID, ids)
+	return err
 }
 
 const appsOfWatch = `-- name: AppsOfWatch :many
@@ -170,6 +166,29 @@ func (q *Queries) CredentialOfWatch(ctx context.Context, orgID string, iD string
 	return i, err
 }
 
+const delivered = `-- name: Delivered :exec
+update watches set delivered_at = now(), delivery_forge = $1, delivery_id = $2
+where org_id = $3 and id = any($4::text[])
+`
+
+type DeliveredParams struct {
+	Forge      string
+	DeliveryID string
+	OrgID      string
+	Ids        []string
+}
+
+// Delivered records a delivery at the watches that it is about.
+func (q *Queries) Delivered(ctx context.Context, arg DeliveredParams) error {
+	_, err := q.db.Exec(ctx, delivered,
+		arg.Forge,
+		arg.DeliveryID,
+		arg.OrgID,
+		arg.Ids,
+	)
+	return err
+}
+
 const dueOf = `-- name: DueOf :one
 select at from due where org_id = $1 and kind = $2 and id = $3
 `
@@ -181,51 +200,8 @@ func (q *Queries) DueOf(ctx context.Context, orgID string, kind string, iD strin
 	return at, err
 }
 
-const forgetWebhookDeliveries = `-- name: ForgetWebhookDeliveries :exec
-delete from webhook_deliveries where org_id = $1 and webhook_id = $2 and received_at < $3
-`
-
-func (q *Queries) ForgetWebhookDeliveries(ctx context.Context, orgID string, webhookID string, before time.Time) error {
-	_, err := q.db.Exec(ctx, forgetWebhookDeliveries, orgID, webhookID, before)
-	return err
-}
-
-const listWatches = `-- name: ListWatches :many
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 order by id
-`
-
-func (q *Queries) ListWatches(ctx context.Context, orgID string) ([]Watch, error) {
-	rows, err := q.db.Query(ctx, listWatches, orgID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Watch{}
-	for rows.Next() {
-		var i Watch
-		if err := rows.Scan(
-			&i.OrgID,
-			&i.ID,
-			&i.URL,
-			&i.Ref,
-			&i.CredentialID,
-			&i.RevisionID,
-			&i.CheckedAt,
-			&i.Error,
-			&i.CreatedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const lockWatch = `-- name: LockWatch :one
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and id = $2 for update
+select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockWatch(ctx context.Context, orgID string, iD string) (Watch, error) {
@@ -239,33 +215,70 @@ func (q *Queries) LockWatch(ctx context.Context, orgID string, iD string) (Watch
 		&i.CredentialID,
 		&i.RevisionID,
 		&i.CheckedAt,
+		&i.PolledAt,
 		&i.Error,
+		&i.WebhookID,
+		&i.DeliveredAt,
+		&i.DeliveryForge,
+		&i.DeliveryID,
 		&i.CreatedAt,
 	)
 	return i, err
 }
 
-const moveWatch = `-- name: MoveWatch :exec
-update watches set revision_id = $1, checked_at = now(), error = ''
-where org_id = $2 and id = $3
+const lockWatches = `-- name: LockWatches :many
+select id from watches where org_id = $1 and id = any($2::text[]) order by id for update
 `
 
-func (q *Queries) MoveWatch(ctx context.Context, revisionID *string, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, moveWatch, revisionID, orgID, iD)
-	return err
+// LockWatches locks in the order of the ids, so that two deliveries do not wait for each other.
+func (q *Queries) LockWatches(ctx context.Context, orgID string, ids []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, lockWatches, orgID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
-const setWatchChecked = `-- name: SetWatchChecked :exec
-update watches set checked_at = now(), error = '' where org_id = $1 and id = $2
+const moveWatch = `-- name: MoveWatch :one
+update watches set revision_id = $1, checked_at = now(), polled_at = now(), error = ''
+where org_id = $2 and id = $3
+returning coalesce(extract(epoch from now() - delivered_at), 'infinity')::float8
 `
 
-func (q *Queries) SetWatchChecked(ctx context.Context, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, setWatchChecked, orgID, iD)
-	return err
+// MoveWatch and SetWatchChecked return how many seconds ago a webhook last reported a push; infinity for never.
+func (q *Queries) MoveWatch(ctx context.Context, revisionID *string, orgID string, iD string) (float64, error) {
+	row := q.db.QueryRow(ctx, moveWatch, revisionID, orgID, iD)
+	var column_1 float64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const setWatchChecked = `-- name: SetWatchChecked :one
+update watches set checked_at = now(), polled_at = now(), error = '' where org_id = $1 and id = $2
+returning coalesce(extract(epoch from now() - delivered_at), 'infinity')::float8
+`
+
+func (q *Queries) SetWatchChecked(ctx context.Context, orgID string, iD string) (float64, error) {
+	row := q.db.QueryRow(ctx, setWatchChecked, orgID, iD)
+	var column_1 float64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const setWatchError = `-- name: SetWatchError :one
-update watches set error = $1 where org_id = $2 and id = $3
+update watches set error = $1, polled_at = now() where org_id = $2 and id = $3
 returning extract(epoch from now() - coalesce(checked_at, created_at))::float8
 `
 
@@ -277,9 +290,38 @@ func (q *Queries) SetWatchError(ctx context.Context, error string, orgID string,
 	return column_1, err
 }
 
+const setWebhookDelivered = `-- name: SetWebhookDelivered :exec
+update webhooks set last_delivery_at = now(), last_result = $1 where org_id = $2 and id = $3
+`
+
+func (q *Queries) SetWebhookDelivered(ctx context.Context, result string, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, setWebhookDelivered, result, orgID, iD)
+	return err
+}
+
+const unannounced = `-- name: Unannounced :exec
+update watches set webhook_id = null where org_id = $1 and id = $2
+`
+
+// Unannounced has a watch polled as often as any other again.
+func (q *Queries) Unannounced(ctx context.Context, orgID string, iD string) error {
+	_, err := q.db.Exec(ctx, unannounced, orgID, iD)
+	return err
+}
+
+const wakeWatches = `-- name: WakeWatches :exec
+update due set at = least(at, now()) where org_id = $1 and kind = 'watch' and id = any($2::text[])
+`
+
+// WakeWatches has watches polled now. What nobody reads has no line in due and gets none.
+func (q *Queries) WakeWatches(ctx context.Context, orgID string, ids []string) error {
+	_, err := q.db.Exec(ctx, wakeWatches, orgID, ids)
+	return err
+}
+
 const watchByID = `-- name: WatchByID :one
 
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and id = $2
+select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and id = $2
 `
 
 // What observe reads and writes: watches, revisions, and the webhooks that make it look sooner.
@@ -294,14 +336,19 @@ func (q *Queries) WatchByID(ctx context.Context, orgID string, iD string) (Watch
 		&i.CredentialID,
 		&i.RevisionID,
 		&i.CheckedAt,
+		&i.PolledAt,
 		&i.Error,
+		&i.WebhookID,
+		&i.DeliveredAt,
+		&i.DeliveryForge,
+		&i.DeliveryID,
 		&i.CreatedAt,
 	)
 	return i, err
 }
 
 const watchOf = `-- name: WatchOf :one
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and url = $2 and ref = $3 and credential_id = $4 for update
+select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and url = $2 and ref = $3 and credential_id = $4 for update
 `
 
 type WatchOfParams struct {
@@ -328,7 +375,12 @@ func (q *Queries) WatchOf(ctx context.Context, arg WatchOfParams) (Watch, error)
 		&i.CredentialID,
 		&i.RevisionID,
 		&i.CheckedAt,
+		&i.PolledAt,
 		&i.Error,
+		&i.WebhookID,
+		&i.DeliveredAt,
+		&i.DeliveryForge,
+		&i.DeliveryID,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -361,19 +413,59 @@ func (q *Queries) WatchRevision(ctx context.Context, orgID string, iD string) (R
 	return i, err
 }
 
-const webhookToVerify = `-- name: WebhookToVerify :one
-select org_id, id, sealed, created_at, last_delivery_at from webhooks where org_id = $1 and id = $2
+const watchesPolled = `-- name: WatchesPolled :many
+select w.org_id, w.id, w.url, w.ref, w.credential_id, w.revision_id, w.checked_at, w.polled_at, w.error, w.webhook_id, w.delivered_at, w.delivery_forge, w.delivery_id, w.created_at from watches w join due d on d.org_id = w.org_id and d.kind = 'watch' and d.id = w.id where w.org_id = $1 order by w.id
 `
 
-func (q *Queries) WebhookToVerify(ctx context.Context, orgID string, iD string) (Webhook, error) {
+// WatchesPolled are those that something reads.
+func (q *Queries) WatchesPolled(ctx context.Context, orgID string) ([]Watch, error) {
+	rows, err := q.db.Query(ctx, watchesPolled, orgID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Watch{}
+	for rows.Next() {
+		var i Watch
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.URL,
+			&i.Ref,
+			&i.CredentialID,
+			&i.RevisionID,
+			&i.CheckedAt,
+			&i.PolledAt,
+			&i.Error,
+			&i.WebhookID,
+			&i.DeliveredAt,
+			&i.DeliveryForge,
+			&i.DeliveryID,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const webhookToVerify = `-- name: WebhookToVerify :one
+select sealed, (case when previous_until > now() then previous end)::jsonb as previous from webhooks where org_id = $1 and id = $2
+`
+
+type WebhookToVerifyRow struct {
+	Sealed   json.RawMessage
+	Previous json.RawMessage
+}
+
+// WebhookToVerify has the secret before the last rotation only while that is accepted.
+func (q *Queries) WebhookToVerify(ctx context.Context, orgID string, iD string) (WebhookToVerifyRow, error) {
 	row := q.db.QueryRow(ctx, webhookToVerify, orgID, iD)
-	var i Webhook
-	err := row.Scan(
-		&i.OrgID,
-		&i.ID,
-		&i.Sealed,
-		&i.CreatedAt,
-		&i.LastDeliveryAt,
-	)
+	var i WebhookToVerifyRow
+	err := row.Scan(&i.Sealed, &i.Previous)
 	return i, err
 }

@@ -284,17 +284,22 @@ func (q *Queries) TakeCredential(ctx context.Context, orgID string, key string) 
 }
 
 const viewWebhooks = `-- name: ViewWebhooks :many
-select id, created_at, last_delivery_at from webhooks where org_id = $1 order by created_at, id
+select id, created_at, rotated_at, previous_until, last_delivery_at, last_result from webhooks
+where org_id = $1 and ($2::text = '' or id = $2) order by created_at, id
 `
 
 type ViewWebhooksRow struct {
 	ID             string
 	CreatedAt      time.Time
+	RotatedAt      *time.Time
+	PreviousUntil  *time.Time
 	LastDeliveryAt *time.Time
+	LastResult     string
 }
 
-func (q *Queries) ViewWebhooks(ctx context.Context, orgID string) ([]ViewWebhooksRow, error) {
-	rows, err := q.db.Query(ctx, viewWebhooks, orgID)
+// ViewWebhooks shows one webhook, or all with an empty id, without secrets.
+func (q *Queries) ViewWebhooks(ctx context.Context, orgID string, iD string) ([]ViewWebhooksRow, error) {
+	rows, err := q.db.Query(ctx, viewWebhooks, orgID, iD)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +307,14 @@ func (q *Queries) ViewWebhooks(ctx context.Context, orgID string) ([]ViewWebhook
 	items := []ViewWebhooksRow{}
 	for rows.Next() {
 		var i ViewWebhooksRow
-		if err := rows.Scan(&i.ID, &i.CreatedAt, &i.LastDeliveryAt); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.CreatedAt,
+			&i.RotatedAt,
+			&i.PreviousUntil,
+			&i.LastDeliveryAt,
+			&i.LastResult,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -311,4 +323,15 @@ func (q *Queries) ViewWebhooks(ctx context.Context, orgID string) ([]ViewWebhook
 		return nil, err
 	}
 	return items, nil
+}
+
+const wakeWatchesOfWebhook = `-- name: WakeWatchesOfWebhook :exec
+update due d set at = least(d.at, now()) where d.org_id = $1 and d.kind = 'watch'
+and d.id in (select w.id from watches w where w.org_id = $1 and w.webhook_id = $2::text)
+`
+
+// WakeWatchesOfWebhook has all that a webhook announced polled now.
+func (q *Queries) WakeWatchesOfWebhook(ctx context.Context, orgID string, webhookID string) error {
+	_, err := q.db.Exec(ctx, wakeWatchesOfWebhook, orgID, webhookID)
+	return err
 }

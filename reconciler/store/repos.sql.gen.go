@@ -12,7 +12,8 @@ import (
 
 const viewRepos = `-- name: ViewRepos :many
 
-select w.id, w.url, w.ref, w.checked_at, w.error, coalesce(k.name, '') as credential, coalesce(r.commit, '') as commit, read.apps::text[] as apps
+select w.id, w.url, w.ref, w.checked_at, w.polled_at, w.error, w.webhook_id, w.delivered_at, w.delivery_forge, w.delivery_id,
+    d.at as next_poll_at, coalesce(k.name, '') as credential, coalesce(r.commit, '') as commit, read.apps::text[] as apps
 from (
     select watch_id, array_agg(name order by name) as apps from (
         select a.watch_id, a.name from apps a where a.org_id = $1 and a.watch_id is not null
@@ -23,6 +24,7 @@ from (
 join watches w on w.org_id = $1 and w.id = read.watch_id
 left join credentials k on k.org_id = w.org_id and k.id = w.credential_id
 left join revisions r on r.org_id = w.org_id and r.id = w.revision_id
+left join due d on d.org_id = w.org_id and d.kind = 'watch' and d.id = w.id
 where ($2::text = '' or w.id = $2) and (w.url, w.ref, w.id) > ($3::text, $4::text, $5::text)
 order by w.url, w.ref, w.id limit $6
 `
@@ -37,14 +39,20 @@ type ViewReposParams struct {
 }
 
 type ViewReposRow struct {
-	ID         string
-	URL        string
-	Ref        string
-	CheckedAt  *time.Time
-	Error      string
-	Credential string
-	Commit     string
-	Apps       []string
+	ID            string
+	URL           string
+	Ref           string
+	CheckedAt     *time.Time
+	PolledAt      *time.Time
+	Error         string
+	WebhookID     *string
+	DeliveredAt   *time.Time
+	DeliveryForge string
+	DeliveryID    string
+	NextPollAt    *time.Time
+	Credential    string
+	Commit        string
+	Apps          []string
 }
 
 // The repositories of an org as people see them: the refs that are watched because an app or one of its components is read from there.
@@ -70,7 +78,13 @@ func (q *Queries) ViewRepos(ctx context.Context, arg ViewReposParams) ([]ViewRep
 			&i.URL,
 			&i.Ref,
 			&i.CheckedAt,
+			&i.PolledAt,
 			&i.Error,
+			&i.WebhookID,
+			&i.DeliveredAt,
+			&i.DeliveryForge,
+			&i.DeliveryID,
+			&i.NextPollAt,
 			&i.Credential,
 			&i.Commit,
 			&i.Apps,
@@ -135,7 +149,7 @@ func (q *Queries) ViewRevisionsOfRepo(ctx context.Context, orgID string, watchID
 }
 
 const watchesByID = `-- name: WatchesByID :many
-select org_id, id, url, ref, credential_id, revision_id, checked_at, error, created_at from watches where org_id = $1 and id = any($2::text[])
+select org_id, id, url, ref, credential_id, revision_id, checked_at, polled_at, error, webhook_id, delivered_at, delivery_forge, delivery_id, created_at from watches where org_id = $1 and id = any($2::text[])
 `
 
 // WatchesByID are those of a page of apps.
@@ -156,7 +170,12 @@ func (q *Queries) WatchesByID(ctx context.Context, orgID string, ids []string) (
 			&i.CredentialID,
 			&i.RevisionID,
 			&i.CheckedAt,
+			&i.PolledAt,
 			&i.Error,
+			&i.WebhookID,
+			&i.DeliveredAt,
+			&i.DeliveryForge,
+			&i.DeliveryID,
 			&i.CreatedAt,
 		); err != nil {
 			return nil, err

@@ -36,8 +36,8 @@ func (q *Queries) OrgIDs(ctx context.Context) ([]string, error) {
 }
 
 const retainDeliveries = `-- name: RetainDeliveries :execrows
-delete from webhook_deliveries d where d.org_id = $1 and (d.webhook_id, d.signature) in (
-    select w.webhook_id, w.signature from webhook_deliveries w where w.org_id = $1 and w.received_at < $2::timestamptz limit $3)
+delete from webhook_deliveries d where d.org_id = $1 and (d.webhook_id, d.delivery) in (
+    select w.webhook_id, w.delivery from webhook_deliveries w where w.org_id = $1 and w.received_at < $2::timestamptz limit $3)
 `
 
 func (q *Queries) RetainDeliveries(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {

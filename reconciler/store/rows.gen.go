@@ -493,29 +493,38 @@ type Uptime struct {
 }
 
 type Watch struct {
-	OrgID        string
-	ID           string
-	URL          string
-	Ref          string
-	CredentialID string
-	RevisionID   *string
-	CheckedAt    *time.Time
-	Error        string
-	CreatedAt    time.Time
+	OrgID         string
+	ID            string
+	URL           string
+	Ref           string
+	CredentialID  string
+	RevisionID    *string
+	CheckedAt     *time.Time
+	PolledAt      *time.Time
+	Error         string
+	WebhookID     *string
+	DeliveredAt   *time.Time
+	DeliveryForge string
+	DeliveryID    string
+	CreatedAt     time.Time
 }
 
 type Webhook struct {
 	OrgID          string
 	ID             string
 	Sealed         json.RawMessage
+	Previous       json.RawMessage
+	PreviousUntil  *time.Time
 	CreatedAt      time.Time
+	RotatedAt      *time.Time
 	LastDeliveryAt *time.Time
+	LastResult     string
 }
 
 type WebhookDelivery struct {
 	OrgID      string
 	WebhookID  string
-	Signature  []byte
+	Delivery   []byte
 	ReceivedAt time.Time
 }
 

@@ -386,6 +386,31 @@ func (q *Queries) RememberedAnswer(ctx context.Context, orgID string, key string
 	return i, err
 }
 
+const rotateWebhook = `-- name: RotateWebhook :execrows
+update webhooks set previous = sealed, previous_until = now() + make_interval(secs => $1), sealed = $2, rotated_at = now() where org_id = $3 and id = $4
+`
+
+type RotateWebhookParams struct {
+	GraceSeconds float64
+	Sealed       json.RawMessage
+	OrgID        string
+	ID           string
+}
+
+// RotateWebhook gives a webhook another secret. The one before is accepted for so many seconds more.
+func (q *Queries) RotateWebhook(ctx context.Context, arg RotateWebhookParams) (int64, error) {
+	result, err := q.db.Exec(ctx, rotateWebhook,
+		arg.GraceSeconds,
+		arg.Sealed,
+		arg.OrgID,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const setCredentialRepositories = `-- name: SetCredentialRepositories :execrows
 update credentials set repositories = $1 where org_id = $2 and id = $3
 `

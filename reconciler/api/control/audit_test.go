@@ -30,7 +30,12 @@ func changes(w *world) map[string]changed {
 	plain.Inputs = nil
 	return map[string]changed{
 		"createCredential": {body: map[string]any{"name": "made", "password": w.sealed(seal.CredentialContext(o.org.ID, "made"), w.key.Recipient(), "planted")}, action: "credential.create"},
-		"createWebhook":    {action: "webhook.create"},
+		"createWebhook": {body: map[string]any{
+			"secret": w.sealed(seal.WebhookContext(o.org.ID), w.key.Recipient(), "planted-for-a-webhook"),
+		}, action: "webhook.create"},
+		"rotateWebhook": {path: "/v1/webhooks/" + o.ids["webhook"] + "/rotate", body: map[string]any{
+			"secret": w.sealed(seal.WebhookContext(o.org.ID), w.key.Recipient(), "planted-for-a-webhook"),
+		}, action: "webhook.rotate"},
 		"createToken":      {body: map[string]any{"name": "made", "role": "viewer"}, action: "token.create"},
 		"revokeToken":      {path: "/v1/tokens/" + o.mark + "-viewer", action: "token.revoke"},
 		"createApp":        {body: map[string]any{"name": "made"}, action: "app.create"},

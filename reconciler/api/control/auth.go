@@ -66,7 +66,7 @@ var needs = map[string]role{
 	"CreateWorkflow": operator, "CancelWorkflow": operator, "RetryStep": operator, "SkipStep": operator,
 	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
 	"RespondApproval": approver,
-	"CreateApp":       admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin, "CreateWebhook": admin, "CreateRunner": admin,
+	"CreateApp":       admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin, "CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
 	"CreateRegistration": admin, "ReplaceRunner": admin, "AbandonState": admin, "ListTokens": admin, "CreateToken": admin,
 	"DeleteApp": admin, "DeleteRunner": admin, "DeleteCredential": admin, "DeleteWebhook": admin,
 	"RevokeToken": viewer, // its own; another's is for the operation itself to refuse

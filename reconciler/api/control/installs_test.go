@@ -187,7 +187,7 @@ func TestCredentialsAndWebhooksKeepNoSecret(t *testing.T) {
 	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" {
 		t.Errorf("%s", bad.Body)
 	}
-	hook, err := client.CreateWebhookWithResponse(t.Context())
+	hook, err := client.CreateWebhookWithResponse(t.Context(), api.NewWebhook{})
 	must(t, err)
 	shown, err := client.ListCredentialsWithResponse(t.Context())
 	must(t, err)

@@ -17,6 +17,7 @@ func bodies(of *tenant) map[string]any {
 	sealed := map[string]any{"key_id": "k", "ciphertext": "eA=="}
 	return map[string]any{
 		"createCredential": map[string]any{"name": of.mark + "-cred", "password": sealed},
+		"createWebhook":    map[string]any{}, "rotateWebhook": map[string]any{},
 		"updateCredential": map[string]any{"add_repositories": []string{"https://git.example/x"}},
 		"createApp":        map[string]any{"name": "stolen", "repository": "https://git.example/x", "credential": of.ids["credential"]},
 		"syncApp":          map[string]any{}, "uploadAppVersion": "not a tar",
@@ -206,7 +207,7 @@ func items(a answer) int {
 }
 
 // markless are answers in which there is nothing that an org has named.
-var markless = []string{"getSealingKey", "getSystem", "listWebhooks"}
+var markless = []string{"getSealingKey", "getSystem", "listWebhooks", "getWebhook"}
 
 // TestOwnThingsAreThere is the other half: the same requests of org one itself are answered, so the 404s above are for the org
 // alone.

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 	"github.com/nuon-toolkit/nuon/reconciler/api/quota"
-	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
@@ -86,15 +87,15 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now()
 	w.serve(quota.Options{Rate: 1, Burst: 2, BehindProxy: true, Now: func() time.Time { return now }})
-	made, err := w.one.as("admin").CreateWebhookWithResponse(t.Context())
+	made, err := w.one.as("admin").CreateWebhookWithResponse(t.Context(), api.NewWebhook{})
 	must(t, err)
 	hook := made.JSON201
 	deliver := func(from, body string) answer {
 		at := strconv.FormatInt(now.Unix(), 10)
 		return w.call("", http.MethodPost, hook.Path, body, "X-Forwarded-For", from,
-			observe.HeaderTimestamp, at, observe.HeaderSignature, observe.Sign(seal.NewSecret([]byte(hook.Secret)), at, []byte(body)))
+			forge.HeaderTimestamp, at, forge.HeaderSignature, forge.Sign(seal.NewSecret([]byte(hook.Secret)), at, []byte(body)))
 	}
-	if got := deliver("192.0.2.1", "{}"); got.Status != http.StatusAccepted {
+	if got := deliver("192.0.2.1", "{}"); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	for range 400 {
@@ -103,7 +104,7 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	if got := w.call("", http.MethodPost, hook.Path, "{}", "X-Forwarded-For", "198.51.100.1"); got.Status != http.StatusTooManyRequests {
 		t.Errorf("forged for long: %d %s", got.Status, got.Body)
 	}
-	for i, want := range []int{http.StatusAccepted, http.StatusAccepted, http.StatusTooManyRequests} {
+	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
 		if got := deliver("192.0.2.1", strings.Repeat(" ", i)+"{ }"); got.Status != want {
 			t.Errorf("delivery %d: %d %s", i, got.Status, got.Body)
 		}

@@ -91,9 +91,17 @@ func (s *Server) repo(ctx context.Context, key string) (api.Repo, error) {
 }
 
 func viewRepo(r store.ViewReposRow) api.Repo {
-	return api.Repo{
-		ID: r.ID, URL: r.URL, Ref: r.Ref, Credential: r.Credential, Commit: r.Commit, CheckedAt: at(r.CheckedAt), Problem: r.Error, Apps: r.Apps,
+	repo := api.Repo{
+		ID: r.ID, URL: r.URL, Ref: r.Ref, Credential: r.Credential, Commit: r.Commit, Problem: r.Error, Apps: r.Apps,
+		CheckedAt: at(r.CheckedAt), PolledAt: at(r.PolledAt), NextPollAt: at(r.NextPollAt),
 	}
+	if r.WebhookID != nil {
+		repo.Webhook = *r.WebhookID
+	}
+	if r.DeliveredAt != nil {
+		repo.LastDelivery = &api.RepoDelivery{At: *r.DeliveredAt, Forge: r.DeliveryForge, ID: r.DeliveryID}
+	}
+	return repo
 }
 
 // findRevision is one revision by its id.

@@ -14,7 +14,7 @@ var needs = map[string]string{
 	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer", "listApprovals": "viewer",
 	"getApproval": "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer", "getJob": "viewer", "getLogs": "viewer",
 	"listStates": "viewer", "listStateVersions": "viewer", "listAudit": "viewer", "getSystem": "viewer",
-	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer", "getPlan": "viewer",
+	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer", "getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
 	"renderTexts": "viewer",
 
 	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createPartialRelease": "ci", "lookAtRepo": "ci",

@@ -15,7 +15,7 @@ import (
 // ofTheOrg are the operations that concern the whole org: a token for one app may ask for none of them, whatever its role. Every other
 // operation of the document it may ask, and is shown nothing but its app's.
 var ofTheOrg = []string{
-	"listCredentials", "createCredential", "updateCredential", "deleteCredential", "listWebhooks", "createWebhook", "deleteWebhook", "listRepos", "getRepo", "lookAtRepo",
+	"listCredentials", "createCredential", "updateCredential", "deleteCredential", "listWebhooks", "createWebhook", "getWebhook", "rotateWebhook", "deleteWebhook", "listRepos", "getRepo", "lookAtRepo",
 	"listTokens", "createToken", "listAudit", "getSystem", "createApp",
 	"listRunners", "getRunner", "createRunner", "deleteRunner", "getRunnerLogs", "createRegistration", "replaceRunner",
 }

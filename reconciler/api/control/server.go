@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/forge"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
@@ -149,7 +150,7 @@ func limitBody(next http.Handler) http.Handler {
 	})
 }
 
-// limitHooks bounds deliveries: a webhook that took one counts as a caller of its own, and those that are refused count for their
+// limitHooks bounds deliveries: a webhook that took one counts as a caller of its own, and what was not verified counts for its
 // address. Who forges deliveries from elsewhere does not use up what the webhook may take.
 func (s *Server) limitHooks(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,30 +160,13 @@ func (s *Server) limitHooks(next http.Handler) http.Handler {
 			problem.Write(w, err)
 			return
 		}
-		answer := &answered{ResponseWriter: w}
-		next.ServeHTTP(answer, r)
-		switch answer.status {
-		case http.StatusAccepted:
+		next.ServeHTTP(w, r)
+		if w.Header().Get(forge.HeaderResult) != "" {
 			s.quota.Good(from, hook)
-		case http.StatusUnauthorized:
+		} else {
 			s.quota.Bad(from, false, r)
 		}
 	})
-}
-
-// answered remembers the status of an answer.
-type answered struct {
-	http.ResponseWriter
-	status int
-}
-
-// Unwrap lets http.ResponseController find what the writer below can do.
-func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-// WriteHeader remembers.
-func (a *answered) WriteHeader(status int) {
-	a.status = status
-	a.ResponseWriter.WriteHeader(status)
 }
 
 // withTimeout bounds every request but the ones that follow something: they write their answer after next has returned.

@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -170,54 +168,3 @@ func (s *Server) DeleteCredential(ctx context.Context, r DeleteCredentialRequest
 func viewCredential(c store.Credential) api.Credential {
 	return api.Credential{ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, CreatedAt: c.CreatedAt}
 }
-
-// CreateWebhook implements POST /v1/webhooks.
-func (s *Server) CreateWebhook(ctx context.Context, _ CreateWebhookRequestObject) (CreateWebhookResponseObject, error) {
-	raw := make([]byte, 32)
-	_, _ = rand.Read(raw) // never fails: the runtime ends the program where the system has no randomness
-	secret := base64.RawURLEncoding.EncodeToString(raw)
-	hook := api.Webhook{ID: id.New("hok"), Secret: secret}
-	b, err := s.sealFor(seal.Context{Org: callerOf(ctx).org.ID, Kind: seal.KindWebhook, Component: hook.ID}, []byte(secret))
-	if err != nil {
-		return nil, err
-	}
-	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		hook.Path = hookPath(tx.Org, hook.ID)
-		if err := tx.AddWebhook(ctx, tx.Org, hook.ID, b); err != nil {
-			return err
-		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "webhook.create", hook.ID, nil)
-	})
-	return CreateWebhook201JSONResponse(hook), err
-}
-
-// ListWebhooks implements GET /v1/webhooks.
-func (s *Server) ListWebhooks(ctx context.Context, _ ListWebhooksRequestObject) (ListWebhooksResponseObject, error) {
-	var list api.WebhookList
-	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
-		rows, err := tx.ViewWebhooks(ctx, tx.Org)
-		list.Items = each(rows, func(w store.ViewWebhooksRow) api.KnownWebhook {
-			return api.KnownWebhook{ID: w.ID, Path: hookPath(tx.Org, w.ID), CreatedAt: w.CreatedAt, LastDeliveryAt: at(w.LastDeliveryAt)}
-		})
-		return err
-	})
-	return ListWebhooks200JSONResponse(list), err
-}
-
-// DeleteWebhook implements DELETE /v1/webhooks/{webhook}.
-func (s *Server) DeleteWebhook(ctx context.Context, r DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error) {
-	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		gone, err := tx.DropWebhook(ctx, tx.Org, r.Webhook)
-		if err == nil && gone == 0 {
-			err = store.ErrNotFound
-		}
-		if err != nil {
-			return named("webhook", r.Webhook, err)
-		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "webhook.delete", r.Webhook, nil)
-	})
-	return DeleteWebhook204Response{}, err
-}
-
-// hookPath is where deliveries to a webhook go.
-func hookPath(org, hook string) string { return "/hooks/" + org + "/" + hook }

@@ -84,18 +84,25 @@ create table webhooks (
     org_id     text not null references orgs on delete cascade,
     id         text not null,
     sealed     jsonb not null,
+    -- The secret before the last rotation, which is accepted for a while longer.
+    previous       jsonb,
+    previous_until timestamptz,
     created_at timestamptz not null default now(),
+    rotated_at timestamptz,
+    -- The last delivery that held the secret, and what it was answered.
     last_delivery_at timestamptz,
+    last_result      text not null default '',
     primary key (org_id, id)
 );
 
--- A delivery is remembered for as long as its signature would still be accepted: no replays.
+-- A delivery that made something be polled is remembered, so that the same one again does not.
 create table webhook_deliveries (
     org_id      text not null,
     webhook_id  text not null,
-    signature   bytea not null,
+    -- SHA-256 of the forge, its id of the delivery and the body
+    delivery    bytea not null,
     received_at timestamptz not null default now(),
-    primary key (org_id, webhook_id, signature),
+    primary key (org_id, webhook_id, delivery),
     foreign key (org_id, webhook_id) references webhooks on delete cascade
 );
 
@@ -131,12 +138,23 @@ create table watches (
     ref           text not null,
     credential_id text not null default '',
     revision_id   text,
+    -- When it was last read, and when that was last tried.
     checked_at    timestamptz,
+    polled_at     timestamptz,
     error         text not null default '',
+    -- The webhook that announces pushes to it, so that it is polled seldom; null while it is polled as often as any other.
+    webhook_id    text,
+    -- The last delivery of any webhook that was about it: the forge, and the forge's id of it.
+    delivered_at   timestamptz,
+    delivery_forge text not null default '',
+    delivery_id    text not null default '',
     created_at    timestamptz not null default now(),
     primary key (org_id, id),
-    unique (org_id, url, ref, credential_id)
+    unique (org_id, url, ref, credential_id),
+    foreign key (org_id, webhook_id) references webhooks on delete set null (webhook_id)
 );
+-- The watches that a webhook announces pushes to, for its end.
+create index watches_of_webhook on watches (org_id, webhook_id) where webhook_id is not null;
 
 create table revisions (
     org_id        text not null,

@@ -14,8 +14,9 @@ on conflict (org_id, url, ref, credential_id) do nothing;
 -- name: WatchOf :one
 select * from watches where org_id = @org_id and url = @url and ref = @ref and credential_id = @credential_id for update;
 
--- name: ListWatches :many
-select * from watches where org_id = @org_id order by id;
+-- WatchesPolled are those that something reads.
+-- name: WatchesPolled :many
+select w.* from watches w join due d on d.org_id = w.org_id and d.kind = 'watch' and d.id = w.id where w.org_id = @org_id order by w.id;
 
 -- Apps that read the watch: as their own repository, or as that of a component which is part of them.
 -- name: AppsOfWatch :many
@@ -35,33 +36,56 @@ values (@org_id, @id, @watch_id,
     @commit, @tree, @previous, @forced, @subject, @author, @changed_paths, @reason, @trace)
 returning *;
 
--- name: MoveWatch :exec
-update watches set revision_id = @revision_id, checked_at = now(), error = ''
-where org_id = @org_id and id = @id;
+-- MoveWatch and SetWatchChecked return how many seconds ago a webhook last reported a push; infinity for never.
+-- name: MoveWatch :one
+update watches set revision_id = @revision_id, checked_at = now(), polled_at = now(), error = ''
+where org_id = @org_id and id = @id
+returning coalesce(extract(epoch from now() - delivered_at), 'infinity')::float8;
 
--- name: SetWatchChecked :exec
-update watches set checked_at = now(), error = '' where org_id = @org_id and id = @id;
+-- name: SetWatchChecked :one
+update watches set checked_at = now(), polled_at = now(), error = '' where org_id = @org_id and id = @id
+returning coalesce(extract(epoch from now() - delivered_at), 'infinity')::float8;
 
 -- SetWatchError stores why a watch cannot be read, and returns for how many seconds it could not be read.
 -- name: SetWatchError :one
-update watches set error = @error where org_id = @org_id and id = @id
+update watches set error = @error, polled_at = now() where org_id = @org_id and id = @id
 returning extract(epoch from now() - coalesce(checked_at, created_at))::float8;
+
+-- LockWatches locks in the order of the ids, so that two deliveries do not wait for each other.
+-- name: LockWatches :many
+select id from watches where org_id = @org_id and id = any(@ids::text[]) order by id for update;
+
+-- Delivered records a delivery at the watches that it is about.
+-- name: Delivered :exec
+update watches set delivered_at = now(), delivery_forge = @forge, delivery_id = @delivery_id
+where org_id = @org_id and id = any(@ids::text[]);
+
+-- AnnouncedBy has watches polled seldom, because a webhook announces pushes to them.
+-- name: AnnouncedBy :exec
+update watches set webhook_id = @webhook_id::text where org_id = @org_id and id = any(@ids::text[]);
+
+-- Unannounced has a watch polled as often as any other again.
+-- name: Unannounced :exec
+update watches set webhook_id = null where org_id = @org_id and id = @id;
+
+-- WakeWatches has watches polled now. What nobody reads has no line in due and gets none.
+-- name: WakeWatches :exec
+update due set at = least(at, now()) where org_id = @org_id and kind = 'watch' and id = any(@ids::text[]);
 
 -- name: CredentialOfWatch :one
 select * from credentials where org_id = @org_id and id = @id;
 
+-- WebhookToVerify has the secret before the last rotation only while that is accepted.
 -- name: WebhookToVerify :one
-select * from webhooks where org_id = @org_id and id = @id;
+select sealed, (case when previous_until > now() then previous end)::jsonb as previous from webhooks where org_id = @org_id and id = @id;
 
--- A delivery that is there already changes no row: it is a replay.
+-- A delivery that is there already adds no row: it was taken before.
 -- name: AddWebhookDelivery :execrows
-with new as (
-    insert into webhook_deliveries (org_id, webhook_id, signature, received_at) values (@org_id, @webhook_id, @signature, @received_at)
-    on conflict do nothing returning org_id, webhook_id, received_at)
-update webhooks w set last_delivery_at = new.received_at from new where w.org_id = new.org_id and w.id = new.webhook_id;
+insert into webhook_deliveries (org_id, webhook_id, delivery) values (@org_id, @webhook_id, @delivery)
+on conflict do nothing;
 
--- name: ForgetWebhookDeliveries :exec
-delete from webhook_deliveries where org_id = @org_id and webhook_id = @webhook_id and received_at < @before;
+-- name: SetWebhookDelivered :exec
+update webhooks set last_delivery_at = now(), last_result = @result where org_id = @org_id and id = @id;
 
 -- name: DueOf :one
 select at from due where org_id = @org_id and kind = @kind and id = @id;

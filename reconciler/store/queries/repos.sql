@@ -2,7 +2,8 @@
 
 -- ViewRepos: by URL and ref; the cursor is the last row's URL, ref and id.
 -- name: ViewRepos :many
-select w.id, w.url, w.ref, w.checked_at, w.error, coalesce(k.name, '') as credential, coalesce(r.commit, '') as commit, read.apps::text[] as apps
+select w.id, w.url, w.ref, w.checked_at, w.polled_at, w.error, w.webhook_id, w.delivered_at, w.delivery_forge, w.delivery_id,
+    d.at as next_poll_at, coalesce(k.name, '') as credential, coalesce(r.commit, '') as commit, read.apps::text[] as apps
 from (
     select watch_id, array_agg(name order by name) as apps from (
         select a.watch_id, a.name from apps a where a.org_id = @org_id and a.watch_id is not null
@@ -13,6 +14,7 @@ from (
 join watches w on w.org_id = @org_id and w.id = read.watch_id
 left join credentials k on k.org_id = w.org_id and k.id = w.credential_id
 left join revisions r on r.org_id = w.org_id and r.id = w.revision_id
+left join due d on d.org_id = w.org_id and d.kind = 'watch' and d.id = w.id
 where (@id::text = '' or w.id = @id) and (w.url, w.ref, w.id) > (@after_url::text, @after_ref::text, @after_id::text)
 order by w.url, w.ref, w.id limit @most;
 

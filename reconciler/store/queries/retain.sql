@@ -93,5 +93,5 @@ delete from idempotency_keys d where d.org_id = @org_id and d.key in (
     select k.key from idempotency_keys k where k.org_id = @org_id and k.created_at < @before::timestamptz limit @most);
 
 -- name: RetainDeliveries :execrows
-delete from webhook_deliveries d where d.org_id = @org_id and (d.webhook_id, d.signature) in (
-    select w.webhook_id, w.signature from webhook_deliveries w where w.org_id = @org_id and w.received_at < @before::timestamptz limit @most);
+delete from webhook_deliveries d where d.org_id = @org_id and (d.webhook_id, d.delivery) in (
+    select w.webhook_id, w.delivery from webhook_deliveries w where w.org_id = @org_id and w.received_at < @before::timestamptz limit @most);

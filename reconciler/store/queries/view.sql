@@ -227,6 +227,10 @@ select * from credentials where org_id = @org_id order by name;
 -- name: AddWebhook :exec
 insert into webhooks (org_id, id, sealed) values (@org_id, @id, @sealed);
 
+-- RotateWebhook gives a webhook another secret. The one before is accepted for so many seconds more.
+-- name: RotateWebhook :execrows
+update webhooks set previous = sealed, previous_until = now() + make_interval(secs => @grace_seconds), sealed = @sealed, rotated_at = now() where org_id = @org_id and id = @id;
+
 -- An answer is given again for a week; whoever repeats a create does so within minutes.
 -- name: ForgetAnswers :exec
 delete from idempotency_keys where org_id = @org_id and created_at < now() - interval '7 days';

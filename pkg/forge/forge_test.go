@@ -1,0 +1,267 @@
+package forge_test
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/forge"
+	"github.com/nuon-toolkit/nuon/pkg/forge/forgetest"
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+var secret = forge.SecretPrefix + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
+
+// read identifies, verifies and parses a delivery, as the reconciler does.
+func read(header http.Header, body []byte, secrets ...string) (forge.Forge, forge.Event, error) {
+	f, known := forge.Identify(header)
+	if !known {
+		return f, forge.Event{}, errors.New("no forge")
+	}
+	d := forge.Delivery{Header: header, Body: body, Received: time.Now()}
+	var all []seal.Secret
+	for _, s := range secrets {
+		all = append(all, seal.NewSecret([]byte(s)))
+	}
+	if err := f.Verify(d, all...); err != nil {
+		return f, forge.Event{}, err
+	}
+	event, err := f.Parse(d)
+	return f, event, err
+}
+
+// TestDeliveries reads every delivery of the forges' documentation: who sent it, which refs it pushed, or why there is nothing to poll.
+func TestDeliveries(t *testing.T) {
+	main := []string{"refs/heads/main"}
+	want := map[string]struct {
+		forge, id string
+		refs      []string
+		skipped   string
+	}{
+		"github-push":               {"github", "72d3162e-cc78-11e3-81ab-4c9367dc0958", main, ""},
+		"github-push-deleted":       {"github", "5a0e1d8a-cc78-11e3-8d1f-4c9367dc0958", nil, "refs/heads/main was deleted"},
+		"github-ping":               {"github", "0b989ba4-242f-11e5-81e1-c7b6966d2516", nil, "the webhook works"},
+		"github-issues":             {"github", "72d3162e-cc78-11e3-81ab-4c9367dc0959", nil, `the event "issues"`},
+		"gitlab-push":               {"gitlab", "f5e5f430-f57b-4e6e-9fac-d9128cd7232f", main, ""},
+		"gitlab-system-push":        {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a39550", main, ""},
+		"gitlab-tag-deleted":        {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a3954f", nil, "refs/tags/v1.0.0 was deleted"},
+		"gitlab-issue":              {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a39551", nil, `the event "Issue Hook"`},
+		"gitea-push":                {"gitea", "f6266f16-1bf3-46a5-9ea4-602e06ead473", main, ""},
+		"gitea-delete":              {"gitea", "f6266f16-1bf3-46a5-9ea4-602e06ead475", nil, "branch main was deleted"},
+		"forgejo-push":              {"forgejo", "f6266f16-1bf3-46a5-9ea4-602e06ead474", main, ""},
+		"bitbucket-push":            {"bitbucket", "8ba0e2a1-5e5e-4b4a-9f0d-2f6a3c1d0b7e", []string{"refs/heads/main", "refs/tags/v1.0.0"}, ""},
+		"bitbucket-push-deleted":    {"bitbucket", "8ba0e2a1-5e5e-4b4a-9f0d-2f6a3c1d0b7f", nil, "the push only deleted"},
+		"bitbucket-dc-push":         {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e11", main, ""},
+		"bitbucket-dc-push-old":     {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e12", main, ""},
+		"bitbucket-dc-push-deleted": {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e13", nil, "the push only deleted"},
+		"bitbucket-dc-ping":         {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e14", nil, "the webhook works"},
+	}
+	for _, name := range forgetest.Names(t) {
+		header, body := forgetest.Signed(t, name, secret)
+		f, event, err := read(header, body, secret)
+		w, listed := want[name]
+		if err != nil || !listed {
+			t.Errorf("%s: %v (listed: %v)", name, err, listed)
+			continue
+		}
+		if f.Name != w.forge || f.DeliveryID(header) != w.id || !slices.Equal(event.Refs, w.refs) ||
+			!strings.Contains(event.Skipped, w.skipped) || (event.Skipped == "") != (w.skipped == "") {
+			t.Errorf("%s: %s %q %+v", name, f.Name, f.DeliveryID(header), event)
+		}
+		page := forgetest.Page
+		if w.forge == "bitbucket-dc" {
+			page = forgetest.DataCenterPage
+		}
+		if name != "bitbucket-dc-ping" && event.Repository.Matches(page+".git") != forge.Same {
+			t.Errorf("%s is not about %s: %+v", name, page, event.Repository)
+		}
+	}
+}
+
+// TestOnlyTheSecretVerifies: no delivery passes without a signature, with another secret, with the empty one, or changed.
+func TestOnlyTheSecretVerifies(t *testing.T) {
+	for _, name := range forgetest.Names(t) {
+		refused := func(how string, header http.Header, body []byte, secrets ...string) {
+			t.Helper()
+			if _, _, err := read(header, body, secrets...); !errors.Is(err, forge.ErrUnverified) {
+				t.Errorf("%s %s: %v", name, how, err)
+			}
+		}
+		header, body := forgetest.Load(t, name)
+		refused("unsigned", header, body, secret)
+		refused("unsigned, for the empty secret", header, body, "")
+		forgetest.Sign(header, body, "another secret")
+		refused("signed with another secret", header, body, secret)
+		forgetest.Sign(header, body, "")
+		refused("signed with the empty secret", header, body, secret, "")
+		forgetest.Sign(header, body, secret)
+		if header.Get("X-Gitlab-Token") == "" { // a token proves nothing of the body
+			refused("with another body", header, append([]byte(" "), body...), secret)
+		}
+		if _, _, err := read(header, body, "the secret before", secret); err != nil {
+			t.Errorf("%s with one of two secrets: %v", name, err)
+		}
+	}
+}
+
+// TestFormBodies: GitHub and Gitea can send the JSON as a form field. GitHub signs the form, Gitea the JSON.
+func TestFormBodies(t *testing.T) {
+	for name, signsForm := range map[string]bool{"github-push": true, "gitea-push": false, "forgejo-push": false} {
+		header, body := forgetest.Load(t, name)
+		form := []byte(url.Values{"payload": {string(body)}}.Encode())
+		signed := body
+		if signsForm {
+			signed = form
+		}
+		forgetest.Sign(header, signed, secret)
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if _, event, err := read(header, form, secret); err != nil || !slices.Equal(event.Refs, []string{"refs/heads/main"}) {
+			t.Errorf("%s: %+v, %v", name, event, err)
+		}
+	}
+}
+
+// TestGitLabSigningToken: a signature is by Standard Webhooks, its time counts, and a delivery that has one does not fall back to the
+// token.
+func TestGitLabSigningToken(t *testing.T) {
+	signed := func(with string, at time.Time) (http.Header, []byte) {
+		header, body := forgetest.Load(t, "gitlab-push")
+		header.Set("Webhook-Id", header.Get("Idempotency-Key"))
+		header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+		forgetest.Sign(header, body, with)
+		return header, body
+	}
+	header, body := signed(secret, time.Now())
+	if _, event, err := read(header, body, secret); err != nil || len(event.Refs) != 1 {
+		t.Errorf("signed: %+v, %v", event, err)
+	}
+	header.Set("Webhook-Signature", "v1,AAAA v2,BBBB "+header.Get("Webhook-Signature"))
+	if _, _, err := read(header, body, secret); err != nil {
+		t.Errorf("with several signatures: %v", err)
+	}
+	old, _ := signed(secret, time.Now().Add(-6*time.Minute))
+	another, _ := signed(forge.SecretPrefix+base64.StdEncoding.EncodeToString([]byte("another")), time.Now())
+	another.Set("X-Gitlab-Token", secret)
+	for name, header := range map[string]http.Header{"too old": old, "another key beside the right token": another} {
+		if _, _, err := read(header, body, secret); !errors.Is(err, forge.ErrUnverified) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text, _ := signed("plain text", time.Now())
+	if _, _, err := read(text, body, "plain text"); !errors.Is(err, forge.ErrUnverified) {
+		t.Errorf("signed with a secret that is no signing token: %v", err)
+	}
+}
+
+// TestUnsignedPing: only the connection test of Bitbucket Data Center, and only without a signature.
+func TestUnsignedPing(t *testing.T) {
+	for _, name := range forgetest.Names(t) {
+		header, body := forgetest.Load(t, name)
+		f, _ := forge.Identify(header)
+		if f.IsUnsignedPing(header) != (name == "bitbucket-dc-ping") {
+			t.Errorf("%s: %v", name, f.IsUnsignedPing(header))
+		}
+		forgetest.Sign(header, body, secret)
+		if f.IsUnsignedPing(header) {
+			t.Errorf("%s is signed", name)
+		}
+	}
+}
+
+// TestNuonForm: a script may name a repository and a ref, or neither.
+func TestNuonForm(t *testing.T) {
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	for body, want := range map[string]forge.Event{
+		"":   {Name: "push"},
+		"{}": {Name: "push"},
+		`{"repository": "https://git.example/acme/shop", "ref": "main"}`: {
+			Name: "push", Repository: forge.Repository{URLs: []string{forgetest.Page}}, Refs: []string{"main"},
+		},
+	} {
+		header := http.Header{}
+		header.Set(forge.HeaderTimestamp, now)
+		header.Set(forge.HeaderSignature, forge.Sign(seal.NewSecret([]byte(secret)), now, []byte(body)))
+		_, event, err := read(header, []byte(body), secret)
+		if err != nil || event.Name != want.Name || !slices.Equal(event.Refs, want.Refs) || event.Repository.String() != want.Repository.String() {
+			t.Errorf("%q: %+v, %v", body, event, err)
+		}
+	}
+}
+
+// TestMalformedPayloads: what is signed and is no payload of a push is refused with the reason.
+func TestMalformedPayloads(t *testing.T) {
+	for _, name := range []string{
+		"github-push", "gitlab-push", "gitlab-system-push", "gitea-push", "forgejo-push", "bitbucket-push", "bitbucket-dc-push",
+	} {
+		bodies := []string{"", "{", "[]", `"x"`, `{"ref": 7, "push": 7, "changes": 7}`, "\xff", strings.Repeat("[", 20_000)}
+		if !strings.HasPrefix(name, "gitlab") { // which says what it is in the body alone
+			bodies = append(bodies, "null", "{}", `{"ref": "refs/heads/main"}`)
+		}
+		for _, body := range bodies {
+			header, _ := forgetest.Load(t, name)
+			forgetest.Sign(header, []byte(body), secret)
+			_, event, err := read(header, []byte(body), secret)
+			var malformed *forge.MalformedError
+			if !errors.As(err, &malformed) {
+				t.Errorf("%s %.40q: %+v, %v", name, body, event, err)
+			}
+		}
+	}
+}
+
+// FuzzDeliveries: whatever is sent, nothing passes without the secret, and nothing that passes makes a reader panic.
+func FuzzDeliveries(f *testing.F) {
+	for _, name := range forgetest.Names(f) {
+		header, body := forgetest.Signed(f, name, secret)
+		by, _ := forge.Identify(header)
+		f.Add(by.Name, header.Get("X-Hub-Signature-256"), header.Get("Content-Type"), string(body))
+	}
+	f.Fuzz(func(t *testing.T, name, signature, contentType, body string) {
+		header := http.Header{}
+		for _, key := range []string{"X-Hub-Signature-256", "X-Hub-Signature", "X-Gitea-Signature", "X-Gitlab-Token", "Webhook-Signature"} {
+			header.Set(key, signature)
+		}
+		header.Set("Content-Type", contentType)
+		by, known := forge.Find(name)
+		if !known {
+			return
+		}
+		d := forge.Delivery{Header: header, Body: []byte(body), Received: time.Now()}
+		if err := by.Verify(d, seal.NewSecret([]byte(rand.Text()))); err == nil {
+			t.Errorf("%s passes with %q", name, signature)
+		}
+		event, err := by.Parse(d)
+		if err == nil && event.Repository.Matches("https://git.example/acme/shop") == forge.Same && event.Repository.IsZero() {
+			t.Errorf("%s %q is about a repository that it does not name", name, body)
+		}
+	})
+}
+
+// TestForms: each forge has a form that takes the address and the secret, in a list that leaves none out.
+func TestForms(t *testing.T) {
+	for _, f := range forge.All {
+		if !slices.Contains(forge.Names(), f.Name) {
+			t.Errorf("%s is not among the names", f.Name)
+		}
+		if found, is := forge.Find(f.Name); !is || found.Title != f.Title {
+			t.Errorf("%s is not found by its name", f.Name)
+		}
+		var values []string
+		for _, field := range f.Form.Fill("https://nuon.example/hooks/o/h", "hush") {
+			values = append(values, field.Value)
+		}
+		if !slices.Contains(values, "https://nuon.example/hooks/o/h") || !slices.Contains(values, "hush") {
+			t.Errorf("the form of %s is filled with %q", f.Name, values)
+		}
+	}
+	if len(forge.Names()) != len(forge.All) {
+		t.Errorf("%d names of %d forges", len(forge.Names()), len(forge.All))
+	}
+}

@@ -1,0 +1,43 @@
+package forge
+
+import "github.com/nuon-toolkit/nuon/pkg/seal"
+
+// Gitea signs the JSON, not the body: of a form, the field payload.
+var gitea = Forge{
+	Name: "gitea", Title: "Gitea",
+	Form:        giteaForm("Gitea"),
+	eventHeader: "X-Gitea-Event",
+	idHeaders:   []string{"X-Gitea-Delivery"},
+	signed: func(d Delivery, secret seal.Secret) bool {
+		return hexSignature(d.Header.Get("X-Gitea-Signature"), "", content(d), secret)
+	},
+	parse: func(event string, d Delivery) (Event, error) { return parseHubPush(event, content(d)) },
+}
+
+// Forgejo does what Gitea does, under its own name.
+var forgejo = Forge{
+	Name: "forgejo", Title: "Forgejo",
+	Form:        giteaForm("Forgejo"),
+	eventHeader: "X-Forgejo-Event",
+	idHeaders:   []string{"X-Forgejo-Delivery"},
+	signed: func(d Delivery, secret seal.Secret) bool {
+		return hexSignature(d.Header.Get("X-Forgejo-Signature"), "", content(d), secret)
+	},
+	parse: gitea.parse,
+}
+
+func giteaForm(title string) Form {
+	return Form{
+		Page: "Settings > Webhooks > Add webhook > " + title + " (of a repository or of the organization)",
+		Fields: []Field{
+			{"Target URL", "{url}"},
+			{"HTTP method", "POST"},
+			{"POST content type", "application/json"},
+			{"Secret", "{secret}"},
+			{"Trigger on", "Push events"},
+			{"Branch filter", "*"},
+		},
+		Note: "A server in a private network lets webhooks go only to addresses that ALLOWED_HOST_LIST in the section [webhook] of " +
+			"its app.ini names.",
+	}
+}

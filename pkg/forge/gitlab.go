@@ -1,0 +1,99 @@
+package forge
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/seal"
+)
+
+// GitLab sends a secret token as it is, or, from 19.0 on, signs with a signing token as Standard Webhooks has it. A delivery with a
+// signature must pass by that: it does not fall back to the token.
+var gitlab = Forge{
+	Name: "gitlab", Title: "GitLab",
+	Form: Form{
+		Page: "Settings > Webhooks > Add new webhook (of a project or of the group)",
+		Fields: []Field{
+			{"URL", "{url}"},
+			{"Secret token", "{secret}"},
+			{"Trigger", "Push events (All branches), Tag push events"},
+			{"SSL verification", "Enable SSL verification"},
+		},
+		Note: "GitLab 19.0 and later can sign with a signing token instead: generate it in the form, leave the secret token empty, and " +
+			"give it to nuon with `nuon webhooks rotate WEBHOOK --from @FILE`. A server in a private network sends webhooks to other " +
+			"private addresses only when Admin > Settings > Network > Outbound requests allows it.",
+	},
+	eventHeader: "X-Gitlab-Event",
+	idHeaders:   []string{"Idempotency-Key", "Webhook-Id", "X-Gitlab-Event-UUID"},
+	signed: func(d Delivery, secret seal.Secret) bool {
+		if d.Header.Get(headerStandardSignature) != "" {
+			return standardSignature(d, secret)
+		}
+		// Hashed first, so that not even the length shows in the time.
+		sent, want := sha256.Sum256([]byte(d.Header.Get("X-Gitlab-Token"))), sha256.Sum256(secret.Reveal())
+		return hmac.Equal(sent[:], want[:])
+	},
+	parse: parseGitLab,
+}
+
+// The headers of Standard Webhooks (standardwebhooks.com).
+const (
+	headerStandardID        = "Webhook-Id"
+	headerStandardTimestamp = "Webhook-Timestamp"
+	headerStandardSignature = "Webhook-Signature"
+)
+
+// SecretPrefix begins a secret in the form of Standard Webhooks; the key in base64 follows. Forges that take any text as a secret take
+// it whole, so that one secret fits every form.
+const SecretPrefix = "whsec_"
+
+// standardSignature reports whether a delivery is signed as Standard Webhooks has it: v1,<base64 of HMAC-SHA256(id.timestamp.body)>,
+// once or for several keys.
+func standardSignature(d Delivery, secret seal.Secret) bool {
+	encoded, is := strings.CutPrefix(string(secret.Reveal()), SecretPrefix)
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !is || err != nil || len(key) == 0 {
+		return false
+	}
+	id, timestamp := d.Header.Get(headerStandardID), d.Header.Get(headerStandardTimestamp)
+	want := "v1," + base64.StdEncoding.EncodeToString(sum(key, []byte(id+"."+timestamp+"."), d.Body))
+	found := false
+	for one := range strings.FieldsSeq(d.Header.Get(headerStandardSignature)) {
+		if hmac.Equal([]byte(one), []byte(want)) {
+			found = true
+		}
+	}
+	return found && recent(timestamp, d)
+}
+
+// parseGitLab reads an event of a project, of a group, or of the whole server, whose X-Gitlab-Event is always "System Hook".
+func parseGitLab(event string, d Delivery) (Event, error) {
+	var p struct {
+		Kind    string `json:"object_kind"`
+		Event   string `json:"event_name"`
+		Ref     string `json:"ref"`
+		After   string `json:"after"`
+		Project struct {
+			GitHTTPURL string `json:"git_http_url"`
+			WebURL     string `json:"web_url"`
+			GitSSHURL  string `json:"git_ssh_url"`
+		} `json:"project"`
+	}
+	if err := decode(d.Body, &p); err != nil {
+		return Event{}, err
+	}
+	at := repository(p.Project.GitHTTPURL, p.Project.WebURL, p.Project.GitSSHURL)
+	kind := p.Kind
+	if kind == "" {
+		kind = p.Event
+	}
+	switch {
+	case kind != "push" && kind != "tag_push":
+		return notPush(at, event), nil
+	case at.IsZero():
+		return Event{}, malformed("the payload of the push names no project")
+	}
+	return pushed(at, p.Ref, p.After)
+}

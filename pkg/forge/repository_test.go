@@ -1,0 +1,70 @@
+package forge
+
+import "testing"
+
+// TestMatches compares the addresses that forges send with those that repositories are watched by.
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		event   Repository
+		watched string
+		want    Match
+	}{
+		{repository("https://github.com/Acme/Shop.git"), "https://github.com/acme/shop", Same},
+		{repository("https://github.com/acme/shop"), "https://github.com/acme/shop.git", Same},
+		{repository("https://github.com/acme/shop/"), "https://GitHub.com/acme/shop", Same},
+		{repository("git@github.com:acme/shop.git"), "https://github.com/acme/shop", Same},
+		{repository("ssh://git@git.example:2222/acme/shop.git"), "https://git.example:8443/acme/shop", Same},
+		{repository("https://git.example:443/acme/shop"), "https://git.example/acme/shop", Same},
+		{repository("http://git.example:3000/acme/shop"), "https://git.example/acme/shop", Same},
+		{repository("https://ada@git.example/acme/shop.git"), "https://git.example/acme/shop", Same},
+		{repository("https://git.example/a%20b/shop"), "https://git.example/a b/shop", Same},
+		{repository("https://git.example./acme/shop"), "https://git.example/acme/shop", Same},
+		{repository("https://git.example/group/sub/shop"), "https://git.example/group/sub/shop.git", Same},
+		{repository("ssh://git@dc.example:7999/proj/shop.git", "https://dc.example/scm/proj/shop.git"), "https://dc.example/scm/PROJ/shop.git", Same},
+		{Repository{Path: "/scm/PROJ/shop"}, "https://dc.example/context/scm/proj/shop.git", Same},
+		{repository("file:///srv/git/shop"), "file:///srv/git/shop", Same},
+
+		{repository("https://git.example/acme/shop"), "http://gitea.internal:3000/acme/shop", SamePath},
+		{repository("https://other.example/acme/shop", "https://git.example/acme/shop"), "https://git.example/acme/shop", Same},
+
+		{repository("https://github.com/acme/shop2"), "https://github.com/acme/shop", Other},
+		{repository("https://github.com/acme/shop"), "https://github.com/acme/shop2", Other},
+		{repository("https://github.com/group/acme/shop"), "https://github.com/acme/shop", Other},
+		{Repository{Path: "/scm/PROJ/shop"}, "https://dc.example/scm/proj/workshop.git", Other},
+		{Repository{Path: "/scm/PROJ/shop"}, "https://dc.example/proj/shop.git", Other},
+		{repository(), "https://github.com/acme/shop", Other},
+		{repository("://", "https://", "https://github.com", "%zz", ":", "git@"), "https://github.com/acme/shop", Other},
+		{repository("https://github.com"), "https://github.com/", Other},
+	} {
+		if got := c.event.Matches(c.watched); got != c.want {
+			t.Errorf("%q and %s: %d, want %d", c.event, c.watched, got, c.want)
+		}
+	}
+}
+
+// TestStringHidesPasswords that a script may have put into an address.
+func TestStringHidesPasswords(t *testing.T) {
+	if got := repository("https://ada:hush@git.example/acme/shop").String(); got != "https://git.example/acme/shop" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestMatchesRef(t *testing.T) {
+	for _, c := range []struct {
+		pushed, watched string
+		want            bool
+	}{
+		{"refs/heads/main", "main", true},
+		{"refs/heads/main", "refs/heads/main", true},
+		{"refs/tags/v1", "v1", true},
+		{"main", "refs/heads/main", true},
+		{"refs/heads/main", "refs/tags/main", false},
+		{"refs/heads/Main", "main", false},
+		{"refs/heads/feature/main", "main", false},
+		{"", "main", false},
+	} {
+		if got := MatchesRef(c.pushed, c.watched); got != c.want {
+			t.Errorf("%q and %q: %v", c.pushed, c.watched, got)
+		}
+	}
+}
