@@ -269,7 +269,7 @@ var outcomes = []JobStatus{JobSucceeded, JobSucceeded, JobSucceeded, JobFailed, 
 // anyEvent lets something happen that may happen now.
 func (w *world) anyEvent() {
 	t := w.t
-	switch rapid.IntRange(0, 12).Draw(t, "event") {
+	switch rapid.IntRange(0, 13).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		if open := w.open(); len(open) > 0 {
 			w.jobEvent(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
@@ -300,6 +300,9 @@ func (w *world) anyEvent() {
 		s := rapid.SampledFrom(w.g.Steps).Draw(t, "pushed")
 		w.pushed[s.Action] = rapid.IntRange(0, 2).Draw(t, "script") // back and forth
 		w.log("the script of %q is %d", s.Action, w.pushed[s.Action])
+	case 13:
+		w.g.Rule = Rule{ApproveAll: rapid.Bool().Draw(t, "approve all"), AllowDestroy: rapid.Bool().Draw(t, "allow destroy")}
+		w.log("the rule is %+v", w.g.Rule)
 	case 10:
 		w.personEvent(rapid.SampledFrom(w.g.Steps).Draw(t, "step"), rapid.Bool().Draw(t, "retry"))
 	}
@@ -332,7 +335,7 @@ func (w *world) personEvent(s *Step, retry bool) {
 
 func (w *world) rareEvent() {
 	p := rapid.SampledFrom(w.parts).Draw(w.t, "of")
-	switch rapid.IntRange(0, 4).Draw(w.t, "rare") {
+	switch rapid.IntRange(0, 3).Draw(w.t, "rare") {
 	case 0:
 		w.g.Cancelled = &Cancellation{Actor: "bob", Reason: "enough"}
 		w.log("bob cancels")
@@ -345,9 +348,6 @@ func (w *world) rareEvent() {
 		}
 	case 3:
 		w.dismiss(p)
-	case 4:
-		w.g.Rule = Rule{ApproveAll: rapid.Bool().Draw(w.t, "approve all"), AllowDestroy: rapid.Bool().Draw(w.t, "allow destroy")}
-		w.log("the rule is %+v", w.g.Rule)
 	}
 }
 

@@ -83,6 +83,72 @@ func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
 	same(t, g.applied("web"), "EndPlan{6 applied web is deployed}", "Set{8 succeeded web is deployed}", "Begin{9 r}", "Begin{14 runs after web was deployed}")
 }
 
+// TestARuleThatChangedLetsNothingBegin: what the rule let through is withdrawn when it would not any more, before its apply begins and
+// until a runner has taken it. What a person approved stays.
+func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
+	why := "the install's rule has changed: this install asks before every change"
+	let := func() *Graph { // web is let through, and drain runs before it
+		g := acted(t)
+		g.Rule = Rule{ApproveAll: true}
+		in := g.synced("web")
+		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, Desired: "w1"}
+		if said := run(g); in.plan.Plan.Status != PlanApproved || said[len(said)-1] != "Begin{13 runs before web is deployed}" {
+			t.Fatal(said)
+		}
+		return g
+	}
+	g := let()
+	g.Rule = Rule{}
+	said := g.ended("drain", JobSucceeded)
+	same(t, said[:2], "EndPlan{6 superseded "+why+"}", "Again{web true false "+why+"}")
+
+	g = let()
+	said = g.ended("drain", JobSucceeded)
+	same(t, said[1:], "Begin{8 let through by the install's rule (approve-all)}")
+	g.Rule = Rule{}
+	same(t, run(g), "Stop{8 "+why+"}")
+
+	g = acted(t) // a person approved it
+	g.planned("web")
+	g.Rule = Rule{ApproveAll: true, AllowDestroy: true}
+	run(g)
+	g.Rule = Rule{}
+	same(t, g.ended("drain", JobSucceeded), "Set{13 succeeded the action ran}", "Begin{8 approved by alice}")
+}
+
+// TestWhatIsAcceptedIsApprovedAndWanted is the whole decision about the apply of a plan at the moment at which a runner takes it.
+func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
+	good := acceptedApply{status: PlanApproved, component: "web", desired: "d", want: Want{Digest: "d", Reason: "r"}, answered: true}
+	for why, change := range map[string]func(*acceptedApply){
+		"":                                        func(*acceptedApply) {},
+		"its plan is consumed":                    func(a *acceptedApply) { a.status = PlanConsumed },
+		"its plan is rejected":                    func(a *acceptedApply) { a.status = PlanRejected },
+		"it waits: for network":                   func(a *acceptedApply) { a.want.Waits = "for network" },
+		"superseded by a newer desired: r":        func(a *acceptedApply) { a.want.Digest = "other" },
+		"what is wanted of web has moved: r":      func(a *acceptedApply) { a.want.Absent = true },
+		"the install's rule has changed: " + asks: func(a *acceptedApply) { a.answered = false },
+		"the install's rule has changed: " + destroys: func(a *acceptedApply) {
+			a.answered, a.destructive, a.rule = false, true, Rule{ApproveAll: true}
+		},
+	} {
+		a := good
+		change(&a)
+		if got := a.refusal(); got != why {
+			t.Errorf("%+v: %q, want %q", a, got, why)
+		}
+	}
+	a := good
+	a.answered, a.destructive, a.rule = false, true, Rule{ApproveAll: true, AllowDestroy: true}
+	if got := a.refusal(); got != "" {
+		t.Errorf("what the rule lets through is refused: %s", got)
+	}
+}
+
+const (
+	asks     = "this install asks before every change"
+	destroys = "the plan deletes or replaces something, and this install does not allow that unasked"
+)
+
 func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	g := acted(t)
 	g.planned("web")

@@ -132,7 +132,7 @@ const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again wh
 	"are planned only when those after the sandbox have; how they ended does not matter there.\n" +
 	"\n### Plan only\n\n" +
 	"A workflow that only plans has nothing but syncs and plans, and no component waits for another: what cannot be planned yet is skipped and\n" +
-	"says why, what moves after its sync is synced anew. Its\n" +
+	"says why, what moves after its sync is synced anew, and what is interrupted or lost is tried again, up to five times. Its\n" +
 	"plans go from `ready` to `superseded` at once, nothing is remembered against what is wanted, and a plan without changes proves nothing.\n"
 
 func TestTheDocsShowTheTables(t *testing.T) {
@@ -141,8 +141,12 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"\n## Workflow\n\nIt runs until all of its steps have ended. It succeeds when every component was deployed, or is skipped because another workflow will\n" +
 		"deploy it or because a person skipped it. It fails when it skips a component that nothing will deploy by itself, such as one that reads an\n" +
 		"input without a value: its outcome names the component and the reason (`TestAWorkflowWithWhatIsStuckHasNotSucceeded`).\n\n" + diagram(Running, statusMoves) +
-		"\n## Step\n\nA component's sync, plan, approve and apply steps are a group. What was stale, lost, failed or superseded goes back to pending as a\n" +
-		"group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" +
+		"\n## Step\n\nA component's sync, plan, approve and apply steps are a group. What was stale, lost, interrupted, failed or superseded goes back to\n" +
+		"pending as a group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" +
+		"Only people say no: a rejected plan, a cancelled workflow, a skipped step. When what is wanted moves away and back while a job is being\n" +
+		"stopped for it, or a runner's machine is shut down, the group begins anew (`TestAMistakeThatIsTakenBackIsNoRefusal`,\n" +
+		"`TestAShutdownIsNoRefusal`). A component stalls after as many failures as its `max_auto_retries` allows, or after five tries that were\n" +
+		"lost, interrupted or stale; neither counts for the other (`TestAnInterruptionIsNoFailure`).\n\n" +
 		"The sync copies the artifact from the vendor's registry to the install's, from where alone it is planned and applied; what is there is not\n" +
 		"sent again, so before a destroy or a redeploy it costs nothing. It is good for what was wanted when it began: when that moves, it is done\n" +
 		"anew, and a plan that failed or went stale for the same begins behind it. A restore needs no artifact and has none.\n\n" + diagram(StepPending, stepMoves) + statesSteps +
@@ -151,7 +155,8 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"to the digest of exactly what was shown. One about a plan is withdrawn when that plan no longer leads to what is wanted. A yes by the\n" +
 		"install's rule is stored like a person's, with the rule, its digest and who set it.\n\n" + diagram(ApprovalWaiting, approvalMoves) +
 		"\n## Job\n\nIt ends once, and its owner is told in the same transaction. A stale apply ends as `failed` with the word in its result. `lost`\n" +
-		"is said by the runner, or by a person who replaces it; never by the clock alone of what may not run twice.\n\n" + diagram("queued", ordered("queued", jobs)) +
+		"is said by the runner, or by a person who replaces it; never by the clock alone of what may not run twice. A build, sync, plan or look at\n" +
+		"health that ends as `cancelled` or `lost` though nobody asked for its end goes back to `queued`, five attempts in all.\n\n" + diagram("queued", ordered("queued", jobs)) +
 		"\n## Attempt\n\nOne try of a job. `expired` is lost contact, not death: it may still beat, and deliver. Its state locks fall when it ends.\n\n" +
 		diagram("offered", ordered("offered", attempts))
 	path := filepath.Join("..", "..", "docs", "states.md")
