@@ -104,7 +104,7 @@ func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.H
 	spec.Parts = slices.DeleteFunc(spec.Parts, func(part api.HealthPart) bool {
 		return !dispatch.TakesComponents(runners[0], part.Deploy.ComponentKind)
 	})
-	return len(spec.Parts) > 0 && dispatch.Unable(runners[0], time.Now()) == "", nil
+	return len(spec.Parts) > 0 && dispatch.Unable(runners[0], tx.Now()) == "", nil
 }
 
 func dueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {

@@ -28,6 +28,7 @@ type Store struct {
 	pool   *pgxpool.Pool
 	river  *river.Client[pgx.Tx]
 	tokens tokenCache
+	clock  clock
 }
 
 // leastPool is how many connections a replica may use if the database URL does not say (pool_max_conns): the work queue, the
@@ -111,6 +112,7 @@ type Tx struct {
 	tx     pgx.Tx
 	river  *river.Client[pgx.Tx]
 	tokens *tokenCache
+	clock  *clock
 }
 
 // In runs one unit of work of one org in one transaction, which is committed when work returns nil. A unit that cannot be serialised
@@ -166,7 +168,7 @@ func (s *Store) once(ctx context.Context, scope Scope, opts pgx.TxOptions, work 
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing
-	t := &Tx{Queries: New(tx), Scope: scope, tx: tx, river: s.river, tokens: &s.tokens}
+	t := &Tx{Queries: New(tx), Scope: scope, tx: tx, river: s.river, tokens: &s.tokens, clock: &s.clock}
 	if err = t.SetScope(ctx, scope.Org, scope.App); err != nil {
 		err = fmt.Errorf("enter org: %w", err)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -15,13 +16,31 @@ import (
 // that is busy takes from one heartbeat to the next, and much shorter than a lease.
 const UptimeGap = 10 * time.Second
 
+// clock is how far the database's clock is ahead of this machine's, as the last heartbeat found.
+type clock struct{ ahead atomic.Int64 } // nanoseconds
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+// set takes what the database says that the time is, asked for at one moment and answered by now.
+func (c *clock) set(asked, said time.Time) {
+	answered := time.Now()
+	c.ahead.Store(int64(said.Sub(asked.Add(answered.Sub(asked) / 2))))
+}
+
+// Now returns the time by the database's clock: what its rows say is compared with that, not with this machine's clock, which may be
+// minutes away from it. Until a first heartbeat it is this machine's.
+func (t *Tx) Now() time.Time { return t.clock.now() }
+
 // Beat says that a replica is there, and forgets those that have not been seen for a day.
 func (s *Store) Beat(ctx context.Context, r SayHereParams) error {
 	q := New(s.pool)
 	r.GapSeconds = UptimeGap.Seconds()
-	if err := q.SayHere(ctx, r); err != nil {
+	asked := time.Now()
+	said, err := q.SayHere(ctx, r)
+	if err != nil {
 		return fmt.Errorf("say that replica %s is there: %w", r.ID, err)
 	}
+	s.clock.set(asked, said)
 	return q.ForgetReplicas(ctx)
 }
 

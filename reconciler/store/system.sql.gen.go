@@ -7,6 +7,7 @@ package store
 
 import (
 	"context"
+	"time"
 )
 
 const contestedComponents = `-- name: ContestedComponents :one
@@ -233,7 +234,7 @@ func (q *Queries) RunnersByState(ctx context.Context, onlineSeconds float64, org
 	return items, nil
 }
 
-const sayHere = `-- name: SayHere :exec
+const sayHere = `-- name: SayHere :one
 
 with up as (
     insert into uptime as u (one) values (true)
@@ -242,6 +243,7 @@ with up as (
 )
 insert into replicas (id, version, schema, embedded) values ($1, $2, $3, $4)
 on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now()
+returning clock_timestamp()::timestamptz
 `
 
 type SayHereParams struct {
@@ -253,16 +255,18 @@ type SayHereParams struct {
 }
 
 // system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
-// SayHere is a replica's heartbeat. After a gap in which no replica could write, the control plane is up since now.
-func (q *Queries) SayHere(ctx context.Context, arg SayHereParams) error {
-	_, err := q.db.Exec(ctx, sayHere,
+// SayHere is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
+func (q *Queries) SayHere(ctx context.Context, arg SayHereParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, sayHere,
 		arg.ID,
 		arg.Version,
 		arg.Schema,
 		arg.Embedded,
 		arg.GapSeconds,
 	)
-	return err
+	var column_1 time.Time
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const traceOfRevision = `-- name: TraceOfRevision :one

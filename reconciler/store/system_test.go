@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -223,6 +224,22 @@ func TestDueIsByTheDatabasesClock(t *testing.T) {
 	}
 	if found < 3 {
 		t.Errorf("only %d queries write what is due: the test does not find them", found)
+	}
+}
+
+// TestNowIsTheDatabasesTime on a machine whose clock is decades behind: in a bubble it is the year 2000.
+func TestNowIsTheDatabasesTime(t *testing.T) {
+	s, org := storetest.New(t)
+	var away time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		beat(t, s, "rep_a", false)
+		must(t, s.In(t.Context(), org.ID, func(_ context.Context, tx *store.Tx) error {
+			away = tx.Now().Sub(time.Now())
+			return nil
+		}))
+	})
+	if away < 20*365*24*time.Hour {
+		t.Errorf("a replica whose clock says 2000 takes the database's time to be %s later", away)
 	}
 }
 

@@ -206,7 +206,7 @@ func (s *Server) chosenRunner(ctx context.Context, tx *store.Tx, n api.NewInstal
 		return store.Runner{}, api.CreatedRunner{}, orTaken(err, n.Name)
 	}
 	r, registration, err := s.rooms.AddRunner(ctx, tx, api.NewRunner{Name: n.Name, Kind: api.NewRunnerKindInstall})
-	return r, api.CreatedRunner{Runner: viewRunner(r), RegistrationToken: registration}, err
+	return r, api.CreatedRunner{Runner: viewRunner(tx, r), RegistrationToken: registration}, err
 }
 
 // existingRunner is the runner of a new install that names one, or the shared one; found is false when it gets one of its own.

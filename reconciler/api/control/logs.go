@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
@@ -95,7 +94,7 @@ func findJob(ctx context.Context, tx *store.Tx, key string) (api.Job, error) {
 	if err := jobIsSeen(ctx, tx, rows[0].Job); err != nil {
 		return api.Job{}, named("job", key, err)
 	}
-	return dispatch.View(rows[0].Job, rows[0].Runner, time.Now()), nil
+	return dispatch.View(rows[0].Job, rows[0].Runner, tx.Now()), nil
 }
 
 // jobIsSeen is ErrNotFound for a job of an app that the caller does not see. A job names its install, or the build that it makes.
@@ -116,7 +115,7 @@ func waitsOf(ctx context.Context, tx *store.Tx, jobs []*string) (map[string]stri
 	rows, err := tx.ViewJobs(ctx, tx.Org, idsOf(jobs, func(j *string) *string { return j }))
 	waits := make(map[string]string, len(rows))
 	for _, r := range rows {
-		if why := dispatch.Waits(r.Job, r.Runner, time.Now()); why != "" {
+		if why := dispatch.Waits(r.Job, r.Runner, tx.Now()); why != "" {
 			waits[r.Job.ID] = why
 		}
 	}

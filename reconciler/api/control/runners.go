@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -22,7 +21,7 @@ func (s *Server) ListRunners(ctx context.Context, r ListRunnersRequestObject) (L
 		most := page(r.Params.Limit)
 		rows, err := tx.ViewRunners(ctx, tx.Org, r.Params.Cursor, most)
 		rows, list.Next = paged(rows, most, func(r store.Runner) string { return r.Name })
-		list.Items = each(rows, viewRunner)
+		list.Items = each(rows, func(r store.Runner) api.Runner { return viewRunner(tx, r) })
 		return err
 	})
 	return ListRunners200JSONResponse(list), err
@@ -36,7 +35,7 @@ func (s *Server) GetRunner(ctx context.Context, r GetRunnerRequestObject) (GetRu
 		if err != nil {
 			return err
 		}
-		view = viewRunner(row)
+		view = viewRunner(tx, row)
 		view.Attempts, err = dispatch.InHand(ctx, tx, row.ID)
 		return err
 	})
@@ -51,7 +50,7 @@ func (s *Server) CreateRunner(ctx context.Context, r CreateRunnerRequestObject) 
 		if err != nil {
 			return err
 		}
-		made = api.CreatedRunner{Runner: viewRunner(row), RegistrationToken: registration}
+		made = api.CreatedRunner{Runner: viewRunner(tx, row), RegistrationToken: registration}
 		return tx.Audit(ctx, callerOf(ctx).actor, "runner.create", row.ID, map[string]any{"name": row.Name, "kind": row.Kind})
 	})
 	return CreateRunner201JSONResponse(made), err
@@ -73,7 +72,7 @@ func (s *Server) CreateRegistration(ctx context.Context, r CreateRegistrationReq
 		if err != nil {
 			return err
 		}
-		made.Runner = viewRunner(row)
+		made.Runner = viewRunner(tx, row)
 		return tx.Audit(ctx, callerOf(ctx).actor, "runner.token", row.ID, map[string]any{"name": row.Name})
 	})
 	return CreateRegistration201JSONResponse(made), err
@@ -94,7 +93,7 @@ func (s *Server) ReplaceRunner(ctx context.Context, r ReplaceRunnerRequestObject
 		if err != nil {
 			return err
 		}
-		done = api.ReplacedRunner{Runner: viewRunner(replaced.Runner), RegistrationToken: replaced.RegistrationToken, Lost: replaced.Lost}
+		done = api.ReplacedRunner{Runner: viewRunner(tx, replaced.Runner), RegistrationToken: replaced.RegistrationToken, Lost: replaced.Lost}
 		return tx.Audit(ctx, callerOf(ctx).actor, "runner.replace", row.ID, map[string]any{
 			"name": row.Name, "reason": r.Body.Reason, "new_key": r.Body.NewKey, "lost": replaced.Lost,
 		})
@@ -171,7 +170,7 @@ func findRunner(ctx context.Context, tx *store.Tx, key string) (store.Runner, er
 	return row, nil
 }
 
-func viewRunner(r store.Runner) api.Runner { return dispatch.ViewRunner(r, time.Now()) }
+func viewRunner(tx *store.Tx, r store.Runner) api.Runner { return dispatch.ViewRunner(r, tx.Now()) }
 
 // reasonLength is the most characters of a person's reason.
 const reasonLength = 500

@@ -44,7 +44,7 @@ func summarize(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, 
 	for _, w := range workflows {
 		last[w.InstallID] = w
 	}
-	out, now := make([]api.InstallSummary, 0, len(rows)), time.Now()
+	out, now := make([]api.InstallSummary, 0, len(rows)), tx.Now()
 	for n, row := range rows {
 		one, err := summary(row, views[n], runner[row.Install.RunnerID], now)
 		if err != nil {

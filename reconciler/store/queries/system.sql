@@ -1,14 +1,15 @@
 -- system: the replicas, and counts for whoever runs the control plane. Replicas and due belong to no org; all else is one org's.
 
--- SayHere is a replica's heartbeat. After a gap in which no replica could write, the control plane is up since now.
--- name: SayHere :exec
+-- SayHere is a replica's heartbeat, and returns the time. After a gap in which no replica could write, the control plane is up since now.
+-- name: SayHere :one
 with up as (
     insert into uptime as u (one) values (true)
     on conflict (one) do update set seen_at = excluded.seen_at,
         since = case when u.seen_at < excluded.seen_at - make_interval(secs => @gap_seconds::float8) then excluded.since else u.since end
 )
 insert into replicas (id, version, schema, embedded) values (@id, @version, @schema, @embedded)
-on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now();
+on conflict (id) do update set version = excluded.version, schema = excluded.schema, embedded = excluded.embedded, seen_at = now()
+returning clock_timestamp()::timestamptz;
 
 -- name: ForgetReplicas :exec
 delete from replicas where seen_at < now() - interval '1 day';
