@@ -72,22 +72,33 @@ func (r *replica) rooms() *rooms {
 	return o
 }
 
-// mostWork is how many reconcile functions of each queue one replica runs at once. They wait for git and Postgres more than they
-// compute.
-const mostWork = 16
+// How many reconcile functions of each queue one replica runs at once. Those of the first wait for Postgres more than they compute, those
+// of the second for git servers and registries. Of the third there may be very many, and the others go first: it has what is left of
+// two processors.
+const (
+	mostLocal      = 16
+	mostRemote     = 32
+	mostBackground = 2
+)
+
+// mostRemoteOfOrg is how many of the second are for one org.
+const mostRemoteOfOrg = 8
 
 // workers lets the rooms take what is asked of them through the queue.
 func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *hand) (*river.Client[pgx.Tx], error) {
-	w := roster{river.NewWorkers(), m, h}
+	w := roster{river.NewWorkers(), m, h, &shares{}}
 	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
 	addWorker(w, func(ctx context.Context, q queue.Catalog) error { return o.catalog.Reconcile(ctx, q.Org, q.App) })
 	addWorker(w, func(ctx context.Context, q queue.Build) error { return o.build.Reconcile(ctx, q.Org, q.App) })
 	addWorker(w, func(ctx context.Context, q queue.Rollout) error { return o.rollout.Reconcile(ctx, q.Org, q.Install) })
+	addWorker(w, func(ctx context.Context, q queue.Resync) error { return o.rollout.Reconcile(ctx, q.Org, q.Install) })
+	addWorker(w, func(ctx context.Context, q queue.FanOut) error { return o.rollout.FanOut(ctx, q.Org, q.App) })
+	addWorker(w, func(ctx context.Context, q queue.RolloutRange) error { return o.rollout.ReconcileRange(ctx, q) })
 	addWorker(w, func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
 	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.dispatch.Expire(ctx, q.Org, q.ID) })
 	addWorker(w, func(ctx context.Context, q queue.Health) error { return o.health.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
-	return s.Workers(replica, w.workers, map[string]int{queue.Local: mostWork, queue.Remote: mostWork})
+	return s.Workers(replica, w.workers, map[string]int{queue.Local: mostLocal, queue.Remote: mostRemote, queue.Background: mostBackground})
 }
 
 // runnerAPI answers runners.

@@ -24,6 +24,7 @@ type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	metrics *insight.Metrics
 	hand    *hand
+	shares  *shares
 	run     func(context.Context, T) error
 }
 
@@ -31,6 +32,13 @@ type worker[T river.JobArgs] struct {
 func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 	w.hand.take(job.ID)
 	defer w.hand.drop(job.ID)
+	if job.Queue == queue.Remote {
+		org := orgOf(job.Args)
+		if !w.shares.enter(org) {
+			return river.JobSnooze(turnAfter)
+		}
+		defer w.shares.leave(org)
+	}
 	ctx = telemetry.With(ctx, aboutWork(job.Args)...)
 	task := status.Enter(ctx, "work")
 	defer task.Leave()
@@ -55,6 +63,12 @@ func aboutWork(args river.JobArgs) []slog.Attr {
 		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App)}
 	case queue.Rollout:
 		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
+	case queue.Resync:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("install", a.Install)}
+	case queue.FanOut:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App)}
+	case queue.RolloutRange:
+		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App), slog.String("first", a.First), slog.String("last", a.Last)}
 	case queue.Advance:
 		return []slog.Attr{slog.String("org", a.Org), slog.String("workflow", a.Workflow)}
 	case queue.Health:
@@ -66,6 +80,51 @@ func aboutWork(args river.JobArgs) []slog.Attr {
 		return []slog.Attr{slog.String("org", a.Org), slog.String("job", job), slog.String("attempt", attempt)}
 	}
 	return nil
+}
+
+// orgOf is the org of work that waits for remotes.
+func orgOf(args river.JobArgs) string {
+	switch a := args.(type) {
+	case queue.Poll:
+		return a.Org
+	case queue.Catalog:
+		return a.Org
+	case queue.Build:
+		return a.Org
+	}
+	return ""
+}
+
+// shares bounds how much of the work that waits for remotes a replica does for one org at once: the slow git servers of one org keep no
+// other waiting.
+type shares struct {
+	mu   sync.Mutex
+	busy map[string]int
+}
+
+// turnAfter is when work is tried again whose org has its share.
+const turnAfter = 2 * time.Second
+
+// enter takes one of an org's turns, if it has any left.
+func (s *shares) enter(org string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy == nil {
+		s.busy = map[string]int{}
+	}
+	if s.busy[org] >= mostRemoteOfOrg {
+		return false
+	}
+	s.busy[org]++
+	return true
+}
+
+func (s *shares) leave(org string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy[org]--; s.busy[org] == 0 {
+		delete(s.busy, org)
+	}
 }
 
 // longestPause is the most that passes before something that went wrong is looked at again.
@@ -109,21 +168,22 @@ type roster struct {
 	workers *river.Workers
 	metrics *insight.Metrics
 	hand    *hand
+	shares  *shares
 }
 
 // addWorker gives the queue a worker.
 func addWorker[T river.JobArgs](to roster, run func(context.Context, T) error) {
-	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, hand: to.hand, run: run})
+	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, hand: to.hand, shares: to.shares, run: run})
 }
 
-// How often the replica looks for what is due, how much it takes at once, when something that nobody put to another time is due
-// again, and how often a trouble that lasts is told of.
+// How often the replica looks for what is due, and how often a trouble that lasts is told of.
 const (
 	sweepEvery = 250 * time.Millisecond
-	sweepMost  = 500
-	dueAgain   = 30 * time.Second
 	sayAgain   = 30 * time.Second
 )
+
+// dueOptions say how what is due is taken. Installs are reconciled when something moves; the resync is for what nobody thought of.
+var dueOptions = store.TakeDueOptions{Most: 500, Polls: 2 * mostRemoteOfOrg, Again: 30 * time.Second, Resync: time.Hour}
 
 // sweep turns what is due into work until ctx ends. Replicas do not get in each other's way.
 func sweep(ctx context.Context, s *store.Store) {
@@ -140,7 +200,7 @@ func sweep(ctx context.Context, s *store.Store) {
 		case <-tick.C:
 		}
 		task.Works("taking what is due")
-		_, err := s.TakeDue(ctx, dueAgain, sweepMost, workFor)
+		_, err := s.TakeDue(ctx, dueOptions, workFor)
 		task.Came(err)
 		switch {
 		case err == nil:
@@ -166,5 +226,5 @@ func workFor(d store.Pending) river.JobArgs {
 	case store.DueOrg:
 		return queue.Retain{Org: d.Org}
 	}
-	return queue.Rollout{Org: d.Org, Install: d.ID}
+	return queue.Resync{Org: d.Org, Install: d.ID}
 }

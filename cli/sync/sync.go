@@ -128,7 +128,7 @@ func releaseRest(ctx context.Context, c *console.Console, client *remote.Client,
 	default:
 		return now, err
 	}
-	return remote.Get[api.Sync](client.GetSync(ctx, now.App.ID))
+	return remote.Get[api.Sync](client.GetSync(ctx, now.App.ID, &api.GetSyncParams{}))
 }
 
 // failed reports whether what was synced does not get to the installs.
@@ -240,13 +240,14 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 	view := progress.Start(c)
 	defer view.Stop()
 	var patience remote.Patience
+	whole := !o.wait // the answer to a sync is without the installs
 	for {
 		patience.Seen()
 		view.Show(lines(now, o.wait))
-		if now.Done && (!o.wait || o.failed(now) || settled(now)) {
+		if whole && now.Done && (!o.wait || o.failed(now) || settled(now)) {
 			return now, nil
 		}
-		next, err := again(ctx, client, now.App.ID, &patience)
+		next, err := again(ctx, client, now.App.ID, o, &patience)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again", o.timeout, because(underWay(now)), now.App.Name)
@@ -255,7 +256,7 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 		case err != nil:
 			return now, err
 		}
-		now = next
+		now, whole = next, true
 	}
 }
 
@@ -274,14 +275,14 @@ func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) err
 }
 
 // again looks after a pause, and goes on trying while the control plane is away for a while.
-func again(ctx context.Context, client *remote.Client, app string, patience *remote.Patience) (api.Sync, error) {
+func again(ctx context.Context, client *remote.Client, app string, o options, patience *remote.Patience) (api.Sync, error) {
 	for {
 		select {
 		case <-ctx.Done():
 			return api.Sync{}, ctx.Err()
 		case <-time.After(pause):
 		}
-		next, err := remote.Get[api.Sync](client.GetSync(ctx, app))
+		next, err := remote.Get[api.Sync](client.GetSync(ctx, app, &api.GetSyncParams{Installs: o.wait}))
 		if err == nil || ctx.Err() != nil || !patience.Bears(err) {
 			return next, err
 		}

@@ -84,8 +84,8 @@ func TestWaitFor(t *testing.T) {
 		"builds of many looks":   {state(false), append(make([]api.Sync, 100), state(true)), false, 101},
 		"installs":               {state(true, "new"), []api.Sync{state(true, "behind"), state(true, "deploying"), state(true, "current")}, true, 3},
 		"one of two":             {state(true, "current", "waiting"), []api.Sync{state(true, "current", "waiting_for_approval")}, true, 1},
-		"no install":             {state(true), nil, true, 0},
-		"refused and stalled":    {state(true, "refused", "stalled", "gone", "current"), nil, true, 0},
+		"no install":             {state(true), []api.Sync{state(true)}, true, 1},
+		"refused and stalled":    {state(true), []api.Sync{state(true, "refused", "stalled", "gone", "current")}, true, 1},
 		"deprovisioning goes on": {state(true, "deprovisioning"), []api.Sync{state(true, "gone")}, true, 1},
 		"a build failed":         {state(false, "deploying"), []api.Sync{failed}, true, 1},
 	} {
@@ -225,7 +225,16 @@ func (p *plane) start(t *testing.T) *env.Env {
 			give(w, p.fault)
 			return
 		}
-		give(w, p.now)
+		at := p.now
+		at.Installs = nil // only when they are asked for
+		give(w, at)
+	})
+	mux.HandleFunc("GET /v1/apps/{app}/sync", func(w http.ResponseWriter, r *http.Request) {
+		at := p.now
+		if r.URL.Query().Get("installs") != "true" {
+			at.Installs = nil
+		}
+		give(w, at)
 	})
 	mux.HandleFunc("POST /v1/apps/{app}/versions", func(w http.ResponseWriter, r *http.Request) {
 		p.files = unpack(t, r.Body)

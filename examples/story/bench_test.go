@@ -352,7 +352,7 @@ var partNames = []string{
 // job is at work from the first line of its log to the last; before that it is leased, accepted and started, after that it
 // finishes and its result is delivered.
 func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.Duration, error) {
-	now, err := remote.Get[api.Sync](s.client.GetSync(s.ctx, "hello"))
+	now, err := remote.Get[api.Sync](s.client.GetSync(s.ctx, "hello", &api.GetSyncParams{}))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -3019,9 +3019,11 @@ type Sync struct {
 	Builds []Build `json:"builds"`
 
 	// Done every build of the newest release has ended
-	Done     bool             `json:"done"`
-	Failed   bool             `json:"failed"`
-	Installs []InstallSummary `json:"installs"`
+	Done   bool `json:"done"`
+	Failed bool `json:"failed"`
+
+	// Installs when they were asked for
+	Installs []InstallSummary `json:"installs,omitempty,omitzero"`
 
 	// Unchanged components whose input did not change
 	Unchanged []string `json:"unchanged,omitempty,omitzero"`
@@ -3314,6 +3316,12 @@ type PreviewAppParams struct {
 type ListReleasesParams struct {
 	Cursor Cursor `form:"cursor,omitempty" json:"cursor,omitempty,omitzero"`
 	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// GetSyncParams defines parameters for GetSync.
+type GetSyncParams struct {
+	// Installs with all installs of the app, which may be many
+	Installs bool `form:"installs,omitempty" json:"installs,omitempty,omitzero"`
 }
 
 // ListAppVersionsParams defines parameters for ListAppVersions.
@@ -3848,10 +3856,10 @@ type ClientInterface interface {
 	// GetRelease performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
 	GetRelease(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetSync How far the app's newest release is, its builds and the installs that follow it.
+	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	//
 	// Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
-	GetSync(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetSync(ctx context.Context, app InApp, params *GetSyncParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SyncAppWithBody Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
 	//
@@ -4862,11 +4870,11 @@ func (c *Client) GetRelease(ctx context.Context, app InApp, release InRelease, r
 	return c.Client.Do(req)
 }
 
-// GetSync How far the app's newest release is, its builds and the installs that follow it.
+// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 //
 // Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
-func (c *Client) GetSync(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetSyncRequest(c.Server, app)
+func (c *Client) GetSync(ctx context.Context, app InApp, params *GetSyncParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSyncRequest(c.Server, app, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7318,7 +7326,7 @@ func NewGetReleaseRequest(server string, app InApp, release InRelease) (*http.Re
 }
 
 // NewGetSyncRequest constructs an http.Request for the GetSync method
-func NewGetSyncRequest(server string, app InApp) (*http.Request, error) {
+func NewGetSyncRequest(server string, app InApp, params *GetSyncParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -7341,6 +7349,29 @@ func NewGetSyncRequest(server string, app InApp) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "installs", params.Installs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -10389,12 +10420,12 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetReleaseWithResponse(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*GetReleaseResponse, error)
 
-	// GetSyncWithResponse How far the app's newest release is, its builds and the installs that follow it.
+	// GetSyncWithResponse How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
-	GetSyncWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*GetSyncResponse, error)
+	GetSyncWithResponse(ctx context.Context, app InApp, params *GetSyncParams, reqEditors ...RequestEditorFn) (*GetSyncResponse, error)
 
 	// SyncAppWithBodyWithResponse Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
 	//
@@ -15413,13 +15444,13 @@ func (c *ClientWithResponses) GetReleaseWithResponse(ctx context.Context, app In
 	return ParseGetReleaseResponse(rsp)
 }
 
-// GetSyncWithResponse How far the app's newest release is, its builds and the installs that follow it.
+// GetSyncWithResponse How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/apps/{app}/sync (the `GetSync` operationId).
-func (c *ClientWithResponses) GetSyncWithResponse(ctx context.Context, app InApp, reqEditors ...RequestEditorFn) (*GetSyncResponse, error) {
-	rsp, err := c.GetSync(ctx, app, reqEditors...)
+func (c *ClientWithResponses) GetSyncWithResponse(ctx context.Context, app InApp, params *GetSyncParams, reqEditors ...RequestEditorFn) (*GetSyncResponse, error) {
+	rsp, err := c.GetSync(ctx, app, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ import (
 // bench is a control plane from git to artifact: real Postgres, real git, a real registry. Only the runner is played by the test.
 type bench struct {
 	t        testing.TB
+	dsn      string
 	store    *store.Store
 	org, app string
 	repo     *gittest.Repo
@@ -39,8 +40,17 @@ type bench struct {
 
 func newBench(t testing.TB, repo *gittest.Repo) *bench {
 	t.Helper()
-	s, org := storetest.New(t)
-	b := &bench{t: t, store: s, org: org.ID, repo: repo}
+	b := &bench{t: t, dsn: storetest.DSN(t), repo: repo}
+	var err error
+	if b.store, err = store.Open(t.Context(), b.dsn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.store.Close)
+	org, err := b.store.AddOrg(t.Context(), id.New("org"), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.org = org.ID
 	b.vendor = b.serveRegistry()
 	b.observer, b.catalog, b.builder = b.replica()
 	return b

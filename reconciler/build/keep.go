@@ -9,8 +9,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/riverqueue/river"
-
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/telemetry"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
@@ -263,7 +261,7 @@ func (k *keeping) conclude(ctx context.Context) error {
 	return nil
 }
 
-// rollOut has every install of an app looked at, if a release that was made or changed is what they follow. One that was completed
+// rollOut has every install of an app reconciled, if a release that was made or changed is what they follow. One that was completed
 // after a partial one took its place is made again.
 func rollOut(ctx context.Context, tx *store.Tx, r store.Release) error {
 	followed, err := release.Followed(ctx, tx, r)
@@ -276,15 +274,7 @@ func rollOut(ctx context.Context, tx *store.Tx, r store.Release) error {
 	if !followed {
 		return nil
 	}
-	installs, err := tx.InstallsToRollOut(ctx, tx.Org, r.AppID)
-	if err != nil {
-		return err
-	}
-	work := make([]river.JobArgs, 0, len(installs))
-	for _, install := range installs {
-		work = append(work, queue.Rollout{Org: tx.Org, Install: install})
-	}
-	return tx.Enqueue(ctx, work...)
+	return tx.Enqueue(ctx, queue.FanOut{Org: tx.Org, App: r.AppID})
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

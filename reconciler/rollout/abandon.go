@@ -20,7 +20,7 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 	if err != nil {
 		return fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked)
+	s, err := load(ctx, tx, locked, r.configs)
 	if err != nil {
 		return err
 	}

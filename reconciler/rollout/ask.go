@@ -67,7 +67,7 @@ func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, 
 	if err != nil {
 		return Granted{}, fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked)
+	s, err := load(ctx, tx, locked, r.configs)
 	if err != nil {
 		return Granted{}, err
 	}
@@ -81,7 +81,7 @@ func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, 
 	if err := g.keep(ctx, tx, locked); err != nil {
 		return Granted{}, fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	if s, err = load(ctx, tx, s.install); err != nil {
+	if s, err = load(ctx, tx, s.install, r.configs); err != nil {
 		return Granted{}, err
 	}
 	all, err := s.bring(ctx, tx, &g, wish.Actor)
@@ -181,10 +181,11 @@ func (r *Rollout) Sketch(ctx context.Context, tx *store.Tx, install store.Instal
 // are of nothing but what it is about.
 func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (starts []start, wants map[string]*want, why string, err error) {
 	wants = s.desire()
-	now, _, err := underWay(ctx, tx, s.install.ID)
+	all, err := underWay(ctx, tx, s.install.ID)
 	if err != nil {
 		return nil, nil, "", err
 	}
+	now := all[s.install.ID]
 	busy := slices.Sorted(maps.Keys(now.busy))
 	starts = s.starts(wants, now, &g)
 	if g.PlanOnly {
@@ -230,7 +231,7 @@ func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Ins
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked)
+	s, err := load(ctx, tx, locked, r.configs)
 	if err != nil {
 		return "", err
 	}

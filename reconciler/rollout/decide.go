@@ -21,6 +21,8 @@ type start struct {
 type running struct {
 	busy map[string]bool // components that a running workflow is at work on
 	any  bool            // some workflow over components runs
+
+	workflows []string // ids of all that run
 }
 
 // decide says which workflows an install needs now. It is pure: what is wanted and what runs go in.

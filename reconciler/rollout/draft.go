@@ -70,13 +70,13 @@ const draftID = "draft"
 
 // part is the app as it would be with the draft.
 func (d Draft) part(ctx context.Context, tx *store.Tx, app store.App) (*appPart, error) {
-	part, err := readRelease(ctx, tx, app.ID, "")
+	part, err := readRelease(ctx, tx, app.ID, "", nil)
 	if err != nil {
 		return nil, err
 	}
 	part.release = store.Release{ID: draftID, Number: part.newest.Number + 1, Status: release.Complete}
 	part.components = d.components(part.components)
-	part.declare(d.Config)
+	part.declare(declareAll(d.Config))
 	part.builds = map[string]*store.Build{}
 	for i := range part.components {
 		c := &part.components[i]

@@ -11,7 +11,7 @@ import (
 // HealthSpec returns what there is to look at on an install: what was deployed into a cluster that the runner has named, or may have
 // been (health.World).
 func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error) {
-	s, err := load(ctx, tx, install)
+	s, err := load(ctx, tx, install, r.configs)
 	if err != nil {
 		return api.HealthSpec{}, err
 	}

@@ -33,7 +33,7 @@ func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, r
 		return fmt.Errorf("pin install %s: %w", install.Name, err)
 	}
 	install.PinReleaseID, install.PinReason, install.PinnedBy = &r.ID, reason, by
-	s, err := load(ctx, tx, install)
+	s, err := load(ctx, tx, install, nil)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func Unpin(ctx context.Context, tx *store.Tx, install store.Install) error {
 // Declared is what an install's release declares: the one that installs follow, or the one that it is pinned to; an app without
 // components before the first release.
 func Declared(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
-	part, err := shared{}.of(ctx, tx, install)
+	part, err := newShared(nil).of(ctx, tx, install)
 	if err != nil {
 		return nil, fmt.Errorf("read the app of install %s: %w", install.Name, err)
 	}

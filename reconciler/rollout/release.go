@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
@@ -57,12 +58,18 @@ func declare(config *appconfig.App, name string) declaration {
 		}
 		d.after = append(d.after, config.DependsOn(c.Name)...)
 	}
+	d.refs, d.after = slices.Clip(d.refs), slices.Clip(d.after) // many installs share them
 	return d
 }
 
 // shared is what installs have in common, by app and the release that they are pinned to: within one transaction it is read once,
 // however many are looked at.
-type shared map[string]*appPart
+type shared struct {
+	parts   map[string]*appPart
+	configs *configs // nil to read each config anew
+}
+
+func newShared(c *configs) shared { return shared{parts: map[string]*appPart{}, configs: c} }
 
 func (all shared) of(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error) {
 	pin := ""
@@ -70,15 +77,66 @@ func (all shared) of(ctx context.Context, tx *store.Tx, install store.Install) (
 		pin = *install.PinReleaseID
 	}
 	key := install.AppID + "/" + pin
-	if part := all[key]; part != nil {
+	if part := all.parts[key]; part != nil {
 		return part, nil
 	}
-	part, err := readRelease(ctx, tx, install.AppID, pin)
+	part, err := readRelease(ctx, tx, install.AppID, pin, all.configs)
 	if err != nil {
 		return nil, err
 	}
-	all[key] = part
+	all.parts[key] = part
 	return part, nil
+}
+
+// configs remembers what releases declare, by org and id: that never changes, and reading a config and its templates costs more than
+// all else about an install with which nothing is to be done.
+type configs struct {
+	mu   sync.Mutex
+	read map[string]*declared
+}
+
+// declared is a config with what it declares of each component.
+type declared struct {
+	config     *appconfig.App
+	components map[string]declaration
+}
+
+// mostConfigs is how many are remembered.
+const mostConfigs = 64
+
+// of returns what a release declares.
+func (c *configs) of(key string, raw json.RawMessage) (*declared, error) {
+	if c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if d := c.read[key]; d != nil {
+			return d, nil
+		}
+	}
+	config := &appconfig.App{}
+	if err := json.Unmarshal(raw, config); err != nil {
+		return nil, err
+	}
+	d := declareAll(config)
+	if c != nil {
+		if len(c.read) >= mostConfigs {
+			clear(c.read)
+		}
+		c.read[key] = d
+	}
+	return d, nil
+}
+
+// declareAll reads what a config declares. Of the components that are not deployed so far nothing is declared.
+func declareAll(config *appconfig.App) *declared {
+	d, deployed := &declared{config: config, components: map[string]declaration{}}, config.Deployed()
+	if deployed.Sandbox != nil {
+		d.components[appconfig.SandboxName] = declare(deployed, appconfig.SandboxName)
+	}
+	for _, c := range deployed.Components {
+		d.components[c.Name] = declare(deployed, c.Name)
+	}
+	return d
 }
 
 // releaseComponent is a component of an app as RolloutRelease gives it.
@@ -101,7 +159,7 @@ type releaseComponent struct {
 
 // readRelease reads the release that installs of an app follow, or the one that is pinned, in one statement: nothing that another
 // transaction commits meanwhile can come between its parts.
-func readRelease(ctx context.Context, tx *store.Tx, appID, pin string) (*appPart, error) {
+func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *configs) (*appPart, error) {
 	row, err := tx.RolloutRelease(ctx, pin, tx.Org, appID)
 	if err != nil {
 		return nil, err
@@ -133,11 +191,11 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string) (*appPart
 	if row.ReleaseID == "" {
 		return p, nil
 	}
-	config := &appconfig.App{}
-	if err := json.Unmarshal(row.Config, config); err != nil {
+	d, err := known.of(tx.Org+"/"+row.ReleaseID, row.Config)
+	if err != nil {
 		return nil, fmt.Errorf("decode the config of release %d: %w", row.Number, err)
 	}
-	p.declare(config)
+	p.declare(d)
 	p.revision = row.RevisionID
 	if row.VersionAt != nil {
 		p.configAt = *row.VersionAt
@@ -145,14 +203,12 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string) (*appPart
 	return p, nil
 }
 
-// declare makes a config the release's. Of the components that are not deployed so far nothing is declared.
-func (p *appPart) declare(config *appconfig.App) {
-	p.config, p.declared = config, map[string]declaration{}
-	deployed := config.Deployed()
+// declare makes a config the release's.
+func (p *appPart) declare(d *declared) {
+	p.config, p.declared = d.config, d.components
 	for i := range p.components {
 		c := &p.components[i]
-		d := declare(deployed, c.Name)
-		if p.declared[c.Name] = d; d.config != nil {
+		if d := p.declared[c.Name]; d.config != nil {
 			c.Kind = d.config.Kind
 		}
 	}

@@ -48,7 +48,7 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", install.Name, err)
 	}
-	s, err := load(ctx, tx, locked)
+	s, err := load(ctx, tx, locked, r.configs)
 	if err != nil {
 		return "", err
 	}

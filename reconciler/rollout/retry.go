@@ -17,7 +17,7 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", f.Workflow.InstallID, err)
 	}
-	s, err := load(ctx, tx, install)
+	s, err := load(ctx, tx, install, r.configs)
 	if err != nil {
 		return "", err
 	}
@@ -32,7 +32,7 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 			return "", err
 		}
 	}
-	if s, err = load(ctx, tx, install); err != nil {
+	if s, err = load(ctx, tx, install, r.configs); err != nil {
 		return "", err
 	}
 	all, err := s.bring(ctx, tx, nil, actor)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/riverqueue/river"
 
@@ -17,11 +16,14 @@ import (
 // Rollout is the room's service. It is safe for concurrent use, by any number of replicas: all work on one install happens under
 // the lock of its row. It implements workflow.World.
 type Rollout struct {
-	store *store.Store
+	store   *store.Store
+	configs *configs
 }
 
 // New makes the service.
-func New(s *store.Store) *Rollout { return &Rollout{store: s} }
+func New(s *store.Store) *Rollout {
+	return &Rollout{store: s, configs: &configs{read: map[string]*declared{}}}
+}
 
 // Reconcile works out what one install wants, writes it down, and starts the workflows that are missing. It may run at any time,
 // twice, and on several replicas at once. An install that is gone is no error.
@@ -34,7 +36,7 @@ func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 		if err != nil {
 			return err
 		}
-		return r.reconcile(ctx, tx, install, "")
+		return r.reconcile(ctx, tx, []store.Install{install}, "")
 	})
 	if err != nil {
 		return fmt.Errorf("roll out to install %s: %w", installID, err)
@@ -42,16 +44,13 @@ func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 	return nil
 }
 
-// again is when an install is looked at again though nobody asked, so that nothing depends on a request to look that was lost.
-const again = 5 * time.Minute
-
-// reconcile does all of it for a locked install. What it starts is requested by a person, or by nuon itself.
-func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, install store.Install, by string) error {
-	s, err := load(ctx, tx, install)
+// reconcile does all of it for locked installs. What it starts is requested by a person, or by nuon itself.
+func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.Install, by string) error {
+	all, err := readAll(ctx, tx, installs, newShared(r.configs).of, (*snapshot).addPlaces)
 	if err != nil {
 		return err
 	}
-	_, err = s.bring(ctx, tx, nil, by)
+	_, err = ensure(ctx, tx, all, nil, by)
 	return err
 }
 
@@ -63,35 +62,44 @@ type started struct {
 
 // bring writes down what a locked install wants and starts what is missing, after what a person asked for in so many words (nil
 // for nothing).
-func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by string) (all []started, err error) {
-	wants := s.desire()
-	if err := s.write(ctx, tx, wants); err != nil {
+func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by string) ([]started, error) {
+	return ensure(ctx, tx, []*snapshot{s}, g, by)
+}
+
+// ensure writes down what locked installs want and starts what is missing, with one statement of each kind for all of them but those
+// that start workflows.
+func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted, by string) (all []started, err error) {
+	wants, ids := make([]map[string]*want, len(installs)), make([]string, len(installs))
+	for i, s := range installs {
+		wants[i], ids[i] = s.desire(), s.install.ID
+	}
+	if err := write(ctx, tx, installs, wants); err != nil {
 		return nil, err
 	}
-	if now := s.provisioned(wants); now != s.install.Provisioned {
-		if err := tx.SetProvisioned(ctx, now, tx.Org, s.install.ID); err != nil {
-			return nil, err
-		}
-	}
-	now, ids, err := underWay(ctx, tx, s.install.ID)
+	now, err := underWay(ctx, tx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	for _, st := range s.starts(wants, now, g) {
-		id, err := s.begin(ctx, tx, st, wants, by)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, started{id, st.components})
-	}
-	var advances []river.JobArgs
-	for _, id := range ids { // what is wanted may have moved under them
-		advances = append(advances, queue.Advance{Org: tx.Org, Workflow: id})
-	}
-	if err := tx.Enqueue(ctx, advances...); err != nil {
+	if err := resolve(ctx, tx, installs, wants); err != nil {
 		return nil, err
 	}
-	return all, tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: s.install.ID, InSeconds: again.Seconds()})
+	var advances []river.JobArgs
+	for i, s := range installs {
+		for _, st := range s.starts(wants[i], now[s.install.ID], g) {
+			id, err := s.begin(ctx, tx, st, wants[i], by)
+			if err != nil {
+				return nil, fmt.Errorf("install %s: %w", s.install.Name, err)
+			}
+			all = append(all, started{id, st.components})
+		}
+		for _, id := range now[s.install.ID].workflows { // what is wanted may have moved under them
+			advances = append(advances, queue.Advance{Org: tx.Org, Workflow: id})
+		}
+	}
+	if by == "" {
+		return all, tx.EnqueueLast(ctx, advances...)
+	}
+	return all, tx.Enqueue(ctx, advances...)
 }
 
 // starts are what a person asked for, and what is to be started besides.
@@ -120,7 +128,7 @@ func (s *snapshot) begin(ctx context.Context, tx *store.Tx, st start, wants map[
 // Resolve reads a locked install once and works out what it wants of each component (workflow.World). It writes that down, unless it is
 // what the install would want.
 func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (workflow.Resolved, error) {
-	s, err := load(ctx, tx, install)
+	s, err := load(ctx, tx, install, r.configs)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +139,7 @@ func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Insta
 	if supposed != nil {
 		return resolved, nil
 	}
-	return resolved, s.write(ctx, tx, resolved.desired)
+	return resolved, write(ctx, tx, []*snapshot{s}, []map[string]*want{resolved.desired})
 }
 
 // resolved is a snapshot with what is wanted of its components (workflow.Resolved).
@@ -166,23 +174,55 @@ func (s *snapshot) suppose(as workflow.Supposed) {
 	}
 }
 
-// write keeps what is wanted, in one statement and only where it is something else than before.
-func (s *snapshot) write(ctx context.Context, tx *store.Tx, wants map[string]*want) error {
+// write keeps what installs want, in one statement and only where it is something else than before.
+func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*want) error {
 	set := store.SetDesiresParams{OrgID: tx.Org}
-	for _, name := range s.names() {
-		before := s.places[name].row
-		row := s.settle(name, wants[name])
-		if row.Wanted == before.Wanted && row.DesiredDigest == before.DesiredDigest && row.DesiredReason == before.DesiredReason && row.WaitsFor == before.WaitsFor {
-			continue
+	for i, s := range installs {
+		for _, name := range s.names() {
+			before := stored(s.places[name].row)
+			row := s.settle(name, wants[i][name])
+			if stored(row) == before {
+				continue
+			}
+			set.Ids, set.Wanted = append(set.Ids, row.ID), append(set.Wanted, row.Wanted)
+			set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason), append(set.Waits, row.WaitsFor)
+			set.Behind, set.Off, set.Never = append(set.Behind, row.Behind), append(set.Off, row.Off), append(set.Never, row.Never)
 		}
-		set.Ids, set.Wanted = append(set.Ids, row.ID), append(set.Wanted, row.Wanted)
-		set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason), append(set.Waits, row.WaitsFor)
 	}
 	if len(set.Ids) == 0 {
 		return nil
 	}
 	if err := tx.SetDesires(ctx, set); err != nil {
 		return fmt.Errorf("write what is wanted of %d components: %w", len(set.Ids), err)
+	}
+	return nil
+}
+
+// desiredState is what write keeps of a component.
+type desiredState struct {
+	wanted, digest, reason, waits, off string
+	behind, never                      bool
+}
+
+func stored(row store.InstallComponent) desiredState {
+	return desiredState{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind, row.Never}
+}
+
+// resolve notes that the desired states of installs are those of the release that they are to have now.
+func resolve(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*want) error {
+	set := store.SetResolvedParams{OrgID: tx.Org}
+	for i, s := range installs {
+		provisioned := s.provisioned(wants[i])
+		if provisioned == s.install.Provisioned && s.release.ID == s.install.ResolvedReleaseID {
+			continue
+		}
+		set.Ids, set.Provisioned, set.Releases = append(set.Ids, s.install.ID), append(set.Provisioned, provisioned), append(set.Releases, s.release.ID)
+	}
+	if len(set.Ids) == 0 {
+		return nil
+	}
+	if err := tx.SetResolved(ctx, set); err != nil {
+		return fmt.Errorf("note what %d installs are to have: %w", len(set.Ids), err)
 	}
 	return nil
 }
@@ -195,26 +235,32 @@ func (s *snapshot) settle(name string, w *want) store.InstallComponent {
 		row.DesiredReason = w.Reason
 	}
 	row.Wanted, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.Waits
+	row.Behind, row.Off, row.Never = w.behind, string(w.off), w.never
 	if w.Absent {
 		row.Wanted = "absent"
 	}
 	return *row
 }
 
-// underWay reads what runs on an install: the components that are being worked on, and all running workflows, actions too.
-func underWay(ctx context.Context, tx *store.Tx, installID string) (now running, workflows []string, err error) {
-	rows, err := tx.UnderWay(ctx, tx.Org, installID)
+// underWay reads what runs on installs, by install: the components that are being worked on, and all running workflows, actions too.
+func underWay(ctx context.Context, tx *store.Tx, installs ...string) (map[string]running, error) {
+	rows, err := tx.UnderWay(ctx, tx.Org, installs)
 	if err != nil {
-		return running{}, nil, err
+		return nil, err
 	}
-	now = running{busy: map[string]bool{}}
+	all := map[string]running{}
+	for _, id := range installs {
+		all[id] = running{busy: map[string]bool{}}
+	}
 	for _, row := range rows {
-		workflows = append(workflows, row.ID)
+		now := all[row.InstallID]
+		now.workflows = append(now.workflows, row.ID)
 		for _, name := range row.Components {
 			now.busy[name], now.any = true, true
 		}
+		all[row.InstallID] = now
 	}
-	return now, workflows, nil
+	return all, nil
 }
 
 // request is a decision as workflow wants it.

@@ -52,8 +52,8 @@ type place struct {
 func (p *place) there() bool { return p.row.AppliedArtifact != "" }
 
 // load reads the snapshot of a locked install, and makes the places that are missing.
-func load(ctx context.Context, tx *store.Tx, install store.Install) (*snapshot, error) {
-	all, err := readAll(ctx, tx, []store.Install{install}, shared{}.of, (*snapshot).addPlaces)
+func load(ctx context.Context, tx *store.Tx, install store.Install, known *configs) (*snapshot, error) {
+	all, err := readAll(ctx, tx, []store.Install{install}, newShared(known).of, (*snapshot).addPlaces)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func load(ctx context.Context, tx *store.Tx, install store.Install) (*snapshot, 
 
 // look reads the snapshots of installs, in their order, and writes nothing. A place that is missing has no id.
 func look(ctx context.Context, tx *store.Tx, installs []store.Install) ([]*snapshot, error) {
-	return readAll(ctx, tx, installs, shared{}.of, (*snapshot).imagine)
+	return readAll(ctx, tx, installs, newShared(nil).of, (*snapshot).imagine)
 }
 
 // complete gives the missing components of an install their rows, and all rows.

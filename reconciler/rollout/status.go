@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// View is what an install's status is worked out from. What is wanted of its components is worked out anew from what is there
-// now, so a push that Reconcile has not looked at yet does not leave an install current in anybody's eyes. Its methods are pure.
+// View is what an install's status is made of: of one install what is wanted now (LoadViews), of many what was wanted when they were last
+// reconciled (LoadStoredViews). A push that Reconcile has not got to yet leaves no install current in anybody's eyes. Its methods are pure.
 type View struct {
 	Install    store.Install
 	Components []store.InstallComponent
@@ -30,6 +30,7 @@ type View struct {
 	Applying   map[string]bool // components that a runner applies now, by name
 	Off        map[string]Off  // why components are to be gone though the release has them, by name
 	Never      map[string]bool // components that wait for what no install can ever give, by name
+	Unresolved bool            // its desired states are those of another release than it is to have
 	Unable     string          // why its runner takes no job now, in words; empty when it does. The caller sets it.
 }
 
@@ -47,33 +48,36 @@ const (
 	StatusGone           = "gone"
 )
 
-// LoadViews reads what the statuses of installs are worked out from, in their order, with one query of each kind for all of them.
+// LoadViews works out how installs are, in their order, with one query of each kind for all of them. It costs what reconciling them
+// costs; lists use LoadStoredViews.
 func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]View, error) {
 	snapshots, err := look(ctx, tx, installs)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, 0, len(installs))
-	for _, install := range installs {
-		ids = append(ids, install.ID)
+	ids, views := make([]string, 0, len(installs)), make([]View, 0, len(installs))
+	for _, s := range snapshots {
+		ids, views = append(ids, s.install.ID), append(views, s.view())
 	}
+	return views, addActivity(ctx, tx, views, ids)
+}
+
+// addActivity adds to views what is under way on their installs, and what waits for a person.
+func addActivity(ctx context.Context, tx *store.Tx, views []View, ids []string) error {
 	busy, err := tx.BusyOfInstalls(ctx, tx.Org, ids)
 	if err != nil {
-		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
+		return fmt.Errorf("status of %d installs: %w", len(views), err)
 	}
 	waiting, err := tx.WaitingOfInstalls(ctx, tx.Org, ids)
 	if err != nil {
-		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
+		return fmt.Errorf("status of %d installs: %w", len(views), err)
 	}
 	busyAt := grouped(busy, func(b store.BusyOfInstallsRow) string { return b.InstallID })
 	waitingAt := grouped(waiting, func(a store.WaitingOfInstallsRow) string { return a.InstallID })
-	views := make([]View, 0, len(installs))
-	for _, s := range snapshots {
-		v := s.view()
-		v.Busy, v.Waiting = busyAt[s.install.ID], waitingAt[s.install.ID]
-		views = append(views, v)
+	for i, id := range ids {
+		views[i].Busy, views[i].Waiting = busyAt[id], waitingAt[id]
 	}
-	return views, nil
+	return nil
 }
 
 // newView is the View of an install of which no component is known.
@@ -268,6 +272,9 @@ func (v View) stands() (status, reason string) {
 		return StatusBehind, summary(found["behind"])
 	case len(found["waiting"]) > 0:
 		return StatusWaiting, summary(found["waiting"])
+	}
+	if v.Unresolved {
+		return StatusBehind, fmt.Sprintf("release %d is about to be compared with it", v.Release.Number)
 	}
 	return StatusCurrent, fmt.Sprintf("everything is as release %d wants it", v.Release.Number)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -271,7 +272,7 @@ func (w *world) queue() {
 		must(w, err)
 		type asked struct {
 			Kind string
-			Args struct{ Org, Install, Workflow, ID string }
+			Args struct{ Org, Install, Workflow, ID, App, First, Last string }
 		}
 		work, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (a asked, err error) {
 			var raw []byte
@@ -288,8 +289,12 @@ func (w *world) queue() {
 		}
 		must(w, err)
 		switch work.Kind {
-		case "rollout":
+		case "rollout", "resync":
 			must(w, w.rollout.Reconcile(w.Context(), work.Args.Org, work.Args.Install))
+		case "fan_out":
+			must(w, w.rollout.FanOut(w.Context(), work.Args.Org, work.Args.App))
+		case "rollout_range":
+			must(w, w.rollout.ReconcileRange(w.Context(), queue.RolloutRange{Org: work.Args.Org, App: work.Args.App, First: work.Args.First, Last: work.Args.Last}))
 		case "advance":
 			must(w, w.engine.Reconcile(w.Context(), work.Args.Org, work.Args.Workflow))
 		case "expire":

@@ -161,13 +161,15 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 }
 
 const buildRunner = `-- name: BuildRunner :one
-select org_id, id, name, kind, shared, key_hash, next_key_hash, key_since, registered_at, recipient, new_key, version, capacity, policy, last_seen, created_at from runners where org_id = $1 and kind = 'build'
-order by coalesce(last_seen > now() - make_interval(secs => $2::float8), false) desc, key_hash is not null desc, created_at, id
+select r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from runners r where r.org_id = $1 and r.kind = 'build'
+order by coalesce(r.last_seen > now() - make_interval(secs => $2::float8), false) desc, r.key_hash is not null desc,
+    (select count(*) from jobs j where j.org_id = r.org_id and j.kind = 'build' and j.runner_id = r.id and j.ended_at is null)::float8 / greatest(r.capacity, 1),
+    r.created_at, r.id
 limit 1
 `
 
-// The oldest of the org's build runners, of those that are there if any is: one that never registered, or is gone, must not get
-// every build for ever.
+// The org's build runner with the least to do for its capacity, of those that are there if any is: one that never registered, or is gone,
+// must not get every build for ever.
 func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds float64) (Runner, error) {
 	row := q.db.QueryRow(ctx, buildRunner, orgID, onlineSeconds)
 	var i Runner
@@ -325,30 +327,6 @@ func (q *Queries) EndBuild(ctx context.Context, arg EndBuildParams) (int64, erro
 		return 0, err
 	}
 	return result.RowsAffected(), nil
-}
-
-const installsToRollOut = `-- name: InstallsToRollOut :many
-select id from installs where org_id = $1 and app_id = $2 order by id
-`
-
-func (q *Queries) InstallsToRollOut(ctx context.Context, orgID string, appID string) ([]string, error) {
-	rows, err := q.db.Query(ctx, installsToRollOut, orgID, appID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []string{}
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const lockBuild = `-- name: LockBuild :one

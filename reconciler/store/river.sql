@@ -3,6 +3,9 @@ create schema river;
 create table river.river_job (
     id           bigint primary key,
     state        text not null,
+    kind         text not null,
+    queue        text not null,
+    args         jsonb not null,
     attempted_by text[],
     scheduled_at timestamptz not null
 );

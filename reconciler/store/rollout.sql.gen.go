@@ -262,7 +262,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -280,6 +280,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
+		&i.ResolvedReleaseID,
 		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,
@@ -290,6 +291,132 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const installRanges = `-- name: InstallRanges :many
+select min(id)::text as first, max(id)::text as last
+from (select id, (row_number() over (order by id) - 1) / $1::int as part from installs where org_id = $2 and app_id = $3) numbered
+group by part order by part
+`
+
+type InstallRangesRow struct {
+	First string
+	Last  string
+}
+
+// InstallRanges cuts the installs of an app into ranges of at most so many.
+func (q *Queries) InstallRanges(ctx context.Context, size int32, orgID string, appID string) ([]InstallRangesRow, error) {
+	rows, err := q.db.Query(ctx, installRanges, size, orgID, appID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []InstallRangesRow{}
+	for rows.Next() {
+		var i InstallRangesRow
+		if err := rows.Scan(&i.First, &i.Last); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const installsOfRange = `-- name: InstallsOfRange :many
+select id from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id
+`
+
+type InstallsOfRangeParams struct {
+	OrgID string
+	AppID string
+	First string
+	Last  string
+}
+
+func (q *Queries) InstallsOfRange(ctx context.Context, arg InstallsOfRangeParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, installsOfRange,
+		arg.OrgID,
+		arg.AppID,
+		arg.First,
+		arg.Last,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lockInstallRange = `-- name: LockInstallRange :many
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
+`
+
+type LockInstallRangeParams struct {
+	OrgID string
+	AppID string
+	First string
+	Last  string
+}
+
+// LockInstallRange leaves out what somebody else has locked.
+func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangeParams) ([]Install, error) {
+	rows, err := q.db.Query(ctx, lockInstallRange,
+		arg.OrgID,
+		arg.AppID,
+		arg.First,
+		arg.Last,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Install{}
+	for rows.Next() {
+		var i Install
+		if err := rows.Scan(
+			&i.OrgID,
+			&i.ID,
+			&i.AppID,
+			&i.Name,
+			&i.RunnerID,
+			&i.Approval,
+			&i.AllowDestroy,
+			&i.ApprovalsByOthers,
+			&i.Rule,
+			&i.Wanted,
+			&i.Provisioned,
+			&i.ResolvedReleaseID,
+			&i.PinReleaseID,
+			&i.PinReason,
+			&i.PinnedBy,
+			&i.Owner,
+			&i.Labels,
+			&i.Account,
+			&i.Toggles,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const outputsOfInstalls = `-- name: OutputsOfInstalls :many
@@ -328,7 +455,7 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 
 const placesOfInstalls = `-- name: PlacesOfInstalls :many
 
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
         join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
@@ -371,6 +498,9 @@ func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.InstallComponent.DesiredDigest,
 			&i.InstallComponent.DesiredReason,
 			&i.InstallComponent.WaitsFor,
+			&i.InstallComponent.Behind,
+			&i.InstallComponent.Off,
+			&i.InstallComponent.Never,
 			&i.InstallComponent.TornDown,
 			&i.InstallComponent.TornDownReason,
 			&i.InstallComponent.AppliedDigest,
@@ -386,6 +516,67 @@ func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.Applying,
 			&i.Contested,
 			&i.Refusals,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const releasesOfInstalls = `-- name: ReleasesOfInstalls :many
+select i.id as install_id, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
+    coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
+    coalesce(r.version_id, '')::text as version_id, coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status,
+    coalesce(n.reason, '')::text as newest_reason, coalesce(l.number, n.number, 0)::int as latest
+from installs i
+left join lateral (select org_id, id, app_id, number, digest, version_id, config, partial, status, reason, cause, commits, created_at, completed_at from releases m where m.org_id = i.org_id and m.app_id = i.app_id order by m.number desc limit 1) n on true
+left join lateral (select org_id, id, app_id, number, digest, version_id, config, partial, status, reason, cause, commits, created_at, completed_at from releases f where f.org_id = i.org_id and f.app_id = i.app_id and f.status = 'complete' order by f.number desc limit 1) l on true
+left join releases r on r.org_id = i.org_id and r.id = coalesce(i.pin_release_id, l.id, n.id)
+where i.org_id = $1 and i.id = any($2::text[])
+`
+
+type ReleasesOfInstallsRow struct {
+	InstallID    string
+	ReleaseID    string
+	Number       int32
+	Status       string
+	Reason       string
+	Partial      bool
+	Commits      json.RawMessage
+	VersionID    string
+	Newest       int32
+	NewestStatus string
+	NewestReason string
+	Latest       int32
+}
+
+// ReleasesOfInstalls gives the release that each install is to have, as RolloutRelease does, without what is in it.
+func (q *Queries) ReleasesOfInstalls(ctx context.Context, orgID string, installIds []string) ([]ReleasesOfInstallsRow, error) {
+	rows, err := q.db.Query(ctx, releasesOfInstalls, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReleasesOfInstallsRow{}
+	for rows.Next() {
+		var i ReleasesOfInstallsRow
+		if err := rows.Scan(
+			&i.InstallID,
+			&i.ReleaseID,
+			&i.Number,
+			&i.Status,
+			&i.Reason,
+			&i.Partial,
+			&i.Commits,
+			&i.VersionID,
+			&i.Newest,
+			&i.NewestStatus,
+			&i.NewestReason,
+			&i.Latest,
 		); err != nil {
 			return nil, err
 		}
@@ -434,7 +625,7 @@ func (q *Queries) RolloutComponents(ctx context.Context, orgID string, appID str
 }
 
 const rolloutPlaces = `-- name: RolloutPlaces :many
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
 `
 
 func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
@@ -456,6 +647,9 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 			&i.DesiredDigest,
 			&i.DesiredReason,
 			&i.WaitsFor,
+			&i.Behind,
+			&i.Off,
+			&i.Never,
 			&i.TornDown,
 			&i.TornDownReason,
 			&i.AppliedDigest,
@@ -651,9 +845,11 @@ func (q *Queries) RunnersOfInstalls(ctx context.Context, orgID string, ids []str
 }
 
 const setDesires = `-- name: SetDesires :exec
-update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits
+update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
+    off = d.off, never = d.never
 from (select unnest($2::text[]) as id, unnest($3::text[]) as wanted, unnest($4::text[]) as digest,
-    unnest($5::text[]) as reason, unnest($6::text[]) as waits) d
+    unnest($5::text[]) as reason, unnest($6::text[]) as waits, unnest($7::bool[]) as behind, unnest($8::text[]) as off,
+    unnest($9::bool[]) as never) d
 where ic.org_id = $1 and ic.id = d.id
 `
 
@@ -664,9 +860,12 @@ type SetDesiresParams struct {
 	Digests []string
 	Reasons []string
 	Waits   []string
+	Behind  []bool
+	Off     []string
+	Never   []bool
 }
 
-// SetDesires writes what is wanted of some components of an install.
+// SetDesires writes what is wanted of some components.
 func (q *Queries) SetDesires(ctx context.Context, arg SetDesiresParams) error {
 	_, err := q.db.Exec(ctx, setDesires,
 		arg.OrgID,
@@ -675,17 +874,106 @@ func (q *Queries) SetDesires(ctx context.Context, arg SetDesiresParams) error {
 		arg.Digests,
 		arg.Reasons,
 		arg.Waits,
+		arg.Behind,
+		arg.Off,
+		arg.Never,
 	)
 	return err
 }
 
-const setProvisioned = `-- name: SetProvisioned :exec
-update installs set provisioned = $1 where org_id = $2 and id = $3
+const setResolved = `-- name: SetResolved :exec
+update installs i set provisioned = d.provisioned, resolved_release_id = d.release
+from (select unnest($2::text[]) as id, unnest($3::bool[]) as provisioned, unnest($4::text[]) as release) d
+where i.org_id = $1 and i.id = d.id
 `
 
-func (q *Queries) SetProvisioned(ctx context.Context, provisioned bool, orgID string, iD string) error {
-	_, err := q.db.Exec(ctx, setProvisioned, provisioned, orgID, iD)
+type SetResolvedParams struct {
+	OrgID       string
+	Ids         []string
+	Provisioned []bool
+	Releases    []string
+}
+
+// SetResolved notes for which release the desired states of installs were worked out, and whether they have what all else stands on.
+func (q *Queries) SetResolved(ctx context.Context, arg SetResolvedParams) error {
+	_, err := q.db.Exec(ctx, setResolved,
+		arg.OrgID,
+		arg.Ids,
+		arg.Provisioned,
+		arg.Releases,
+	)
 	return err
+}
+
+const storedPlaces = `-- name: StoredPlaces :many
+select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never,
+    ic.applied_digest, ic.applied_artifact, ic.health, coalesce(r.kind, '')::text as refused, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as because,
+    exists (select 1 from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')) as contested
+from install_components ic
+left join refusals r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
+where ic.org_id = $1 and ic.install_id = any($2::text[]) order by ic.install_id, ic.name
+`
+
+type StoredPlacesRow struct {
+	InstallID       string
+	ID              string
+	ComponentID     string
+	Name            string
+	Wanted          string
+	DesiredDigest   string
+	DesiredReason   string
+	WaitsFor        string
+	Behind          bool
+	Off             string
+	Never           bool
+	AppliedDigest   string
+	AppliedArtifact string
+	Health          json.RawMessage
+	Refused         string
+	Actor           string
+	Because         string
+	Contested       bool
+}
+
+// StoredPlaces are the components of installs as their desired states were last written down, with what was said no to of just that.
+// What was applied of them, which may be large, is not read.
+func (q *Queries) StoredPlaces(ctx context.Context, orgID string, installIds []string) ([]StoredPlacesRow, error) {
+	rows, err := q.db.Query(ctx, storedPlaces, orgID, installIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []StoredPlacesRow{}
+	for rows.Next() {
+		var i StoredPlacesRow
+		if err := rows.Scan(
+			&i.InstallID,
+			&i.ID,
+			&i.ComponentID,
+			&i.Name,
+			&i.Wanted,
+			&i.DesiredDigest,
+			&i.DesiredReason,
+			&i.WaitsFor,
+			&i.Behind,
+			&i.Off,
+			&i.Never,
+			&i.AppliedDigest,
+			&i.AppliedArtifact,
+			&i.Health,
+			&i.Refused,
+			&i.Actor,
+			&i.Because,
+			&i.Contested,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const tearDown = `-- name: TearDown :exec
@@ -712,19 +1000,20 @@ func (q *Queries) TearDown(ctx context.Context, arg TearDownParams) error {
 }
 
 const underWay = `-- name: UnderWay :many
-select w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
+select w.install_id, w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
     and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
-from workflows w where w.org_id = $1 and w.install_id = $2 and w.status = 'running' order by w.number
+from workflows w where w.org_id = $1 and w.install_id = any($2::text[]) and w.status = 'running' order by w.install_id, w.number
 `
 
 type UnderWayRow struct {
+	InstallID  string
 	ID         string
 	Components []string
 }
 
-// UnderWay gives the running workflows of an install, each with what it has still to do something about (BusyComponents).
-func (q *Queries) UnderWay(ctx context.Context, orgID string, installID string) ([]UnderWayRow, error) {
-	rows, err := q.db.Query(ctx, underWay, orgID, installID)
+// UnderWay gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
+func (q *Queries) UnderWay(ctx context.Context, orgID string, installIds []string) ([]UnderWayRow, error) {
+	rows, err := q.db.Query(ctx, underWay, orgID, installIds)
 	if err != nil {
 		return nil, err
 	}
@@ -732,7 +1021,7 @@ func (q *Queries) UnderWay(ctx context.Context, orgID string, installID string) 
 	items := []UnderWayRow{}
 	for rows.Next() {
 		var i UnderWayRow
-		if err := rows.Scan(&i.ID, &i.Components); err != nil {
+		if err := rows.Scan(&i.InstallID, &i.ID, &i.Components); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

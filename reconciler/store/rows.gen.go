@@ -170,6 +170,7 @@ type Install struct {
 	Rule              json.RawMessage
 	Wanted            string
 	Provisioned       bool
+	ResolvedReleaseID string
 	PinReleaseID      *string
 	PinReason         string
 	PinnedBy          string
@@ -190,6 +191,9 @@ type InstallComponent struct {
 	DesiredDigest    string
 	DesiredReason    string
 	WaitsFor         string
+	Behind           bool
+	Off              string
+	Never            bool
 	TornDown         bool
 	TornDownReason   string
 	AppliedDigest    string
@@ -368,6 +372,9 @@ type Revision struct {
 type RiverRiverJob struct {
 	ID          int64
 	State       string
+	Kind        string
+	Queue       string
+	Args        json.RawMessage
 	AttemptedBy []string
 	ScheduledAt time.Time
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivertype"
 )
 
 // ErrNotFound is what a query for one row gives when there is none (pgx's own word for it).
@@ -216,15 +215,37 @@ func IsGone(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "23503"
 }
 
+// onceWaiting merges a request with an equal one that waits, however long ago that was made. One that is being answered merges with
+// none: the trigger river_job_answered takes its key away when a worker takes it.
+var onceWaiting = river.UniqueOpts{
+	ByArgs: true, ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running", "scheduled"),
+}
+
 // Enqueue asks for work of the reconciler's own, if and when this transaction commits. However much is asked for at once, it is
-// one statement.
+// one statement; of equal requests that wait there is one.
 func (t *Tx) Enqueue(ctx context.Context, work ...river.JobArgs) error {
+	return t.enqueue(ctx, 0, work)
+}
+
+// lastPriority is that of what comes after all else in its queue (River's lowest).
+const lastPriority = 4
+
+// EnqueueLast is Enqueue for work that nobody waits for and of which there may be very much: it comes after all else in its queue.
+func (t *Tx) EnqueueLast(ctx context.Context, work ...river.JobArgs) error {
+	return t.enqueue(ctx, lastPriority, work)
+}
+
+// enqueue asks for work at a priority; zero is that of its kind.
+func (t *Tx) enqueue(ctx context.Context, priority int, work []river.JobArgs) error {
 	if len(work) == 0 {
 		return nil
 	}
-	rows := make([]river.InsertManyParams, len(work))
-	for i, w := range work {
-		rows[i].Args = w
+	rows, asked := make([]river.InsertManyParams, 0, len(work)), make(map[river.JobArgs]bool, len(work))
+	for _, w := range work {
+		if !asked[w] {
+			rows = append(rows, river.InsertManyParams{Args: w, InsertOpts: &river.InsertOpts{Priority: priority, UniqueOpts: onceWaiting}})
+		}
+		asked[w] = true
 	}
 	if _, err := t.river.InsertManyTx(ctx, t.tx, rows); err != nil {
 		return fmt.Errorf("enqueue %s: %w", work[0].Kind(), err)
@@ -270,20 +291,23 @@ const (
 	DueOrg     = "org"     // what an org has kept for long enough is to be removed; ID is the org
 )
 
-// sweptWork is how what is due is asked for. It is due again soon, so it is neither tried for long nor heaped up: of one thing
-// there is at most one such request a minute that nobody has answered, however far the workers are behind. (A request whose
-// worker died with its machine counts as unanswered until River finds out; the next minute's is not held up by it.)
-var sweptWork = river.InsertOpts{MaxAttempts: 3, UniqueOpts: river.UniqueOpts{
-	ByArgs: true, ByPeriod: time.Minute,
-	ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running", "scheduled"),
-}}
+// TakeDueOptions say what TakeDue takes and until when it puts that off.
+type TakeDueOptions struct {
+	Most  int32 // things at once
+	Polls int64 // of one org that wait or are under way
+	// Again is when a thing is due again that nobody puts to another time. Resync is when an install is: its request waits until it is
+	// answered.
+	Again, Resync time.Duration
+}
 
-// TakeDue claims at most `most` things that are due and has enqueue turn each into work in the same transaction. What nobody puts
-// to another time is due again after `again`.
-func (s *Store) TakeDue(ctx context.Context, again time.Duration, most int32, enqueue func(Pending) river.JobArgs) (int, error) {
+// sweptTries is how often something is tried that is due again soon.
+const sweptTries = 3
+
+// TakeDue claims things that are due and has enqueue turn each into work in the same transaction. It reports how many it took.
+func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pending) river.JobArgs) (int, error) {
 	n := 0
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, err := New(tx).TakeDue(ctx, again.Seconds(), most)
+		rows, err := New(tx).TakeDue(ctx, TakeDueParams{Most: o.Most, Polls: o.Polls, AgainSeconds: o.Again.Seconds(), ResyncSeconds: o.Resync.Seconds()})
 		if err != nil {
 			return err
 		}
@@ -292,38 +316,20 @@ func (s *Store) TakeDue(ctx context.Context, again time.Duration, most int32, en
 		}
 		work := make([]river.InsertManyParams, n)
 		for i, r := range rows {
-			work[i] = river.InsertManyParams{Args: enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}), InsertOpts: &sweptWork}
+			opts := river.InsertOpts{UniqueOpts: onceWaiting}
+			if r.Kind != DueInstall {
+				opts.MaxAttempts = sweptTries
+			}
+			work[i] = river.InsertManyParams{Args: enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}), InsertOpts: &opts}
 		}
-		made, err := s.river.InsertManyTx(ctx, tx, work)
-		if err != nil {
-			return err
-		}
-		return atWork(ctx, tx, rows, made)
+		_, err = s.river.InsertManyTx(ctx, tx, work)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take what is due: %w", err)
 	}
 	return n, nil
 }
-
-// atWork puts off by a moment only what is being looked at just now. That look may have begun before what made it due, and when it
-// ends, River may take a while to note it: what was due in between would wait for long.
-func atWork(ctx context.Context, tx pgx.Tx, rows []TakeDueRow, made []*rivertype.JobInsertResult) error {
-	for i, m := range made {
-		if !m.UniqueSkippedAsDuplicate || m.Job.State != rivertype.JobStateRunning {
-			continue
-		}
-		r := rows[i]
-		err := New(tx).SetDueIn(ctx, SetDueInParams{OrgID: r.OrgID, Kind: r.Kind, ID: r.ID, InSeconds: atWorkAgain.Seconds()})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// atWorkAgain is when that is taken again.
-const atWorkAgain = time.Second
 
 // longestWork is how long one piece of the reconciler's own work may take.
 const longestWork = 5 * time.Minute

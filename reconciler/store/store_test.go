@@ -142,8 +142,45 @@ func TestWorkIsEnqueuedWithTheChangeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatIsDueIsNotHeapedUp: a thing that stays due because nobody gets to it is asked for once a minute, not with every look.
+// TestRequestsThatWaitAreMerged: of equal requests one waits, however often and over however long they are made. One that a worker has
+// taken may have read the state too early for what came since, so it holds up no new one.
+func TestRequestsThatWaitAreMerged(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.DSN(t)
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	defer s.Close()
+	org, err := s.AddOrg(t.Context(), id.New("org"), "acme")
+	must(t, err)
+	ask := func(installs ...string) {
+		t.Helper()
+		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+			var work []river.JobArgs
+			for _, install := range installs {
+				work = append(work, queue.Rollout{Org: org.ID, Install: install})
+			}
+			return tx.Enqueue(ctx, work...)
+		}))
+	}
+	ask("ins_1", "ins_1")
+	ask("ins_1")
+	exec(t, dsn, "update river.river_job set created_at = now() - interval '1 day', scheduled_at = now() - interval '1 day'")
+	ask("ins_1", "ins_2")
+	if got := queued(t, dsn); !slices.Equal(got, []string{"ins_1", "ins_2"}) {
+		t.Fatalf("enqueued %v, want one request of each", got)
+	}
+	exec(t, dsn, "update river.river_job set state = 'running'")
+	ask("ins_1")
+	ask("ins_1")
+	if got := queued(t, dsn); !slices.Equal(got, []string{"ins_1", "ins_2", "ins_1"}) {
+		t.Fatalf("enqueued %v, want another request beside the one that is being answered", got)
+	}
+}
+
+// TestWhatIsDueIsNotHeapedUp: a thing that stays due because nobody gets to it is asked for once, however often it is looked for, and
+// not at all while a worker is at it.
 func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
+	t.Parallel()
 	dsn := storetest.DSN(t)
 	s, err := store.Open(t.Context(), dsn)
 	must(t, err)
@@ -153,27 +190,64 @@ func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
 	must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueInstall, ID: "ins_1"})
 	}))
-	take := func() {
+	take := func(want int) {
 		t.Helper()
-		n, err := s.TakeDue(t.Context(), 0, 10, func(p store.Pending) river.JobArgs { return queue.Rollout{Org: p.Org, Install: p.ID} })
-		if err != nil || n != 1 {
-			t.Fatalf("%d things are due, %v", n, err)
+		n, err := s.TakeDue(t.Context(), store.TakeDueOptions{Most: 10, Polls: 10}, resync)
+		if err != nil || n != want {
+			t.Fatalf("%d things are due, %v; want %d", n, err, want)
 		}
 	}
-	for minute := int64(-1); minute != time.Now().Unix()/60; { // a new minute has a request of its own
-		minute = time.Now().Unix() / 60
-		exec(t, dsn, "delete from river.river_job")
-		for range 5 {
-			take()
-		}
+	for range 5 {
+		take(1)
 	}
 	if got := queued(t, dsn); !slices.Equal(got, []string{"ins_1"}) {
 		t.Fatalf("enqueued %v, want one request", got)
 	}
+	exec(t, dsn, "update river.river_job set state = 'running'")
+	take(0)
 	exec(t, dsn, "update river.river_job set state = 'completed', finalized_at = now()")
-	take()
+	take(1)
 	if got := queued(t, dsn); len(got) != 2 {
 		t.Fatalf("enqueued %v: what was answered does not stand in the way of the next request", got)
+	}
+}
+
+func resync(p store.Pending) river.JobArgs {
+	if p.Kind == store.DueWatch {
+		return queue.Poll{Org: p.Org, Watch: p.ID}
+	}
+	return queue.Resync{Org: p.Org, Install: p.ID}
+}
+
+// TestOrgsTakeTurns: an org with very much that is due has its share of what is taken at once, and of polls no more than its bound, with
+// those that wait already.
+func TestOrgsTakeTurns(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.DSN(t)
+	s, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	defer s.Close()
+	for _, name := range []string{"big", "small"} {
+		_, err := s.AddOrg(t.Context(), name, name)
+		must(t, err)
+	}
+	exec(t, dsn, "insert into due (org_id, kind, id, at) select 'big', k, 'x' || i, now() - interval '1 hour' from generate_series(1, 100) i, unnest(array['watch', 'install']) k")
+	exec(t, dsn, "insert into due (org_id, kind, id, at) select 'small', k, 'x' || i, now() - interval '1 minute' from generate_series(1, 2) i, unnest(array['watch', 'install']) k")
+	take := func() map[string]int {
+		t.Helper()
+		took := map[string]int{}
+		_, err := s.TakeDue(t.Context(), store.TakeDueOptions{Most: 20, Polls: 5, Again: time.Hour, Resync: time.Hour}, func(p store.Pending) river.JobArgs {
+			took[p.Org+" "+p.Kind]++
+			return resync(p)
+		})
+		must(t, err)
+		return took
+	}
+	if took := take(); took["small watch"] != 2 || took["small install"] != 2 || took["big watch"] != 5 {
+		t.Errorf("taken first: %v", took)
+	}
+	if took := take(); took["big watch"] != 0 || took["big install"] == 0 {
+		t.Errorf("taken while five polls wait: %v", took)
 	}
 }
 
@@ -193,7 +267,7 @@ func queued(t *testing.T, dsn string) []string {
 	c, err := pgx.Connect(t.Context(), dsn)
 	must(t, err)
 	defer c.Close(t.Context()) //nolint:errcheck // the test is over
-	rows, err := c.Query(t.Context(), "select args->>'install' from river.river_job where kind = 'rollout'")
+	rows, err := c.Query(t.Context(), "select args->>'install' from river.river_job where kind in ('rollout', 'resync') order by id")
 	must(t, err)
 	installs, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	must(t, err)

@@ -141,40 +141,43 @@ func (q *Queries) AddResponse(ctx context.Context, arg AddResponseParams) error 
 	return err
 }
 
-const addStep = `-- name: AddStep :exec
-insert into steps (org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12)
+const addSteps = `-- name: AddSteps :exec
+insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
+select $1, $2, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''), 'pending', s.reason
+from (select unnest($3::text[]) as id, unnest($4::int[]) as position, unnest($5::text[]) as kind, unnest($6::text[]) as component,
+    unnest($7::text[]) as action, unnest($8::text[]) as trigger, unnest($9::bool[]) as destroy, unnest($10::text[]) as needs,
+    unnest($11::text[]) as install_component, unnest($12::text[]) as reason) s
 `
 
-type AddStepParams struct {
-	OrgID              string
-	ID                 string
-	WorkflowID         string
-	Position           int32
-	Kind               string
-	Component          string
-	Action             string
-	Trigger            string
-	Destroy            bool
-	Needs              json.RawMessage
-	InstallComponentID *string
-	Reason             string
+type AddStepsParams struct {
+	OrgID             string
+	WorkflowID        string
+	Ids               []string
+	Positions         []int32
+	Kinds             []string
+	Components        []string
+	Actions           []string
+	Triggers          []string
+	Destroys          []bool
+	Needs             []string
+	InstallComponents []string
+	Reasons           []string
 }
 
-func (q *Queries) AddStep(ctx context.Context, arg AddStepParams) error {
-	_, err := q.db.Exec(ctx, addStep,
+func (q *Queries) AddSteps(ctx context.Context, arg AddStepsParams) error {
+	_, err := q.db.Exec(ctx, addSteps,
 		arg.OrgID,
-		arg.ID,
 		arg.WorkflowID,
-		arg.Position,
-		arg.Kind,
-		arg.Component,
-		arg.Action,
-		arg.Trigger,
-		arg.Destroy,
+		arg.Ids,
+		arg.Positions,
+		arg.Kinds,
+		arg.Components,
+		arg.Actions,
+		arg.Triggers,
+		arg.Destroys,
 		arg.Needs,
-		arg.InstallComponentID,
-		arg.Reason,
+		arg.InstallComponents,
+		arg.Reasons,
 	)
 	return err
 }
@@ -536,7 +539,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -552,6 +555,9 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.DesiredDigest,
 		&i.DesiredReason,
 		&i.WaitsFor,
+		&i.Behind,
+		&i.Off,
+		&i.Never,
 		&i.TornDown,
 		&i.TornDownReason,
 		&i.AppliedDigest,
@@ -704,7 +710,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
@@ -724,6 +730,7 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.Rule,
 		&i.Wanted,
 		&i.Provisioned,
+		&i.ResolvedReleaseID,
 		&i.PinReleaseID,
 		&i.PinReason,
 		&i.PinnedBy,

@@ -58,16 +58,18 @@ func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err
 	if err != nil {
 		return "", fmt.Errorf("add a workflow to install %s: %w", r.Install, err)
 	}
-	for i, s := range steps {
-		if err := r.addStep(ctx, tx, workflowID, i, s); err != nil {
-			return "", fmt.Errorf("add step %d: %w", i, err)
-		}
+	if err := r.addSteps(ctx, tx, workflowID, steps); err != nil {
+		return "", fmt.Errorf("add its steps: %w", err)
 	}
 	detail := map[string]any{"kind": r.Kind, "number": number, "install": r.Install, "reason": r.Reason, "plan_only": r.PlanOnly}
 	if err := tx.Audit(ctx, by, "workflow.start", workflowID, detail); err != nil {
 		return "", err
 	}
-	if err := tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: workflowID}); err != nil {
+	ask := tx.Enqueue
+	if r.RequestedBy == "" { // a new release starts one on every install, and people's come first
+		ask = tx.EnqueueLast
+	}
+	if err := ask(ctx, queue.Advance{Org: tx.Org, Workflow: workflowID}); err != nil {
 		return "", err
 	}
 	return workflowID, tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+workflowID)
@@ -97,27 +99,31 @@ func (r Request) asked() Asked {
 	return asked
 }
 
-func (r Request) addStep(ctx context.Context, tx *store.Tx, workflowID string, position int, s *Step) error {
-	needs := s.Needs
-	if needs == nil {
-		needs = []string{}
-	}
-	raw, err := encode(needs)
-	if err != nil {
-		return err
-	}
-	row := store.AddStepParams{
-		OrgID: tx.Org, ID: s.ID, WorkflowID: workflowID, Position: int32(position), Kind: string(s.Kind), //nolint:gosec // bounded by the app's size
-		Component: s.Component, Action: s.Action, Trigger: s.Trigger, Destroy: s.Destroy, Needs: raw, Reason: s.Reason,
-	}
-	if s.Kind != StepAction {
-		component, ok := r.Components[s.Component]
-		if !ok {
+// addSteps adds all steps of a workflow in one statement.
+func (r Request) addSteps(ctx context.Context, tx *store.Tx, workflowID string, steps []*Step) error {
+	add := store.AddStepsParams{OrgID: tx.Org, WorkflowID: workflowID}
+	for i, s := range steps {
+		needs := s.Needs
+		if needs == nil {
+			needs = []string{}
+		}
+		raw, err := encode(needs)
+		if err != nil {
+			return err
+		}
+		component, known := r.Components[s.Component]
+		switch {
+		case s.Kind == StepAction:
+			component = "" // it is no component's
+		case !known:
 			return fmt.Errorf("component %s has no place on the install", s.Component)
 		}
-		row.InstallComponentID = &component
+		add.Ids, add.Positions, add.Kinds = append(add.Ids, s.ID), append(add.Positions, int32(i)), append(add.Kinds, string(s.Kind)) //nolint:gosec // bounded by the app's size
+		add.Components, add.Actions, add.Triggers = append(add.Components, s.Component), append(add.Actions, s.Action), append(add.Triggers, s.Trigger)
+		add.Destroys, add.Needs, add.Reasons = append(add.Destroys, s.Destroy), append(add.Needs, string(raw)), append(add.Reasons, s.Reason)
+		add.InstallComponents = append(add.InstallComponents, component)
 	}
-	return tx.AddStep(ctx, row)
+	return tx.AddSteps(ctx, add)
 }
 
 // free sees to it that no two workflows of an install touch one component.

@@ -68,7 +68,7 @@ func TestWebhooks(t *testing.T) {
 // sweep takes what is due, as the program does all the time, and returns the polls among it.
 func (w *world) sweep() (polls []queue.Poll) {
 	w.Helper()
-	_, err := w.store.TakeDue(w.Context(), time.Hour, 100, func(p store.Pending) river.JobArgs {
+	_, err := w.store.TakeDue(w.Context(), store.TakeDueOptions{Most: 100, Polls: 100, Again: time.Hour, Resync: time.Hour}, func(p store.Pending) river.JobArgs {
 		poll := queue.Poll{Org: p.Org, Watch: p.ID}
 		if p.Kind == store.DueWatch {
 			polls = append(polls, poll)

@@ -369,17 +369,21 @@ func TestForgetWhatNeverWasThere(t *testing.T) {
 	}
 }
 
-// TestSyncTellsOfEveryInstall, also of those after the first page: whoever waits for all of them must not stop early.
+// TestSyncTellsOfEveryInstall that asks for them, also of those after the first page: whoever waits for all of them must not stop early.
+// Who does not ask for them does not wait for them to be read.
 func TestSyncTellsOfEveryInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	app := w.one.app("hello", appconfig.App{})
 	r, _ := w.one.runner("acme", "install", false)
 	w.exec("insert into installs (org_id, id, app_id, name, runner_id) select $1, 'ins_' || i, $2, 'i' || i, $3 from generate_series(1, 501) i", w.one.org.ID, app, r.ID)
-	got, err := w.one.as("viewer").GetSyncWithResponse(t.Context(), "hello")
+	got, err := w.one.as("viewer").GetSyncWithResponse(t.Context(), "hello", &api.GetSyncParams{Installs: true})
 	must(t, err)
 	if got.JSON200 == nil || len(got.JSON200.Installs) != 501 {
 		t.Fatalf("%d: %.200s", got.StatusCode(), got.Body)
+	}
+	if got, err = w.one.as("viewer").GetSyncWithResponse(t.Context(), "hello", &api.GetSyncParams{}); err != nil || got.JSON200 == nil || len(got.JSON200.Installs) != 0 {
+		t.Fatalf("%v: %.200s", err, got.Body)
 	}
 }
 

@@ -157,7 +157,7 @@ func TestEmptyListsAreLists(t *testing.T) {
 	for path, field := range map[string]string{
 		"/v1/apps": "items", "/v1/installs": "items", "/v1/workflows": "items", "/v1/approvals": "items", "/v1/runners": "items", "/v1/credentials": "items",
 		"/v1/builds?app=hello": "items", "/v1/apps/hello/versions": "items", "/v1/apps/hello/components": "items", "/v1/explain/app/hello": "chain",
-		"/v1/apps/hello": "diagnostics", "/v1/apps/hello/sync": "installs",
+		"/v1/apps/hello": "diagnostics", "/v1/apps/hello/sync": "builds",
 	} {
 		got := w.call(w.two.token["viewer"], http.MethodGet, path, nil)
 		if strings.Contains(path, "hello") {

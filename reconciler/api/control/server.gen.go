@@ -59,9 +59,9 @@ type ServerInterface interface {
 
 	// (GET /v1/apps/{app}/releases/{release})
 	GetRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease)
-	// GetSync How far the app's newest release is, its builds and the installs that follow it.
+	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
-	GetSync(w http.ResponseWriter, r *http.Request, app InApp)
+	GetSync(w http.ResponseWriter, r *http.Request, app InApp, params GetSyncParams)
 	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
 	// (POST /v1/apps/{app}/sync)
 	SyncApp(w http.ResponseWriter, r *http.Request, app InApp)
@@ -790,8 +790,24 @@ func (siw *ServerInterfaceWrapper) GetSync(w http.ResponseWriter, r *http.Reques
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSyncParams
+
+	// ------------- Optional query parameter "installs" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "installs", r.URL.Query(), &params.Installs, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "installs"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "installs", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetSync(w, r, app)
+		siw.Handler.GetSync(w, r, app, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3608,7 +3624,8 @@ func (response GetReleasedefaultApplicationProblemPlusJSONResponse) VisitGetRele
 }
 
 type GetSyncRequestObject struct {
-	App InApp `json:"app"`
+	App    InApp `json:"app"`
+	Params GetSyncParams
 }
 
 type GetSyncResponseObject interface {
@@ -6065,7 +6082,7 @@ type StrictServerInterface interface {
 
 	// (GET /v1/apps/{app}/releases/{release})
 	GetRelease(ctx context.Context, request GetReleaseRequestObject) (GetReleaseResponseObject, error)
-	// GetSync How far the app's newest release is, its builds and the installs that follow it.
+	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(ctx context.Context, request GetSyncRequestObject) (GetSyncResponseObject, error)
 	// SyncApp Look at the app's repository now (a connected app). Returns once the look is done; `getSync` tells how far the builds are.
@@ -6642,10 +6659,11 @@ func (sh *strictHandler) GetRelease(w http.ResponseWriter, r *http.Request, app 
 }
 
 // GetSync operation middleware
-func (sh *strictHandler) GetSync(w http.ResponseWriter, r *http.Request, app InApp) {
+func (sh *strictHandler) GetSync(w http.ResponseWriter, r *http.Request, app InApp, params GetSyncParams) {
 	var request GetSyncRequestObject
 
 	request.App = app
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.GetSync(ctx, request.(GetSyncRequestObject))

@@ -17,9 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// summaries tell how installs stand, in their order, with a handful of queries for all of them.
+// summaries tell how installs are, in their order, from what is stored of them and with a handful of queries for all of them.
 func summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) ([]api.InstallSummary, error) {
-	views, err := rollout.LoadViews(ctx, tx, each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
+	views, err := rollout.LoadStoredViews(ctx, tx, each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 	if err := s.rooms.SyncNow(ctx, org, app.ID); err != nil {
 		return nil, err
 	}
-	sync, err := s.syncOf(ctx, app.ID)
+	sync, err := s.syncOf(ctx, app.ID, false)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 
 // GetSync implements GET /v1/apps/{app}/sync.
 func (s *Server) GetSync(ctx context.Context, r GetSyncRequestObject) (GetSyncResponseObject, error) {
-	sync, err := s.syncOf(ctx, r.App)
+	sync, err := s.syncOf(ctx, r.App, r.Params.Installs)
 	return GetSync200JSONResponse(sync), err
 }
 
@@ -86,12 +86,12 @@ func (s *Server) UploadAppVersion(ctx context.Context, r UploadAppVersionRequest
 	if err != nil {
 		return nil, err
 	}
-	sync, err := s.syncOf(ctx, app.ID)
+	sync, err := s.syncOf(ctx, app.ID, false)
 	return UploadAppVersion200JSONResponse(sync), err
 }
 
-// syncOf tells how far an app's current version is.
-func (s *Server) syncOf(ctx context.Context, key string) (api.Sync, error) {
+// syncOf tells how far an app's current version is, with its installs if they are asked for.
+func (s *Server) syncOf(ctx context.Context, key string, installs bool) (api.Sync, error) {
 	sync := api.Sync{Builds: []api.Build{}, Done: true}
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := findApp(ctx, tx, key)
@@ -101,7 +101,7 @@ func (s *Server) syncOf(ctx context.Context, key string) (api.Sync, error) {
 		if sync.App, err = viewApp(ctx, tx, row); err != nil {
 			return err
 		}
-		if err := fillBuilds(ctx, tx, row, &sync); err != nil {
+		if err := fillBuilds(ctx, tx, row, &sync); err != nil || !installs {
 			return err
 		}
 		sync.Installs, err = followers(ctx, tx, row.ID)
@@ -110,7 +110,8 @@ func (s *Server) syncOf(ctx context.Context, key string) (api.Sync, error) {
 	return sync, err
 }
 
-// followers are all installs of an app: whoever waits until a version is everywhere must not miss those after the first page.
+// followers reads all installs of an app, page by page, as they are stored: whoever waits until a version is everywhere must not miss those
+// after the first page.
 func followers(ctx context.Context, tx *store.Tx, app string) ([]api.InstallSummary, error) {
 	all := []api.InstallSummary{}
 	page := store.ViewInstallsParams{OrgID: tx.Org, AppID: app, Labels: json.RawMessage("{}"), Most: pageMost}

@@ -27,6 +27,12 @@ create table due (
 );
 create index due_at on due (at);
 
+-- The key of a request in River's queue is for what waits: one that is being answered holds up no new one, because it may have read what
+-- is new now too early.
+create function river_job_answered() returns trigger language plpgsql as $$ begin new.unique_key := null; return new; end $$;
+create trigger river_job_answered before update of state on river.river_job for each row
+    when (new.state = 'running' and new.unique_key is not null) execute function river_job_answered();
+
 -- replicas are the control planes that share this database; each says that it is there. They belong to no org.
 create table replicas (
     id         text primary key,
@@ -273,6 +279,8 @@ create table builds (
 create index builds_of_input on builds (org_id, input_id, number);
 -- Same input, no build: at most one that is under way or has succeeded.
 create unique index builds_one_per_input on builds (org_id, input_id) where status <> 'failed';
+-- The build whose job goes.
+create index builds_of_job on builds (org_id, job_id);
 
 -- release: what installs get --------------------------------------------------------------------
 
@@ -378,6 +386,8 @@ create table installs (
     rule          jsonb not null default '{}',
     wanted        text not null default 'present' check (wanted in ('present', 'absent')),
     provisioned   boolean not null default false,
+    -- The release that its components' desired states were worked out for: lists read these as they stand here.
+    resolved_release_id text not null default '',
     -- The release that it is held at; null when it follows the newest complete one.
     pin_release_id text,
     pin_reason    text not null default '',
@@ -422,6 +432,11 @@ create table install_components (
     desired_digest     text not null default '',
     desired_reason     text not null default '',
     waits_for          text not null default '',
+    -- What else lists show of what is wanted: that something else is there, as far as can be said already; why it is to be gone though the
+    -- version has it; and that it waits for what no install can ever give.
+    behind             boolean not null default false,
+    off                text not null default '' check (off in ('', 'toggle', 'teardown')),
+    never              boolean not null default false,
     -- A person tore it down: it stays absent until somebody asks for its deploy.
     torn_down          boolean not null default false,
     torn_down_reason   text not null default '',
@@ -458,6 +473,8 @@ create table refusals (
     primary key (org_id, install_component_id, desired_digest),
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
+-- What one workflow refused.
+create index refusals_of_workflow on refusals (org_id, workflow_id);
 
 -- What an install's component or action gave: plain, or sealed to the install's key with a keyed hash.
 create table outputs (
@@ -502,6 +519,10 @@ create table workflows (
     foreign key (org_id, install_id) references installs on delete cascade
 );
 create index workflows_running on workflows (org_id, install_id) where status = 'running';
+-- Lists of one kind or status, the newest first; and what is old enough to go.
+create index workflows_by_kind on workflows (org_id, kind, id);
+create index workflows_by_status on workflows (org_id, status, id);
+create index workflows_ended on workflows (org_id, ended_at);
 
 create table steps (
     org_id               text not null,
@@ -670,6 +691,9 @@ create table jobs (
 create index jobs_claim on jobs (org_id, runner_id, created_at, id) where status = 'queued';
 -- What has not ended, which is little beside what has.
 create index jobs_open on jobs (org_id, kind) where ended_at is null;
+-- The jobs of a step, a build or an install's health; and what is old enough to go.
+create index jobs_of_owner on jobs (org_id, owner_id);
+create index jobs_ended on jobs (org_id, ended_at);
 -- A plan is applied by one job, for ever.
 create unique index jobs_one_apply_per_plan on jobs (org_id, plan_id) where kind = 'apply';
 
@@ -706,6 +730,8 @@ create table log_chunks (
 );
 -- It was packed before it came: Postgres need not try.
 alter table log_chunks alter lines set storage external;
+-- What is old enough to go.
+create index log_chunks_age on log_chunks (org_id, at);
 
 -- A runner's own log, the newest of it.
 create table runner_logs (
@@ -720,6 +746,7 @@ create table runner_logs (
     foreign key (org_id, runner_id) references runners on delete cascade
 );
 alter table runner_logs alter lines set storage external;
+create index runner_logs_age on runner_logs (org_id, at);
 
 -- Terraform state, sealed in the customer's account before it gets here.
 create table states (
@@ -748,6 +775,8 @@ create table states (
     foreign key (org_id, install_component_id) references install_components on delete cascade
 );
 create index states_contested on states (org_id, install_component_id) where status in ('contested', 'withheld');
+-- What is old enough to go.
+create index states_age on states (org_id, (greatest(created_at, resolved_at)));
 
 create table state_locks (
     org_id               text not null,

@@ -46,15 +46,14 @@ where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued'
 update builds set status = @status, artifact_digest = @artifact_digest, error = @error, ended_at = now()
 where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued', 'running');
 
--- The oldest of the org's build runners, of those that are there if any is: one that never registered, or is gone, must not get
--- every build for ever.
+-- The org's build runner with the least to do for its capacity, of those that are there if any is: one that never registered, or is gone,
+-- must not get every build for ever.
 -- name: BuildRunner :one
-select * from runners where org_id = @org_id and kind = 'build'
-order by coalesce(last_seen > now() - make_interval(secs => @online_seconds::float8), false) desc, key_hash is not null desc, created_at, id
+select r.* from runners r where r.org_id = @org_id and r.kind = 'build'
+order by coalesce(r.last_seen > now() - make_interval(secs => @online_seconds::float8), false) desc, r.key_hash is not null desc,
+    (select count(*) from jobs j where j.org_id = r.org_id and j.kind = 'build' and j.runner_id = r.id and j.ended_at is null)::float8 / greatest(r.capacity, 1),
+    r.created_at, r.id
 limit 1;
-
--- name: InstallsToRollOut :many
-select id from installs where org_id = @org_id and app_id = @app_id order by id;
 
 -- Apps of which a build waits for a runner to be there at all.
 -- name: AppsWithBuildsWithoutJob :many

@@ -40,11 +40,13 @@ insert into install_components (org_id, id, install_id, component_id, name)
 select @org_id, unnest(@ids::text[]), @install_id, unnest(@component_ids::text[]), unnest(@names::text[])
 on conflict (org_id, install_id, component_id) do nothing;
 
--- SetDesires writes what is wanted of some components of an install.
+-- SetDesires writes what is wanted of some components.
 -- name: SetDesires :exec
-update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits
+update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
+    off = d.off, never = d.never
 from (select unnest(@ids::text[]) as id, unnest(@wanted::text[]) as wanted, unnest(@digests::text[]) as digest,
-    unnest(@reasons::text[]) as reason, unnest(@waits::text[]) as waits) d
+    unnest(@reasons::text[]) as reason, unnest(@waits::text[]) as waits, unnest(@behind::bool[]) as behind, unnest(@off::text[]) as off,
+    unnest(@never::bool[]) as never) d
 where ic.org_id = @org_id and ic.id = d.id;
 
 -- TearDown has components stay absent until somebody asks for their deploy.
@@ -140,14 +142,30 @@ where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running'
   and s.component <> '' and s.status in ('pending', 'running', 'waiting')
 order by w.number, s.component;
 
--- name: SetProvisioned :exec
-update installs set provisioned = @provisioned where org_id = @org_id and id = @id;
+-- SetResolved notes for which release the desired states of installs were worked out, and whether they have what all else stands on.
+-- name: SetResolved :exec
+update installs i set provisioned = d.provisioned, resolved_release_id = d.release
+from (select unnest(@ids::text[]) as id, unnest(@provisioned::bool[]) as provisioned, unnest(@releases::text[]) as release) d
+where i.org_id = @org_id and i.id = d.id;
 
--- UnderWay gives the running workflows of an install, each with what it has still to do something about (BusyComponents).
+-- UnderWay gives the running workflows of installs, each with what it has still to do something about (BusyComponents).
 -- name: UnderWay :many
-select w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
+select w.install_id, w.id, (array(select distinct s.component from steps s where s.org_id = w.org_id and s.workflow_id = w.id
     and s.component <> '' and s.status in ('pending', 'running', 'waiting')))::text[] as components
-from workflows w where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running' order by w.number;
+from workflows w where w.org_id = @org_id and w.install_id = any(@install_ids::text[]) and w.status = 'running' order by w.install_id, w.number;
+
+-- InstallRanges cuts the installs of an app into ranges of at most so many.
+-- name: InstallRanges :many
+select min(id)::text as first, max(id)::text as last
+from (select id, (row_number() over (order by id) - 1) / @size::int as part from installs where org_id = @org_id and app_id = @app_id) numbered
+group by part order by part;
+
+-- name: InstallsOfRange :many
+select id from installs where org_id = @org_id and app_id = @app_id and id between @first and @last order by id;
+
+-- LockInstallRange leaves out what somebody else has locked.
+-- name: LockInstallRange :many
+select * from installs where org_id = @org_id and app_id = @app_id and id between @first and @last order by id for update skip locked;
 
 -- name: InstallForStatus :one
 select * from installs where org_id = @org_id and id = @id;
@@ -158,3 +176,25 @@ select s.install_component_id, s.version, s.status, s.reason from states s
 join install_components ic on ic.org_id = s.org_id and ic.id = s.install_component_id
 where s.org_id = @org_id and ic.install_id = @install_id and s.status in ('contested', 'withheld')
 order by s.install_component_id, s.version;
+
+-- StoredPlaces are the components of installs as their desired states were last written down, with what was said no to of just that.
+-- What was applied of them, which may be large, is not read.
+-- name: StoredPlaces :many
+select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never,
+    ic.applied_digest, ic.applied_artifact, ic.health, coalesce(r.kind, '')::text as refused, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as because,
+    exists (select 1 from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')) as contested
+from install_components ic
+left join refusals r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
+where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[]) order by ic.install_id, ic.name;
+
+-- ReleasesOfInstalls gives the release that each install is to have, as RolloutRelease does, without what is in it.
+-- name: ReleasesOfInstalls :many
+select i.id as install_id, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
+    coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
+    coalesce(r.version_id, '')::text as version_id, coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status,
+    coalesce(n.reason, '')::text as newest_reason, coalesce(l.number, n.number, 0)::int as latest
+from installs i
+left join lateral (select * from releases m where m.org_id = i.org_id and m.app_id = i.app_id order by m.number desc limit 1) n on true
+left join lateral (select * from releases f where f.org_id = i.org_id and f.app_id = i.app_id and f.status = 'complete' order by f.number desc limit 1) l on true
+left join releases r on r.org_id = i.org_id and r.id = coalesce(i.pin_release_id, l.id, n.id)
+where i.org_id = @org_id and i.id = any(@install_ids::text[]);

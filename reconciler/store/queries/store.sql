@@ -18,13 +18,32 @@ on conflict (org_id, kind, id) do update set at = excluded.at;
 -- name: ClearDue :exec
 delete from due where org_id = @org_id and kind = @kind and id = @id;
 
--- TakeDue claims what is due and puts it off by `again`; the work itself says when it is due next.
+-- TakeDue claims what is due and puts it off; the work itself says when it is due next. What is at work now stays due until that has
+-- ended: it may have begun before what made it due. Orgs take turns, and of polls an org has no more than @polls that wait or are under
+-- way, so that much that is due, or a slow git server, keeps nobody else waiting.
 -- name: TakeDue :many
-update due set at = now() + make_interval(secs => @again_seconds::float8)
-where (org_id, kind, id) in (
-    select d.org_id, d.kind, d.id from due d where d.at <= now()
-    order by d.at limit @most for update skip locked)
-returning org_id, kind, id;
+with at_work as (
+    select kind, args->>'org' as org_id, coalesce(args->>'watch', args->>'id', args->>'install', args->>'app', args->>'org') as id
+    from river.river_job where state = 'running'
+), polls as (
+    select args->>'org' as org_id, count(*) as many from river.river_job
+    where state in ('available', 'running', 'retryable', 'scheduled') and queue = 'remote' and kind = 'poll' group by 1
+), turns as (
+    select d.org_id, d.kind, d.id, d.at, row_number() over (partition by d.org_id, d.kind = 'watch' order by d.at) as turn
+    from due d where d.at <= now() and not exists (
+        select 1 from at_work w where w.org_id = d.org_id and w.id = d.id and w.kind = case d.kind
+            when 'watch' then 'poll' when 'attempt' then 'expire' when 'install' then 'resync' when 'app' then 'catalog' when 'org' then 'retain' else d.kind end)
+), chosen as (
+    select t.org_id, t.kind, t.id from turns t left join polls p on p.org_id = t.org_id
+    where t.kind <> 'watch' or t.turn + coalesce(p.many, 0) <= @polls::bigint
+    order by t.turn, t.at limit @most
+), taken as (
+    select d.org_id, d.kind, d.id from due d join chosen c on c.org_id = d.org_id and c.kind = d.kind and c.id = d.id
+    where d.at <= now() for update of d skip locked
+)
+update due set at = now() + make_interval(secs => case when taken.kind = 'install' then (0.9 + 0.2 * random()) * @resync_seconds::float8 else @again_seconds::float8 end)
+from taken where due.org_id = taken.org_id and due.kind = taken.kind and due.id = taken.id
+returning due.org_id, due.kind, due.id;
 
 -- SetScope says what a unit of work may see: one org, and of that one app if it is not empty.
 -- name: SetScope :exec

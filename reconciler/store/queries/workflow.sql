@@ -58,9 +58,12 @@ select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running'
 from workflows where org_id = @org_id and install_id = @install_id
 returning number;
 
--- name: AddStep :exec
-insert into steps (org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
-values (@org_id, @id, @workflow_id, @position, @kind, @component, @action, @trigger, @destroy, @needs, @install_component_id, 'pending', @reason);
+-- name: AddSteps :exec
+insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
+select @org_id, @workflow_id, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''), 'pending', s.reason
+from (select unnest(@ids::text[]) as id, unnest(@positions::int[]) as position, unnest(@kinds::text[]) as kind, unnest(@components::text[]) as component,
+    unnest(@actions::text[]) as action, unnest(@triggers::text[]) as trigger, unnest(@destroys::bool[]) as destroy, unnest(@needs::text[]) as needs,
+    unnest(@install_components::text[]) as install_component, unnest(@reasons::text[]) as reason) s;
 
 -- name: MoveStep :execrows
 update steps set status = @status, reason = @reason,

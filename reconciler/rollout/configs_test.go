@@ -1,0 +1,35 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+// TestAConfigIsReadOnce, however many installs have its release, and what is remembered stays bounded.
+func TestAConfigIsReadOnce(t *testing.T) {
+	t.Parallel()
+	raw, err := json.Marshal(newSnapshot().config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := &configs{read: map[string]*declared{}}
+	first, err := known.of("org/rel_1", raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := known.of("org/rel_1", nil); err != nil || again != first {
+		t.Errorf("it was read again: %v", err)
+	}
+	if other, err := known.of("org/rel_2", raw); err != nil || other == first {
+		t.Errorf("another release has the same: %v", err)
+	}
+	for i := range 3 * mostConfigs {
+		if _, err := known.of(fmt.Sprint("org/x", i), raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(known.read); n > mostConfigs {
+		t.Errorf("%d are remembered", n)
+	}
+}

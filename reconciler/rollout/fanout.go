@@ -1,0 +1,83 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/riverqueue/river"
+
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// rangeSize is how many installs are reconciled in one transaction when their app has moved: enough for what they share to be read
+// seldom, and few enough for a person's answer to any of them to wait a moment only.
+const rangeSize = 50
+
+// FanOut has every install of an app reconciled, range by range. It is asked for once when an app's new release is ready, however many
+// builds that had; what is asked for again while ranges wait adds nothing to them.
+func (r *Rollout) FanOut(ctx context.Context, org, appID string) error {
+	var ranges []store.InstallRangesRow
+	err := r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
+		if ranges, err = tx.InstallRanges(ctx, rangeSize, org, appID); err != nil || len(ranges) <= 1 {
+			return err
+		}
+		var work []river.JobArgs
+		for _, part := range ranges {
+			work = append(work, queue.RolloutRange{Org: org, App: appID, First: part.First, Last: part.Last})
+		}
+		return tx.Enqueue(ctx, work...)
+	})
+	if err != nil {
+		return fmt.Errorf("roll out to the installs of app %s: %w", appID, err)
+	}
+	if len(ranges) == 1 {
+		return r.ReconcileRange(ctx, queue.RolloutRange{Org: org, App: appID, First: ranges[0].First, Last: ranges[0].Last})
+	}
+	return nil
+}
+
+// ReconcileRange is Reconcile for a range of an app's installs, in one transaction. An install that somebody else is at work on is left for
+// a request of its own; so is each of them when the range cannot be reconciled as a whole, so that one install holds up no other.
+func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) error {
+	var ids []string
+	err := r.store.In(ctx, q.Org, func(ctx context.Context, tx *store.Tx) (err error) {
+		in := store.InstallsOfRangeParams{OrgID: q.Org, AppID: q.App, First: q.First, Last: q.Last}
+		if ids, err = tx.InstallsOfRange(ctx, in); err != nil {
+			return err
+		}
+		installs, err := tx.LockInstallRange(ctx, store.LockInstallRangeParams(in))
+		if err != nil {
+			return err
+		}
+		locked := map[string]bool{}
+		for _, install := range installs {
+			locked[install.ID] = true
+		}
+		if err := tx.Enqueue(ctx, resyncs(q.Org, ids, locked)...); err != nil || len(installs) == 0 {
+			return err
+		}
+		return r.reconcile(ctx, tx, installs, "")
+	})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	slog.WarnContext(ctx, "reconcile installs one by one", "app", q.App, "installs", len(ids), "error", err)
+	again := r.store.In(ctx, q.Org, func(ctx context.Context, tx *store.Tx) error { return tx.Enqueue(ctx, resyncs(q.Org, ids, nil)...) })
+	if again != nil {
+		return fmt.Errorf("roll out to %d installs of app %s: %w", len(ids), q.App, again)
+	}
+	return nil
+}
+
+// resyncs are requests for installs, but for those that are done.
+func resyncs(org string, installs []string, done map[string]bool) []river.JobArgs {
+	var work []river.JobArgs
+	for _, install := range installs {
+		if !done[install] {
+			work = append(work, queue.Resync{Org: org, Install: install})
+		}
+	}
+	return work
+}

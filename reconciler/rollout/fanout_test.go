@@ -1,0 +1,114 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// crowd gives the world's app more installs, ins_00001 and so on.
+func (w *world) crowd(many int) {
+	w.Helper()
+	w.exec(`insert into installs (org_id, id, app_id, name, runner_id)
+		select i.org_id, 'ins_' || to_char(g, 'fm00000'), i.app_id, 'c' || g, i.runner_id from installs i, generate_series(1, $1) g where i.id = $2`, many, w.install)
+	w.exec(`insert into install_inputs (org_id, install_id, name, sealed, hash)
+		select n.org_id, i.id, n.name, n.sealed, n.hash from installs i, install_inputs n where n.install_id = $1 and i.id <> $1`, w.install)
+}
+
+// reconcileRanges answers the ranges that wait in the queue, and nothing else.
+func (w *world) reconcileRanges(r *rollout.Rollout) {
+	w.Helper()
+	for _, args := range w.list("delete from river.river_job where kind = 'rollout_range' returning args->>'first' || ' ' || (args->>'last')") {
+		first, last, _ := strings.Cut(args, " ")
+		must(w, r.ReconcileRange(w.Context(), queue.RolloutRange{Org: w.org, App: w.appID, First: first, Last: last}))
+	}
+}
+
+// TestFanOutReconcilesEveryInstall in ranges, asks for each range once however often it is asked for, and costs statements by the range
+// and not by the install.
+func TestFanOutReconcilesEveryInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowd(120)
+	for range 3 {
+		must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
+	}
+	w.want(w.one("select count(*)::text || ' ' || min(priority) || ' ' || min(queue) from river.river_job"), "3 2 background")
+	w.reconcileRanges(w.rollout)
+	w.want(w.one("select count(distinct install_id)::text from workflows where kind = 'provision'"), "121")
+	w.want(w.list("select distinct queue || ' ' || priority from river.river_job where kind = 'advance'"), "[default 4]") // after what people ask for
+
+	meter := storetest.NewMeter(t, w.dsn)
+	s, err := store.Open(t.Context(), meter.DSN)
+	must(t, err)
+	t.Cleanup(s.Close)
+	w.exec("delete from workflows")
+	w.exec("update install_components set wanted = 'absent'") // so that all are written, and nothing is started
+	w.exec("update installs set wanted = 'absent'")
+	r := rollout.New(s)
+	must(t, r.Reconcile(t.Context(), w.org, w.install))
+	must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
+	before := meter.Statements()
+	w.reconcileRanges(r)
+	if got := meter.Statements() - before; got > 3*(mostStatements+4) {
+		t.Errorf("three ranges of installs took %d statements", got)
+	}
+}
+
+// TestARangeLeavesWhatOthersAreAtWorkOn: it neither waits for an install that is locked, nor forgets it.
+func TestARangeLeavesWhatOthersAreAtWorkOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowd(3)
+	w.exec("begin")
+	w.exec("select from installs where id = 'ins_00002' for update")
+	must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
+	w.exec("commit")
+	w.want(w.list("select args->>'install' from river.river_job where kind = 'resync'"), "[ins_00002]")
+	w.want(w.one("select count(*)::text from workflows"), "3")
+}
+
+// TestAnInstallThatCannotBeReadHoldsUpNoOther: the rest of its range is reconciled all the same.
+func TestAnInstallThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowd(2)
+	w.exec(`update installs set toggles = '"none"' where id = 'ins_00001'`)
+	must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
+	for _, install := range w.list("delete from river.river_job where kind = 'resync' returning args->>'install'") {
+		if err := w.rollout.Reconcile(t.Context(), w.org, install); (err != nil) != (install == "ins_00001") {
+			t.Errorf("install %s: %v", install, err)
+		}
+	}
+	w.want(w.one("select count(*)::text from workflows"), "2")
+}
+
+// TestStepsAreAddedInOneStatement, however many a workflow has.
+func TestStepsAreAddedInOneStatement(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	meter := storetest.NewMeter(t, w.dsn)
+	s, err := store.Open(t.Context(), meter.DSN)
+	must(t, err)
+	t.Cleanup(s.Close)
+	r := rollout.New(s)
+	cost := func(components ...string) int64 {
+		for _, name := range components {
+			w.build(name, "succeeded")
+		}
+		before := meter.Statements()
+		must(t, r.Reconcile(t.Context(), w.org, w.install))
+		after := meter.Statements()
+		w.exec("delete from workflows where status = 'running'")
+		w.exec("delete from river.river_job")
+		return after - before
+	}
+	cost("metrics") // prepares its statements
+	if one, three := cost("metrics"), cost("metrics", "network", "web"); three != one {
+		t.Errorf("a workflow of one component took %d statements, of three %d", one, three)
+	}
+}

@@ -1,0 +1,78 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// LoadStoredViews reads how installs are, in their order, from what Reconcile has written down: nothing is worked out, so that a list costs
+// its rows. Of an install that was not reconciled since it is to have another release, Unresolved is set.
+func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]View, error) {
+	ids := make([]string, 0, len(installs))
+	for _, install := range installs {
+		ids = append(ids, install.ID)
+	}
+	places, err := tx.StoredPlaces(ctx, tx.Org, ids)
+	if err != nil {
+		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
+	}
+	placesOf := grouped(places, func(p store.StoredPlacesRow) string { return p.InstallID })
+	releases, err := tx.ReleasesOfInstalls(ctx, tx.Org, ids)
+	if err != nil {
+		return nil, fmt.Errorf("status of %d installs: %w", len(installs), err)
+	}
+	releaseOf, views := map[string]store.ReleasesOfInstallsRow{}, make([]View, 0, len(installs))
+	for _, r := range releases {
+		releaseOf[r.InstallID] = r
+	}
+	for _, install := range installs {
+		v, r := newView(install), releaseOf[install.ID]
+		v.Release = store.Release{
+			ID: r.ReleaseID, AppID: install.AppID, Number: r.Number, Status: r.Status, Reason: r.Reason, Partial: r.Partial, Commits: r.Commits, VersionID: r.VersionID,
+		}
+		v.Latest, v.Newest = r.Latest, store.Release{Number: r.Newest, Status: r.NewestStatus, Reason: r.NewestReason}
+		v.Unresolved = install.ResolvedReleaseID != r.ReleaseID
+		for _, p := range sandboxBefore(placesOf[install.ID]) {
+			v.put(p)
+		}
+		views = append(views, v)
+	}
+	return views, addActivity(ctx, tx, views, ids)
+}
+
+// sandboxBefore puts the sandbox before the other components.
+func sandboxBefore(places []store.StoredPlacesRow) []store.StoredPlacesRow {
+	for i, p := range places {
+		if p.Name == "sandbox" && i > 0 {
+			return append(append([]store.StoredPlacesRow{p}, places[:i]...), places[i+1:]...)
+		}
+	}
+	return places
+}
+
+// put adds a component as it was written down.
+func (v *View) put(p store.StoredPlacesRow) {
+	v.Components = append(v.Components, store.InstallComponent{
+		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, Wanted: p.Wanted, DesiredDigest: p.DesiredDigest,
+		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, Off: p.Off, Never: p.Never,
+		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health,
+	})
+	// What was applied since it was written down is behind no more.
+	if p.Behind && (p.DesiredDigest == "" || p.DesiredDigest != p.AppliedDigest) {
+		v.Behind = append(v.Behind, p.Name)
+	}
+	if p.Off != "" {
+		v.Off[p.Name] = Off(p.Off)
+	}
+	if p.Never {
+		v.Never[p.Name] = true
+	}
+	v.Contested[p.Name] = p.Contested
+	if p.Refused != "" {
+		v.Refusals[p.Name] = map[string]store.Refusal{p.DesiredDigest: {
+			InstallComponentID: p.ID, DesiredDigest: p.DesiredDigest, Kind: p.Refused, Actor: p.Actor, Reason: p.Because,
+		}}
+	}
+}

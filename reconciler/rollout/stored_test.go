@@ -1,0 +1,96 @@
+package rollout_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
+)
+
+// said is what a View says of an install, in words.
+func said(v rollout.View) []string {
+	status, reason := v.Status()
+	all := []string{status + ": " + reason, fmt.Sprint("behind: ", v.Behind), fmt.Sprint("applied: ", v.Applied())}
+	for _, c := range v.Components {
+		status, reason := v.Component(c)
+		all = append(all, fmt.Sprintf("%s %s: %s %s", c.Name, status, reason, v.Off[c.Name]))
+	}
+	return all
+}
+
+// views gives the install as it is worked out now, and as it is stored.
+func (w *world) views() (now, stored rollout.View) {
+	w.Helper()
+	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		install, err := tx.InstallForStatus(ctx, tx.Org, w.install)
+		if err != nil {
+			return err
+		}
+		worked, err := rollout.LoadViews(ctx, tx, []store.Install{install})
+		if err != nil {
+			return err
+		}
+		read, err := rollout.LoadStoredViews(ctx, tx, []store.Install{install})
+		if err == nil {
+			now, stored = worked[0], read[0]
+		}
+		return err
+	}))
+	return now, stored
+}
+
+// TestStoredViewsSayWhatIsWorkedOut: after each thing that happens to an install, lists say of it what a look at it alone does, though
+// nothing is worked out for them.
+func TestStoredViewsSayWhatIsWorkedOut(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"nothing", func() {}},
+		{"an input moves", func() { w.input("greeting", "hi") }},
+		{"a plan waits", func() { w.runJobs() }},
+		{"it is rejected", func() { must(t, w.answer("web", workflow.Reject, "too risky")) }},
+		{"a build", func() { w.build("metrics", "running") }},
+		{"that fails", func() { w.endBuild("metrics", "failed") }},
+		{"a contested state", func() { w.putState("network", "other", "contested") }},
+		{"a teardown", func() {
+			_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+			must(t, err)
+		}},
+		{"an end", func() { w.exec("update installs set wanted = 'absent'") }},
+	} {
+		step.do()
+		w.look()
+		now, stored := w.views()
+		if diff := cmp.Diff(said(now), said(stored)); diff != "" {
+			t.Errorf("after %s:\n%s", step.name, diff)
+		}
+	}
+}
+
+// TestAPushLeavesNoStoredViewCurrent: until an install was reconciled at the app's new release, lists do not call it current, so whoever waits
+// for that release goes on waiting.
+func TestAPushLeavesNoStoredViewCurrent(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	w.look()
+	if _, stored := w.views(); stored.Applied() == 0 {
+		t.Fatalf("before the push it is %v", said(stored))
+	}
+	w.build("metrics", "succeeded")
+	_, stored := w.views()
+	if status, reason := stored.Status(); status != rollout.StatusBehind || stored.Applied() != 0 {
+		t.Errorf("after the push it is %s: %s, with release %d applied", status, reason, stored.Applied())
+	}
+	w.look()
+	if _, stored := w.views(); stored.Unresolved {
+		t.Errorf("once it was reconciled it is %v", said(stored))
+	}
+}
