@@ -190,7 +190,13 @@ func body(answer *api.LeaseResponse) string {
 }
 
 // processorTime is what a process and its children that still run have used so far.
-func processorTime(b testing.TB, pids ...int) time.Duration {
+func processorTime(b testing.TB, pids ...int) time.Duration { return ticksOf(b, 11, pids...) }
+
+// reapedTime is what those children of a process have used that have ended.
+func reapedTime(b testing.TB, pid int) time.Duration { return ticksOf(b, 13, pid) }
+
+// ticksOf adds up two neighboring fields of what Linux tells of processes (proc_pid_stat(5), counted after the name).
+func ticksOf(b testing.TB, first int, pids ...int) time.Duration {
 	b.Helper()
 	var ticks int64
 	for _, pid := range pids {
@@ -199,7 +205,7 @@ func processorTime(b testing.TB, pids ...int) time.Duration {
 			continue // it has ended
 		}
 		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-		for _, field := range fields[11:13] { // utime and stime
+		for _, field := range fields[first : first+2] { // utime and stime, or cutime and cstime
 			n, err := strconv.ParseInt(field, 10, 64)
 			must(b, err)
 			ticks += n

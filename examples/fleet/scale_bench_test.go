@@ -1,0 +1,182 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/backoff"
+	"github.com/nuon-toolkit/nuon/reconciler/rollout"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// manyComponents is how many components the app of BenchmarkManyInstalls has, with its sandbox.
+const manyComponents = 20
+
+// manySize is how many installs there are, and how many of them have the jobs and steps of a whole provision: 300,000 and 400,000. With
+// -short they are few, to try the benchmark out.
+func manySize() (installs, history int) {
+	if testing.Short() {
+		return 100, 50
+	}
+	return 10_000, 5_000
+}
+
+// settleLimit bounds how long the benchmark waits for its install and its builds; a new release is waited for as long as it takes.
+const settleLimit = 10 * time.Minute
+
+// BenchmarkManyInstalls measures one reconciler with 10,000 installs of an app with 20 components, all copies of one that was really
+// deployed (Seed): a list of 100, `nuon sync`, reconciling one install, the time until all installs have a workflow for a new release, how
+// long people's requests take meanwhile, and what it all costs at rest.
+func BenchmarkManyInstalls(b *testing.B) {
+	p := startPlane(b, "acme")
+	ctx := b.Context()
+	repo, err := p.NewRepository(ctx, "many", chainOfModules(0))
+	must(b, err)
+	_, err = p.Nuon(ctx, "apps", "create", "many", "--repo", repo.URL, "--branch", "main", "--directory", ".")
+	must(b, err)
+	_, err = p.Nuon(ctx, "sync", "--app", "many")
+	must(b, err)
+	_, err = p.Nuon(ctx, "installs", "create", "acme", "--app", "many", "--runner", "acme", "--approval", "approve-all")
+	must(b, err)
+	must(b, Until(ctx, settleLimit, "the install is current", func() (bool, error) {
+		return p.number("select count(*) from workflows where status = 'succeeded'") > 0 &&
+			p.number("select count(*) from install_components where applied_digest <> desired_digest or desired_digest = ''") == 0, nil
+	}))
+	installs, history := manySize()
+	begun := time.Now()
+	rows, err := Seed(ctx, p.Database.DSN(), SeedOptions{Org: Org, Install: "acme", Installs: installs, History: history})
+	must(b, err)
+	b.Logf("seeded %d jobs and %d steps in %s", rows["jobs"], rows["steps"], time.Since(begun).Round(time.Second))
+	rest := resident(b, p.Replicas[0].PID())
+	var took, statements float64
+	for b.Loop() {
+		b.ReportMetric(100*p.atRest(), "%core-at-rest")
+		b.ReportMetric(1000*p.median(20, func() { p.get("/v1/installs?limit=100") }), "ms-list-of-100")
+		b.ReportMetric(p.median(3, func() { must(b, ignore(p.Nuon(ctx, "sync", "--app", "many"))) }), "s-sync")
+		took, statements = p.reconcileOne()
+	}
+	// Once: the copies have no runners, so their workflows end no more.
+	all, slowest := p.release(repo, 1, installs)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(1000*took, "ms-reconcile-one")
+	b.ReportMetric(statements, "statements-reconcile-one")
+	b.ReportMetric(all.Seconds(), "s-new-release-everywhere")
+	b.ReportMetric(1000*slowest.Seconds(), "ms-slowest-request-meanwhile")
+	b.ReportMetric((resident(b, p.Replicas[0].PID())-rest)/(1<<20), "MiB-grown")
+}
+
+func ignore(_ []byte, err error) error { return err }
+
+// chainOfModules is an app with a sandbox and modules, each of which reads three outputs of the one before, at some generation of all.
+func chainOfModules(generation int) fstest.MapFS {
+	files := fstest.MapFS{"metadata.toml": {Data: []byte("version = \"v2\"\n")}}
+	for i := range manyComponents {
+		name, file, head, from := fmt.Sprintf("c%02d", i), fmt.Sprintf("components/c%02d.toml", i), "", fmt.Sprintf("components.c%02d", i-1)
+		switch i {
+		case 0:
+			name, file = "sandbox", "sandbox.toml"
+		case 1:
+			from = "sandbox"
+		}
+		if i > 0 {
+			head = fmt.Sprintf("name = %q\ntype = \"terraform_module\"\n", name)
+		}
+		var vars, module strings.Builder
+		fmt.Fprintf(&vars, "generation = \"%d\"\n", generation)
+		module.WriteString("variable \"generation\" { type = string }\n")
+		for v := range 3 {
+			if i > 0 {
+				fmt.Fprintf(&vars, "v%d = \"{{.nuon.%s.outputs.out%d}}\"\n", v, from, v)
+				fmt.Fprintf(&module, "variable \"v%d\" { type = string }\n", v)
+			}
+		}
+		for o := range 5 {
+			fmt.Fprintf(&module, "output \"out%d\" { value = \"%s-%d\" }\n", o, name, o)
+		}
+		files[file] = &fstest.MapFile{Data: fmt.Appendf(nil, "%sterraform_version = \"1.11.4\"\n\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/%s\"\n\n[vars]\n%s", head, name, vars.String())}
+		files["modules/"+name+"/main.tf"] = &fstest.MapFile{Data: []byte(module.String())}
+	}
+	return files
+}
+
+// get asks the control API for a path and reads the answer.
+func (p *plane) get(path string) {
+	p.b.Helper()
+	r, err := http.NewRequestWithContext(p.b.Context(), http.MethodGet, p.ready[0].ControlURL+path, nil)
+	must(p.b, err)
+	r.Header.Set("Authorization", "Bearer "+p.Token)
+	answer, err := http.DefaultClient.Do(r)
+	must(p.b, err)
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	if said, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		p.b.Fatalf("%s: %s %v %.300s", path, answer.Status, err, said)
+	}
+}
+
+// median is how long something takes, in seconds.
+func (p *plane) median(rounds int, do func()) float64 {
+	var all []time.Duration
+	for range rounds {
+		begun := time.Now()
+		do()
+		all = append(all, time.Since(begun))
+	}
+	slices.Sort(all)
+	return all[len(all)/2].Seconds()
+}
+
+// atRest is how much of a core the reconciler and Postgres use while nothing happens.
+func (p *plane) atRest() float64 {
+	used := func() time.Duration {
+		postgres := p.postmaster()
+		return processorTime(p.b, append(children(p.b, postgres), p.Replicas[0].PID())...) + reapedTime(p.b, postgres)
+	}
+	before, begun := used(), time.Now()
+	backoff.Pause(p.b.Context(), window)
+	return (used() - before).Seconds() / time.Since(begun).Seconds()
+}
+
+// reconcileOne is how long reconciling an install takes with which nothing is to be done, in seconds, and how many statements.
+func (p *plane) reconcileOne() (took, statements float64) {
+	meter := storetest.NewMeter(p.b, p.Database.DSN())
+	s, err := store.Open(p.b.Context(), meter.DSN)
+	must(p.b, err)
+	defer s.Close()
+	r := rollout.New(s)
+	var install string
+	must(p.b, p.admin.QueryRow(p.b.Context(), "select id from installs order by id desc limit 1").Scan(&install))
+	must(p.b, r.Reconcile(p.b.Context(), p.org, install)) // connects, and prepares its statements
+	before := meter.Statements()
+	const rounds = 50
+	took = p.median(rounds, func() { must(p.b, r.Reconcile(p.b.Context(), p.org, install)) })
+	return took, float64(meter.Statements()-before) / rounds
+}
+
+// release changes all components, and waits until every install has a workflow because of it. It returns how long that took from the end of
+// the last build, and how long the slowest of the requests took that a person made once in a while.
+func (p *plane) release(repo *Repository, generation, installs int) (all, slowest time.Duration) {
+	ctx := p.b.Context()
+	before := p.number("select count(*) from workflows")
+	for file, content := range chainOfModules(generation) {
+		must(p.b, repo.Write(file, string(content.Data)))
+	}
+	must(p.b, repo.Push(ctx, fmt.Sprint("generation ", generation)))
+	must(p.b, ignore(p.Nuon(ctx, "sync", "--app", "many")))
+	begun := time.Now()
+	must(p.b, Until(ctx, time.Hour, "every install has a workflow", func() (bool, error) {
+		asked := time.Now()
+		p.get("/v1/approvals?limit=20")
+		p.get("/v1/workflows?limit=20&status=running")
+		slowest = max(slowest, time.Since(asked))
+		return p.number("select count(*) from workflows")-before >= float64(installs), context.Cause(ctx)
+	}))
+	return time.Since(begun), slowest
+}
