@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -263,5 +264,37 @@ func TestForms(t *testing.T) {
 	}
 	if len(forge.Names()) != len(forge.All) {
 		t.Errorf("%d names of %d forges", len(forge.Names()), len(forge.All))
+	}
+}
+
+// TestDocs: docs/git.md has a section for each forge, with the fields of its form.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/git.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range forge.All {
+		_, section, is := strings.Cut(strings.ToLower(string(page)), "\n### "+strings.ToLower(f.Title)+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		section, _, _ = strings.Cut(section, "\n### ")
+		if !is {
+			t.Errorf("docs/git.md has no section %s", f.Title)
+			continue
+		}
+		for _, field := range f.Form.Fields {
+			row := "| " + strings.ToLower(field.Name) + " |"
+			if f.Name == "forgejo" { // as for Gitea, it says
+				break
+			}
+			if f.Name == "nuon" { // a request is shown there, not a table
+				if !strings.HasPrefix(field.Name, "X-") {
+					continue
+				}
+				row = field.Name + ": "
+			}
+			if !strings.Contains(section, strings.ToLower(row)) {
+				t.Errorf("docs/git.md has no field %s of %s", field.Name, f.Title)
+			}
+		}
 	}
 }
