@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/build"
 	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -107,7 +109,7 @@ func TestReleasesFollowDigests(t *testing.T) {
 		t.Error(diff)
 	}
 
-	repo.Write("app/components/web.toml", component("web", "modules/web")+"[vars]\nx = \"1\"\n")
+	repo.Write("app/components/web.toml", "max_auto_retries = 1\n"+component("web", "modules/web"))
 	b.push("config alone")
 	repo.Write("modules/metrics/main.tf", old)
 	b.push("the code as it was")
@@ -162,7 +164,7 @@ func TestPartialReleases(t *testing.T) {
 	refused("complete")
 
 	repo.Write(
-		"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n", "app/components/web.toml", component("web", "modules/web")+"[vars]\nx = \"1\"\n",
+		"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n", "app/components/web.toml", "max_auto_retries = 1\n"+component("web", "modules/web"),
 		"modules/metrics/main.tf", "output \"port\" { value = 2 }\n", "app/components/late.toml", component("late", "modules/late"),
 	)
 	b.push("web and late cannot be built")
@@ -182,7 +184,7 @@ func TestPartialReleases(t *testing.T) {
 			return err
 		}
 		web, _ := config.Component("web")
-		if _, has := config.Component("late"); has || len(web.Terraform.Vars) != 0 {
+		if _, has := config.Component("late"); has || web.MaxAutoRetries != 0 {
 			t.Errorf("the config is %+v", config)
 		}
 		return nil
@@ -262,4 +264,39 @@ func TestOtherRepositoriesAreRecorded(t *testing.T) {
 	if diff := cmp.Diff(want, commits); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
+}
+
+// TestBuildsThatEndAtOnce complete their release, whichever commits last, also while a push makes the next one of them.
+func TestBuildsThatEndAtOnce(t *testing.T) {
+	repo := hello(t)
+	b := newBench(t, repo)
+	b.connect(true)
+	b.sync()
+	repo.Write("app/components/web.toml", "max_auto_retries = 1\n"+component("web", "modules/web")).Commit("another config, and the same code")
+	var running []store.Build
+	for _, name := range []string{"sandbox", "web", "metrics"} {
+		running = append(running, b.builds(name)...)
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if _, err := b.catalog.SyncNow(t.Context(), b.org, b.app); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, built := range running {
+		wait.Go(func() {
+			job := store.Job{OrgID: b.org, ID: *built.JobID, OwnerKind: build.OwnerKind, OwnerID: built.ID}
+			err := b.store.In(t.Context(), b.org, func(ctx context.Context, tx *store.Tx) error {
+				if err := b.builder.JobAccepted(ctx, tx, job); err != nil {
+					return err
+				}
+				return b.builder.JobEnded(ctx, tx, job, succeeded(b.org, built))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	b.wantReleases("1 complete", "2 complete")
 }
