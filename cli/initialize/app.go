@@ -77,7 +77,7 @@ func (a *app) sampled() bool { return len(a.notes) == 0 }
 // files are those of the app, in their order, laid out as `nuon fmt` does.
 func (a *app) files() ([]file, error) {
 	all := []file{
-		{"metadata.toml", "# metadata\nversion      = \"v2\"\ndisplay_name = " + appconfig.Quote(a.name) + "\ndescription  = \"What it is, in a sentence\"\n"},
+		{"metadata.toml", "# metadata\nversion = \"v2\"\n"},
 		{"sandbox.toml", a.sandbox()},
 	}
 	if a.cloud != "" {

@@ -39,7 +39,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 func appIn(t *testing.T, dir string, change map[string]string) string {
 	t.Helper()
 	write(t, dir, map[string]string{
-		"metadata.toml":       "version = \"v2\"\ndisplay_name = \"Hello\"\n",
+		"metadata.toml":       "version = \"v2\"\n",
 		"sandbox.toml":        terraform,
 		"inputs.toml":         "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"It\"\ngroup = \"app\"\ndefault = \"hi\"\n",
 		"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform,

@@ -93,10 +93,9 @@ func decode[T any](l *loader, d document, kind string) *entry[T] {
 	return e
 }
 
-// sayOf takes what is said of a document. Where nothing comes of all of it that is said once, and not of single keys too; and nothing of
-// runner.toml, most of whose keys every app has because the format wants them.
+// sayOf takes what is said of a document. Where nothing comes of all of it that is said once, and not of single keys too.
 func (l *loader) sayOf(d document) func(diagnostic.Diagnostic) {
-	quiet := noEffect(d.section) != "" || d.section == "runner"
+	quiet := noEffect(d.section) != ""
 	if d.section == "components" {
 		kind, _ := d.table.Get("type").Text()
 		quiet = !deploys(kind)

@@ -56,6 +56,8 @@ func noEffect(section string) string {
 	switch section {
 	case "secrets", "permissions", "policies", "runbooks":
 		return section
+	case "stack":
+		return "the install stack"
 	case "break_glass":
 		return "break-glass roles"
 	case "operation_roles":

@@ -54,7 +54,7 @@ type Trigger struct {
 	// The component that it is about, where it is about one.
 	ComponentName string `toml:"component_name" json:"component_name,omitempty" example:"api"`
 	// When, for type cron: five fields. Nothing starts on a schedule yet.
-	CronSchedule string `toml:"cron_schedule" json:"cron_schedule,omitempty" config:"cron" example:"0 3 * * *"`
+	CronSchedule string `toml:"cron_schedule" json:"cron_schedule,omitempty" config:"cron,idle" example:"0 3 * * *"`
 	// Place among the actions of one occasion.
 	Index int `toml:"index" json:"index,omitempty"`
 

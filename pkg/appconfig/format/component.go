@@ -23,7 +23,7 @@ type Component struct {
 	// How often a failed step is tried again by itself.
 	MaxAutoRetries int `toml:"max_auto_retries" json:"max_auto_retries,omitempty" config:"default=0"`
 	// Leave the apply out when the plan changes nothing. That is so in any case: true and false are the same.
-	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty"`
+	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty" config:"idle"`
 	// Approve by rule when all policies pass.
 	AutoApproveOnPoliciesPassing bool `toml:"auto_approve_on_policies_passing" json:"auto_approve_on_policies_passing,omitempty" config:"idle"`
 	// How long a build may take, at most 1h.

@@ -5,11 +5,11 @@ type Metadata struct {
 	// Version of the format. Both mean the same; v2 is current.
 	Version string `toml:"version" json:"version,omitempty" config:"required,one=v2|v1"`
 	// Name for people.
-	DisplayName string `toml:"display_name" json:"display_name,omitempty" example:"Ledger"`
+	DisplayName string `toml:"display_name" json:"display_name,omitempty" config:"idle" example:"Ledger"`
 	// What the app is, in a sentence.
-	Description string `toml:"description" json:"description,omitempty" example:"Double-entry bookkeeping in your own account"`
-	// Markdown, rendered for each install. Nothing shows it yet.
-	Readme string `toml:"readme" json:"readme,omitempty" config:"template,file" example:"./README.md"`
+	Description string `toml:"description" json:"description,omitempty" config:"idle" example:"Double-entry bookkeeping in your own account"`
+	// Markdown, rendered for each install.
+	Readme string `toml:"readme" json:"readme,omitempty" config:"template,file,idle" example:"./README.md"`
 	// Address that is told of what happens to the app.
 	SlackWebhookURL string `toml:"slack_webhook_url" json:"slack_webhook_url,omitempty" config:"url,idle" example:"https://hooks.example.com/ledger"`
 	// Colours in which labels are shown, as #rrggbb.

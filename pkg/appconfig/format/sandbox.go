@@ -24,7 +24,7 @@ type Sandbox struct {
 	// When to look for drift.
 	DriftSchedule string `toml:"drift_schedule" json:"drift_schedule,omitempty" config:"cron,idle" example:"0 3 * * *"`
 	// Leave the apply out when the plan changes nothing. That is so in any case: true and false are the same.
-	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty"`
+	SkipNoops bool `toml:"skip_noops" json:"skip_noops,omitempty" config:"idle"`
 	// Approve by rule when all policies pass.
 	AutoApproveOnPoliciesPassing bool `toml:"auto_approve_on_policies_passing" json:"auto_approve_on_policies_passing,omitempty" config:"idle"`
 	// A second TOML file whose keys are laid over this one's.
