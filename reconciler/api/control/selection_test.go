@@ -107,6 +107,7 @@ func TestSummaries(t *testing.T) {
 	}
 	w.exec("update runners set last_seen = now(), key_hash = 'x', registered_at = now()")
 	w.exec("update components set problem = ''")
+	w.exec("update install_components set behind = true") // as reconciling it writes down
 	if i := look(); !i.RunnerOnline || i.Health != "attention" || !cmp.Equal(i.Behind, []string{w.one.mark + "-web"}) {
 		t.Errorf("%+v", i)
 	}
