@@ -309,7 +309,9 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 		must(t, w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
 			view, err := w.view(ctx, tx)
 			w.want(view.Health(true), rollout.HealthProgressing)
-			return err
+			listed, listErr := rollout.LoadStoredViews(ctx, tx, []store.Install{view.Install})
+			w.want(listed[0].Health(true), rollout.HealthProgressing)
+			return errors.Join(err, listErr)
 		}))
 	}
 	shown()

@@ -69,7 +69,7 @@ func (v *View) put(p store.StoredPlacesRow) {
 	if p.Never {
 		v.Never[p.Name] = true
 	}
-	v.Contested[p.Name] = p.Contested
+	v.Contested[p.Name], v.Applying[p.Name] = p.Contested, p.Applying
 	if p.Refused != "" {
 		v.Refusals[p.Name] = map[string]store.Refusal{p.DesiredDigest: {
 			InstallComponentID: p.ID, DesiredDigest: p.DesiredDigest, Kind: p.Refused, Actor: p.Actor, Reason: p.Because,

@@ -907,7 +907,14 @@ func (q *Queries) SetResolved(ctx context.Context, arg SetResolvedParams) error 
 
 const storedPlaces = `-- name: StoredPlaces :many
 select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never,
-    ic.applied_digest, ic.applied_artifact, ic.health, coalesce(r.kind, '')::text as refused, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as because,
+    ic.applied_digest, ic.applied_artifact, ic.health,
+    case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
+        select 1 from jobs j
+        join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
+        join steps s on s.org_id = j.org_id and s.id = j.owner_id
+        where j.org_id = ic.org_id and j.kind = 'apply' and j.ended_at is null and a.status = 'running' and s.install_component_id = ic.id)
+    else false end::boolean as applying,
+    coalesce(r.kind, '')::text as refused, coalesce(r.actor, '')::text as actor, coalesce(r.reason, '')::text as because,
     exists (select 1 from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')) as contested
 from install_components ic
 left join refusals r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
@@ -929,6 +936,7 @@ type StoredPlacesRow struct {
 	AppliedDigest   string
 	AppliedArtifact string
 	Health          json.RawMessage
+	Applying        bool
 	Refused         string
 	Actor           string
 	Because         string
@@ -961,6 +969,7 @@ func (q *Queries) StoredPlaces(ctx context.Context, orgID string, installIds []s
 			&i.AppliedDigest,
 			&i.AppliedArtifact,
 			&i.Health,
+			&i.Applying,
 			&i.Refused,
 			&i.Actor,
 			&i.Because,
