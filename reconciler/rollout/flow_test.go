@@ -217,7 +217,7 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 		given.Plan = plan
 		err := w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
 		var other *workflow.Conflict
-		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged || !strings.Contains(other.Title, "waits (plan pln_") {
+		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged || !strings.Contains(other.Title, "which waits (plan pln_") {
 			t.Errorf("an answer about plan %q: %v", plan, err)
 		}
 	}

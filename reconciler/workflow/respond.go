@@ -65,7 +65,7 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	case a.Status != string(ApprovalWaiting) || plan && row.PlanStatus != string(PlanReady):
 		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s", what, answered(a))
 	case plan && *a.PlanID != r.Plan:
-		return conflict(CodePlanChanged, readAgain(a), "your answer is about %s, but %s waits (plan %s)", displayed(r.Plan), what, *a.PlanID)
+		return conflict(CodePlanChanged, readAgain(a), "your answer is about another plan than %s, which waits (plan %s)", what, *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
 		return conflict(CodePlanChanged, readAgain(a), "your answer is about other content than %s has now (%s)", what, a.ContentDigest)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
@@ -83,14 +83,6 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 
 func readAgain(a store.Approval) string {
 	return "Read what waits (nuon review " + a.ID + "), then answer."
-}
-
-// displayed names the plan that an answer says was displayed.
-func displayed(plan string) string {
-	if plan == "" {
-		return "no plan"
-	}
-	return "plan " + plan
 }
 
 // subjectOf is what an approval is about, in words.
