@@ -263,6 +263,8 @@ func valid(t *testing.T) (dir, commit string) {
 	write(t, dir, "apps/shop/inputs.toml", "[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"First words\"\ngroup = \"app\"\ndefault = \"hello\"\n\n[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n")
 	write(t, dir, "apps/shop/components/web.toml", "type = \"terraform_module\"\nname = \"web\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/web\"\n")
 	write(t, dir, "apps/shop/sandbox.toml", "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n")
+	write(t, dir, "modules/web/main.tf", "")
+	write(t, dir, "modules/sandbox/main.tf", "")
 	runGit(t, dir, "add", ".")
 	runGit(t, dir, "commit", "-q", "-m", "valid")
 	return dir, runGit(t, dir, "rev-parse", "HEAD")

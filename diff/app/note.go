@@ -39,7 +39,7 @@ var (
 var notYet = map[string]string{
 	kindSecret: "secrets", kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks", kindBreakGlass: "break-glass roles",
 	kindOperationRole: "operation roles", kindInstaller: "the installer page", kindBranch: "branches",
-	kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs",
+	kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs", kindStack: "the install stack",
 }
 
 // notes say what all changes cause together, and what is not known.

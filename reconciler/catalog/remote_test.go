@@ -120,7 +120,7 @@ func TestFilesFromElsewhere(t *testing.T) {
 	away.put("one")
 	reconcile() // it is looked for again, though nobody asks
 	app, version = b.row()
-	if version.Number != 1 || string(app.Diagnostics) != "[]" {
+	if version.Number != 1 || strings.Contains(string(app.Diagnostics), `"error"`) {
 		t.Fatalf("got version %d and %s", version.Number, app.Diagnostics)
 	}
 	asked := away.asked
