@@ -116,13 +116,15 @@ func whole(ctx context.Context, client *remote.Client, a api.Approval) (api.Appr
 	return remote.Get[api.Approval](client.GetApproval(ctx, a.ID))
 }
 
-// waiting is what waits of what is asked for.
+// waiting returns what waits of what is asked for, the oldest first: what others wait for comes before them.
 func waiting(ctx context.Context, client *remote.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
-	return remote.All(func(cursor string) ([]api.Approval, string, error) {
+	all, err := remote.All(func(cursor string) ([]api.Approval, string, error) {
 		p.Cursor = cursor
 		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &p))
 		return l.Items, l.Next, err
 	})
+	slices.SortStableFunc(all, func(a, b api.Approval) int { return strings.Compare(a.ID, b.ID) })
+	return all, err
 }
 
 // chosen are the approvals that are meant: all that wait; or those by id, whatever became of them, and those that wait at an

@@ -47,7 +47,7 @@ func newList(e *env.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List plans that wait for an answer, the oldest first", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List plans that wait for an answer, the newest first", Args: cobra.NoArgs,
 		Long: "On a terminal plans that are alike are one row, with how many installs they are at; --each lists each. In a pipe, and with\n" +
 			"-o json, yaml or name, each is listed.",
 		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq 'group_by(.group)'",

@@ -45,16 +45,31 @@ func ComponentsOf(ctx context.Context, client *remote.Client, app string) ([]Nam
 // Installs are the installs of the org; where several apps have one of the same name, as app/name.
 func Installs(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
-	times := map[string]int{}
-	for _, i := range l.Items {
-		times[i.Name]++
-	}
+	called := installNames(l.Items, func(i api.InstallSummary) (app, install string) { return i.App, i.Name })
 	return list(l.Items, err, func(i api.InstallSummary) Name {
-		if times[i.Name] > 1 {
-			return Name{i.App + "/" + i.Name, string(i.Status)}
+		if name := called(i.App, i.Name); name != i.Name {
+			return Name{name, string(i.Status)}
 		}
 		return Name{i.Name, i.App + ", " + string(i.Status)}
 	})
+}
+
+// installNames returns how commands know the installs of a list: by name, and as app/name where several apps have one of that name.
+func installNames[T any](items []T, of func(T) (app, install string)) func(app, install string) string {
+	first, several := map[string]string{}, map[string]bool{}
+	for _, i := range items {
+		app, install := of(i)
+		if other, seen := first[install]; seen && other != app {
+			several[install] = true
+		}
+		first[install] = app
+	}
+	return func(app, install string) string {
+		if several[install] {
+			return app + "/" + install
+		}
+		return install
+	}
 }
 
 // InstallComponents are the components of the install that stands first.
@@ -91,9 +106,10 @@ func Workflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, 
 	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
 	var out []Name
 	seen := map[string]bool{}
+	called := installNames(l.Items, func(w api.Workflow) (app, install string) { return w.App, w.Install })
 	for _, w := range l.Items {
 		about := fmt.Sprintf("%s of %s/%s, %s", w.Kind, w.App, w.Install, w.Status)
-		if of := "latest:" + w.Install; !seen[of] {
+		if of := "latest:" + called(w.App, w.Install); !seen[of] {
 			seen[of] = true
 			out = append(out, Name{of, about})
 		}
@@ -140,8 +156,9 @@ func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, er
 // Approvals are the plans that wait, as install/component.
 func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Limit: most}))
+	called := installNames(l.Items, func(a api.Approval) (app, install string) { return a.App, a.Install })
 	return list(l.Items, err, func(a api.Approval) Name {
-		return Name{a.Install + "/" + cmp.Or(a.Component, string(a.Kind)), a.Reason}
+		return Name{called(a.App, a.Install) + "/" + cmp.Or(a.Component, string(a.Kind)), a.Reason}
 	})
 }
 

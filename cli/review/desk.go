@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -169,6 +170,7 @@ func (d *desk) list(where scope) tea.Cmd {
 		})
 		l.large, l.err = pages > 1, slow(l.err)
 		l.waiting = slices.DeleteFunc(l.waiting, func(a api.Approval) bool { return !d.wanted(a) })
+		slices.SortStableFunc(l.waiting, func(a, b api.Approval) int { return strings.Compare(a.ID, b.ID) }) // the oldest first
 		for i := range l.waiting {
 			a := &l.waiting[i]
 			var t diff.Totals

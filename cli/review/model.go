@@ -190,7 +190,25 @@ func (m *model) listed(l listed) tea.Cmd {
 		m.say(m.theme.warn, "this plan is another one now; read it again")
 	}
 	m.preface()
-	return tea.Batch(again, m.fetch())
+	return tea.Batch(again, m.fetch(), m.fates())
+}
+
+// mostFates is how many plans that no longer wait are looked up at once.
+const mostFates = 20
+
+// fates looks up how plans ended that no longer wait: the list says only that they are gone.
+func (m *model) fates() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, i := range m.queue.items {
+		if len(cmds) == mostFates {
+			break
+		}
+		if i.ended && !i.settled && !i.loading {
+			i.loading, i.of = true, i.approval.ID
+			cmds = append(cmds, m.ask.open(i.approval.ID, false))
+		}
+	}
+	return tea.Batch(cmds...)
 }
 
 // fetch gets the report of the chosen row if it is not there, and how a plan ended if that is not known.

@@ -432,3 +432,29 @@ func TestShade(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatEndedElsewhereCarriesItsOwnMark: a plan that somebody else approved is looked up, and not marked as withdrawn, also when it is not
+// the one that is chosen.
+func TestWhatEndedElsewhereCarriesItsOwnMark(t *testing.T) {
+	t.Parallel()
+	all := several()
+	s := newStage(plainTheme, 110, 30, all...)
+	s.send(listOf(all[:1]))
+	for _, id := range []string{"apr_2", "apr_3"} {
+		if !slices.Contains(s.notes.asked, "open "+id) {
+			t.Errorf("nobody asked how %s ended: %q", id, s.notes.asked)
+		}
+	}
+	s.shows(t, "· hello/acme web")
+	for n, status := range map[int]api.ApprovalStatus{1: api.ApprovalStatusApproved, 2: api.ApprovalStatusWithdrawn} {
+		all[n].Status = status
+		s.send(openedOf(all[n]))
+	}
+	s.shows(t, "✓ hello/acme web")
+	s.shows(t, "○ hello/globex metrics")
+	before := len(s.notes.asked)
+	s.send(listOf(all[:1]))
+	if slices.Contains(s.notes.asked[before:], "open apr_2") {
+		t.Error("it is looked up again and again")
+	}
+}

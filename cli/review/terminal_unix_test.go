@@ -349,7 +349,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("the page of ‹own name›")
 	p.end("apr_2", "superseded: a newer commit")
 	s.sees("▸ hello metrics · 4 installs")
-	s.sees("No longer among them: globex.")
+	s.sees("No longer among them (1 withdrawn): globex.")
 	s.keys("m")
 	s.sees("▾ hello metrics · 4 installs")
 	s.keys("m")
@@ -359,7 +359,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("Type 4 to approve")
 	s.keys("4\r")
 	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics no longer")
-	s.sees("None of these plans waits any more (3 approved).") // once the queue was looked at again
+	s.sees("None of these plans waits any more (3 approved, 1 rejected, 1 withdrawn).") // once the queue was looked at again
 	s.keys("J")
 	s.sees("deploy metrics on hello/wayne")
 	s.answer("r", "Why?")

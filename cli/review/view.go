@@ -321,8 +321,10 @@ func (m *model) mark(at row) cell {
 		return cell{"✓", t.good}
 	case status == api.ApprovalStatusRejected:
 		return cell{"✗", t.bad}
-	case at.ended():
+	case status == api.ApprovalStatusWithdrawn:
 		return cell{"○", t.faint}
+	case at.ended():
+		return cell{"·", t.faint} // how is not known yet, or differs
 	case at.grave():
 		return cell{"!", t.bad}
 	}

@@ -69,6 +69,7 @@ func (s *seen) readApprovals(ctx context.Context, client *remote.Client, app str
 		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
+	slices.Reverse(s.approvals) // the oldest first
 	if app != "" {
 		s.approvals = slices.DeleteFunc(s.approvals, func(a api.Approval) bool { return a.App != s.apps[0].Name })
 	}

@@ -430,7 +430,9 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 		case api.InstallSummaryStatusStalled:
 			return exit.With(exit.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
 		case api.InstallSummaryStatusRefused:
-			worst = exit.Rejected
+			if !old(i, s.App) {
+				worst = exit.Rejected
+			}
 		case api.InstallSummaryStatusWaitingForApproval:
 			if worst == exit.Done {
 				worst = exit.Waiting
@@ -444,6 +446,15 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 		return exit.With(worst, errors.New("waits for an approval: `nuon review` shows it"))
 	}
 	return nil
+}
+
+// old reports whether what an install is behind with was rejected before the commit or the version that is synced now.
+func old(i api.InstallSummary, a api.App) bool {
+	since := a.Revision.ObservedAt
+	if since.IsZero() {
+		since = a.Version.CreatedAt
+	}
+	return !i.RefusedAt.IsZero() && i.RefusedAt.Before(since)
 }
 
 func hasConfigError(s api.Sync) bool { return slices.ContainsFunc(s.App.Diagnostics, isError) }

@@ -171,6 +171,28 @@ func TestWorstOfManyInstalls(t *testing.T) {
 	}
 }
 
+// TestAnOldRejectionIsNotThisSyncs: what was rejected before the commit that is synced is no verdict on it; a rejection of this commit is.
+func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
+	pushed := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		at   time.Time
+		want int
+	}{
+		"an hour before": {pushed.Add(-time.Hour), exit.Done}, "after": {pushed.Add(time.Minute), exit.Rejected}, "at a time that nobody knows": {time.Time{}, exit.Rejected},
+	} {
+		for _, upload := range []bool{false, true} {
+			s := state(true, api.InstallSummaryStatusRefused, api.InstallSummaryStatusCurrent)
+			s.Installs[0].RefusedAt = c.at
+			if s.App.Version.CreatedAt = pushed; !upload {
+				s.App.Version.CreatedAt, s.App.Revision.ObservedAt = pushed.Add(-48*time.Hour), pushed
+			}
+			if err := verdict(s, nil, options{wait: true}); exit.CodeOf(err) != c.want {
+				t.Errorf("%s (upload %t): ended with %v, want code %d", name, upload, err, c.want)
+			}
+		}
+	}
+}
+
 // TestLines: a person who waits sees what turns, what is done, what failed and what asks.
 func TestLines(t *testing.T) {
 	s := state(false, "current", "stalled", "waiting_for_approval", "deploying", "gone")

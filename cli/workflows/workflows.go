@@ -31,7 +31,7 @@ func New(e *env.Env) *cobra.Command {
 }
 
 // statuses are how a workflow can stand.
-var statuses = []string{"running", "succeeded", "failed", "cancelled", "superseded"}
+var statuses = []string{"running", "succeeded", "failed", "rejected", "cancelled", "superseded"}
 
 // kinds are what a workflow can be for.
 var kinds = []string{"provision", "deploy", "teardown", "deprovision", "action", "restore"}

@@ -1045,6 +1045,7 @@ func (e WorkflowKind) Valid() bool {
 const (
 	WorkflowStatusCancelled  WorkflowStatus = "cancelled"
 	WorkflowStatusFailed     WorkflowStatus = "failed"
+	WorkflowStatusRejected   WorkflowStatus = "rejected"
 	WorkflowStatusRunning    WorkflowStatus = "running"
 	WorkflowStatusSucceeded  WorkflowStatus = "succeeded"
 	WorkflowStatusSuperseded WorkflowStatus = "superseded"
@@ -1056,6 +1057,8 @@ func (e WorkflowStatus) Valid() bool {
 	case WorkflowStatusCancelled:
 		return true
 	case WorkflowStatusFailed:
+		return true
+	case WorkflowStatusRejected:
 		return true
 	case WorkflowStatusRunning:
 		return true
@@ -1289,7 +1292,7 @@ type Approval struct {
 	// Author who asked for what waits; nuon itself for what a push led to
 	Author string `json:"author,omitempty,omitzero"`
 
-	// Because why there is a plan at all
+	// Because why there was a plan at all, as it was when it was made
 	Because string `json:"because,omitempty,omitzero"`
 
 	// Component of a plan
@@ -1886,6 +1889,9 @@ type Install struct {
 	PinnedBy string `json:"pinned_by,omitempty,omitzero"`
 	Reason   string `json:"reason"`
 
+	// RefusedAt when a person last rejected or cancelled something that it is behind with
+	RefusedAt time.Time `json:"refused_at,omitempty,omitzero"`
+
 	// Release number of the release that is applied throughout; 0 when none is
 	Release int `json:"release,omitempty,omitzero"`
 
@@ -2027,6 +2033,9 @@ type InstallSummary struct {
 	// Pinned number of the release that it is held at; 0 when it follows the newest complete one
 	Pinned int    `json:"pinned,omitempty,omitzero"`
 	Reason string `json:"reason"`
+
+	// RefusedAt when a person last rejected or cancelled something that it is behind with
+	RefusedAt time.Time `json:"refused_at,omitempty,omitzero"`
 
 	// Release number of the release that is applied throughout; 0 when none is
 	Release int    `json:"release,omitempty,omitzero"`
@@ -3182,17 +3191,19 @@ type Workflow struct {
 	Reason    string       `json:"reason"`
 
 	// Release number of the release that it was started for; 0 for none
-	Release     int            `json:"release,omitempty,omitzero"`
-	RequestedBy string         `json:"requested_by"`
-	Revision    int64          `json:"revision"`
-	Status      WorkflowStatus `json:"status"`
-	Steps       []Step         `json:"steps"`
+	Release     int    `json:"release,omitempty,omitzero"`
+	RequestedBy string `json:"requested_by"`
+	Revision    int64  `json:"revision"`
+
+	// Status rejected: nothing failed, and a person rejected a plan
+	Status WorkflowStatus `json:"status"`
+	Steps  []Step         `json:"steps"`
 }
 
 // WorkflowKind defines model for Workflow.Kind.
 type WorkflowKind string
 
-// WorkflowStatus defines model for Workflow.Status.
+// WorkflowStatus rejected: nothing failed, and a person rejected a plan
 type WorkflowStatus string
 
 // WorkflowList defines model for WorkflowList.

@@ -134,18 +134,19 @@ func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
 	w.runJobs()
 	must(t, w.answer("web", workflow.Reject, "too risky"))
 	w.runJobs()
-	w.want(w.workflows(), "[provision succeeded deploy failed]")
+	w.want(w.workflows(), "[provision succeeded deploy rejected]")
 	status, reason := w.status()
 	w.want(status+": "+reason, "refused: web: behind, rejected by alice: too risky")
+	w.want(w.health(), rollout.HealthGood)
 	for range 3 {
 		w.look()
 	}
-	w.want(w.workflows(), "[provision succeeded deploy failed]")
+	w.want(w.workflows(), "[provision succeeded deploy rejected]")
 	// Another component goes on all the same.
 	w.build("metrics", "succeeded")
 	w.look()
 	w.approveAll()
-	w.want(w.workflows(), "[provision succeeded deploy failed deploy succeeded]")
+	w.want(w.workflows(), "[provision succeeded deploy rejected deploy succeeded]")
 	// A person asks: the same is planned again.
 	w.ask("present", "web")
 	w.runJobs()
@@ -174,6 +175,8 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 	w.look()
 	w.want(w.one("select status || ': ' || reason from approvals where id = $1", old),
 		"withdrawn: superseded by a newer desired: artifact changed: build 3 of web, because commit 1a2b3c4 changed it")
+	w.want(w.list("select because from approvals where plan_id in (select id from plans where component = 'web') order by id"),
+		"[web is not deployed on this install yet artifact changed: build 2 of web, because commit 1a2b3c4 changed it]")
 	err := w.respond(old, workflow.Approve, "alice", "")
 	var gone *workflow.Conflict
 	if !errors.As(err, &gone) || gone.Code != workflow.CodeApprovalGone {
@@ -389,7 +392,7 @@ func TestARejectedDestroyKeepsWhatItStandsOn(t *testing.T) {
 	w.runJobs()
 	w.look()
 	w.want(len(w.state), 3)
-	w.want(w.workflows(), "[provision succeeded deprovision failed]")
+	w.want(w.workflows(), "[provision succeeded deprovision rejected]")
 	status, reason := w.status()
 	w.want(status+": "+reason, "refused: web: behind, rejected by alice: not yet")
 }
@@ -617,7 +620,7 @@ func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
 	w.want(w.asked(), "[metrics web]")
 	w.want(w.workflows(), "[provision succeeded deploy running deploy running]")
 	w.approveAll()
-	w.want(w.workflows(), "[provision succeeded deploy failed deploy succeeded]")
+	w.want(w.workflows(), "[provision succeeded deploy rejected deploy succeeded]")
 	status, reason := w.status()
 	w.want(status+": "+reason, "current: everything is as release 4 wants it")
 }

@@ -213,7 +213,7 @@ func TestARejectedRestoreStaysRejectedAndMayBeAskedForAgain(t *testing.T) {
 		status, _ := w.component("network")
 		w.want(status, "stalled")
 	}
-	w.want(w.workflows(), "[provision succeeded restore failed restore failed]")
+	w.want(w.workflows(), "[provision succeeded restore rejected restore rejected]")
 	// A version that holds what is there is no reason to ask anybody.
 	w.exec("update states set digest = $1", w.state["network"])
 	must(t, w.askRestore("network", 1))

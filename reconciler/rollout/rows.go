@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -94,7 +95,10 @@ func decodeContested(raw json.RawMessage) (all []contestedState, err error) {
 
 // decodeRefusals decodes what was said no to of a component, by desired digest.
 func decodeRefusals(component string, raw json.RawMessage) (map[string]store.Refusal, error) {
-	var found []struct{ Desired, Kind, Actor, Reason, Workflow string }
+	var found []struct {
+		Desired, Kind, Actor, Reason, Workflow string
+		At                                     time.Time
+	}
 	if err := json.Unmarshal(raw, &found); err != nil {
 		return nil, fmt.Errorf("decode its refusals: %w", err)
 	}
@@ -102,6 +106,7 @@ func decodeRefusals(component string, raw json.RawMessage) (map[string]store.Ref
 	for _, r := range found {
 		all[r.Desired] = store.Refusal{
 			InstallComponentID: component, DesiredDigest: r.Desired, Kind: r.Kind, Actor: r.Actor, Reason: r.Reason, WorkflowID: r.Workflow,
+			At: r.At,
 		}
 	}
 	return all, nil

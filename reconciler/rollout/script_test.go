@@ -130,6 +130,25 @@ func TestScriptsAreShownWithThePlan(t *testing.T) {
 	w.want(w.one("select count(*)::text from script_answers"), "1")
 }
 
+// TestNobodyApprovesTheirOwnPlan: where an install wants four eyes, the plan of what a person asked for waits for another one.
+func TestNobodyApprovesTheirOwnPlan(t *testing.T) {
+	w := newProvisionedWorld(t)
+	w.exec("update installs set approvals_by_others = true")
+	_, err := w.wish(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"metrics"}})
+	must(t, err)
+	w.runJobs()
+	approval := w.one("select id from approvals where status = 'waiting'")
+	var conflict *workflow.Conflict
+	if err := w.respond(approval, workflow.Approve, "alice", ""); !errors.As(err, &conflict) || conflict.Code != workflow.CodeOwnChange {
+		t.Errorf("alice approves her own: %v", err)
+	}
+	w.want(w.asked(), "[metrics]")
+	must(t, w.respond(approval, workflow.Approve, "vera", ""))
+	w.queue()
+	w.runJobs()
+	w.want(w.workflows(), "[provision succeeded teardown succeeded]")
+}
+
 // TestNobodyApprovesTheirOwnScript: where an install wants four eyes, a script that a person runs waits for another one.
 func TestNobodyApprovesTheirOwnScript(t *testing.T) {
 	w := newProvisionedWorld(t)

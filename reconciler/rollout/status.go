@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
@@ -120,6 +121,18 @@ func (v View) refusal(c store.InstallComponent) (store.Refusal, bool) {
 	}
 	refused, no := v.Refusals[c.Name][c.DesiredDigest]
 	return refused, no
+}
+
+// RefusedAt is when a person last rejected or cancelled something that the install is behind with; zero when nobody did.
+func (v View) RefusedAt() time.Time {
+	var last time.Time
+	for _, c := range v.Components {
+		r, no := v.refusal(c)
+		if no && r.Kind != string(workflow.RefusalStalled) && r.At.After(last) {
+			last = r.At
+		}
+	}
+	return last
 }
 
 func (v View) busy(name string) bool {
@@ -306,7 +319,7 @@ const (
 	HealthGood        = "good"        // all that is to be there is there
 	HealthProgressing = "progressing" // something that was deployed is not ready yet
 	HealthDegraded    = "degraded"    // something that was deployed does not work
-	HealthAttention   = "attention"   // something is not there, or needs a person
+	HealthAttention   = "attention"   // something is not there, or stalled; what is there and was rejected is as good as before
 	HealthUnknown     = "unknown"     // its runner is not online, so nobody can know
 )
 
@@ -343,7 +356,7 @@ func (v View) Health(online bool) string {
 			continue
 		}
 		missing := c.Wanted == "present" && (c.AppliedArtifact == "" || c.AppliedDigest == "")
-		if missing || status == StatusStalled || status == StatusRefused {
+		if missing || status == StatusStalled {
 			return HealthAttention
 		}
 	}

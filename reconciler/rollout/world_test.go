@@ -557,6 +557,17 @@ func (w *world) status() (status, reason string) {
 	return status, reason
 }
 
+// health is the install's health while its runner is online.
+func (w *world) health() (health string) {
+	w.Helper()
+	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
+		v, err := w.view(ctx, tx)
+		health = v.Health(true)
+		return err
+	}))
+	return health
+}
+
 func (w *world) view(ctx context.Context, tx *store.Tx) (rollout.View, error) {
 	install, err := tx.InstallForStatus(ctx, tx.Org, w.install)
 	if err != nil {

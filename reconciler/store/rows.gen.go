@@ -44,6 +44,7 @@ type Approval struct {
 	ContentDigest string
 	Status        string
 	Reason        string
+	Because       string
 	Author        string
 	Subject       json.RawMessage
 	Report        json.RawMessage

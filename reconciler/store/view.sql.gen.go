@@ -545,13 +545,11 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
+    ap.because
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
-left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = $1 and ap.id = $2
 `
 
@@ -618,16 +616,14 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when not $1::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
+    ap.because
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
-left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = $2 and ap.status = $3
-  and ($4::text = '' or ap.install_id = $4) and ($5::text = '' or ap.group_digest = $5) and ap.id > $6
-order by ap.id limit $7
+  and ($4::text = '' or ap.install_id = $4) and ($5::text = '' or ap.group_digest = $5) and ap.id < $6
+order by ap.id desc limit $7
 `
 
 type ViewApprovalsParams struct {
@@ -636,7 +632,7 @@ type ViewApprovalsParams struct {
 	Status      string
 	InstallID   string
 	GroupDigest string
-	After       string
+	Before      string
 	Most        int32
 }
 
@@ -665,7 +661,7 @@ type ViewApprovalsRow struct {
 	Because       string
 }
 
-// ViewApprovals leaves out the reports of a brief list, which are by far the most of it: they are not even read.
+// ViewApprovals: the newest first. It leaves out the reports of a brief list, which are by far the most of it: they are not even read.
 func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([]ViewApprovalsRow, error) {
 	rows, err := q.db.Query(ctx, viewApprovals,
 		arg.Brief,
@@ -673,7 +669,7 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 		arg.Status,
 		arg.InstallID,
 		arg.GroupDigest,
-		arg.After,
+		arg.Before,
 		arg.Most,
 	)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 )
 
 const addApproval = `-- name: AddApproval :exec
-insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, author, subject, report, group_digest,
+insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest,
     ended_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text, $10,
-    $11, $12, $13, $14, case when $9::text <> 'waiting' then now() end)
+    $11, $12, $13, $14, $15, case when $9::text <> 'waiting' then now() end)
 `
 
 type AddApprovalParams struct {
@@ -29,6 +29,7 @@ type AddApprovalParams struct {
 	ContentDigest string
 	Status        string
 	Reason        string
+	Because       string
 	Author        string
 	Subject       json.RawMessage
 	Report        json.RawMessage
@@ -47,6 +48,7 @@ func (q *Queries) AddApproval(ctx context.Context, arg AddApprovalParams) error 
 		arg.ContentDigest,
 		arg.Status,
 		arg.Reason,
+		arg.Because,
 		arg.Author,
 		arg.Subject,
 		arg.Report,
@@ -668,7 +670,7 @@ func (q *Queries) LinkPlan(ctx context.Context, arg LinkPlanParams) error {
 }
 
 const lockApproval = `-- name: LockApproval :one
-select a.org_id, a.id, a.kind, a.plan_id, a.step_id, a.workflow_id, a.install_id, a.content_digest, a.status, a.reason, a.author, a.subject, a.report, a.group_digest, a.created_at, a.ended_at, coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
+select a.org_id, a.id, a.kind, a.plan_id, a.step_id, a.workflow_id, a.install_id, a.content_digest, a.status, a.reason, a.because, a.author, a.subject, a.report, a.group_digest, a.created_at, a.ended_at, coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
     coalesce(p.content_digest, '')::text as plan_content
 from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
 where a.org_id = $1 and a.id = $2 for update of a
@@ -695,6 +697,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 		&i.Approval.ContentDigest,
 		&i.Approval.Status,
 		&i.Approval.Reason,
+		&i.Approval.Because,
 		&i.Approval.Author,
 		&i.Approval.Subject,
 		&i.Approval.Report,
@@ -799,7 +802,7 @@ func (q *Queries) MoveStep(ctx context.Context, arg MoveStepParams) (int64, erro
 }
 
 const newestSettings = `-- name: NewestSettings :one
-select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, author, subject, report, group_digest, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
+select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
 `
 
 // NewestSettings is the newest question about an install's settings.
@@ -817,6 +820,7 @@ func (q *Queries) NewestSettings(ctx context.Context, orgID string, installID st
 		&i.ContentDigest,
 		&i.Status,
 		&i.Reason,
+		&i.Because,
 		&i.Author,
 		&i.Subject,
 		&i.Report,

@@ -10,7 +10,7 @@ import (
 func (g *Graph) finish() Finish {
 	var done, same, actions int
 	var failed, cancelled, skipped []string
-	stuck := false
+	stuck, rejected := false, 0
 	for _, in := range g.groups() {
 		switch name := in.plan.Component; {
 		case in.apply.Status == StepSucceeded:
@@ -19,6 +19,9 @@ func (g *Graph) finish() Finish {
 			same++
 		case in.failure() != nil:
 			failed = append(failed, name+": "+in.failure().Reason)
+			if in.approve.Status == StepFailed {
+				rejected++
+			}
 		case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
 			cancelled = append(cancelled, name)
 		default:
@@ -47,7 +50,10 @@ func (g *Graph) finish() Finish {
 	}
 	words = closing(append(append(words, failed...), skipped...), cancelled)
 	f := g.outcome(words, done+same+actions, len(failed), len(cancelled), len(skipped))
-	if stuck && f.Status == Succeeded {
+	switch {
+	case f.Status == Failed && rejected == len(failed):
+		f.Status = Rejected
+	case stuck && f.Status == Succeeded:
 		f.Status = Failed
 	}
 	return f

@@ -37,7 +37,8 @@ type Status string
 const (
 	Running    Status = "running"
 	Succeeded  Status = "succeeded"
-	Failed     Status = "failed"     // something failed, or a person said no
+	Failed     Status = "failed"     // something failed
+	Rejected   Status = "rejected"   // nothing failed, and a person rejected a plan
 	Cancelled  Status = "cancelled"  // a person ended it
 	Superseded Status = "superseded" // nothing was left for it to do: what was wanted has moved
 )
@@ -111,7 +112,7 @@ type move[S ~string] struct {
 // The tables are the law of the four life cycles. docs/states.md is drawn from them.
 var (
 	statusMoves = moves[Status]{
-		{Running, []Status{Succeeded, Failed, Cancelled, Superseded}},
+		{Running, []Status{Succeeded, Failed, Rejected, Cancelled, Superseded}},
 	}
 	// What ended may become pending again only as a part of its component's group, which is then planned anew.
 	stepMoves = moves[StepStatus]{

@@ -182,7 +182,7 @@ func (f *flow) askScripts(ctx context.Context, c AskScripts) error {
 	question := id.New("apr")
 	err = f.tx.AddApproval(ctx, store.AddApprovalParams{
 		OrgID: f.tx.Org, ID: question, Kind: ApprovalOfScripts, StepID: &c.Step, WorkflowID: &f.row.ID, InstallID: f.install.ID, ContentDigest: shown.content,
-		Status: string(ApprovalWaiting), Reason: c.Reason, Author: f.row.RequestedBy, GroupDigest: shown.group, Subject: shown.subject, Report: shown.report,
+		Status: string(ApprovalWaiting), Reason: c.Reason, Because: f.row.Reason, Author: f.row.RequestedBy, GroupDigest: shown.group, Subject: shown.subject, Report: shown.report,
 	})
 	if err != nil {
 		return fmt.Errorf("ask about scripts: %w", err)

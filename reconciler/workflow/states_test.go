@@ -140,7 +140,8 @@ func TestTheDocsShowTheTables(t *testing.T) {
 	want := statesHead + statesRelease +
 		"\n## Workflow\n\nIt runs until all of its steps have ended. It succeeds when every component was deployed, or is skipped because another workflow will\n" +
 		"deploy it or because a person skipped it. It fails when it skips a component that nothing will deploy by itself, such as one that reads an\n" +
-		"input without a value: its outcome names the component and the reason (`TestAWorkflowWithWhatIsStuckHasNotSucceeded`).\n\n" + diagram(Running, statusMoves) +
+		"input without a value: its outcome names the component and the reason (`TestAWorkflowWithWhatIsStuckHasNotSucceeded`). It is rejected\n" +
+		"when nothing failed and a person rejected a plan (`TestANoIsRememberedUntilDesiredChangesOrAPersonAsks`).\n\n" + diagram(Running, statusMoves) +
 		"\n## Step\n\nA component's sync, plan, approve and apply steps are a group. What was stale, lost, interrupted, failed or superseded goes back to\n" +
 		"pending as a group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" +
 		"Only people say no: a rejected plan, a cancelled workflow, a skipped step. When what is wanted moves away and back while a job is being\n" +

@@ -119,9 +119,13 @@ func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStat
 			group = Hash(fmt.Appendf(nil, "nuon plan and scripts group 1\n%s\n%s\n", group, with.group))
 		}
 	}
+	because := f.graph.want(f.graph.step(step).Component).Reason
+	if f.graph.Kind == KindRestore {
+		because = f.row.Reason
+	}
 	return f.tx.AddApproval(ctx, store.AddApprovalParams{
 		OrgID: f.tx.Org, ID: plan.Approval, Kind: ApprovalOfPlan, PlanID: &plan.ID, StepID: &step, WorkflowID: &f.row.ID, InstallID: f.install.ID,
-		ContentDigest: content, Status: string(status), Reason: reason, Author: f.row.RequestedBy, GroupDigest: group, Subject: with.subject, Report: with.report,
+		ContentDigest: content, Status: string(status), Reason: reason, Because: because, Author: f.row.RequestedBy, GroupDigest: group, Subject: with.subject, Report: with.report,
 	})
 }
 

@@ -29,7 +29,7 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 		}
 		rows, err := tx.ViewApprovals(ctx, store.ViewApprovalsParams{
 			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install, GroupDigest: r.Params.Group, Brief: r.Params.Brief,
-			After: r.Params.Cursor, Most: most,
+			Before: before(r.Params.Cursor), Most: most,
 		})
 		if err != nil {
 			return err

@@ -64,7 +64,8 @@ func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now
 	online := v.Unable == ""
 	s := api.InstallSummary{
 		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.Applied()), Target: int(v.Release.Number), Latest: int(v.Latest), Behind: v.Behind,
-		Health: api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
+		RefusedAt: v.RefusedAt(),
+		Health:    api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
 	}
 	status, reason := v.Status()
 	s.Status, s.Reason = api.InstallSummaryStatus(status), reason

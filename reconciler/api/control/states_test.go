@@ -153,7 +153,8 @@ func TestARestoreIsAWorkflowThatWaitsForAPerson(t *testing.T) {
 // TestAReviewSaysThatAPlanRestores: what a person answers to is the restore, not why the component was deployed last.
 func TestAReviewSaysThatAPlanRestores(t *testing.T) {
 	w, _, _ := seededState(t)
-	w.exec("update workflows set kind = 'restore', reason = 'ann wants version 2 back' where id = $1", w.one.ids["workflow"])
+	w.exec("update workflows set kind = 'restore' where id = $1", w.one.ids["workflow"])
+	w.exec("update approvals set because = 'ann wants version 2 back' where id = $1", w.one.ids["approval"])
 	w.exec(`update plans set target = target || '{"restore": {"version": 2, "digest": "d"}}' where id = $1`, w.one.ids["plan"])
 	for _, path := range []string{"/v1/approvals/" + w.one.ids["approval"], "/v1/approvals"} {
 		got := w.call(w.one.token["viewer"], "GET", path, nil)

@@ -500,7 +500,7 @@ create table workflows (
     install_id   text not null,
     number       int not null,
     kind         text not null check (kind in ('provision', 'deploy', 'teardown', 'deprovision', 'action', 'restore')),
-    status       text not null check (status in ('running', 'succeeded', 'failed', 'cancelled', 'superseded')),
+    status       text not null check (status in ('running', 'succeeded', 'failed', 'rejected', 'cancelled', 'superseded')),
     reason       text not null,
     outcome      text not null default '',
     requested_by text not null,
@@ -603,6 +603,8 @@ create table approvals (
     content_digest text not null,
     status         text not null check (status in ('waiting', 'approved', 'rejected', 'withdrawn')),
     reason         text not null default '',
+    -- Why there is a plan, or scripts, at all. It stays with what was shown, whatever is wanted later.
+    because        text not null default '',
     -- Who asked for what waits.
     author         text not null default '',
     -- The scripts (also those shown with a plan), or the settings.

@@ -82,7 +82,7 @@ select sqlc.embed(ic),
     else false end::boolean as applying,
     coalesce((select jsonb_agg(jsonb_build_object('version', s.version, 'status', s.status, 'reason', s.reason) order by s.version)
         from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')), '[]')::jsonb as contested,
-    coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id))
+    coalesce((select jsonb_agg(jsonb_build_object('desired', r.desired_digest, 'kind', r.kind, 'actor', r.actor, 'reason', r.reason, 'workflow', r.workflow_id, 'at', r.at))
         from refusals r where r.org_id = ic.org_id and r.install_component_id = ic.id), '[]')::jsonb as refusals
 from install_components ic where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[]) order by ic.install_id, ic.name;
 

@@ -141,7 +141,7 @@ left join approvals ap on ap.org_id = s.org_id and (ap.plan_id = s.plan_id
     or s.kind = 'action' and s.status = 'waiting' and ap.workflow_id = s.workflow_id and ap.kind = 'scripts' and ap.status = 'waiting')
 where s.org_id = @org_id and s.workflow_id = any(@workflow_ids::text[]) order by s.workflow_id, s.position;
 
--- ViewApprovals leaves out the reports of a brief list, which are by far the most of it: they are not even read.
+-- ViewApprovals: the newest first. It leaves out the reports of a brief list, which are by far the most of it: they are not even read.
 -- name: ViewApprovals :many
 select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
     coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
@@ -150,16 +150,14 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when not @brief::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
+    ap.because
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
-left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = @org_id and ap.status = @status
-  and (@install_id::text = '' or ap.install_id = @install_id) and (@group_digest::text = '' or ap.group_digest = @group_digest) and ap.id > @after
-order by ap.id limit @most;
+  and (@install_id::text = '' or ap.install_id = @install_id) and (@group_digest::text = '' or ap.group_digest = @group_digest) and ap.id < @before
+order by ap.id desc limit @most;
 
 -- name: ViewApproval :one
 select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
@@ -169,13 +167,11 @@ select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, a
     (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
     i.name as install, a.name as app, coalesce((p.target->'restore'->>'version')::int, 0)::int as restore,
-    (case when w.kind = 'restore' or ap.kind = 'scripts' then coalesce(w.reason, '') else coalesce(ic.desired_reason, '') end)::text as because
+    ap.because
 from approvals ap
 join installs i on i.org_id = ap.org_id and i.id = ap.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
 left join plans p on p.org_id = ap.org_id and p.id = ap.plan_id
-left join workflows w on w.org_id = ap.org_id and w.id = ap.workflow_id
-left join install_components ic on ic.org_id = p.org_id and ic.id = p.install_component_id
 where ap.org_id = @org_id and ap.id = @id;
 
 -- name: ViewResponses :many

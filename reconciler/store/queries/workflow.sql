@@ -119,10 +119,10 @@ where org_id = @org_id and id = @id and status = 'approved' and consumed_at is n
 update plans set target = @target where org_id = @org_id and id = @id;
 
 -- name: AddApproval :exec
-insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, author, subject, report, group_digest,
+insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest,
     ended_at)
 values (@org_id, @id, @kind, sqlc.narg('plan_id'), sqlc.narg('step_id'), sqlc.narg('workflow_id'), @install_id, @content_digest, @status::text, @reason,
-    @author, sqlc.narg('subject'), sqlc.narg('report'), @group_digest, case when @status::text <> 'waiting' then now() end);
+    @because, @author, sqlc.narg('subject'), sqlc.narg('report'), @group_digest, case when @status::text <> 'waiting' then now() end);
 
 -- name: LockApproval :one
 select sqlc.embed(a), coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
