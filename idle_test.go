@@ -195,7 +195,7 @@ func readUsage(t *testing.T) *usage {
 		}
 	}
 	all := map[string]exported{}
-	decode := json.NewDecoder(bytes.NewReader(run(t, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, packages...)...)))
+	decode := json.NewDecoder(bytes.NewReader(run(t, "go", append([]string{"list", "-trimpath", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, packages...)...)))
 	for {
 		var p exported
 		if err := decode.Decode(&p); errors.Is(err, io.EOF) {
