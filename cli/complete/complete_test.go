@@ -37,15 +37,15 @@ func plane(t *testing.T) *env.Env {
 			{ID: "wfl_2", Install: "beta", App: "hello", Kind: "deploy", Status: "running"}, {ID: "wfl_1", Install: "beta", App: "hello", Kind: "provision", Status: "succeeded"},
 		}},
 		"/v1/workflows/wfl_2": api.Workflow{ID: "wfl_2", Steps: []api.Step{{ID: "stp_1", Kind: "plan", Component: "web"}}},
-		"/v1/approvals":       api.ApprovalList{Items: []api.Approval{
+		"/v1/approvals": api.ApprovalList{Items: []api.Approval{
 			{App: "hello", Install: "beta", Component: "web", Reason: "because"}, {App: "hello", Install: "acme", Component: "web"}, {App: "shop", Install: "acme", Component: "web"},
 		}},
-		"/v1/runners":         api.RunnerList{Items: []api.Runner{{Name: "berlin", Kind: "install"}}},
-		"/v1/builds":          api.BuildList{Items: []api.Build{{ID: "bld_2", Component: "web", Number: 2, Status: "failed"}, {ID: "bld_1", Component: "web", Number: 1, Status: "succeeded"}}},
-		"/v1/repos":           api.RepoList{Items: []api.Repo{{ID: "rep_1", URL: "https://git/x", Ref: "main"}}},
-		"/v1/credentials":     api.CredentialList{Items: []api.Credential{{Name: "github"}}},
-		"/v1/webhooks":        api.WebhookList{Items: []api.KnownWebhook{{ID: "whk_1"}}},
-		"/v1/tokens":          api.TokenList{Items: []api.Token{{Name: "ci", Role: "ci"}}},
+		"/v1/runners":     api.RunnerList{Items: []api.Runner{{Name: "berlin", Kind: "install"}}},
+		"/v1/builds":      api.BuildList{Items: []api.Build{{ID: "bld_2", Component: "web", Number: 2, Status: "failed"}, {ID: "bld_1", Component: "web", Number: 1, Status: "succeeded"}}},
+		"/v1/repos":       api.RepoList{Items: []api.Repo{{ID: "rep_1", URL: "https://git/x", Ref: "main"}}},
+		"/v1/credentials": api.CredentialList{Items: []api.Credential{{Name: "github"}}},
+		"/v1/webhooks":    api.WebhookList{Items: []api.KnownWebhook{{ID: "whk_1"}}},
+		"/v1/tokens":      api.TokenList{Items: []api.Token{{Name: "ci", Role: "ci"}}},
 	}
 	return behind(t, func(w http.ResponseWriter, r *http.Request) {
 		answer, known := answers[r.URL.Path]
