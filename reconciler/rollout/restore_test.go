@@ -218,7 +218,7 @@ func TestARejectedRestoreStaysRejectedAndMayBeAskedForAgain(t *testing.T) {
 	w.exec("update states set digest = $1", w.state["network"])
 	must(t, w.askRestore("network", 1))
 	w.want(w.runJobs(), "[plan network]")
-	w.want(w.workflows(), "[provision succeeded restore failed restore failed restore succeeded]")
+	w.want(w.workflows(), "[provision succeeded restore rejected restore rejected restore succeeded]")
 	w.want(w.list("select name from install_components where name = 'network' and applied_digest = ''"), "[]")
 }
 

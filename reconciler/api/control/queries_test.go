@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,12 +23,17 @@ func TestAListAsksAFixedNumberOfQueries(t *testing.T) {
 	viewer := w.one.token["admin"]
 	w.status(viewer) // from now on its use is noted
 	count := func(path string) (int64, int) {
-		before := asked.Statements()
-		got := w.call(viewer, http.MethodGet, path, nil)
-		if got.Status != http.StatusOK {
-			t.Fatalf("%s: %d %s", path, got.Status, got.Body)
+		// The first time, a config or a token's use may be read or written beside it, which is remembered then.
+		least, rows := int64(math.MaxInt64), 0
+		for range 3 {
+			before := asked.Statements()
+			got := w.call(viewer, http.MethodGet, path, nil)
+			if got.Status != http.StatusOK {
+				t.Fatalf("%s: %d %s", path, got.Status, got.Body)
+			}
+			least, rows = min(least, asked.Statements()-before), items(got)
 		}
-		return asked.Statements() - before, items(got)
+		return least, rows
 	}
 	few, rows := map[string]int64{}, map[string]int{}
 	var lists []string
