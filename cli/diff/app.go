@@ -32,6 +32,9 @@ func newApp(e *env.Env) *cobra.Command {
 		Long: `Shows what changes between two configs of an app, and what that will cause once it is synced: what is built and deployed anew, which
 inputs every install is asked for, whether customers must run the install stack again, what is destroyed. Nothing is sent anywhere.
 
+Only the configs are compared, not the modules, charts and manifests that they name: ` + "`nuon sync --dry-run`" + ` shows which components a
+change of code builds anew.
+
 A side is a directory, or a revision of the git repository here: main, HEAD~1, v1.4.0, a commit. A revision has the config where the other
 side has it, or else where you are; REVISION:DIRECTORY says it, from the root of the repository. A directory goes before a revision of the
 same name. NEW is the directory where you are if it is left out; with one directory, or none, OLD is what is committed (HEAD).
