@@ -21,14 +21,13 @@ import (
 
 // answer is what approve and reject have in common.
 type answer struct {
-	env      *env.Env
-	give     api.ResponseAnswer
-	reason   string
-	install  string
-	all      bool
-	alike    bool
-	digest   string
-	workflow string
+	env     *env.Env
+	give    api.ResponseAnswer
+	reason  string
+	install string
+	all     bool
+	alike   bool
+	digest  string
 
 	exact bool // the person named what they were shown: ids, or a content digest
 	left  int  // so many were left out of --all
