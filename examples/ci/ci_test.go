@@ -179,7 +179,8 @@ func (p *pipeline) asks() {
 	p.push("Say it otherwise")
 	p.ends(p.recipe("ship"), exit.Waiting, "waiting_for_approval", "nuon review")
 	p.ends(p.recipe("ship", "WAITING=pass"), exit.Done, "waiting_for_approval")
-	p.mayNot("approve acme/web", "reject acme/web --reason mine")
+	waiting := strings.TrimSpace(p.nuon("approvals", "list", "-o", "name"))
+	p.mayNot("approve "+waiting, "reject acme/web --reason mine")
 	p.nuon("reject", "acme/web", "--reason", "not during the sale")
 	p.ends(p.recipe("ship"), exit.Rejected, "somebody said no")
 	p.ends(p.recipe("ship", "WAITING=pass"), exit.Rejected)
@@ -190,7 +191,7 @@ func (p *pipeline) fails() {
 	p.must(p.vendor.Write("modules/web/provider.tf", "terraform {\n  required_providers {\n    nosuch = { source = \"nuon.invalid/acme/nosuch\" }\n  }\n}\n"))
 	p.push("Need a provider that nobody has")
 	p.ends(p.recipe("ship"), exit.Failed, `web +build \d+ +failed`, "nuon logs bld_")
-	p.replace("metadata.toml", "version      = \"v2\"", "version      = \"v9\"")
+	p.replace("metadata.toml", "version = \"v2\"", "version = \"v9\"")
 	p.push("Be of another age")
 	p.ends(p.recipe("ship"), exit.Usage, "shop stays at release ", "mend them and sync again")
 }
