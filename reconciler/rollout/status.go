@@ -271,6 +271,8 @@ func (v View) stands() (status, reason string) {
 		return StatusDeprovisioning, "everything is being destroyed" + v.held()
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.working() + v.held()
+	case v.Unresolved && v.Install.Wanted != "absent" && len(found[StatusStalled])+len(found[StatusRefused]) > 0:
+		return StatusBehind, v.unresolved() // what went wrong may be the older release's
 	case len(found[StatusStalled]) > 0:
 		return StatusStalled, strings.TrimRight(strings.Join(found[StatusStalled], "; "), ".") + v.remedy(len(found[StatusStalled]))
 	case len(found[StatusRefused]) > 0:
@@ -287,9 +289,13 @@ func (v View) stands() (status, reason string) {
 		return StatusWaiting, summary(found["waiting"])
 	}
 	if v.Unresolved {
-		return StatusBehind, fmt.Sprintf("release %d is about to be compared with it", v.Release.Number)
+		return StatusBehind, v.unresolved()
 	}
 	return StatusCurrent, fmt.Sprintf("everything is as release %d wants it", v.Release.Number)
+}
+
+func (v View) unresolved() string {
+	return fmt.Sprintf("release %d is about to be compared with it", v.Release.Number)
 }
 
 // held says why nothing of what is under way begins.
