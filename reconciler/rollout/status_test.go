@@ -59,3 +59,19 @@ func TestStatus(t *testing.T) {
 		})
 	}
 }
+
+// TestTroubleOfAnOlderReleaseIsNotTheNewOnes: what a list has stored of a component says nothing about a release that it was not yet
+// compared with.
+func TestTroubleOfAnOlderReleaseIsNotTheNewOnes(t *testing.T) {
+	v := View{
+		Release: store.Release{Number: 2}, Never: map[string]bool{"web": true},
+		Components: []store.InstallComponent{{Name: "web", WaitsFor: "an input that nobody gives"}},
+	}
+	if status, _ := v.Status(); status != StatusStalled {
+		t.Errorf("compared with its release: %s", status)
+	}
+	v.Unresolved = true
+	if status, why := v.Status(); status != StatusBehind || why != "release 2 is about to be compared with it" {
+		t.Errorf("not compared yet: %s, %s", status, why)
+	}
+}
