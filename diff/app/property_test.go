@@ -21,7 +21,7 @@ var texts = []string{
 	"#!/bin/sh\nfalse\n", `{"Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`, "é\x1b", "password=planted1",
 }
 
-// scalars are values of a chart, of which each is another one to it.
+// scalars are values of a chart, of which each is another one to it. Only where the name says so is the last one a secret.
 var scalars = []any{"3", int64(3), 3.0, "true", true, false, "{{.nuon.install.id}}", "planted1"}
 
 // drawn fills a value of any type of the model with random content.
@@ -57,13 +57,17 @@ func drawn(t *rapid.T, v reflect.Value) {
 		if n := rapid.IntRange(0, 2).Draw(t, "entries"); n > 0 {
 			v.Set(reflect.MakeMap(v.Type()))
 			for range n {
+				key := rapid.SampledFrom([]string{"a", "b", "image.tag", "aws:region", "db_password"}).Draw(t, "key")
 				value := reflect.New(v.Type().Elem()).Elem()
-				if v.Type() == reflect.TypeFor[format.Scalars]() {
-					value.Set(reflect.ValueOf(rapid.SampledFrom(scalars).Draw(t, "scalar")))
-				} else {
+				switch {
+				case v.Type() != reflect.TypeFor[format.Scalars]():
 					drawn(t, value)
+				case key == "db_password":
+					value.Set(reflect.ValueOf(rapid.SampledFrom(scalars).Draw(t, "scalar")))
+				default:
+					value.Set(reflect.ValueOf(rapid.SampledFrom(scalars[:len(scalars)-1]).Draw(t, "scalar")))
 				}
-				v.SetMapIndex(reflect.ValueOf(rapid.SampledFrom([]string{"a", "b", "image.tag", "aws:region", "db_password"}).Draw(t, "key")), value)
+				v.SetMapIndex(reflect.ValueOf(key), value)
 			}
 		}
 	case reflect.Interface:

@@ -94,8 +94,11 @@ func countSeesWhatIsLost(t *testing.T, s *soak) {
 		{"an end", `update jobs set status = 'running' where id = $1`, []any{d.Job}, func(f Figures) []string { return f.Lost }, d.Job + " is running"},
 		{"an attempt", `delete from attempts where job_id = $1`, []any{d.Job}, func(f Figures) []string { return f.Lost }, "how it ended is nowhere"},
 		{"a version between", `insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt)
-			select org_id, install_component_id, version + 1, serial + 2, lineage, digest, sealed, job_id, attempt from states
-			where status = 'kept' order by version desc limit 1`, // the count leaves out the one that was made contested above
+			select s.org_id, s.install_component_id, s.version + 1, s.serial + 2, s.lineage, s.digest, s.sealed, s.job_id, s.attempt from states s
+			join attempts a on a.org_id = s.org_id and a.job_id = s.job_id and a.number = s.attempt
+			where s.status = 'kept' and a.status = 'succeeded' and not exists (
+				select from states n where n.install_component_id = s.install_component_id and n.version > s.version)
+			order by s.version desc limit 1`, // the count asks only of what an apply left that succeeded
 			nil, func(f Figures) []string { return f.Lost }, "follows on"},
 		{"the newest states", `delete from states s where not exists (select from states n where n.install_component_id = s.install_component_id and n.version > s.version)`,
 			nil, func(f Figures) []string { return f.Lost }, "the newest state"},
