@@ -1,0 +1,18 @@
+// Package attacks has tests only: attempts to hide a change from the person who reviews it, and what that person must see all the same.
+//
+// Each file of testdata is one attempt, as a txtar archive. The comment at its head says what the attempt is. Its files are the input
+// (before.yaml and after.yaml, with live.yaml and again.yaml where the attempt needs them; or plan.json, a Terraform plan) and expect, which
+// has one expectation per line:
+//
+//	shown PATH         a field of this path is listed, and not folded
+//	folded RULE PATH   a field of this path is folded by this rule
+//	change ADDRESS     the object is listed, and not only in folded fields
+//	finding RULE       a finding of this rule is listed; RULE PATH: and it names this path
+//	security           some finding is about security
+//	says TEXT          the plain text, the side-by-side text and the Markdown contain TEXT
+//	hides TEXT         no format contains TEXT, not even with everything unfolded
+//	no finding RULE    no finding of this rule is listed
+//	no changes         nothing is listed
+//
+// Lines that start with # are comments.
+package attacks
