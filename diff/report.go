@@ -116,6 +116,9 @@ type Finding struct {
 	Risk   Risk   `json:"risk"`
 	// Security says that the change touches who may do or reach what.
 	Security bool `json:"security,omitempty"`
+	// IndividualApproval says that the report does not show all of what the finding is about, so a person approves the plan by
+	// itself: not together with others, and not by a rule.
+	IndividualApproval bool `json:"individual_approval,omitempty"`
 	// Words say what happens, as a sentence that begins in lower case and has no full stop.
 	Words string `json:"words"`
 	// Path is the field that the rule found; empty for the object as a whole.
@@ -231,6 +234,21 @@ func (r *Report) Risk() Risk {
 		}
 	}
 	return highest
+}
+
+// NeedsIndividualApproval reports whether a finding requires that a person approves the plan by itself. Such a plan is in no group,
+// and no rule approves it.
+func (r *Report) NeedsIndividualApproval() bool {
+	for _, l := range r.lists() {
+		for _, c := range *l.changes {
+			for _, f := range c.Findings {
+				if f.IndividualApproval {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // lists are all lists of changes, with their names in JSON.

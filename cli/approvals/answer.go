@@ -46,7 +46,8 @@ Without a terminal there is nobody to ask: name what you have read by the id tha
 digest with --digest. Otherwise nothing is approved, and the error is the command to run.
 
 With --alike, all plans that wait and are like the one that is named are approved with it. With --all, everything that waits but
-what destroys, replaces or restores something and what loosens settings; that is named, and the exit code is 3.`,
+what destroys, replaces or restores something, what loosens settings, and what has changes that its report does not show (a masked
+argument, a report that is cut); that is named, and the exit code is 3.`,
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/web --digest sha256:…\n" +
 			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all",
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
@@ -80,7 +81,7 @@ func NewReject(e *env.Env) *cobra.Command {
 func (a *answer) flags(c *cobra.Command) {
 	left := "everything that waits"
 	if a.give == api.ResponseAnswerApprove {
-		left += " but what destroys, replaces, restores or loosens settings"
+		left += " but what destroys, replaces, restores, loosens settings or is not shown as a whole"
 	}
 	c.Flags().StringVar(&a.reason, "reason", "", "why; shown to everybody who looks")
 	c.Flags().StringVar(&a.install, "install", "", "with --all: only what waits at this install")
@@ -283,6 +284,8 @@ func (a *answer) everything(ctx context.Context, client *remote.Client) ([]api.A
 			why = fmt.Sprintf("takes its state back to version %d", t.Restore)
 		case t.Kind == api.ApprovalKindSettings:
 			why = "loosen who is asked"
+		case t.IndividualApproval && !review.Grave(t):
+			why = "has changes that its report does not show"
 		case !review.Grave(t):
 			safe = append(safe, t)
 			continue

@@ -273,6 +273,20 @@ func TestAllNamesWhatItLeavesOut(t *testing.T) {
 	}
 }
 
+// TestAllLeavesOutWhatIsNotShown: what changes behind a mask, or is cut from the report, is approved by name.
+func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
+	p := fourPlans(t)
+	p.approvals[0].IndividualApproval = true
+	_, remarks, err := p.typing(t, "2").run(t, "table", "approve", "--all")
+	if exit.CodeOf(err) != exit.Waiting || len(p.answers) != 2 {
+		t.Errorf("ended with %v, answered %q", err, p.answers)
+	}
+	want := "left out: web on hello/acme has changes that its report does not show; approve it by name: nuon approve apr_1\n"
+	if !strings.Contains(remarks, want) {
+		t.Errorf("remarked %q, want %q", remarks, want)
+	}
+}
+
 // TestNothingToAnswer is said to people, and is an empty list to programs.
 func TestNothingToAnswer(t *testing.T) {
 	out, remarks, err := (&plane{}).run(t, "json", "approve", "--all")

@@ -1302,11 +1302,14 @@ type Approval struct {
 	Destroy       bool      `json:"destroy,omitempty,omitzero"`
 	Destructive   bool      `json:"destructive"`
 
-	// Group the same for plans of one component at several installs that are alike but for each install's own name and ids, and made from the same artifact; each is answered by itself all the same. Left out for one that is like no other can be: the restore of a state, a report too large to compare
-	Group     string `json:"group,omitempty,omitzero"`
-	ID        string `json:"id"`
-	Install   string `json:"install"`
-	InstallID string `json:"install_id"`
+	// Group the same for plans of one component at several installs that are alike but for each install's own name and ids, and made from the same artifact; each is answered by itself all the same. Left out for one that is like no other can be: the restore of a state, a report too large to compare, one with individual_approval
+	Group string `json:"group,omitempty,omitzero"`
+	ID    string `json:"id"`
+
+	// IndividualApproval the report does not show all that changes (a finding says where): it is in no group, and no rule approves it
+	IndividualApproval bool   `json:"individual_approval"`
+	Install            string `json:"install"`
+	InstallID          string `json:"install_id"`
 
 	// Kind what is approved: the plan of a component, with the scripts of its workflow that no approver has seen; the scripts of a workflow alone; or a looser approval rule of the install
 	Kind ApprovalKind `json:"kind"`

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
@@ -42,6 +43,24 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	// Looking again finds nothing to do.
 	w.look()
 	w.want(w.workflows(), "[provision succeeded]")
+}
+
+// TestNoRuleApprovesWhatAPersonMustApproveAlone: a finding of a runner's report keeps the plan from the install's rule and out of
+// every group, and its approval says so.
+func TestNoRuleApprovesWhatAPersonMustApproveAlone(t *testing.T) {
+	w := newWorld(t)
+	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
+	w.findings = map[string][]diff.Finding{
+		"network": {{Rule: "masked-change", Words: "a masked argument changes", IndividualApproval: true}},
+	}
+	w.look()
+	w.runJobs()
+	w.want(w.list(`select p.component || ' ' || a.status || ' ' || a.individual_approval || ' ' || (a.group_digest = '')
+		from plans p join approvals a on a.plan_id = p.id order by p.component`),
+		"[metrics approved false false network waiting true true sandbox approved false false]")
+	w.approveAll()
+	w.runJobs()
+	w.want(w.one("select status from plans where component = 'network'"), "applied")
 }
 
 func TestNoSensitiveValueIsReadableInAnyRow(t *testing.T) {

@@ -48,7 +48,8 @@ type world struct {
 	state    map[string]string // by component: the vars that were applied
 	plans    map[string]string // by bundle digest: what applying it leads to
 	break_   map[string]api.JobResultStatus
-	done     []string // jobs in the order in which they ended well: "apply web"
+	findings map[string][]diff.Finding // of each plan of a component
+	done     []string                  // jobs in the order in which they ended well: "apply web"
 	versions int
 	strict   bool // scripts that nobody has approved wait for the test's own answer
 }
@@ -422,6 +423,7 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 	report := &diff.Report{Kind: diff.KindTerraform, Applyable: had && spec.Destroy || !spec.Destroy && was != rendered}
 	if report.Applyable {
 		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it", Action: action, Risk: action.Risk()}}
+		report.Changes[0].Judge(w.findings[spec.Deploy.Component]...)
 	}
 	report.Totals = report.Count()
 	raw, err := json.Marshal(report)

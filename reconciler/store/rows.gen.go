@@ -34,23 +34,24 @@ type AppVersion struct {
 }
 
 type Approval struct {
-	OrgID         string
-	ID            string
-	Kind          string
-	PlanID        *string
-	StepID        *string
-	WorkflowID    *string
-	InstallID     string
-	ContentDigest string
-	Status        string
-	Reason        string
-	Because       string
-	Author        string
-	Subject       json.RawMessage
-	Report        json.RawMessage
-	GroupDigest   string
-	CreatedAt     time.Time
-	EndedAt       *time.Time
+	OrgID              string
+	ID                 string
+	Kind               string
+	PlanID             *string
+	StepID             *string
+	WorkflowID         *string
+	InstallID          string
+	ContentDigest      string
+	Status             string
+	Reason             string
+	Because            string
+	Author             string
+	Subject            json.RawMessage
+	Report             json.RawMessage
+	GroupDigest        string
+	IndividualApproval bool
+	CreatedAt          time.Time
+	EndedAt            *time.Time
 }
 
 type ApprovalResponse struct {
@@ -290,6 +291,7 @@ type Plan struct {
 	GroupDigest        string
 	ContentDigest      string
 	Destructive        bool
+	IndividualApproval bool
 	Target             json.RawMessage
 	ConsumedAt         *time.Time
 	CreatedAt          time.Time

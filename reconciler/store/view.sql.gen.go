@@ -541,6 +541,7 @@ const viewApproval = `-- name: ViewApproval :one
 select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
     coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
     coalesce(p.destructive, false)::bool as destructive, coalesce(p.destroy, false)::bool as destroy,
+    ap.individual_approval,
     coalesce(p.totals, ap.report -> 'totals')::jsonb as totals, coalesce(p.report, ap.report)::jsonb as report,
     (case when ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
@@ -554,28 +555,29 @@ where ap.org_id = $1 and ap.id = $2
 `
 
 type ViewApprovalRow struct {
-	ID            string
-	Kind          string
-	Status        string
-	InstallID     string
-	ContentDigest string
-	Reason        string
-	Author        string
-	CreatedAt     time.Time
-	GroupDigest   string
-	Plan          string
-	WorkflowID    string
-	Component     string
-	Destructive   bool
-	Destroy       bool
-	Totals        json.RawMessage
-	Report        json.RawMessage
-	Scripts       json.RawMessage
-	Subject       json.RawMessage
-	Install       string
-	App           string
-	Restore       int32
-	Because       string
+	ID                 string
+	Kind               string
+	Status             string
+	InstallID          string
+	ContentDigest      string
+	Reason             string
+	Author             string
+	CreatedAt          time.Time
+	GroupDigest        string
+	Plan               string
+	WorkflowID         string
+	Component          string
+	Destructive        bool
+	Destroy            bool
+	IndividualApproval bool
+	Totals             json.RawMessage
+	Report             json.RawMessage
+	Scripts            json.RawMessage
+	Subject            json.RawMessage
+	Install            string
+	App                string
+	Restore            int32
+	Because            string
 }
 
 func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (ViewApprovalRow, error) {
@@ -596,6 +598,7 @@ func (q *Queries) ViewApproval(ctx context.Context, orgID string, iD string) (Vi
 		&i.Component,
 		&i.Destructive,
 		&i.Destroy,
+		&i.IndividualApproval,
 		&i.Totals,
 		&i.Report,
 		&i.Scripts,
@@ -612,6 +615,7 @@ const viewApprovals = `-- name: ViewApprovals :many
 select ap.id, ap.kind, ap.status, ap.install_id, ap.content_digest, ap.reason, ap.author, ap.created_at, ap.group_digest,
     coalesce(ap.plan_id, '')::text as plan, coalesce(ap.workflow_id, '')::text as workflow_id, coalesce(p.component, '')::text as component,
     coalesce(p.destructive, false)::bool as destructive, coalesce(p.destroy, false)::bool as destroy,
+    ap.individual_approval,
     coalesce(p.totals, ap.report -> 'totals')::jsonb as totals, (case when not $1::bool then coalesce(p.report, ap.report) end)::jsonb as report,
     (case when not $1::bool and ap.plan_id is not null then ap.report end)::jsonb as scripts,
     (case when ap.kind <> 'settings' then coalesce(ap.subject, '[]') else '[]' end)::jsonb as subject,
@@ -637,28 +641,29 @@ type ViewApprovalsParams struct {
 }
 
 type ViewApprovalsRow struct {
-	ID            string
-	Kind          string
-	Status        string
-	InstallID     string
-	ContentDigest string
-	Reason        string
-	Author        string
-	CreatedAt     time.Time
-	GroupDigest   string
-	Plan          string
-	WorkflowID    string
-	Component     string
-	Destructive   bool
-	Destroy       bool
-	Totals        json.RawMessage
-	Report        json.RawMessage
-	Scripts       json.RawMessage
-	Subject       json.RawMessage
-	Install       string
-	App           string
-	Restore       int32
-	Because       string
+	ID                 string
+	Kind               string
+	Status             string
+	InstallID          string
+	ContentDigest      string
+	Reason             string
+	Author             string
+	CreatedAt          time.Time
+	GroupDigest        string
+	Plan               string
+	WorkflowID         string
+	Component          string
+	Destructive        bool
+	Destroy            bool
+	IndividualApproval bool
+	Totals             json.RawMessage
+	Report             json.RawMessage
+	Scripts            json.RawMessage
+	Subject            json.RawMessage
+	Install            string
+	App                string
+	Restore            int32
+	Because            string
 }
 
 // ViewApprovals: the newest first. It leaves out the reports of a brief list, which are by far the most of it: they are not even read.
@@ -694,6 +699,7 @@ func (q *Queries) ViewApprovals(ctx context.Context, arg ViewApprovalsParams) ([
 			&i.Component,
 			&i.Destructive,
 			&i.Destroy,
+			&i.IndividualApproval,
 			&i.Totals,
 			&i.Report,
 			&i.Scripts,
@@ -1329,7 +1335,7 @@ func (q *Queries) ViewNewestReleases(ctx context.Context, appIds []string, orgID
 }
 
 const viewPlan = `-- name: ViewPlan :one
-select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
+select p.org_id, p.id, p.step_id, p.workflow_id, p.install_id, p.install_component_id, p.component, p.destroy, p.status, p.reason, p.desired_digest, p.basis, p.basis_digest, p.bundle_digest, p.report, p.totals, p.report_digest, p.group_digest, p.content_digest, p.destructive, p.individual_approval, p.target, p.consumed_at, p.created_at from plans p join installs i on i.org_id = p.org_id and i.id = p.install_id where p.org_id = $1 and p.id = $2
 `
 
 func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, error) {
@@ -1356,6 +1362,7 @@ func (q *Queries) ViewPlan(ctx context.Context, orgID string, iD string) (Plan, 
 		&i.GroupDigest,
 		&i.ContentDigest,
 		&i.Destructive,
+		&i.IndividualApproval,
 		&i.Target,
 		&i.ConsumedAt,
 		&i.CreatedAt,

@@ -13,27 +13,29 @@ import (
 
 const addApproval = `-- name: AddApproval :exec
 insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest,
-    ended_at)
+    individual_approval, ended_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text, $10,
-    $11, $12, $13, $14, $15, case when $9::text <> 'waiting' then now() end)
+    $11, $12, $13, $14, $15, $16,
+    case when $9::text <> 'waiting' then now() end)
 `
 
 type AddApprovalParams struct {
-	OrgID         string
-	ID            string
-	Kind          string
-	PlanID        *string
-	StepID        *string
-	WorkflowID    *string
-	InstallID     string
-	ContentDigest string
-	Status        string
-	Reason        string
-	Because       string
-	Author        string
-	Subject       json.RawMessage
-	Report        json.RawMessage
-	GroupDigest   string
+	OrgID              string
+	ID                 string
+	Kind               string
+	PlanID             *string
+	StepID             *string
+	WorkflowID         *string
+	InstallID          string
+	ContentDigest      string
+	Status             string
+	Reason             string
+	Because            string
+	Author             string
+	Subject            json.RawMessage
+	Report             json.RawMessage
+	GroupDigest        string
+	IndividualApproval bool
 }
 
 func (q *Queries) AddApproval(ctx context.Context, arg AddApprovalParams) error {
@@ -53,15 +55,18 @@ func (q *Queries) AddApproval(ctx context.Context, arg AddApprovalParams) error 
 		arg.Subject,
 		arg.Report,
 		arg.GroupDigest,
+		arg.IndividualApproval,
 	)
 	return err
 }
 
 const addPlan = `-- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
-    basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive, target)
+    basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive,
+    individual_approval, target)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-    $12, $13, $14, $15, $16, $17, $18, $19, $20)
+    $12, $13, $14, $15, $16, $17, $18, $19,
+    $20, $21)
 `
 
 type AddPlanParams struct {
@@ -84,6 +89,7 @@ type AddPlanParams struct {
 	GroupDigest        string
 	ContentDigest      string
 	Destructive        bool
+	IndividualApproval bool
 	Target             json.RawMessage
 }
 
@@ -108,6 +114,7 @@ func (q *Queries) AddPlan(ctx context.Context, arg AddPlanParams) error {
 		arg.GroupDigest,
 		arg.ContentDigest,
 		arg.Destructive,
+		arg.IndividualApproval,
 		arg.Target,
 	)
 	return err
@@ -392,7 +399,7 @@ func (q *Queries) EndApproval(ctx context.Context, arg EndApprovalParams) (int64
 }
 
 const findPlan = `-- name: FindPlan :one
-select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, status, desired_digest, basis,
+select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, individual_approval, status, desired_digest, basis,
     bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = $1 and id = $2 for update
 `
@@ -406,6 +413,7 @@ type FindPlanRow struct {
 	Component          string
 	Destroy            bool
 	Destructive        bool
+	IndividualApproval bool
 	Status             string
 	DesiredDigest      string
 	Basis              json.RawMessage
@@ -428,6 +436,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 		&i.Component,
 		&i.Destroy,
 		&i.Destructive,
+		&i.IndividualApproval,
 		&i.Status,
 		&i.DesiredDigest,
 		&i.Basis,
@@ -670,7 +679,7 @@ func (q *Queries) LinkPlan(ctx context.Context, arg LinkPlanParams) error {
 }
 
 const lockApproval = `-- name: LockApproval :one
-select a.org_id, a.id, a.kind, a.plan_id, a.step_id, a.workflow_id, a.install_id, a.content_digest, a.status, a.reason, a.because, a.author, a.subject, a.report, a.group_digest, a.created_at, a.ended_at, coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
+select a.org_id, a.id, a.kind, a.plan_id, a.step_id, a.workflow_id, a.install_id, a.content_digest, a.status, a.reason, a.because, a.author, a.subject, a.report, a.group_digest, a.individual_approval, a.created_at, a.ended_at, coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
     coalesce(p.content_digest, '')::text as plan_content
 from approvals a left join plans p on p.org_id = a.org_id and p.id = a.plan_id
 where a.org_id = $1 and a.id = $2 for update of a
@@ -702,6 +711,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 		&i.Approval.Subject,
 		&i.Approval.Report,
 		&i.Approval.GroupDigest,
+		&i.Approval.IndividualApproval,
 		&i.Approval.CreatedAt,
 		&i.Approval.EndedAt,
 		&i.PlanStatus,
@@ -802,7 +812,7 @@ func (q *Queries) MoveStep(ctx context.Context, arg MoveStepParams) (int64, erro
 }
 
 const newestSettings = `-- name: NewestSettings :one
-select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
+select org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest, individual_approval, created_at, ended_at from approvals where org_id = $1 and install_id = $2 and kind = 'settings' order by id desc limit 1
 `
 
 // NewestSettings is the newest question about an install's settings.
@@ -825,6 +835,7 @@ func (q *Queries) NewestSettings(ctx context.Context, orgID string, installID st
 		&i.Subject,
 		&i.Report,
 		&i.GroupDigest,
+		&i.IndividualApproval,
 		&i.CreatedAt,
 		&i.EndedAt,
 	)
@@ -858,7 +869,7 @@ func (q *Queries) PlanAnswered(ctx context.Context, orgID string, planID string)
 }
 
 const plansUnderWay = `-- name: PlansUnderWay :many
-select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive,
+select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
        coalesce(p.target->>'problem', '')::text as problem,
        coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, (r.rule is not null)::bool as by_rule
 from steps s
@@ -870,17 +881,18 @@ for update of p
 `
 
 type PlansUnderWayRow struct {
-	StepID        string
-	ID            string
-	Status        string
-	Reason        string
-	DesiredDigest string
-	Destructive   bool
-	Problem       string
-	ApprovalID    string
-	Actor         string
-	Because       string
-	ByRule        bool
+	StepID             string
+	ID                 string
+	Status             string
+	Reason             string
+	DesiredDigest      string
+	Destructive        bool
+	IndividualApproval bool
+	Problem            string
+	ApprovalID         string
+	Actor              string
+	Because            string
+	ByRule             bool
 }
 
 // PlansUnderWay gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
@@ -900,6 +912,7 @@ func (q *Queries) PlansUnderWay(ctx context.Context, orgID string, workflowID st
 			&i.Reason,
 			&i.DesiredDigest,
 			&i.Destructive,
+			&i.IndividualApproval,
 			&i.Problem,
 			&i.ApprovalID,
 			&i.Actor,

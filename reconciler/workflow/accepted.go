@@ -82,7 +82,8 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	}
 	apply := acceptedApply{
 		status: PlanStatus(plan.Status), component: plan.Component, destroy: plan.Destroy, destructive: plan.Destructive,
-		desired: plan.DesiredDigest, want: wants[plan.Component], rule: ruleOf(install), answered: answered,
+		individual: plan.IndividualApproval,
+		desired:    plan.DesiredDigest, want: wants[plan.Component], rule: ruleOf(install), answered: answered,
 	}
 	if why := apply.refusal(); why != "" {
 		return dispatch.Refuse(why)
@@ -95,6 +96,7 @@ type acceptedApply struct {
 	status               PlanStatus
 	component            string
 	destroy, destructive bool
+	individual           bool // a finding requires that a person approves the plan by itself
 	desired              string
 	want                 Want
 	rule                 Rule
@@ -113,7 +115,7 @@ func (a acceptedApply) refusal() string {
 	case a.want.Digest != a.desired:
 		return "superseded by a newer desired: " + a.want.Reason
 	}
-	if lets, why := a.rule.lets(a.destructive); !lets && !a.answered {
+	if lets, why := a.rule.lets(a.destructive, a.individual); !lets && !a.answered {
 		return "the install's rule has changed: " + why
 	}
 	return ""

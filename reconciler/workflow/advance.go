@@ -226,14 +226,16 @@ func (g *Graph) passes(plan *Plan) (bool, string) {
 	case KindRestore:
 		return false, "to put a state version back always needs a person"
 	}
-	return g.Rule.lets(plan.Destructive)
+	return g.Rule.lets(plan.Destructive, plan.Individual)
 }
 
 // lets says whether the rule lets a plan through, and why or why not.
-func (r Rule) lets(destructive bool) (bool, string) {
+func (r Rule) lets(destructive, individual bool) (bool, string) {
 	switch {
 	case !r.ApproveAll:
 		return false, "this install asks before every change"
+	case individual:
+		return false, "a finding of the plan requires that a person approves it by itself"
 	case destructive && !r.AllowDestroy:
 		return false, "the plan deletes or replaces something, and this install does not allow that unasked"
 	case destructive:

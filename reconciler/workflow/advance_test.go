@@ -54,6 +54,9 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true}, Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
 			"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all, allow_destroy)}",
 			"Begin{4 let through by the install's rule (approve-all, allow_destroy)}"}},
+		{"no rule lets through what a person must approve by itself", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
+			Plan{Status: PlanReady, Desired: "d1", Individual: true}, want, []string{
+				"Set{2 succeeded the plan is ready}", "Ask{3 a finding of the plan requires that a person approves it by itself}"}},
 		{"a component that left the app is always asked about", KindTeardown, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, Want{Digest: "d1", Absent: true}, []string{
 				"Set{2 succeeded the plan is ready}", "Ask{3 to destroy a component always needs a person}"}},

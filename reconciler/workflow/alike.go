@@ -15,9 +15,9 @@ const mostGroupedBytes = 4 << 20
 // was given (inputs) is not its own name. The group only gathers: what is approved is still each plan by its own content digest.
 //
 // It is empty for a plan that is like no other: a restore is about versions of one install's state, and a report that is too large to
-// be compared is read by itself.
+// be compared is read by itself. So is a report with a finding that requires an approval by itself.
 func (e jobEnd) alike(target Target, report *diff.Report) string {
-	if target.restores() || len(e.result.Plan.Report) > mostGroupedBytes {
+	if target.restores() || len(e.result.Plan.Report) > mostGroupedBytes || report.NeedsIndividualApproval() {
 		return ""
 	}
 	said := report.Gist().GroupDigest(e.install.Name, e.install.ID, e.install.RunnerID, *e.step.InstallComponentID)

@@ -64,6 +64,11 @@ func TestAlike(t *testing.T) {
 		t.Errorf("a restore is in the group %q", got)
 	}
 	target.Restore.Version = 0
+	report.Changes[0].Findings = []diff.Finding{{Rule: "masked-change", Words: "an argument changes", IndividualApproval: true}}
+	if got := e.alike(target, report); got != "" {
+		t.Errorf("a report that must be approved by itself is in the group %q", got)
+	}
+	report.Changes[0].Findings = nil
 	e.result.Plan.Report = bytes.Repeat([]byte(" "), mostGroupedBytes+1)
 	if got := e.alike(target, report); got != "" {
 		t.Errorf("a large report is in the group %q", got)

@@ -155,7 +155,7 @@ func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report
 		Status: string(status), Reason: reason, DesiredDigest: target.Digest, Basis: basis, BasisDigest: Hash(basis),
 		BundleDigest: r.Bundle.Digest, Report: r.Report, ReportDigest: r.ReportDigest,
 		ContentDigest: contentDigest(r.Bundle.Digest, r.ReportDigest, Hash(basis)), GroupDigest: e.alike(target, report),
-		Destructive: r.Destructive, Target: raw,
+		Destructive: r.Destructive, IndividualApproval: report.NeedsIndividualApproval(), Target: raw,
 	})
 	if err != nil {
 		return err

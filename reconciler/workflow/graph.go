@@ -79,6 +79,7 @@ type Plan struct {
 	Status      PlanStatus
 	Desired     string // the desired digest that it leads to
 	Destructive bool   // it deletes or replaces something
+	Individual  bool   // a finding requires that a person approves it by itself
 	Approval    string // id of the question about it; empty when it was never asked
 	By, Because string // who said yes or no, and why
 }

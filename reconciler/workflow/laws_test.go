@@ -143,7 +143,7 @@ func (w *world) checkBegin(s *Step) {
 // ruleLets says whether the install's rule lets a plan through now.
 func (w *world) ruleLets(plan *Plan) bool {
 	always := w.g.Kind == KindTeardown || w.g.Kind == KindRestore
-	return w.g.Rule.ApproveAll && (w.g.Rule.AllowDestroy || !plan.Destructive) && !always
+	return w.g.Rule.ApproveAll && (w.g.Rule.AllowDestroy || !plan.Destructive) && !plan.Individual && !always
 }
 
 // checkRefuse holds that what is remembered is a person's no, or a failure that came as often as it may.
@@ -475,7 +475,9 @@ func (w *world) checkFates(bad map[string]string) {
 	for _, p := range w.parts {
 		in := w.g.group(p.name)
 		done[p.name] = w.g.done(in.apply)
-		asked := !w.g.Rule.ApproveAll || !w.g.Rule.AllowDestroy && in.plan.Plan != nil && in.plan.Plan.Destructive || w.g.Kind == KindTeardown || w.g.Kind == KindRestore
+		plan := in.plan.Plan
+		asked := !w.g.Rule.ApproveAll || plan != nil && (plan.Individual || plan.Destructive && !w.g.Rule.AllowDestroy) ||
+			w.g.Kind == KindTeardown || w.g.Kind == KindRestore
 		empty := in.plan.Plan != nil && in.plan.Plan.Status == PlanEmpty
 		first, _ := in.before()
 		switch bad[p.name] {

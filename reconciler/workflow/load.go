@@ -109,7 +109,8 @@ func (f *flow) loadPlans(ctx context.Context) error {
 	for _, r := range rows {
 		plan := &Plan{
 			ID: r.ID, Status: PlanStatus(r.Status), Desired: r.DesiredDigest, Destructive: r.Destructive,
-			Approval: r.ApprovalID, By: r.Actor, Because: r.Because,
+			Individual: r.IndividualApproval,
+			Approval:   r.ApprovalID, By: r.Actor, Because: r.Because,
 		}
 		if r.ByRule {
 			plan.By = byRule

@@ -142,10 +142,15 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 	if got := a.refusal(); got != "" {
 		t.Errorf("what the rule lets through is refused: %s", got)
 	}
+	a.individual = true
+	if got := a.refusal(); got != "the install's rule has changed: "+alone {
+		t.Errorf("a rule lets through what a person must approve by itself: %q", got)
+	}
 }
 
 const (
 	asks     = "this install asks before every change"
+	alone    = "a finding of the plan requires that a person approves it by itself"
 	destroys = "the plan deletes or replaces something, and this install does not allow that unasked"
 )
 

@@ -118,6 +118,7 @@ type shownScripts struct {
 	report  json.RawMessage // what they are, as a difference from those that were approved last
 	content string          // digest of both
 	group   string          // what they have in common with those of other installs
+	alone   bool            // a finding requires that a person approves them by themselves
 }
 
 // showScripts prepares scripts for a person; none when there are none.
@@ -164,6 +165,9 @@ func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts,
 		return shownScripts{}, err
 	}
 	shown.content = Hash(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", f.install.ID, strings.Join(digests, " "), report.Digest()))
+	if shown.alone = report.NeedsIndividualApproval(); shown.alone {
+		return shown, nil
+	}
 	shown.group = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", f.install.AppID, strings.Join(digests, " "), report.Digest()))
 	return shown, nil
 }
@@ -183,6 +187,7 @@ func (f *flow) askScripts(ctx context.Context, c AskScripts) error {
 	err = f.tx.AddApproval(ctx, store.AddApprovalParams{
 		OrgID: f.tx.Org, ID: question, Kind: ApprovalOfScripts, StepID: &c.Step, WorkflowID: &f.row.ID, InstallID: f.install.ID, ContentDigest: shown.content,
 		Status: string(ApprovalWaiting), Reason: c.Reason, Because: f.row.Reason, Author: f.row.RequestedBy, GroupDigest: shown.group, Subject: shown.subject, Report: shown.report,
+		IndividualApproval: shown.alone,
 	})
 	if err != nil {
 		return fmt.Errorf("ask about scripts: %w", err)

@@ -273,7 +273,7 @@ func (w *world) accept(s *Step) bool {
 	plan, p := in.plan.Plan, w.part(s.Component)
 	want := w.wants()[s.Component]
 	why := acceptedApply{
-		status: plan.Status, component: s.Component, destroy: s.Destroy, destructive: plan.Destructive, desired: plan.Desired,
+		status: plan.Status, component: s.Component, destroy: s.Destroy, destructive: plan.Destructive, individual: plan.Individual, desired: plan.Desired,
 		want: want, rule: w.g.Rule, answered: w.yes[plan.ID] != byRule,
 	}.refusal()
 	if why != "" {
@@ -360,6 +360,7 @@ func (w *world) planned(s *Step) bool {
 		w.landed(s)
 	case !s.Destroy:
 		s.Plan.Destructive = rapid.Bool().Draw(w.t, "destructive")
+		s.Plan.Individual = rapid.IntRange(0, 3).Draw(w.t, "individual") == 0
 	}
 	return true
 }

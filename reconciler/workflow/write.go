@@ -115,6 +115,9 @@ func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStat
 	content, group := row.ContentDigest, row.GroupDigest
 	if with.report != nil {
 		content = Hash(fmt.Appendf(nil, "nuon plan and scripts 1\n%s\n%s\n", content, with.content))
+		if with.alone {
+			group = ""
+		}
 		if group != "" {
 			group = Hash(fmt.Appendf(nil, "nuon plan and scripts group 1\n%s\n%s\n", group, with.group))
 		}
@@ -126,6 +129,7 @@ func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStat
 	return f.tx.AddApproval(ctx, store.AddApprovalParams{
 		OrgID: f.tx.Org, ID: plan.Approval, Kind: ApprovalOfPlan, PlanID: &plan.ID, StepID: &step, WorkflowID: &f.row.ID, InstallID: f.install.ID,
 		ContentDigest: content, Status: string(status), Reason: reason, Because: because, Author: f.row.RequestedBy, GroupDigest: group, Subject: with.subject, Report: with.report,
+		IndividualApproval: row.IndividualApproval || with.alone,
 	})
 }
 

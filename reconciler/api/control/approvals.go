@@ -107,7 +107,8 @@ func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) (
 		ID: row.ID, Kind: api.ApprovalKind(row.Kind), Status: api.ApprovalStatus(row.Status), Install: row.Install, InstallID: row.InstallID, App: row.App,
 		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, Author: row.Author, ContentDigest: row.ContentDigest, Group: row.GroupDigest,
 		Report: row.Report, ScriptReport: row.Scripts, Totals: row.Totals, Destructive: row.Destructive, Destroy: row.Destroy, Restore: int(row.Restore),
-		Reason: row.Reason, Because: row.Because, CreatedAt: row.CreatedAt,
+		IndividualApproval: row.IndividualApproval,
+		Reason:             row.Reason, Because: row.Because, CreatedAt: row.CreatedAt,
 	}
 	if err := json.Unmarshal(row.Subject, &out.Scripts); err != nil {
 		return out, fmt.Errorf("read the scripts of approval %s: %w", row.ID, err)

@@ -577,6 +577,8 @@ create table plans (
     group_digest         text not null default '',
     content_digest       text not null,
     destructive          boolean not null,
+    -- A finding of the report requires that a person approves the plan by itself: in no group, and by no rule.
+    individual_approval  boolean not null default false,
     target               jsonb not null,
     consumed_at          timestamptz,
     created_at           timestamptz not null default now(),
@@ -612,6 +614,8 @@ create table approvals (
     -- How subject is shown, as a diff.Report.
     report         jsonb,
     group_digest   text not null default '',
+    -- What is shown, of a plan or of scripts, has a finding that requires that a person approves it by itself.
+    individual_approval boolean not null default false,
     created_at     timestamptz not null default now(),
     ended_at       timestamptz,
     primary key (org_id, id),

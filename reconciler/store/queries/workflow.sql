@@ -27,7 +27,7 @@ where s.org_id = @org_id and s.id = @id;
 
 -- PlansUnderWay gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
 -- name: PlansUnderWay :many
-select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive,
+select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
        coalesce(p.target->>'problem', '')::text as problem,
        coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, (r.rule is not null)::bool as by_rule
 from steps s
@@ -94,12 +94,14 @@ where org_id = @org_id and workflow_id = @workflow_id and component = @component
 
 -- name: AddPlan :exec
 insert into plans (org_id, id, step_id, workflow_id, install_id, install_component_id, component, destroy, status, reason, desired_digest,
-    basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive, target)
+    basis, basis_digest, bundle_digest, report, report_digest, group_digest, content_digest, destructive,
+    individual_approval, target)
 values (@org_id, @id, @step_id, @workflow_id, @install_id, @install_component_id, @component, @destroy, @status, @reason, @desired_digest,
-    @basis, @basis_digest, @bundle_digest, @report, @report_digest, @group_digest, @content_digest, @destructive, @target);
+    @basis, @basis_digest, @bundle_digest, @report, @report_digest, @group_digest, @content_digest, @destructive,
+    @individual_approval, @target);
 
 -- name: FindPlan :one
-select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, status, desired_digest, basis,
+select id, step_id, workflow_id, install_id, install_component_id, component, destroy, destructive, individual_approval, status, desired_digest, basis,
     bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = @org_id and id = @id for update;
 
@@ -120,9 +122,10 @@ update plans set target = @target where org_id = @org_id and id = @id;
 
 -- name: AddApproval :exec
 insert into approvals (org_id, id, kind, plan_id, step_id, workflow_id, install_id, content_digest, status, reason, because, author, subject, report, group_digest,
-    ended_at)
+    individual_approval, ended_at)
 values (@org_id, @id, @kind, sqlc.narg('plan_id'), sqlc.narg('step_id'), sqlc.narg('workflow_id'), @install_id, @content_digest, @status::text, @reason,
-    @because, @author, sqlc.narg('subject'), sqlc.narg('report'), @group_digest, case when @status::text <> 'waiting' then now() end);
+    @because, @author, sqlc.narg('subject'), sqlc.narg('report'), @group_digest, @individual_approval,
+    case when @status::text <> 'waiting' then now() end);
 
 -- name: LockApproval :one
 select sqlc.embed(a), coalesce(p.status, '')::text as plan_status, coalesce(p.component, '')::text as component,
