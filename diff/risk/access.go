@@ -155,63 +155,7 @@ func rightsRules() []Rule {
 			holds: func(l look) bool { return isFalse(l.touched.Before) && !isFalse(l.touched.After) },
 			Words: "pods get a token for the API of the cluster",
 		},
-		{
-			Name: "workload-account", Source: k8s + "tasks/configure-pod-container/configure-service-account/", Security: true, Kinds: workloads,
-			Actions: changed, Risk: diff.RiskInPlace,
-			Paths: []string{"spec.template.spec.serviceAccountName", "spec.jobTemplate.spec.template.spec.serviceAccountName", "spec.serviceAccountName"},
-			Words: "the pods run under another account, with the rights of that",
-		},
 	}
-}
-
-// podSecurityRules are about what pods may do to the node that they run on.
-func podSecurityRules() []Rule {
-	rules := []Rule{
-		{
-			Name: "pod-privileged", Paths: []string{"**.privileged"}, When: "a container becomes privileged", holds: gains(perContainer(privileged)),
-			Words: "a container has all rights on the node",
-		},
-		{
-			Name: "pod-host-namespace", Paths: []string{"**.hostNetwork", "**.hostPID", "**.hostIPC"}, When: "hostNetwork, hostPID or hostIPC is turned on", holds: gains(hostNamespaces),
-			Words: "pods share the network, the processes or the memory of the node",
-		},
-		{
-			Name: "pod-host-path", Paths: []string{"**.hostPath"}, When: "a folder of the node is mounted that was not", holds: gains(hostPaths),
-			Words: "pods see, and may change, files of the node",
-		},
-		{
-			Name: "pod-capabilities", Paths: []string{"**.capabilities"}, When: "a container gets a capability other than NET_BIND_SERVICE", holds: gains(capabilities),
-			Words: "a container may do more to the node than others",
-		},
-		{
-			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "a container is told to run as user 0", holds: gains(perContainer(asRoot)),
-			Words: "a container runs as root",
-		},
-		{
-			Name: "pod-may-be-root", Paths: []string{"**.runAsUser", "**.runAsNonRoot"}, When: "a container that could not run as root is no longer kept from it", holds: loses(perContainer(notRoot)),
-			Words: "a container may run as root, as its image says",
-		},
-		{
-			Name: "pod-escalation", Paths: []string{"**.allowPrivilegeEscalation"}, When: "allowPrivilegeEscalation is turned on", holds: func(l look) bool {
-				return gains(perContainer(escalating))(l) || loses(perContainer(notEscalating))(l)
-			},
-			Words: "processes in a container may get more rights than the one that began them",
-		},
-		{
-			Name: "pod-unconfined", Paths: []string{"**.seccompProfile", "**.appArmorProfile"}, When: "a seccomp or AppArmor profile becomes Unconfined", holds: gains(perContainer(unconfined)),
-			Words: "nothing limits which calls a container makes to the kernel of the node",
-		},
-		{
-			Name: "pod-writable-root", Paths: []string{"**.readOnlyRootFilesystem"}, When: "a container loses readOnlyRootFilesystem", holds: loses(perContainer(readOnly)),
-			Words: "a container may change its own files",
-		},
-	}
-	for i := range rules {
-		r := &rules[i]
-		r.Source, r.Security, r.Kinds, r.Actions = k8s+"concepts/security/pod-security-standards/", true, workloads, present
-		r.Risk = diff.RiskAdditive
-	}
-	return rules
 }
 
 // admissionRules are about what the cluster lets in.

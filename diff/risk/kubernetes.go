@@ -23,7 +23,7 @@ func kubernetesRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
 		immutableRules(), goneRules(), podRules(), scaleRules(), storageRules(), configRules(), crdRules(),
-		reachRules(), rightsRules(), podSecurityRules(), admissionRules(),
+		reachRules(), rightsRules(), containerRules(), isolationRules(), confinementRules(), admissionRules(),
 	} {
 		out = append(out, group...)
 	}
@@ -312,27 +312,6 @@ func podRules() []Rule {
 		{
 			Name: "job-again", Source: k8s + "concepts/workloads/controllers/job/", Kinds: []string{"Job.batch"}, Actions: []diff.Action{diff.Replace},
 			Risk: diff.RiskReplace, Words: "the new Job does its work from the beginning",
-		},
-		{
-			Name: "image-loose", Source: k8s + "concepts/containers/images/#image-names", Kinds: workloads, Actions: present, Paths: []string{"**.image"},
-			Risk: diff.RiskInPlace, When: "an image has the tag latest or none, and had not before",
-			holds: gains(perContainer(hasLooseTag)),
-			Words: "an image has no fixed tag: pods that start later may run something else",
-		},
-		{
-			Name: "liveness-gone", Source: k8s + "concepts/configuration/liveness-readiness-startup-probes/", Kinds: workloads, Actions: changed,
-			Paths: []string{"**.livenessProbe"}, Risk: diff.RiskInPlace, When: "a container loses its liveness probe", holds: loses(perContainer(hasLiveness)),
-			Words: "a container that hangs is no longer restarted",
-		},
-		{
-			Name: "readiness-gone", Source: k8s + "concepts/configuration/liveness-readiness-startup-probes/", Kinds: workloads, Actions: changed,
-			Paths: []string{"**.readinessProbe"}, Risk: diff.RiskInPlace, When: "a container loses its readiness probe", holds: loses(perContainer(hasReadiness)),
-			Words: "a container gets traffic before it is ready, and a rollout no longer waits for it",
-		},
-		{
-			Name: "limit-lowered", Source: k8s + "concepts/configuration/manage-resources-containers/", Kinds: workloads, Actions: changed,
-			Paths: []string{"**.limits"}, Risk: diff.RiskInPlace, When: "a limit of a container gets smaller", holds: limitLowered,
-			Words: "a container may have less than before: it is slowed down, or ended when it needs more memory",
 		},
 	}
 }

@@ -2,64 +2,167 @@ package risk
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// workloads are the kinds that make pods from a template, and pods themselves.
-var workloads = []string{"Pod", "ReplicationController", "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch",
-	"CronJob.batch"}
+// workloads are the kinds of the API itself that make pods from a template, and pods themselves.
+var workloads = []string{"Pod", "PodTemplate", "ReplicationController", "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps",
+	"ReplicaSet.apps", "Job.batch", "CronJob.batch"}
 
-// podSpec is the specification of the pods that an object makes, or null.
-func podSpec(v raw.Value) raw.Value {
-	for _, at := range [][]string{{"spec", "jobTemplate", "spec", "template", "spec"}, {"spec", "template", "spec"}} {
-		if s := get(v, at...); s.IsObject() {
-			return s
+// podless reports whether a kind is one of the API itself that makes no pods, so that nobody needs to search it for a template.
+func podless(kind string) bool {
+	if slices.Contains(workloads, kind) {
+		return false
+	}
+	_, group, _ := strings.Cut(kind, ".")
+	return builtinGroup(group)
+}
+
+// builtinGroup reports whether an API group is one of Kubernetes itself.
+func builtinGroup(group string) bool {
+	switch group {
+	case "", "apps", "batch", "autoscaling", "policy", "extensions":
+		return true
+	}
+	return strings.HasSuffix(group, ".k8s.io") && !strings.Contains(group, ".x-k8s.io")
+}
+
+// pod is one specification of pods, or a container that stands alone, as in a custom resource.
+type pod struct {
+	// place tells it from the others of its object; it is empty for a workload of the API itself.
+	place string
+	// meta are the metadata of the template, and spec what the pods are like.
+	meta, spec raw.Value
+	containers map[string]raw.Value
+}
+
+// podsOf returns all specifications of pods in an object: those of the known kinds at their known place, and of all others whatever has
+// the structure of one.
+func podsOf(kind string, v raw.Value) []pod {
+	switch {
+	case v.IsNull() || podless(kind):
+		return nil
+	case !slices.Contains(workloads, kind):
+		s := podSearch{}
+		s.visit("", raw.Value{}, v, maxSearch*2)
+		return s.found
+	}
+	for _, at := range [][]string{{"spec", "jobTemplate", "spec", "template"}, {"spec", "template"}, {"template"}} {
+		if t := get(v, at...); get(t, "spec").IsObject() {
+			return []pod{{meta: get(t, "metadata"), spec: get(t, "spec"), containers: containers(get(t, "spec"))}}
 		}
 	}
 	if s := get(v, "spec"); get(s, "containers").IsList() {
-		return s
+		return []pod{{meta: get(v, "metadata"), spec: s, containers: containers(s)}}
 	}
-	return raw.Value{}
+	return nil
 }
+
+// podSearch finds specifications of pods by their structure.
+type podSearch struct{ found []pod }
+
+// podKeys are those that only the specification of a pod has. A list of containers is the main one; custom resources often take the
+// others beside settings of their own.
+var podKeys = []string{"containers", "initContainers", "ephemeralContainers", "steps", "sidecars", "hostNetwork", "hostPID", "hostIPC",
+	"volumes", "podSecurityContext"}
+
+// visit reads a mapping and all below it. Objects of their own, as in a ManifestWork, are judged as such (see embedded) and left out.
+func (s *podSearch) visit(place string, meta, v raw.Value, depth int) {
+	if depth == 0 {
+		return
+	}
+	for i := range v.Len() {
+		e := v.At(i)
+		step := text(get(e, "name"))
+		if step == "" {
+			step = strconv.Itoa(i)
+		}
+		s.visit(place+"/"+step, raw.Value{}, e, depth-1)
+	}
+	if !v.IsObject() || place != "" && isObject(v) {
+		return
+	}
+	s.read(place, meta, v)
+	for _, k := range v.Keys() {
+		child, _ := v.Get(k)
+		switch {
+		case k == "metadata" || k == "status":
+		case k == "spec":
+			s.visit(place+"/"+k, get(v, "metadata"), child, depth-1)
+		case child.IsObject() || child.IsList() && !slices.Contains(containerLists, k):
+			s.visit(place+"/"+k, raw.Value{}, child, depth-1)
+		}
+	}
+}
+
+// read adds a mapping that is the specification of a pod, or a container that stands alone.
+func (s *podSearch) read(place string, meta, v raw.Value) {
+	p := pod{place: place, meta: meta, spec: v, containers: containers(v)}
+	_, hasImage := str(get(v, "image"))
+	if len(p.containers) == 0 && (hasImage || get(v, "securityContext").IsObject()) {
+		p.containers[""] = v
+	}
+	if len(p.containers) > 0 || slices.ContainsFunc(podKeys, func(k string) bool { _, ok := v.Get(k); return ok }) {
+		s.found = append(s.found, p)
+	}
+}
+
+// containerLists are where a pod, or what makes pods in custom resources, has its containers.
+var containerLists = []string{"containers", "initContainers", "ephemeralContainers", "steps", "sidecars"}
 
 // containers are all containers of a pod by name; those without a name have their place.
 func containers(spec raw.Value) map[string]raw.Value {
 	out := map[string]raw.Value{}
-	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		for _, c := range oneOrMore(get(spec, list)) {
-			out[list+"/"+text(get(c, "name"))] = c
+	for _, list := range containerLists {
+		for i, c := range oneOrMore(get(spec, list)) {
+			if !c.IsObject() {
+				continue
+			}
+			name := text(get(c, "name"))
+			if name == "" {
+				name = strconv.Itoa(i)
+			}
+			out[list+"/"+name] = c
 		}
 	}
 	return out
 }
 
-// pod is what an object says of its pods, looked up once for all rules.
-type pod struct {
-	spec       raw.Value
-	containers map[string]raw.Value
-}
-
-func podOf(v raw.Value) *pod {
-	spec := podSpec(v)
-	return &pod{spec: spec, containers: containers(spec)}
-}
-
 // facts are what a predicate finds in the pods of an object, each as a text that tells it from others.
 type facts func(*pod) map[string]bool
 
+// of joins the facts of all pods of an object.
+func (f facts) of(pods []pod) map[string]bool {
+	var out map[string]bool
+	for i := range pods {
+		for fact := range f(&pods[i]) {
+			out = with(out, pods[i].place+" "+fact)
+		}
+	}
+	return out
+}
+
 // gains says that after has facts that before lacks.
 func gains(f facts) func(look) bool {
-	return func(l look) bool { return grows(f(l.was), f(l.is)) }
+	return func(l look) bool { return grows(f.of(l.was), f.of(l.is)) }
 }
 
 // loses says that a container that stays loses a fact.
 func loses(f facts) func(look) bool {
 	return func(l look) bool {
-		is := f(l.is)
-		for fact := range f(l.was) {
-			if _, stays := l.is.containers[fact]; stays && !is[fact] {
+		stay := facts(func(p *pod) map[string]bool {
+			out := map[string]bool{}
+			for name := range p.containers {
+				out[name] = true
+			}
+			return out
+		}).of(l.is)
+		is := f.of(l.is)
+		for fact := range f.of(l.was) {
+			if stay[fact] && !is[fact] {
 				return true
 			}
 		}
@@ -68,11 +171,11 @@ func loses(f facts) func(look) bool {
 }
 
 // perContainer makes facts of the names of the containers for which something holds.
-func perContainer(holds func(pod, container raw.Value) bool) facts {
+func perContainer(holds func(p *pod, container raw.Value) bool) facts {
 	return func(p *pod) map[string]bool {
 		var out map[string]bool
 		for name, c := range p.containers {
-			if holds(p.spec, c) {
+			if holds(p, c) {
 				out = with(out, name)
 			}
 		}
@@ -81,45 +184,44 @@ func perContainer(holds func(pod, container raw.Value) bool) facts {
 }
 
 // setting is a container's own security setting, or else its pod's.
-func setting(pod, container raw.Value, key string) raw.Value {
+func setting(p *pod, container raw.Value, key string) raw.Value {
 	if v, ok := get(container, "securityContext").Get(key); ok && !v.IsNull() {
 		return v
 	}
-	return get(pod, "securityContext", key)
+	if v, ok := get(p.spec, "securityContext").Get(key); ok {
+		return v
+	}
+	return get(p.spec, "podSecurityContext", key)
 }
 
 // The settings of the pod security standards: https://kubernetes.io/docs/concepts/security/pod-security-standards/
 
-func privileged(_, c raw.Value) bool { return get(c, "securityContext", "privileged").IsTrue() }
+func privileged(_ *pod, c raw.Value) bool { return get(c, "securityContext", "privileged").IsTrue() }
 
-func escalating(_, c raw.Value) bool {
+func escalating(_ *pod, c raw.Value) bool {
 	return get(c, "securityContext", "allowPrivilegeEscalation").IsTrue()
 }
 
-func notEscalating(_, c raw.Value) bool {
+func notEscalating(_ *pod, c raw.Value) bool {
 	return isFalse(get(c, "securityContext", "allowPrivilegeEscalation"))
 }
 
-func readOnly(_, c raw.Value) bool {
+func readOnly(_ *pod, c raw.Value) bool {
 	return get(c, "securityContext", "readOnlyRootFilesystem").IsTrue()
 }
 
-func asRoot(p, c raw.Value) bool { return text(setting(p, c, "runAsUser")) == "0" }
+func asRoot(p *pod, c raw.Value) bool { return text(setting(p, c, "runAsUser")) == "0" }
 
-func notRoot(p, c raw.Value) bool {
+func notRoot(p *pod, c raw.Value) bool {
 	user := text(setting(p, c, "runAsUser"))
 	return user != "0" && (user != "" || setting(p, c, "runAsNonRoot").IsTrue())
 }
 
-func unconfined(p, c raw.Value) bool {
-	return text(get(setting(p, c, "seccompProfile"), "type")) == "Unconfined" || text(get(setting(p, c, "appArmorProfile"), "type")) == "Unconfined"
-}
+func hasLiveness(_ *pod, c raw.Value) bool { return get(c, "livenessProbe").IsObject() }
 
-func hasLiveness(_, c raw.Value) bool { return get(c, "livenessProbe").IsObject() }
+func hasReadiness(_ *pod, c raw.Value) bool { return get(c, "readinessProbe").IsObject() }
 
-func hasReadiness(_, c raw.Value) bool { return get(c, "readinessProbe").IsObject() }
-
-func hasLooseTag(_, c raw.Value) bool { return looseTag(text(get(c, "image"))) }
+func hasLooseTag(_ *pod, c raw.Value) bool { return looseTag(text(get(c, "image"))) }
 
 // with adds to a set that is made when there is something in it.
 func with(set map[string]bool, s string) map[string]bool {
@@ -177,10 +279,27 @@ func looseTag(image string) bool {
 
 // limitLowered says that a container that stays gets less of something than it had.
 func limitLowered(l look) bool {
-	for name, was := range l.was.containers {
+	return eachStaying(l, func(_, _ *pod, was, is raw.Value) bool {
 		limits := get(was, "resources", "limits")
-		for _, k := range limits.Keys() {
-			if less(get(l.is.containers[name], "resources", "limits", k), get(limits, k)) {
+		return slices.ContainsFunc(limits.Keys(), func(k string) bool {
+			return less(get(is, "resources", "limits", k), get(limits, k))
+		})
+	})
+}
+
+// eachStaying reports whether something holds for a container that is there before and after.
+func eachStaying(l look, holds func(podWas, podIs *pod, was, is raw.Value) bool) bool {
+	now := map[string]*pod{}
+	for i := range l.is {
+		now[l.is[i].place] = &l.is[i]
+	}
+	for i := range l.was {
+		p := now[l.was[i].place]
+		if p == nil {
+			continue
+		}
+		for name, was := range l.was[i].containers {
+			if is, stays := p.containers[name]; stays && holds(&l.was[i], p, was, is) {
 				return true
 			}
 		}

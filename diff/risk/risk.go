@@ -28,6 +28,9 @@ type Subject struct {
 	Touched []Touched
 	// Regenerated says that all that changes is made anew at each rendering.
 	Regenerated bool
+
+	// depth is how many objects hold this one.
+	depth int
 }
 
 // Touched is one difference before it is masked.
@@ -61,7 +64,7 @@ func Judge(c *diff.Change, s Subject) {
 			findings = append(findings, f)
 		}
 	}
-	c.Judge(findings...)
+	c.Judge(append(findings, j.judgeNested(findings)...)...)
 }
 
 // judge asks the rules about one change.
@@ -73,7 +76,8 @@ type judge struct {
 	// fields are the places in change.Fields (and subject.Touched) of what an apply really does.
 	fields []int
 	// was and is are the pods of the subject, once a rule asks.
-	was, is *pod
+	was, is    []pod
+	podsSought bool
 }
 
 // Folds that hide what an apply changes all the same. What other rules fold (defaults, what a server or somebody else owns, what is
@@ -147,6 +151,9 @@ func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 	if !slices.Contains(r.Actions, j.change.Action) {
 		return diff.Finding{}, false
 	}
+	if r.Pods && !j.holds(r, -1) {
+		return diff.Finding{}, false // most pods are harmless, and that is quicker to see than which of its paths differ
+	}
 	if len(r.paths) > 0 {
 		for _, i := range j.fields {
 			if r.touches(j.subject.Touched[i]) && j.holds(r, i) {
@@ -165,8 +172,8 @@ func (j *judge) holds(r *Rule, i int) bool {
 	if r.holds == nil {
 		return true
 	}
-	if j.was == nil {
-		j.was, j.is = podOf(j.subject.Before), podOf(j.subject.After)
+	if !j.podsSought && j.subject.Engine == diff.KindKubernetes {
+		j.was, j.is, j.podsSought = podsOf(j.kind, j.subject.Before), podsOf(j.kind, j.subject.After), true
 	}
 	l := look{
 		kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is, regenerated: j.subject.Regenerated,

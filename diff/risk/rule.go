@@ -27,6 +27,8 @@ type Rule struct {
 	// Paths are the places of which one must differ in an update or a replacement; none means the object as a whole. See pattern for
 	// how they are written. A create or a destroy has everything, and so its paths only say what the finding points at.
 	Paths []string
+	// Pods says that the rule is about pods: it looks at every kind but those of the API itself that make none.
+	Pods bool
 	// Except are places below Paths that do not count.
 	Except []string
 	// When says in words what must hold besides; empty when there is nothing.
@@ -48,7 +50,7 @@ type Rule struct {
 type look struct {
 	kind          string
 	before, after raw.Value
-	was, is       *pod
+	was, is       []pod
 	touched       Touched
 	regenerated   bool
 	// renamed says that the object goes for another one of a new name.
@@ -78,6 +80,9 @@ func Table(w io.Writer) error {
 
 // scope says in words which changes a rule looks at.
 func (r *Rule) scope() string {
+	if r.Pods {
+		return cell("every kind with a pod template: `" + strings.Join(r.Paths, "`, `") + "`, when " + r.When)
+	}
 	kinds := make([]string, len(r.Kinds))
 	for i, k := range r.Kinds {
 		kinds[i] = "`" + k + "`"
@@ -151,6 +156,9 @@ func (b *rulebook) of(engine, kind string) []*Rule {
 
 // Fits says that the rule looks at a kind, written KIND[.GROUP], or at a resource type.
 func (r *Rule) Fits(kind string) bool {
+	if r.Pods && podless(kind) {
+		return false
+	}
 	for _, k := range r.Kinds {
 		if ok, err := path.Match(k, kind); ok && err == nil {
 			return true

@@ -1,0 +1,414 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// ofPods completes rules about the pods that an object of any kind makes.
+func ofPods(rules []Rule) []Rule {
+	for i := range rules {
+		rules[i].Pods, rules[i].Kinds = true, []string{"*"}
+		if rules[i].Actions == nil {
+			rules[i].Actions = present
+		}
+	}
+	return rules
+}
+
+// containerRules are about what containers run, and with how much.
+func containerRules() []Rule {
+	probes := k8s + "concepts/configuration/liveness-readiness-startup-probes/"
+	images := k8s + "concepts/containers/images/#image-names"
+	resources := k8s + "concepts/configuration/manage-resources-containers/"
+	return ofPods([]Rule{
+		{
+			Name: "image-loose", Source: images, Paths: []string{"**.image"}, Risk: diff.RiskInPlace,
+			When: "an image has the tag latest or none, and had not before", holds: gains(perContainer(hasLooseTag)),
+			Words: "an image has no fixed tag: pods that start later may run something else",
+		},
+		{
+			Name: "image-repository", Source: images, Security: true, Actions: changed, Risk: diff.RiskInPlace,
+			Paths: []string{"**.image", "**.containers", "**.initContainers", "**.ephemeralContainers"},
+			When:  "an image is of a registry or repository that no container had before",
+			holds: func(l look) bool { return len(l.was) > 0 && gains(repositories)(l) },
+			Words: "a container runs an image from another registry or repository than before",
+		},
+		{
+			Name: "image-digest-gone", Source: k8s + "concepts/containers/images/#image-pull-policy", Security: true, Actions: changed,
+			Paths: []string{"**.image"}, Risk: diff.RiskInPlace, When: "an image was named by its digest and is not any more",
+			holds: loses(perContainer(pinned)),
+			Words: "an image is no longer named by its digest: whoever can push to the registry can replace what runs",
+		},
+		{
+			Name: "liveness-gone", Source: probes, Actions: changed, Paths: []string{"**.livenessProbe"}, Risk: diff.RiskInPlace,
+			When: "a container loses its liveness probe", holds: loses(perContainer(hasLiveness)),
+			Words: "a container that hangs is no longer restarted",
+		},
+		{
+			Name: "readiness-gone", Source: probes, Actions: changed, Paths: []string{"**.readinessProbe"}, Risk: diff.RiskInPlace,
+			When: "a container loses its readiness probe", holds: loses(perContainer(hasReadiness)),
+			Words: "a container gets traffic before it is ready, and a rollout no longer waits for it",
+		},
+		{
+			Name: "limit-lowered", Source: resources, Actions: changed, Paths: []string{"**.limits"}, Risk: diff.RiskInPlace,
+			When: "a limit of a container gets smaller", holds: limitLowered,
+			Words: "a container may have less than before: it is slowed down, or ended when it needs more memory",
+		},
+		{
+			Name: "limit-gone", Source: resources, Actions: changed, Paths: []string{"**.resources"}, Risk: diff.RiskInPlace,
+			When: "a container loses its memory limit", holds: loses(perContainer(hasMemoryLimit)),
+			Words: "a container may take all memory of the node, and other pods there may be ended for it",
+		},
+		{
+			Name: "workload-account", Source: k8s + "tasks/configure-pod-container/configure-service-account/", Security: true,
+			Actions: changed, Paths: []string{"**.serviceAccountName", "**.serviceAccount"}, Risk: diff.RiskInPlace,
+			When:  "the account is another one",
+			holds: func(l look) bool { return len(l.was) > 0 && gains(accounts)(l) },
+			Words: "the pods run under another account, with the rights of that",
+		},
+		{
+			Name: "pod-cloud-identity", Security: true, Risk: diff.RiskAdditive,
+			Source: "https://azure.github.io/azure-workload-identity/docs/topics/service-account-labels-and-annotations.html",
+			Paths:  []string{"**.labels", "**.annotations"},
+			When:   "the template asks for an identity of the cloud that it did not ask for", holds: gains(podIdentities),
+			Words: "the pods act in the cloud under this identity, with all that it may do there",
+		},
+		{
+			Name: "custom-pods-change", Source: k8s + "concepts/workloads/pods/#pod-templates", Actions: updated, Risk: diff.RiskRestart,
+			Paths: []string{"**.template", "**.podTemplate"}, When: "the kind is not one of Kubernetes itself, and has containers there",
+			holds: func(l look) bool {
+				return !slices.Contains(workloads, l.kind) && hasTemplate(l.was) && hasTemplate(l.is)
+			},
+			Words: "the pod template changes: what makes pods from it may replace them all",
+		},
+	})
+}
+
+// isolationRules are about what pods share with the node that they run on.
+func isolationRules() []Rule {
+	rules := []Rule{
+		{
+			Name: "pod-privileged", Paths: []string{"**.privileged"}, When: "a container becomes privileged",
+			holds: gains(perContainer(privileged)), Words: "a container has all rights on the node",
+		},
+		{
+			Name: "pod-host-namespace", Paths: []string{"**.hostNetwork", "**.hostPID", "**.hostIPC"},
+			When: "hostNetwork, hostPID or hostIPC is turned on", holds: gains(hostNamespaces),
+			Words: "pods share the network, the processes or the memory of the node",
+		},
+		{
+			Name: "pod-host-path", Paths: []string{"**.hostPath"}, When: "a folder of the node is mounted that was not", holds: gains(hostPaths),
+			Words: "pods see, and may change, files of the node",
+		},
+		{
+			Name: "pod-host-port", Paths: []string{"**.hostPort"}, When: "a container gets a port of the node", holds: gains(hostPorts),
+			Words: "the container can be reached at the address of each node that it runs on, whatever network policies say",
+		},
+		{
+			Name: "pod-host-process", Paths: []string{"**.hostProcess"}, When: "hostProcess is turned on for Windows",
+			holds: gains(perContainer(hostProcess)), Words: "a container runs as a process of the Windows node, with all rights there",
+		},
+		{
+			Name: "pod-host-users", Paths: []string{"**.hostUsers"}, When: "hostUsers was false and is not any more", holds: losesPod(ownUsers),
+			Words: "root in a container is root on the node again, if it breaks out",
+		},
+		{
+			Name: "pod-shared-processes", Paths: []string{"**.shareProcessNamespace"}, When: "it is turned on", holds: gains(sharedProcesses),
+			Words: "containers of a pod see and may end each other's processes, and read their files and environment",
+		},
+		{
+			Name: "pod-capabilities", Paths: []string{"**.capabilities"}, When: "a container gets a capability other than NET_BIND_SERVICE",
+			holds: gains(capabilities), Words: "a container may do more to the node than others",
+		},
+		{
+			Name: "pod-capabilities-kept", Paths: []string{"**.capabilities"}, When: "a container no longer drops a capability that it dropped",
+			holds: func(l look) bool { return eachStaying(l, keepsCapability) },
+			Words: "a container keeps capabilities that it gave up before",
+		},
+		{
+			Name: "pod-sysctls", Paths: []string{"**.sysctls"}, When: "a sysctl is set that is not among the safe ones", holds: gains(unsafeSysctls),
+			Words: "pods set parameters of the kernel that may affect the whole node",
+		},
+		{
+			Name: "mount-writable", Paths: []string{"**.volumeMounts", "**.readOnly"}, When: "a mount was read-only and is not any more",
+			holds: func(l look) bool { return eachStaying(l, mountWritable) },
+			Words: "a container may change files that it could only read before",
+		},
+	}
+	return podStandards(rules)
+}
+
+// confinementRules are about what limits a container from the inside.
+func confinementRules() []Rule {
+	return podStandards([]Rule{
+		{
+			Name: "pod-root", Paths: []string{"**.runAsUser"}, When: "a container is told to run as user 0", holds: gains(perContainer(asRoot)),
+			Words: "a container runs as root",
+		},
+		{
+			Name: "pod-may-be-root", Paths: []string{"**.runAsUser", "**.runAsNonRoot"},
+			When: "a container that could not run as root is no longer kept from it", holds: loses(perContainer(notRoot)),
+			Words: "a container may run as root, as its image says",
+		},
+		{
+			Name: "pod-escalation", Paths: []string{"**.allowPrivilegeEscalation"}, When: "allowPrivilegeEscalation is turned on",
+			holds: func(l look) bool {
+				return gains(perContainer(escalating))(l) || loses(perContainer(notEscalating))(l)
+			},
+			Words: "processes in a container may get more rights than the one that began them",
+		},
+		{
+			Name: "pod-unconfined", Paths: []string{"**.seccompProfile", "**.appArmorProfile", "**.annotations"},
+			When: "a seccomp or AppArmor profile becomes Unconfined", holds: gains(perContainer(unconfined)),
+			Words: "nothing limits which calls a container makes to the kernel of the node",
+		},
+		{
+			Name: "pod-profile-gone", Paths: []string{"**.seccompProfile", "**.appArmorProfile", "**.annotations"},
+			When: "a container loses its seccomp or AppArmor profile",
+			holds: func(l look) bool {
+				return loses(perContainer(hasSeccomp))(l) || loses(perContainer(hasAppArmor))(l)
+			},
+			Words: "a container has no profile of its own any more for the calls that it may make to the kernel",
+		},
+		{
+			Name: "pod-selinux", Paths: []string{"**.seLinuxOptions"}, When: "the options are not those that the baseline allows",
+			holds: gains(perContainer(looseSELinux)), Words: "a container runs with an SELinux user, role or type of its own, which may limit it less",
+		},
+		{
+			Name: "pod-proc-mount", Paths: []string{"**.procMount"}, When: "procMount becomes Unmasked", holds: gains(perContainer(procUnmasked)),
+			Words: "a container sees parts of /proc that are hidden from others, and may change settings of the kernel",
+		},
+		{
+			Name: "pod-writable-root", Paths: []string{"**.readOnlyRootFilesystem"}, When: "a container loses readOnlyRootFilesystem",
+			holds: loses(perContainer(readOnly)), Words: "a container may change its own files",
+		},
+	})
+}
+
+func podStandards(rules []Rule) []Rule {
+	for i := range rules {
+		rules[i].Source, rules[i].Security = k8s+"concepts/security/pod-security-standards/", true
+		rules[i].Risk = diff.RiskAdditive
+	}
+	return ofPods(rules)
+}
+
+// losesPod says that pods that stay lose a fact that they have as a whole.
+func losesPod(f facts) func(look) bool {
+	return func(l look) bool {
+		stay := facts(func(*pod) map[string]bool { return map[string]bool{"": true} }).of(l.is)
+		is := f.of(l.is)
+		for fact := range f.of(l.was) {
+			if stay[fact] && !is[fact] {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func ownUsers(p *pod) map[string]bool {
+	if !isFalse(get(p.spec, "hostUsers")) {
+		return nil
+	}
+	return map[string]bool{"": true}
+}
+
+func sharedProcesses(p *pod) map[string]bool {
+	if !get(p.spec, "shareProcessNamespace").IsTrue() {
+		return nil
+	}
+	return map[string]bool{"": true}
+}
+
+// repository is an image without its tag and digest, written in one way.
+// https://kubernetes.io/docs/concepts/containers/images/#image-names
+func repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
+		image = image[:i]
+	}
+	host, rest, ok := strings.Cut(image, "/")
+	switch {
+	case !ok:
+		return "docker.io/library/" + image
+	case !strings.ContainsAny(host, ".:") && host != "localhost":
+		return "docker.io/" + image
+	case host == "index.docker.io" || host == "registry-1.docker.io":
+		host = "docker.io"
+	}
+	if host == "docker.io" && !strings.Contains(rest, "/") {
+		rest = "library/" + rest
+	}
+	return host + "/" + rest
+}
+
+// repositories are those of all images of a pod.
+func repositories(p *pod) map[string]bool {
+	var out map[string]bool
+	for _, c := range p.containers {
+		if image := text(get(c, "image")); image != "" {
+			out = with(out, repository(image))
+		}
+	}
+	return out
+}
+
+func pinned(_ *pod, c raw.Value) bool { return strings.Contains(text(get(c, "image")), "@sha") }
+
+func hasMemoryLimit(_ *pod, c raw.Value) bool {
+	return !get(c, "resources", "limits", "memory").IsNull()
+}
+
+// accounts are the service accounts of a pod; one that is left out is the default one.
+func accounts(p *pod) map[string]bool {
+	for _, k := range []string{"serviceAccountName", "serviceAccount"} {
+		if name := text(get(p.spec, k)); name != "" {
+			return map[string]bool{name: true}
+		}
+	}
+	return map[string]bool{"default": true}
+}
+
+// podIdentities are the identities of a cloud that a template asks for.
+func podIdentities(p *pod) map[string]bool {
+	var out map[string]bool
+	if text(get(p.meta, "labels", "azure.workload.identity/use")) == "true" {
+		out = with(out, "azure")
+	}
+	for _, k := range []string{"iam.amazonaws.com/role", "iam.cloud.google.com/service-account"} {
+		if role := text(get(p.meta, "annotations", k)); role != "" {
+			out = with(out, k+" "+role)
+		}
+	}
+	if binding := text(get(p.meta, "labels", "aadpodidbinding")); binding != "" {
+		out = with(out, "aad "+binding)
+	}
+	return out
+}
+
+// hasTemplate says that one of the pods is made from a template, as far as its place tells.
+func hasTemplate(pods []pod) bool {
+	return slices.ContainsFunc(pods, func(p pod) bool {
+		return len(p.containers) > 0 && (strings.HasSuffix(p.place, "emplate/spec") || strings.HasSuffix(p.place, "emplate"))
+	})
+}
+
+func hostPorts(p *pod) map[string]bool {
+	var out map[string]bool
+	for _, c := range p.containers {
+		for _, port := range oneOrMore(get(c, "ports")) {
+			if n := text(get(port, "hostPort")); n != "" && n != "0" {
+				out = with(out, text(get(port, "protocol"))+n)
+			}
+		}
+	}
+	return out
+}
+
+func hostProcess(p *pod, c raw.Value) bool {
+	return get(setting(p, c, "windowsOptions"), "hostProcess").IsTrue()
+}
+
+// keepsCapability says that a container no longer drops a capability that it dropped.
+func keepsCapability(_, _ *pod, was, is raw.Value) bool {
+	dropped := set(get(is, "securityContext", "capabilities", "drop"))
+	return !dropped["ALL"] && grows(dropped, set(get(was, "securityContext", "capabilities", "drop")))
+}
+
+// safeSysctls are those that the baseline allows.
+var safeSysctls = map[string]bool{
+	"kernel.shm_rmid_forced": true, "net.ipv4.ip_local_port_range": true, "net.ipv4.ip_unprivileged_port_start": true,
+	"net.ipv4.tcp_syncookies": true, "net.ipv4.ping_group_range": true, "net.ipv4.ip_local_reserved_ports": true,
+	"net.ipv4.tcp_keepalive_time": true, "net.ipv4.tcp_fin_timeout": true, "net.ipv4.tcp_keepalive_intvl": true,
+	"net.ipv4.tcp_keepalive_probes": true,
+}
+
+func unsafeSysctls(p *pod) map[string]bool {
+	var out map[string]bool
+	for _, s := range oneOrMore(get(p.spec, "securityContext", "sysctls")) {
+		if name := text(get(s, "name")); name != "" && !safeSysctls[name] {
+			out = with(out, name)
+		}
+	}
+	return out
+}
+
+// mountWritable says that a mount of a container can be written to that could not.
+func mountWritable(podWas, podIs *pod, was, is raw.Value) bool {
+	now := mounts(podIs, is)
+	for path, readOnly := range mounts(podWas, was) {
+		if still, stays := now[path]; readOnly && stays && !still {
+			return true
+		}
+	}
+	return false
+}
+
+// mounts are the paths of a container's mounts, and whether each is read-only. Volumes that are read-only by themselves are so here.
+func mounts(p *pod, c raw.Value) map[string]bool {
+	closed := map[string]bool{}
+	for _, v := range oneOrMore(get(p.spec, "volumes")) {
+		for _, kind := range v.Keys() {
+			source, _ := v.Get(kind)
+			fixed := kind == "configMap" || kind == "secret" || kind == "projected" || kind == "downwardAPI"
+			if fixed || get(source, "readOnly").IsTrue() {
+				closed[text(get(v, "name"))] = true
+			}
+		}
+	}
+	out := map[string]bool{}
+	for _, m := range oneOrMore(get(c, "volumeMounts")) {
+		out[text(get(m, "mountPath"))] = get(m, "readOnly").IsTrue() || closed[text(get(m, "name"))]
+	}
+	return out
+}
+
+// appArmor is the profile of a container: https://kubernetes.io/docs/tutorials/security/apparmor/
+func appArmor(p *pod, c raw.Value) string {
+	if t := text(get(setting(p, c, "appArmorProfile"), "type")); t != "" {
+		return strings.ToLower(t)
+	}
+	return text(get(p.meta, "annotations", "container.apparmor.security.beta.kubernetes.io/"+text(get(c, "name"))))
+}
+
+func seccomp(p *pod, c raw.Value) string {
+	if t := text(get(setting(p, c, "seccompProfile"), "type")); t != "" {
+		return strings.ToLower(t)
+	}
+	if t := text(get(p.meta, "annotations", "container.seccomp.security.alpha.kubernetes.io/"+text(get(c, "name")))); t != "" {
+		return t
+	}
+	return text(get(p.meta, "annotations", "seccomp.security.alpha.kubernetes.io/pod"))
+}
+
+func unconfined(p *pod, c raw.Value) bool {
+	return seccomp(p, c) == "unconfined" || appArmor(p, c) == "unconfined"
+}
+
+func hasSeccomp(p *pod, c raw.Value) bool {
+	s := seccomp(p, c)
+	return s != "" && s != "unconfined"
+}
+
+func hasAppArmor(p *pod, c raw.Value) bool {
+	s := appArmor(p, c)
+	return s != "" && s != "unconfined"
+}
+
+// looseSELinux says that options of SELinux are not among those of the baseline.
+func looseSELinux(p *pod, c raw.Value) bool {
+	o := setting(p, c, "seLinuxOptions")
+	switch text(get(o, "type")) {
+	case "", "container_t", "container_init_t", "container_kvm_t", "container_engine_t":
+	default:
+		return true
+	}
+	return text(get(o, "user")) != "" || text(get(o, "role")) != ""
+}
+
+func procUnmasked(p *pod, c raw.Value) bool { return text(setting(p, c, "procMount")) == "Unmasked" }
