@@ -197,7 +197,7 @@ func (c *comparer) generated(j *job, v *values, typ *schema.Type, out *outcome) 
 
 // walk finds the differences of two whole objects.
 func (c *comparer) walk(j *job, typ *schema.Type, before, after raw.Value) []difference {
-	w := &walker{names: &c.names, unordered: unordered[j.id.Kind]}
+	w := &walker{names: &c.names, lists: orders[j.id.Kind], nulls: !c.options.ThreeWay}
 	n := both(typ, before, after)
 	n.builtin = c.isBuiltin(j.id)
 	w.walk(n)

@@ -4,10 +4,10 @@
 // is written differently, what is noise, what may not be shown, and what an apply leaves to others. It never reads files, never talks to a
 // cluster, and holds every value as diff.Raw, so nothing leaves it unmasked. The command line calls it with files.
 //
-// What is equal by meaning is equal: 1000m and 1, 60s and 1m, 80 and "80" where the API takes both, null and nothing at all. The order of a
-// list is shown where it has a meaning: in what pods are made of, where every difference makes them anew (env refers to what stands before
-// it, init containers run one after the other), and in lists that an apply writes as a whole. Elsewhere (the ports of a Service, the rules of
-// a Role) another order is folded.
+// What is equal by meaning is equal: 1000m and 1, 60s and 1m, null and nothing at all where the server drops it. The order of a list is shown
+// where it has a meaning: in what pods are made of, where every difference makes them anew (env refers to what stands before it, init
+// containers run one after the other), in custom resources, and in lists that an apply writes as a whole. Elsewhere (the rules of a Role, the
+// subjects of a binding) another order is folded.
 //
 // Against a cluster, what the API server writes or fills in by itself is counted and not listed, because it changes by itself; a report is
 // then the same as long as what matters is.

@@ -11,28 +11,61 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// unordered are the fields of a kind with lists of which the order means nothing, though the API does not say so: they are sets in all but
-// name, or whatever any of their elements allows is allowed.
-var unordered = map[string]map[string]bool{
-	"Role":                           rbacRules,
-	"ClusterRole":                    rbacRules,
-	"RoleBinding":                    {"subjects": true},
-	"ClusterRoleBinding":             {"subjects": true},
-	"NetworkPolicy":                  {"ingress": true, "egress": true, "from": true, "to": true, "ports": true, "policyTypes": true},
-	"PersistentVolumeClaim":          {"accessModes": true},
-	"PersistentVolume":               {"accessModes": true},
-	"Service":                        {"externalIPs": true, "loadBalancerSourceRanges": true},
-	"ValidatingWebhookConfiguration": webhookRules,
-	"MutatingWebhookConfiguration":   webhookRules,
-	"CustomResourceDefinition":       {"enum": true, "required": true, "categories": true, "shortNames": true},
+// order is what the order of a list means.
+type order uint8
+
+const (
+	// asTyped: the order of a map or a set of the API itself means nothing, and that of any other list does.
+	asTyped order = iota
+	// free: it means nothing, though the API does not say so.
+	free
+	// meant: it means something, though the API calls the list a map or a set.
+	meant
+)
+
+// listOrders are the fields of a kind that are lists whose order does not mean what the schema says. A key of a definition counts only where
+// it says something of a field in the schema: below "default" it is part of a value.
+type listOrders map[string]order
+
+// at is the order of the list at a key below a path.
+func (l listOrders) at(p tree.Path, key string) order {
+	o := l[key]
+	if o == asTyped || schemaRoot(p) == 0 {
+		return o
+	}
+	if at, _ := placeIn(append(slices.Clip(p), tree.Step{Key: key})); len(at.rest) != 1 {
+		return asTyped
+	}
+	return o
 }
 
-var (
-	rbacRules = map[string]bool{
-		"rules": true, "verbs": true, "apiGroups": true, "resources": true, "resourceNames": true, "nonResourceURLs": true,
-	}
-	webhookRules = map[string]bool{"rules": true, "operations": true, "apiGroups": true, "apiVersions": true, "resources": true}
-)
+// orders are those fields by kind. Free are sets in all but name, and lists of which any element that allows something allows it. Meant are:
+// webhooks that change an object one after the other; variables of a policy, which may refer to those before them; the ports of a Service, of
+// which pods get the first as an environment variable; addresses of an endpoint, of which only the first is used.
+var orders = map[string]listOrders{
+	"Role":                           rbacRules,
+	"ClusterRole":                    rbacRules,
+	"RoleBinding":                    {"subjects": free},
+	"ClusterRoleBinding":             {"subjects": free},
+	"NetworkPolicy":                  {"ingress": free, "egress": free, "from": free, "to": free, "ports": free, "policyTypes": free},
+	"PersistentVolumeClaim":          {"accessModes": free},
+	"PersistentVolume":               {"accessModes": free},
+	"Service":                        {"externalIPs": free, "loadBalancerSourceRanges": free, "ports": meant},
+	"EndpointSlice":                  {"addresses": meant},
+	"Node":                           {"podCIDRs": meant},
+	"ValidatingAdmissionPolicy":      {"variables": meant},
+	"ValidatingWebhookConfiguration": webhookRules(asTyped),
+	"MutatingWebhookConfiguration":   webhookRules(meant),
+	"CustomResourceDefinition":       {"enum": free, "required": free, "categories": free, "shortNames": free},
+}
+
+var rbacRules = listOrders{
+	"rules": free, "verbs": free, "apiGroups": free, "resources": free, "resourceNames": free, "nonResourceURLs": free,
+}
+
+func webhookRules(webhooks order) listOrders {
+	return listOrders{"webhooks": webhooks, "rules": free, "operations": free, "apiGroups": free, "apiVersions": free, "resources": free}
+}
 
 // pairing is how the elements of a list are told apart.
 type pairing struct {
@@ -46,23 +79,25 @@ type pairing struct {
 	free bool
 }
 
-// pairingOf decides how the elements of a list are told apart: by the API's own keys, as a set, by a name, or by what they hold.
+// pairingOf decides how the elements of a list are told apart: by the API's own keys, as a set, by a name, or by what they hold. That the
+// order means nothing is known of the API's own kinds alone: a controller may well read a list in order that the schema of its custom resource
+// calls a map.
 func pairingOf(n node) pairing {
-	kind := n.typ.List()
-	free := n.builtin && n.unordered && !n.template
-	switch kind {
+	unordered := n.builtin && !n.template && n.order != meant
+	set := unordered && n.order == free
+	switch n.typ.List() {
 	case schema.MapList:
 		if p, ok := keyed(n, n.typ.Keys()); ok {
-			p.merged, p.free = true, !n.template
+			p.merged, p.free = true, unordered
 			return p
 		}
 	case schema.SetList:
 		if p, ok := valued(n); ok {
-			p.merged, p.free = true, !n.template
+			p.merged, p.free = true, unordered
 			return p
 		}
 	}
-	if free {
+	if set {
 		if p, ok := valued(n); ok {
 			p.free = true
 			return p
@@ -70,11 +105,11 @@ func pairingOf(n node) pairing {
 	}
 	for _, by := range [][]string{{"name"}, {"id"}, {"key"}} {
 		if p, ok := keyed(n, by); ok {
-			p.free = free
+			p.free = set
 			return p
 		}
 	}
-	return pairing{free: free}
+	return pairing{free: set}
 }
 
 // keyed names the elements of both lists by keys, if all of them can be told apart so.

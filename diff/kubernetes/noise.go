@@ -52,13 +52,15 @@ var rules = []rule{
 	},
 	{
 		fold: foldServer, words: "controllers and kubectl keep their own notes there",
-		at: [][]string{
-			{"metadata", "annotations", "kubectl.kubernetes.io/*"}, {"metadata", "annotations", "deployment.kubernetes.io/*"},
-			{"metadata", "annotations", "deprecated.daemonset.template.generation"}, {"metadata", "annotations", "pv.kubernetes.io/*"},
-			{"metadata", "annotations", "volume.kubernetes.io/*"}, {"metadata", "annotations", "control-plane.alpha.kubernetes.io/leader"},
-			{"metadata", "annotations", "autoscaling.alpha.kubernetes.io/*"}, {"metadata", "annotations", "endpoints.kubernetes.io/*"},
-			{"metadata", "annotations", "batch.kubernetes.io/*"},
-		},
+		at: places([]string{"metadata", "annotations"},
+			lastApplied, "kubectl.kubernetes.io/restartedAt",
+			"deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history",
+			"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
+			"deprecated.daemonset.template.generation", "control-plane.alpha.kubernetes.io/leader",
+			"pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
+			"autoscaling.alpha.kubernetes.io/conditions", "autoscaling.alpha.kubernetes.io/current-metrics",
+			"endpoints.kubernetes.io/last-change-trigger-time", "endpoints.kubernetes.io/over-capacity",
+			"batch.kubernetes.io/job-tracking", "batch.kubernetes.io/cronjob-scheduled-timestamp"),
 		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
 	},
 	{
@@ -212,7 +214,7 @@ func defaulted(d *difference) bool {
 		v = d.before
 	}
 	last := d.path[len(d.path)-1]
-	if last.IsIndex || last.IsSelect || last.Key == "replicas" && !d.hasBefore {
+	if v.IsNull() || last.IsIndex || last.IsSelect || last.Key == "replicas" && !d.hasBefore {
 		return false
 	}
 	return d.typ.IsDefault(v, d.parent) || d.builtin && empty(d.typ, v)

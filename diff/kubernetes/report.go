@@ -86,7 +86,7 @@ func (c *comparison) report() (*diff.Report, error) {
 			return nil, err
 		}
 		more, same := c.present(r, outcomes)
-		notes, unchanged = append(notes, more...), unchanged+same
+		notes, unchanged = append(append(notes, more...), parserNotes(jobs)...), unchanged+same
 	}
 	notes = append(notes, c.unplaced()...)
 	r.AddFold(diff.FoldUnchanged, diff.FoldObjects, unchanged)
@@ -102,6 +102,19 @@ func (c *comparison) readNotes() []string {
 	for _, side := range []*manifest.Set{c.after, c.before, c.live} {
 		if side != nil {
 			out = append(out, side.Notes...)
+		}
+	}
+	return out
+}
+
+// parserNotes are what was noticed when the objects that change were parsed.
+func parserNotes(jobs []job) []string {
+	var out []string
+	for i := range jobs {
+		for _, o := range []*manifest.Object{jobs[i].after, jobs[i].before} {
+			if o != nil && o.Note() != "" {
+				out = append(out, o.Note())
+			}
 		}
 	}
 	return out

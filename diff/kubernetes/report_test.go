@@ -177,10 +177,9 @@ func TestNewObjectsFoldNothing(t *testing.T) {
 func TestErrors(t *testing.T) {
 	good := fmt.Sprintf(config, "a", "x")
 	for name, bad := range map[string]string{
-		"no YAML":        good + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata:\n  hunter22: [hunter22\n",
-		"no name":        "apiVersion: v1\nkind: ConfigMap\ndata: {a: hunter22}\n",
-		"duplicate keys": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: hunter22\n  a: hunter22\n",
-		"twice":          good + strings.Replace(good, "same", "hunter22", 1),
+		"no YAML": good + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata:\n  hunter22: [hunter22\n",
+		"no name": "apiVersion: v1\nkind: ConfigMap\ndata: {a: hunter22}\n",
+		"twice":   good + strings.Replace(good, "same", "hunter22", 1),
 	} {
 		for side, pair := range map[string][2]string{"before.yaml:": {bad, good}, "after.yaml:": {good, bad}} {
 			_, err := kubernetes.Report(source("before.yaml", []byte(pair[0])), source("after.yaml", []byte(pair[1])), kubernetes.Options{})

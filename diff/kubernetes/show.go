@@ -219,11 +219,18 @@ func (s *shower) keys(d difference, v raw.Value) {
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
 		p := d.path.Field(k)
-		if child.IsNull() && documents(d.path) == 0 || d.implied(p) {
+		if child.IsNull() && documents(d.path) == 0 {
+			var kept bool
+			if child, kept = storedNull(d.typ, d.builtin, k); !kept {
+				continue
+			}
+		}
+		if d.implied(p) {
 			continue
 		}
 		out := d.part(p, child)
 		out.typ, out.parent = d.typ.Field(k), v
+		out.builtin = d.builtin || len(d.path) == 0 && k == "metadata"
 		out.sensitive = d.sensitive || s.names.secretIn(d.typ, d.builtin, v, k, child)
 		s.show(out)
 	}

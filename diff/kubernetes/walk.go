@@ -16,9 +16,11 @@ type walker struct {
 	// document says that the values are those of a document inside a string, where null is a value like any other. In an object it is what
 	// leaves a field out.
 	document bool
-	// unordered are the fields with lists of which the order means nothing.
-	unordered map[string]bool
-	names     *names
+	// nulls says that null is compared as what the API server makes of it. Against a cluster null is what takes a field away.
+	nulls bool
+	// lists are the fields of the kind with lists whose order means another thing than the schema says.
+	lists listOrders
+	names *names
 	// path leads to where the walk is now.
 	path tree.Path
 	out  []difference
@@ -32,8 +34,10 @@ type node struct {
 	parentBefore, parentAfter  raw.Value
 	place                      int
 	builtin, sensitive, atomic bool
-	// template: the place is inside of what pods are made of, where every difference makes them anew. unordered: see walker.
-	template, unordered bool
+	// template: the place is inside of what pods are made of, where every difference makes them anew.
+	template bool
+	// order is what the order of a list means at this place, if that is other than the schema says.
+	order order
 }
 
 // both is the node of two values that are there.
@@ -78,31 +82,57 @@ func (w *walker) emit(n node) {
 
 // object compares key by key.
 func (w *walker) object(n node) {
-	for _, k := range tree.Union(n.before.Keys(), n.after.Keys()) {
+	keys := tree.Union(n.before.Keys(), n.after.Keys())
+	template := n.template || isPods(n.before, keys) || isPods(n.after, keys)
+	for _, k := range keys {
 		child := node{
-			typ: n.typ.Field(k), builtin: n.builtin, atomic: n.atomic, template: n.template,
+			typ: n.typ.Field(k), builtin: n.builtin || len(w.path) == 0 && !w.document && k == "metadata", atomic: n.atomic, template: template,
 			parentBefore: n.before, parentAfter: n.after,
 			sensitive: n.sensitive || w.names.secretField(n, k),
-			unordered: w.unordered[k],
+			order:     w.lists.at(w.path, k),
 		}
-		child.before, child.hasBefore = w.get(n.before, k)
-		child.after, child.hasAfter = w.get(n.after, k)
-		if k == "template" && (podTemplate(child.before) || podTemplate(child.after)) {
-			child.template = true
-		}
+		child.before, child.hasBefore = w.get(&n, n.before, k)
+		child.after, child.hasAfter = w.get(&n, n.after, k)
 		w.step(tree.Step{Key: k}, child)
 	}
 }
 
-// get is the value at a key. Null leaves a field out, as it does for an apply.
-func (w *walker) get(v raw.Value, key string) (raw.Value, bool) {
+// get is the value at a key, as the API server stores it: null leaves most fields out.
+func (w *walker) get(n *node, v raw.Value, key string) (raw.Value, bool) {
 	child, ok := v.Get(key)
-	return child, ok && (w.document || !child.IsNull())
+	if !ok || w.document || !child.IsNull() {
+		return child, ok
+	}
+	if !w.nulls {
+		return child, false
+	}
+	return storedNull(n.typ, n.builtin, key)
 }
 
-// podTemplate says that a value is what pods are made of.
-func podTemplate(v raw.Value) bool {
-	spec, _ := v.Get("spec")
-	containers, ok := spec.Get("containers")
-	return ok && containers.IsList()
+// storedNull is what the API server makes of null at a key of an object, and whether it keeps the key.
+func storedNull(t *schema.Type, builtin bool, key string) (raw.Value, bool) {
+	if !t.KeepsNull(builtin, key) {
+		return raw.Value{}, false
+	}
+	if builtin {
+		return t.Field(key).Zero(), true
+	}
+	return raw.Value{}, true
+}
+
+// isPods says that an object, of whose keys keys holds all, is what pods are made of: a Pod, a template for one, or the spec of either, in
+// objects of any kind.
+func isPods(v raw.Value, keys []string) bool {
+	if slices.Contains(keys, "spec") {
+		v, _ = v.Get("spec")
+		keys = v.Keys()
+	}
+	for _, k := range []string{"containers", "initContainers"} {
+		if slices.Contains(keys, k) {
+			if list, _ := v.Get(k); list.IsList() {
+				return true
+			}
+		}
+	}
+	return false
 }

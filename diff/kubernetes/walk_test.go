@@ -283,7 +283,7 @@ func TestDifferencesGiveAfter(t *testing.T) {
 		if _, ok := after.(map[string]any); !ok {
 			after = map[string]any{"x": after}
 		}
-		w := &walker{names: &names{}, unordered: unordered[kind]}
+		w := &walker{names: &names{}, lists: orders[kind]}
 		n := both(typ, raw.Of(before), raw.Of(after))
 		n.builtin = typ != nil
 		w.walk(n)

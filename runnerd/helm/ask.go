@@ -355,22 +355,31 @@ func boundedName(name string) string {
 	return strings.TrimRight(name[:min(len(name), 50)], "-.") + "-nuon-check"
 }
 
-// flatten reads one document, a list as its items. Documents that are no objects were refused when they were rendered.
+// flatten reads one document, a list as its items, as Helm does: every object with items is one, and items of a typed list have its kind.
+// Documents and items that are no objects were refused when they were rendered.
 func flatten(document string) []*unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	if yaml.Unmarshal([]byte(document), &object.Object) != nil || len(object.Object) == 0 {
 		return nil
 	}
-	if !object.IsList() {
+	list, isList := object.Object["items"]
+	if !isList {
 		return []*unstructured.Unstructured{object}
 	}
+	items, _ := list.([]any)
 	var made []*unstructured.Unstructured
-	_ = object.EachListItem(func(item runtime.Object) error {
-		if u, ok := item.(*unstructured.Unstructured); ok {
-			made = append(made, u)
+	for _, item := range items {
+		content, ok := item.(map[string]any)
+		if !ok {
+			continue
 		}
-		return nil
-	})
+		o := &unstructured.Unstructured{Object: content}
+		if o.GetKind() == "" && o.GetAPIVersion() == "" {
+			o.SetKind(strings.TrimSuffix(object.GetKind(), "List"))
+			o.SetAPIVersion(object.GetAPIVersion())
+		}
+		made = append(made, o)
+	}
 	return made
 }
 

@@ -3,6 +3,7 @@ package helm
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -83,7 +84,8 @@ type head struct {
 		Namespace   string         `json:"namespace"`
 		Annotations map[string]any `json:"annotations"`
 	} `json:"metadata"`
-	Items []any `json:"items"`
+	// Items is not nil where the key is there, whatever it holds: then every client of Kubernetes takes the object for a list.
+	Items json.RawMessage `json:"items"`
 }
 
 // checkObjects reads every document, and says of the first that is no object where it is.
@@ -127,8 +129,8 @@ func checkObject(where, document string, all *budget) (string, error) {
 	switch {
 	case object.APIVersion == "" || object.Kind == "":
 		return "", fmt.Errorf("%s comes to a document without apiVersion or kind; correct the template", where)
-	case strings.HasSuffix(object.Kind, "List") && object.Items != nil:
-		return "", nil
+	case object.Items != nil:
+		return "", checkItems(where, object)
 	case object.Metadata.Name == "":
 		return "", fmt.Errorf("%s: a %s has no metadata.name; Helm needs one to find the object again, generateName is not enough", where, object.Kind)
 	}
@@ -141,4 +143,21 @@ func checkObject(where, document string, all *budget) (string, error) {
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%s.%s", object.Kind, group), ".") + " " +
 		strings.TrimPrefix(object.Metadata.Namespace+"/"+object.Metadata.Name, "/"), nil
+}
+
+// checkItems refuses an object that Helm would take for a list, or for a list of nothing, though it looks like something else.
+func checkItems(where string, list head) error {
+	if !strings.HasSuffix(list.Kind, "List") {
+		return fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items", where, list.Kind, list.Kind)
+	}
+	var items []any
+	if err := json.Unmarshal(list.Items, &items); err != nil {
+		return fmt.Errorf("%s: the items of a %s are no list; correct the template", where, list.Kind)
+	}
+	for i, item := range items {
+		if _, ok := item.(map[string]any); !ok {
+			return fmt.Errorf("%s: item %d of a %s is no object; correct the template", where, i+1, list.Kind)
+		}
+	}
+	return nil
 }

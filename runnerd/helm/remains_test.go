@@ -241,11 +241,10 @@ func TestOddObjects(t *testing.T) {
 	const nameless, none, unreadable = "no metadata.name", "does not come to a Kubernetes object", "YAML parse error"
 	for text, want := range map[string]string{
 		"metadata: null": nameless, "metadata: {name: null}": nameless,
-		"metadata: text": none, "metadata: [1]": none, "metadata: {name: a, annotations: text}": none, "items: 7": none,
+		"metadata: text": none, "metadata: [1]": none, "metadata: {name: a, annotations: text}": none,
 		"metadata: {name: 7}": "KIND x/", "metadata: {name: a, labels: 7}": "KIND x/a", "metadata: {name: a, namespace: 7}": "KIND x/a",
-		"metadata: {name: a, annotations: {helm.sh/hook: [a]}}": unreadable,
-		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":   "", // Helm runs no hook of a kind that it does not know
-		"metadata: {name: a}\nitems: [null]":                    "",
+		"metadata: {name: a, annotations: {helm.sh/hook: [a]}}":                                                                          unreadable,
+		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":                                                                            "", // Helm runs no hook of a kind that it does not know
 		"metadata: {name: a, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: 'x', helm.sh/hook-delete-policy: 'nothing'}}": "hook KIND a",
 	} {
 		for _, kind := range []string{"ConfigMap", "List", "Job"} {
@@ -255,8 +254,28 @@ func TestOddObjects(t *testing.T) {
 			}
 		}
 	}
-	if got := oddObject(t, "List", "items: [7, null, text]"); got != "" {
-		t.Errorf("a list of no objects has %s", got)
+}
+
+// TestItems: every object with items is a list to Helm, so one that is no list of objects would be shown and never made.
+func TestItems(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"ConfigMap, metadata: {name: a}, items: [null]":                                                "a ConfigMap with items is a list to Helm",
+		"ConfigMap, metadata: {name: a}, items: null":                                                  "a ConfigMap with items is a list to Helm",
+		"ConfigMap, metadata: {name: a}, items: [{apiVersion: v1, kind: Secret, metadata: {name: b}}]": "which makes the items and not the ConfigMap",
+		"List, items: [null]":                           "item 1 of a List is no object",
+		"List, items: [{apiVersion: v1, kind: Pod}, 7]": "item 2 of a List is no object",
+		"List, items: 7":                                "the items of a List are no list",
+		"List, items: []":                               "",
+		"List, items: null":                             "",
+		"ConfigMapList, items: [{metadata: {name: a}}]": "ConfigMap x/a",
+		"List, metadata: {name: a}, items: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]": "Pod x/a",
+	} {
+		kind, rest, _ := strings.Cut(text, ", ")
+		got := oddObject(t, kind, strings.ReplaceAll(rest, "}, items", "}\nitems"))
+		if got != want && (want == "" || !strings.Contains(got, "error: ") || !strings.Contains(got, want)) {
+			t.Errorf("%s:\ngot  %s\nwant %s", text, got, want)
+		}
 	}
 }
 

@@ -14,6 +14,8 @@ type converter struct {
 	leftOut bool
 	// oldWord is told where plain words stand that are booleans only in YAML 1.1; it may be nil.
 	oldWord func(at place)
+	// repeated is told where a key stands that is in its mapping already; it may be nil. The last one counts, as it does for kubectl and Helm.
+	repeated func(at place)
 
 	// count is how many values there are so far, each alias counting as all that it stands for, and limit how many there may be.
 	count, limit int
@@ -79,8 +81,8 @@ func (c *converter) mapping(n *yaml.Node, depth int) (any, int, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if _, twice := m[name]; twice && !merged[name] {
-			return nil, 0, c.errorAt(key, "this key is in the mapping already; remove one of the two")
+		if _, twice := m[name]; twice && !merged[name] && c.repeated != nil {
+			c.repeated(place{key.Line, key.Column})
 		}
 		v, h, err := c.value(value, depth+1)
 		if err != nil {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"hash/maphash"
 	"strings"
 
@@ -51,6 +52,9 @@ func both(before, after *Object) (b, a raw.Value, err error) {
 	return b, a, nil
 }
 
+// errRepeated says that a key is in its mapping twice, so that the text must be parsed whole.
+var errRepeated = errors.New("a key is in its mapping twice")
+
 // parse parses what is left of both sides. If it fails, the texts must be parsed whole: the places in its errors would be wrong ones.
 func (p *pairing) parse(before, after *Object) (b, a raw.Value, ok bool) {
 	b, err := before.partial(p.sides[0].rest())
@@ -65,9 +69,16 @@ func (p *pairing) parse(before, after *Object) (b, a raw.Value, ok bool) {
 func (o *Object) partial(data []byte) (raw.Value, error) {
 	t := o.text
 	t.data = data
-	v, err := t.parseWith(func(c *converter) { c.leftOut = true })
+	whole := true
+	v, err := t.parseWith(func(c *converter) {
+		c.leftOut = true
+		c.repeated = func(place) { whole = false }
+	})
 	if err != nil {
 		return raw.Value{}, err
+	}
+	if !whole {
+		return raw.Value{}, errRepeated
 	}
 	return o.checked(v)
 }

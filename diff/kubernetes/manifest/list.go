@@ -151,13 +151,13 @@ func (r *reader) jsonDocument(t text) {
 		return
 	}
 	items, ok := v.Get("items")
-	id := identify(v)
-	if !ok || !items.IsList() || !isList(id) {
+	switch {
+	case !ok:
 		r.value(t, v, identity{})
-		return
-	}
-	for i, e := range t.jsonItems() {
-		r.value(e, items.At(i), inheritance(id))
+	case r.holdsItems(t, v, items) && items.IsList():
+		for i, e := range t.jsonItems() {
+			r.value(e, items.At(i), inheritance(identify(v)))
+		}
 	}
 }
 

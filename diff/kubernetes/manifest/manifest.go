@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
@@ -73,6 +74,8 @@ type Object struct {
 	prefix string
 	// inherited is what an element of a typed list takes from the list, which names apiVersion and kind for all.
 	inherited identity
+	// repeated is where a mapping has a key again, once that was met.
+	repeated atomic.Pointer[place]
 }
 
 // Same says that two objects are equal by their bytes. Comments before them and blank lines after them do not count.
@@ -110,11 +113,21 @@ func keepsBlankEnd(data []byte) bool {
 // Value is the whole object, parsed now and not kept. It fails where the document is no valid YAML, or is not the object that its lines
 // say it is.
 func (o *Object) Value() (raw.Value, error) {
-	v, err := o.text.parse()
+	v, err := o.text.parseWith(func(c *converter) {
+		c.repeated = func(at place) { o.repeated.Store(&at) }
+	})
 	if err != nil {
 		return raw.Value{}, err
 	}
 	return o.checked(v)
+}
+
+// Note says what was noticed when the object was parsed; empty for nothing.
+func (o *Object) Note() string {
+	if at := o.repeated.Load(); at != nil {
+		return o.text.errorAt(*at, "this key is in the mapping already, and the last one counts, as it does for kubectl and Helm; remove one of the two").Error()
+	}
+	return ""
 }
 
 // checked completes a parsed object and makes sure that it is the one that it was taken for.

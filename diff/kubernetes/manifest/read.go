@@ -139,11 +139,28 @@ func (r *reader) parsed(t text) {
 	if v.IsNull() {
 		return
 	}
-	if items, ok := v.Get("items"); ok && items.IsList() && isList(identify(v)) {
-		r.valueList(t, v, items)
+	if items, ok := v.Get("items"); ok {
+		if r.holdsItems(t, v, items) {
+			r.valueList(t, v, items)
+		}
 		return
 	}
 	r.value(t, v, identity{})
+}
+
+// holdsItems says that a document with items is a list of objects, as it is to every client of Kubernetes, whatever its kind: kubectl and
+// Helm make the items, and not the object itself.
+func (r *reader) holdsItems(t text, v, items raw.Value) bool {
+	id := identify(v)
+	if !items.IsList() && !items.IsNull() {
+		r.fail(t.errorAt(place{}, "items is no list, and kubectl and Helm take every object with items for a list; give it a list of objects, or remove it"))
+		return false
+	}
+	if !isList(id) {
+		r.note(t.errorAt(place{}, fmt.Sprintf("%s has items, so kubectl and Helm make those and not the %s itself; remove items if that is meant",
+			printable(id.kind+"/"+id.name), printable(id.kind))).Error())
+	}
+	return true
 }
 
 // value takes a parsed object.

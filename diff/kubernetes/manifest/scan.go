@@ -77,6 +77,8 @@ func (s *scanner) margin(line []byte) bool {
 		return false
 	}
 	switch string(key) {
+	case "items":
+		return false
 	case "apiVersion":
 		return s.take(&s.id.apiVersion, value, 0)
 	case "kind":

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -73,7 +74,7 @@ func fits(t *Type, v raw.Value) bool {
 	case String:
 		return kind == "string"
 	case Integer:
-		return kind == "number" && wholeNumber(text)
+		return kind == "number" && !strings.ContainsAny(text, ".eE")
 	case Number:
 		return kind == "number"
 	case Boolean:

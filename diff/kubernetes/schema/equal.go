@@ -8,9 +8,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Equal says that two values mean the same to the API server: 1000m and 1 where the type is a quantity, "80" and 80 where a field takes a
-// number or a name, 60s and 1m0s, one instant in two time zones, base64 that is wrapped differently, and everywhere 1, 1.0 and 1e0. Without
-// a type, only numbers have a meaning beyond their text. Objects and lists are equal when what they hold is, lists in the same order.
+// Equal says that two values mean the same to the API server: 1000m and 1 where the type is a quantity, 60s and 1m0s, one instant in two
+// time zones, base64 that is wrapped differently, and everywhere 1, 1.0 and 1e0. Without a type, only numbers have a meaning beyond their
+// text. Objects and lists are equal when what they hold is, lists in the same order.
+//
+// Where a field takes a number or a string, the two are never equal: the string is the name of a port or a percentage, so the API server
+// refuses "8080" and "1" there, and what a custom resource makes of them only its controller knows.
 //
 // What is not written in the form of its type is compared by its text. A quantity counts exactly, without the server's rounding up to a
 // nano and its limit of 2^63-1.
@@ -77,16 +80,7 @@ func equalScalars(f Format, a, b any) bool {
 }
 
 // mixed compares a number with a string.
-func mixed(f Format, number, text string) bool {
-	switch f {
-	case Quantity:
-		return equalQuantities(number, text)
-	case IntOrString:
-		// "080" and "8e1" are names to the server.
-		return wholeNumber(text) && equalNumbers(number, text)
-	}
-	return false
-}
+func mixed(f Format, number, text string) bool { return f == Quantity && equalQuantities(number, text) }
 
 func equalTexts(f Format, a, b string) bool {
 	switch f {
@@ -112,13 +106,4 @@ func unwrapped(text string) string {
 		return text
 	}
 	return strings.NewReplacer("\r", "", "\n", "").Replace(text)
-}
-
-// wholeNumber says that the text is a whole number in the one way to write it.
-func wholeNumber(text string) bool {
-	digits := strings.TrimPrefix(text, "-")
-	if digits == "" || digits[0] == '0' && text != "0" {
-		return false
-	}
-	return strings.Trim(digits, "0123456789") == ""
 }

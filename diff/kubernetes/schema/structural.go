@@ -63,6 +63,7 @@ func (r *crdReader) read(schema raw.Value, depth int) *Type {
 	}
 	r.left--
 	t := &Type{shape: shapeOf(schema), format: formatOf(schema)}
+	t.nullable = isTrue(schema, "nullable")
 	t.preserve = r.open || isTrue(schema, "x-kubernetes-preserve-unknown-fields")
 	if v, ok := schema.Get("default"); ok {
 		t.fallback = fallback{value: v, has: true}
@@ -136,7 +137,7 @@ func shapeOf(schema raw.Value) Shape {
 func formatOf(schema raw.Value) Format {
 	pattern := text(schema, "pattern")
 	switch format := text(schema, "format"); {
-	case quantityPattern(pattern):
+	case pattern == quantityPattern:
 		return Quantity
 	case isTrue(schema, "x-kubernetes-int-or-string") || format == "int-or-string":
 		return IntOrString
@@ -152,10 +153,8 @@ func formatOf(schema raw.Value) Format {
 	return Plain
 }
 
-// quantityPattern knows the pattern that controller-gen writes for resource.Quantity.
-func quantityPattern(pattern string) bool {
-	return strings.Contains(pattern, "[KMGTPE]i") && strings.Contains(pattern, "[numkMGTPE]")
-}
+// quantityPattern is the pattern that controller-gen writes for resource.Quantity. Another one that is like it may mean something else.
+const quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 
 // durationPattern says that a pattern is made of digits and of units of time alone, hours, minutes and seconds among them: those of Gateway
 // API, Flux and Prometheus are. The pattern is not run, since it may come from anybody.

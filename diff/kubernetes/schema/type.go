@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // Shape is what a value of a type is written as.
@@ -34,8 +36,8 @@ const (
 // Format is what a scalar means beyond its text.
 type Format uint8
 
-// The formats. Plain strings are equal only when their texts are; IntOrString is a number or a string with a number or a percentage or a
-// name; Bytes is base64.
+// The formats. Plain strings are equal only when their texts are; IntOrString is a number, or a string with a percentage or a name; Bytes
+// is base64.
 const (
 	Plain Format = iota
 	Quantity
@@ -53,6 +55,7 @@ type Type struct {
 	format   Format
 	preserve bool
 	assigned bool
+	nullable bool
 	// emptyIsNone says that an empty value ("", 0, false, [], {}) and none are the same to the API server.
 	emptyIsNone bool
 	keys        []string
@@ -147,6 +150,28 @@ func (t *Type) Format() Format {
 		return Plain
 	}
 	return t.format
+}
+
+// KeepsNull says that the API server tells null at a key of an object from no such key. In a map of its own it makes the zero value of null.
+// A field of its own that is null is not there. Of a custom resource it drops null only where the field has a default and is not nullable.
+func (t *Type) KeepsNull(builtin bool, key string) bool {
+	if t.Shape() == Map {
+		return true
+	}
+	field := t.Field(key)
+	_, falls := field.Default()
+	return !builtin && (!falls || field.nullable)
+}
+
+// Zero is what the API server makes of null as a value of the type in a map of its own; null where it keeps that.
+func (t *Type) Zero() raw.Value {
+	switch {
+	case t.Format() == Quantity:
+		return raw.Of("0")
+	case t.Shape() == String:
+		return raw.Of("")
+	}
+	return raw.Value{}
 }
 
 // Preserve says that fields which the schema does not name are kept (x-kubernetes-preserve-unknown-fields).
