@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 }
 
 // diffMayImport are the packages of pkg that diff may use: leaves, and for app configs their reader.
-var diffMayImport = map[string][]string{"diff/app": {"pkg/appconfig"}}
+var diffMayImport = map[string][]string{"diff/app": {"pkg/appcode", "pkg/appconfig"}}
 
 // heavy must not be linked into nuon: what needs a cluster, Helm, Terraform or a database runs in the other programs.
 var heavy = []string{

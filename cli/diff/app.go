@@ -12,6 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 	model "github.com/nuon-toolkit/nuon/diff"
 	appdiff "github.com/nuon-toolkit/nuon/diff/app"
+	"github.com/nuon-toolkit/nuon/pkg/appcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 	"github.com/nuon-toolkit/nuon/pkg/remote"
@@ -27,13 +28,14 @@ type configs struct {
 func newApp(e *env.Env) *cobra.Command {
 	var a configs
 	c := &cobra.Command{
-		Use: "app [OLD [NEW]]", Short: "Show what changes between two configs of an app, and what that will cause", Args: cobra.MaximumNArgs(2),
+		Use: "app [OLD [NEW]]", Short: "Show what changes between two states of an app, and what that will cause", Args: cobra.MaximumNArgs(2),
 		ValidArgsFunction: directories,
-		Long: `Shows what changes between two configs of an app, and what that will cause once it is synced: what is built and deployed anew, which
+		Long: `Shows what changes between two states of an app, and what that will cause once it is synced: what is built and deployed anew, which
 inputs every install is asked for, whether customers must run the install stack again, what is destroyed. Nothing is sent anywhere.
 
-Only the configs are compared, not the modules, charts and manifests that they name: ` + "`nuon sync --dry-run`" + ` shows which components a
-change of code builds anew.
+The configs are compared, and the modules, charts and kustomizations in the same git repository: a component whose code changed is listed
+with the files that changed, because a push builds it anew. Of a directory, the code is what git would commit if all of it were added now.
+Code in other repositories is not compared.
 
 A side is a directory, or a revision of the git repository here: main, HEAD~1, v1.4.0, a commit. A revision has the config where the other
 side has it, or else where you are; REVISION:DIRECTORY says it, from the root of the repository. A directory goes before a revision of the
@@ -113,7 +115,35 @@ func (a *configs) report(ctx context.Context, c *console.Console, s *settled) (*
 	}
 	o := appdiff.Options{Secrets: s.secrets, TagKey: s.tagKey}
 	o.Limit, o.Lines, o.Context = s.bounds()
+	if o.Code, err = a.code(before, after); err != nil {
+		return nil, err
+	}
 	return appdiff.Report(before, after, o)
+}
+
+// code compares the code of the components; nil when a side is in no git repository, or both are in one work tree.
+func (a *configs) code(before, after *appconfig.App) (map[string]appcode.Change, error) {
+	if a.old.directory && a.new.directory && a.old.repository != nil && a.new.repository != nil && a.old.repository.Root == a.new.repository.Root {
+		return nil, nil
+	}
+	was, err := a.old.side(before)
+	if err != nil || was.Tree == nil {
+		return nil, err
+	}
+	is, err := a.new.side(after)
+	if err != nil || is.Tree == nil {
+		return nil, err
+	}
+	return appcode.Compare(was, is)
+}
+
+// side is an app with the code of its repository.
+func (s *origin) side(app *appconfig.App) (appcode.Side, error) {
+	tree, err := s.tree()
+	if err != nil || tree == nil {
+		return appcode.Side{}, err
+	}
+	return appcode.Side{App: app, Tree: tree, Repository: s.repository.Remote(), Branch: s.repository.Branch()}, nil
 }
 
 // load reads a side. Its errors are said; its warnings are not: nuon validate says those.

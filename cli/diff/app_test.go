@@ -2,6 +2,7 @@ package diff
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/google/go-cmp/cmp"
 
@@ -183,12 +185,116 @@ func TestAppReport(t *testing.T) {
 	}
 }
 
+const (
+	ownSandbox = "terraform_version = \"1.11.4\"\npublic_repo = { repo = \".\", directory = \"base\" }\n"
+	ownModule  = "type = \"terraform_module\"\nname = \"%s\"\nterraform_version = \"1.11.4\"\npublic_repo = { repo = \"%s\", directory = \"modules/%s\"%s }\n"
+)
+
+// codeFiles is an app with its code in one repository, which also names it by its URL.
+func codeFiles() map[string]string {
+	return map[string]string{
+		"app/metadata.toml": metadata, "app/sandbox.toml": ownSandbox, "base/main.tf": "",
+		"app/components/net.toml": fmt.Sprintf(ownModule, "net", ".", "net", ""), "app/components/dns.toml": fmt.Sprintf(ownModule, "dns", ".", "dns", ""),
+		"app/components/far.toml":   fmt.Sprintf(ownModule, "far", "acme/shop", "far", `, branch = "main"`),
+		"app/components/other.toml": fmt.Sprintf(ownModule, "other", "acme/shop", "far", `, branch = "stable"`),
+		"modules/net/main.tf":       "module \"names\" {\n  source = \"../names\"\n}\n", "modules/net/old.tf": "", "modules/dns/main.tf": "", "modules/far/main.tf": "",
+		"modules/names/main.tf": "", "README.md": "1", ".gitignore": "*.log\n",
+	}
+}
+
+// TestCodeOfApp: a change of code alone is shown with its files, of whatever side, and what is not built from it is not.
+func TestCodeOfApp(t *testing.T) {
+	write(t, codeFiles())
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := git.PlainInitWithOptions(root, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: "refs/heads/main"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repo.CreateRemote(&config.RemoteConfig{Name: "origin", URLs: []string{"git@github.com:acme/shop.git"}}); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, repo, "v1")
+	t.Chdir("app")
+	for _, step := range []struct {
+		name string
+		set  map[string]string // an empty text removes the file
+		want []string          // for each component what changes in it
+		note string
+	}{
+		{"nothing that is built from", map[string]string{"../README.md": "2", "../modules/net/debug.log": "x"}, nil, ""},
+		{"a module", map[string]string{"../modules/dns/main.tf": "# 2", "../modules/dns/new.tf": "# new"}, []string{
+			"component/dns component-code code.\"modules/dns/main.tf\" code.\"modules/dns/new.tf\"",
+		}, "A sync rebuilds 1 component."},
+		{"a module that another calls, and a file that goes", map[string]string{"../modules/names/main.tf": "# 2", "../modules/net/old.tf": ""}, []string{
+			"component/net component-code code.\"modules/names/main.tf\" code.\"modules/net/old.tf\"",
+		}, "A sync rebuilds 1 component."},
+		{"by its URL, and the sandbox", map[string]string{"../modules/far/main.tf": "# 2", "../base/main.tf": "# 2"}, []string{
+			"component/far component-code code.\"modules/far/main.tf\"", "sandbox component-code code.\"base/main.tf\"",
+		}, "A sync rebuilds 2 components."},
+		{"config and code", map[string]string{
+			"../modules/net/main.tf": "# 2", "components/net.toml": strings.Replace(fmt.Sprintf(ownModule, "net", ".", "net", ""), "1.11.4", "1.11.5", 1),
+		}, []string{"component/net component-code component-rebuilt component-redeployed terraform_version code.\"modules/net/main.tf\""}, "A sync rebuilds 1 component, redeploys 1 component."},
+		{"what cannot be built", map[string]string{"../modules/dns/main.tf": "module \"x\" {\n  source = \"example.org/x\"\n}\n"}, []string{
+			"component/dns component-code-broken code.\"modules/dns/main.tf\" code",
+		}, "A sync cannot build 1 component."},
+	} {
+		for name, text := range step.set {
+			if text == "" {
+				err = os.Remove(name)
+			} else {
+				err = os.WriteFile(name, []byte(text), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		uncommitted := codeReport(t, "app")
+		commit(t, repo, strings.ReplaceAll(step.name, " ", "-"))
+		for how, r := range map[string]model.Report{"uncommitted": uncommitted, "committed": codeReport(t, "app HEAD~1"), "two commits": codeReport(t, "app HEAD~1 HEAD")} {
+			var got []string
+			for _, c := range r.Changes {
+				words := []string{c.Address}
+				for _, f := range c.Findings {
+					words = append(words, f.Rule)
+				}
+				for _, f := range c.Fields {
+					words = append(words, f.Path)
+				}
+				got = append(got, strings.Join(words, " "))
+			}
+			if d := cmp.Diff(step.want, got); d != "" {
+				t.Errorf("%s, %s: (-want +got)\n%s", step.name, how, d)
+			}
+			if step.note != "" && (len(r.Notes) == 0 || !strings.HasPrefix(r.Notes[0], step.note)) {
+				t.Errorf("%s, %s: %q", step.name, how, r.Notes)
+			}
+		}
+	}
+	out, _, err := nuon(t.Context(), nil, "table", "app HEAD~1 --exit-code")
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(out, `modules/dns/main.tf:1: module "x" is fetched from "example.org/x"`) {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// codeReport is what programs get.
+func codeReport(t *testing.T, line string) (r model.Report) {
+	t.Helper()
+	out, remarks, err := nuon(t.Context(), nil, "json", line)
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || r.Validate() != nil {
+		t.Fatalf("nuon diff %s: %v: %s%s", line, err, out, remarks)
+	}
+	return r
+}
+
 // TestCommitFiles: a commit is a file system like any other.
 func TestCommitFiles(t *testing.T) {
 	apps(t)
-	repo, below, err := repositoryOf("apps/ledger")
-	if err != nil || below != "apps/ledger" {
-		t.Fatal(below, err)
+	repo, err := repositoryOf("apps/ledger")
+	if err != nil || repo.Dir != "apps/ledger" {
+		t.Fatal(repo, err)
 	}
 	tree, err := treeOf(repo, "v1")
 	if err != nil {

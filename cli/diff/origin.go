@@ -6,14 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/worktree"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
 // head is the revision that is checked out.
@@ -25,6 +25,9 @@ type origin struct {
 	directory bool
 	beside    string // of a revision: the directory that its config is compared with, which says where it is in the repository
 	shown     string // of a revision: how the names of its files begin
+
+	repository *worktree.Repository // that the files are in; nil when they are in none
+	committed  *gittree.Tree        // of a revision: the whole repository
 }
 
 func isDirectory(name string) bool {
@@ -41,18 +44,19 @@ func directoryOf(name string) (bool, error) {
 	return err == nil, nil
 }
 
-// open gives the files of a side.
+// open returns the files of a side. It also finds the repository that the files are in; a directory may be in none.
 func (s *origin) open() (fs.FS, error) {
 	if s.directory {
+		s.repository, _ = worktree.Open(s.name) // without one there is no code to compare
 		return os.DirFS(s.name), nil
 	}
 	revision, dir, said := strings.Cut(s.name, ":")
-	repo, below, err := repositoryOf(s.beside)
+	repository, err := repositoryOf(s.beside)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no directory, and %w", console.Line(s.name), err)
 	}
 	if !said {
-		dir = below
+		dir = repository.Dir
 	}
 	if dir = path.Clean(dir); dir == "/" || dir == "" {
 		dir = "."
@@ -60,77 +64,58 @@ func (s *origin) open() (fs.FS, error) {
 	if !fs.ValidPath(dir) {
 		return nil, exit.Usagef("%s: the directory must lie in the repository, and is named from its root", console.Line(s.name))
 	}
-	tree, err := treeOf(repo, revision)
-	if err != nil {
+	if s.committed, err = treeOf(repository, revision); err != nil {
 		return nil, err
 	}
+	s.repository = repository
 	s.shown = revision + ":"
 	if dir != "." {
 		s.shown += dir
 	}
-	files, err := fs.Sub(tree, dir)
+	files, err := fs.Sub(s.committed, dir)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := fs.Stat(tree, dir); err != nil || !info.IsDir() {
+	if info, err := fs.Stat(s.committed, dir); err != nil || !info.IsDir() {
 		return nil, exit.Usagef("there is no directory %s in %s; say where the config was, as %s:DIRECTORY",
 			console.Line(dir), console.Line(revision), console.Line(revision))
 	}
 	return files, nil
 }
 
-// repositoryOf opens the repository that a directory is in, and says where in it that is, as a slash path.
-func repositoryOf(dir string) (repo *git.Repository, below string, err error) {
-	full, err := filepath.Abs(dir)
-	if err == nil {
-		full, err = filepath.EvalSymlinks(full) // the work tree is above what a link leads to
+// tree returns the whole repository: of a revision, or what would be committed if all of the work tree were added now. It is nil for a
+// directory that is in no repository.
+func (s *origin) tree() (*gittree.Tree, error) {
+	if s.committed != nil || s.repository == nil || s.repository.Root == "" {
+		return s.committed, nil
 	}
-	if err != nil {
-		return nil, "", cause(err)
-	}
-	repo, err = git.PlainOpenWithOptions(full, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	return s.repository.Tree()
+}
+
+// repositoryOf opens the repository that a directory is in.
+func repositoryOf(dir string) (*worktree.Repository, error) {
+	repository, err := worktree.Open(dir)
 	switch {
-	case errors.Is(err, git.ErrRepositoryNotExists):
-		return nil, "", errors.New("there is no git repository here whose revision it could be")
+	case errors.Is(err, worktree.ErrNone):
+		return nil, errors.New("there is no git repository here whose revision it could be")
 	case err != nil:
-		return nil, "", fmt.Errorf("the git repository here cannot be read: %w", err)
+		return nil, fmt.Errorf("the git repository here cannot be read: %w", cause(err))
 	}
-	below, err = belowRoot(repo, full)
-	return repo, below, err
+	return repository, nil
 }
 
-// belowRoot is the slash path of a directory from the root of its work tree; that of a repository without one is the root itself.
-func belowRoot(repo *git.Repository, full string) (string, error) {
-	tree, err := repo.Worktree()
-	if errors.Is(err, git.ErrIsBareRepository) {
-		return ".", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	root, err := filepath.EvalSymlinks(tree.Filesystem.Root())
-	if err != nil {
-		return "", cause(err)
-	}
-	at, err := filepath.Rel(root, full)
-	if err != nil || !filepath.IsLocal(at) {
-		at = "."
-	}
-	return filepath.ToSlash(at), nil
-}
-
-// treeOf gives the files of a revision.
-func treeOf(repo *git.Repository, revision string) (*commitFS, error) {
-	hash, err := repo.ResolveRevision(plumbing.Revision(revision))
+// treeOf returns the files of a revision.
+func treeOf(repository *worktree.Repository, revision string) (*gittree.Tree, error) {
+	hash, err := repository.Git.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {
 		if revision == head {
 			return nil, exit.Usagef("nothing is committed here yet, so there is nothing to compare with; name two directories")
 		}
 		return nil, exit.Usagef("%s is neither a directory nor a revision of the git repository here", console.Line(revision))
 	}
-	commit, err := repo.CommitObject(*hash)
+	tree, err := repository.Commit(*hash)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", console.Line(revision), err)
 	}
-	return &commitFS{store: repo.Storer, root: commit.TreeHash}, nil
+	return tree, nil
 }

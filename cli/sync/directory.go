@@ -14,54 +14,27 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/worktree"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	elsewhere "github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
-// workTree is the git repository that a directory is in.
-type workTree struct {
-	repo *git.Repository
-	tree *git.Worktree
-	root string // of the work tree
-	dir  string // the directory, relative to the root
-}
-
 // openWorkTree finds the work tree that a directory is in.
-func openWorkTree(dir string) (w workTree, err error) {
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // the work tree is above what a link leads to, not above the link
-		return w, err
+func openWorkTree(dir string) (*worktree.Repository, error) {
+	w, err := worktree.Open(dir)
+	switch {
+	case errors.Is(err, worktree.ErrNone):
+		return nil, exit.Usagef("%s is not in a git work tree; to take what was pushed, run `nuon sync --app NAME`", dir)
+	case err != nil:
+		return nil, fmt.Errorf("open the git work tree of %s: %w", dir, err)
+	case w.Root == "":
+		return nil, exit.Usagef("%s is in a git repository without a work tree; to take what was pushed, run `nuon sync --app NAME`", dir)
 	}
-	w.repo, err = git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
-	if errors.Is(err, git.ErrRepositoryNotExists) {
-		return w, exit.Usagef("%s is not in a git work tree; to take what was pushed, run `nuon sync --app NAME`", dir)
-	}
-	if err != nil {
-		return w, fmt.Errorf("open the git work tree of %s: %w", dir, err)
-	}
-	if w.tree, err = w.repo.Worktree(); err != nil {
-		return w, fmt.Errorf("read the work tree of %s: %w", dir, err)
-	}
-	if w.root, err = filepath.EvalSymlinks(w.tree.Filesystem.Root()); err != nil {
-		return w, err
-	}
-	w.dir, err = filepath.Rel(w.root, dir)
-	return w, err
-}
-
-// changed are the files that are not as they are in the commit, new ones among them, relative to the root; those that git ignores
-// are not.
-func (w workTree) changed() (git.Status, error) {
-	changed, err := w.tree.Status()
-	if err != nil {
-		return nil, fmt.Errorf("compare %s with its commit: %w", w.root, err)
-	}
-	return changed, nil
+	return w, nil
 }
 
 // committed is the commit that a directory of a git work tree is at. What is not committed below it is refused: the control plane
@@ -71,19 +44,19 @@ func committed(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	head, err := w.repo.Head()
+	head, err := w.Git.Head()
 	if errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return "", exit.Usagef("%s has no commit yet: commit and push it", dir)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the commit of %s: %w", dir, err)
 	}
-	changed, err := w.changed()
+	changed, err := w.Changed()
 	if err != nil {
 		return "", err
 	}
 	for _, file := range slices.Sorted(maps.Keys(changed)) {
-		if rel, err := filepath.Rel(w.dir, filepath.FromSlash(file)); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(filepath.FromSlash(w.Dir), filepath.FromSlash(file)); err == nil && filepath.IsLocal(rel) {
 			return "", exit.Usagef("%s differs from commit %.7s: commit and push it, or take what was pushed with `nuon sync --app NAME`", rel, head.Hash().String())
 		}
 	}
@@ -91,14 +64,14 @@ func committed(dir string) (string, error) {
 }
 
 // packTree makes the tar+gzip of a work tree: what would be in the next commit if all of it were added now.
-func (w workTree) packTree() (io.Reader, error) {
-	files, err := w.files()
+func packTree(w *worktree.Repository) (io.Reader, error) {
+	files, err := w.Files()
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(w.root)
+	root, err := os.OpenRoot(w.Root)
 	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", w.root, err)
+		return nil, fmt.Errorf("pack %s: %w", w.Root, err)
 	}
 	defer root.Close() //nolint:errcheck // only read
 	var out bytes.Buffer
@@ -110,56 +83,19 @@ func (w workTree) packTree() (io.Reader, error) {
 		}
 	}
 	if err := errors.Join(err, t.Close(), z.Close()); err != nil {
-		return nil, fmt.Errorf("pack %s: %w", w.root, err)
+		return nil, fmt.Errorf("pack %s: %w", w.Root, err)
 	}
 	return &out, nil
 }
 
-// files are those that git knows, and those that it would be asked to add.
-func (w workTree) files() ([]string, error) {
-	index, err := w.repo.Storer.Index()
-	if err != nil {
-		return nil, fmt.Errorf("read the index of %s: %w", w.root, err)
-	}
-	changed, err := w.changed()
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, e := range index.Entries {
-		if e.Mode != filemode.Submodule {
-			all = append(all, e.Name)
-		}
-	}
-	for file, status := range changed {
-		if status.Worktree == git.Untracked {
-			all = append(all, file)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
-}
-
 // add puts a file or a link into an archive; one that was removed is left out.
 func add(t *tar.Writer, root *os.Root, file string) error {
-	info, err := root.Lstat(filepath.FromSlash(file))
+	content, info, err := worktree.Read(root, file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	case err != nil || info == nil:
 		return err
 	case info.Mode().Type() == fs.ModeSymlink:
-		target, err := root.Readlink(filepath.FromSlash(file))
-		if err != nil {
-			return err
-		}
-		return t.WriteHeader(&tar.Header{Name: file, Linkname: filepath.ToSlash(target), Mode: 0o777, Typeflag: tar.TypeSymlink})
-	case !info.Mode().IsRegular():
-		return nil // a directory that took its place; the files in it have names of their own
-	}
-	content, err := root.ReadFile(filepath.FromSlash(file))
-	if err != nil {
-		return err
+		return t.WriteHeader(&tar.Header{Name: file, Linkname: string(content), Mode: 0o777, Typeflag: tar.TypeSymlink})
 	}
 	if err := t.WriteHeader(&tar.Header{Name: file, Mode: int64(info.Mode().Perm() & 0o755), Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
@@ -58,11 +57,11 @@ func ask(ctx context.Context, client *remote.Client, at directory) (api.AppPrevi
 	if err != nil {
 		return api.AppPreview{}, err
 	}
-	archive, err := w.packTree()
+	archive, err := packTree(w)
 	if err != nil {
 		return api.AppPreview{}, err
 	}
-	return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: filepath.ToSlash(w.dir)}, "application/gzip", archive))
+	return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: w.Dir}, "application/gzip", archive))
 }
 
 // foreseen is the exit code: what could not be built would fail, and the rest is for people to judge.

@@ -27,10 +27,10 @@ func TestPackTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.dir != "apps/shop" {
-		t.Errorf("the directory is %q", w.dir)
+	if w.Dir != "apps/shop" {
+		t.Errorf("the directory is %q", w.Dir)
 	}
-	archive, err := w.packTree()
+	archive, err := packTree(w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ var summed = []struct {
 	words string
 	noun  [2]string // of one, and of many, which follow their number
 }{
-	{[]string{componentRebuilt}, "rebuilds ", components},
+	{[]string{componentRebuilt, componentCode}, "rebuilds ", components},
+	{[]string{componentBroken}, "cannot build ", components},
 	{[]string{componentMoved}, "looks elsewhere for the code of ", components},
 	{[]string{componentAgain}, "redeploys ", components},
 	{[]string{componentAdded}, "adds ", components},
@@ -59,21 +60,10 @@ func (b *builder) notes() []string {
 
 // together is one or two sentences about all changes.
 func (b *builder) together() string {
-	found := map[string]int{}
-	stack := false
-	for i := range b.report.Changes {
-		for _, f := range b.report.Changes[i].Findings {
-			found[f.Rule]++
-			stack = stack || f.Rule == stackAgain
-		}
-	}
+	stack := b.counting(stackAgain) > 0
 	var parts []string
 	for _, s := range summed {
-		n := 0
-		for _, rule := range s.rules {
-			n += found[rule]
-		}
-		if n > 0 {
+		if n := b.counting(s.rules...); n > 0 {
 			parts = append(parts, s.words+diff.Plural(n, s.noun[0], s.noun[1]))
 		}
 	}
@@ -90,6 +80,16 @@ func (b *builder) together() string {
 		return "Nothing that is deployed changes by itself."
 	}
 	return sentence
+}
+
+// counting counts the changes in which one of some rules found something.
+func (b *builder) counting(rules ...string) (n int) {
+	for i := range b.report.Changes {
+		if slices.ContainsFunc(b.report.Changes[i].Findings, func(f diff.Finding) bool { return slices.Contains(rules, f.Rule) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // waiting is what changes and nothing comes of yet: components by their names, all else by its kind.

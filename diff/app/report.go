@@ -6,6 +6,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/appcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
@@ -18,11 +19,13 @@ type Options struct {
 	// Limit is how many bytes of one value are shown, Lines how many lines of one line diff, Context how many lines around a change; see
 	// diff.MaskOptions.
 	Limit, Lines, Context int
+	// Code is how the code of components differs, by their names; nil when it is not compared.
+	Code map[string]appcode.Change
 }
 
-// Report compares two configs, which must both be without errors. It lists nothing exactly when both are the same version of the app and
-// wish the same installs; an order of inputs counts, because they are asked for in it. The first note says what the changes cause
-// together.
+// Report compares two configs, which must both be without errors, and what o.Code says of their code. It lists nothing exactly when the
+// code is the same and both are the same version of the app and wish the same installs; an order of inputs counts, because they are asked
+// for in it. The first note says what the changes cause together.
 func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 	was, err := partsOf(before)
 	if err != nil {
@@ -33,7 +36,7 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 		return nil, err
 	}
 	b := &builder{
-		was: readers{app: before}, is: readers{app: after}, report: &diff.Report{Kind: diff.KindApp},
+		was: readers{app: before}, is: readers{app: after}, code: o.Code, report: &diff.Report{Kind: diff.KindApp},
 		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines, Context: o.Context}),
 	}
 	for _, p := range slices.Concat(was, is) {
@@ -52,6 +55,7 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 // builder makes a report of pairs of parts.
 type builder struct {
 	was, is readers
+	code    map[string]appcode.Change
 	masker  *diff.Masker
 	report  *diff.Report
 }
@@ -81,7 +85,8 @@ func pairs(was, is []part) []pair {
 
 // pair adds what changes in one part, or counts one that stays as it is.
 func (b *builder) pair(p pair) {
-	if p.before != nil && p.after != nil && p.before.address == p.after.address && p.before.value.Equal(p.after.value) {
+	code := b.codeOf(p)
+	if code == nil && p.before != nil && p.after != nil && p.before.address == p.after.address && p.before.value.Equal(p.after.value) {
 		b.report.AddFold(diff.FoldUnchanged, diff.FoldParts, 1)
 		return
 	}
@@ -97,8 +102,11 @@ func (b *builder) pair(p pair) {
 	}
 	c.Risk = c.Action.Risk()
 	c.Fields = b.fields(p)
+	if code != nil {
+		c.Fields = append(c.Fields, b.codeFields(code)...)
+	}
 	c.Unchanged = unchanged(p)
-	b.judge(&c, p)
+	b.judge(&c, p, code)
 	b.report.Changes = append(b.report.Changes, c)
 }
 

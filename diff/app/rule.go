@@ -9,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/appcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
@@ -42,7 +43,8 @@ type look struct {
 	change        *diff.Change
 	before, after raw.Value // of the part; null where there is none
 	old, now      *appconfig.Component
-	effect        Effect // of a component that is on both sides
+	effect        Effect          // of a component that is on both sides
+	code          *appcode.Change // of a component that is on both sides; nil when its code is the same or is not compared
 }
 
 // changed says that one of some keys differs.
@@ -82,8 +84,8 @@ func ruleNamed(name string) *Rule {
 }
 
 // judge adds what the rules find. Where none finds anything, nothing that is deployed changes.
-func (b *builder) judge(c *diff.Change, p pair) {
-	l := &look{was: &b.was, is: &b.is, change: c}
+func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
+	l := &look{was: &b.was, is: &b.is, change: c, code: code}
 	if p.before != nil {
 		l.before, l.old = p.before.value, p.before.component
 	}

@@ -20,6 +20,8 @@ const (
 	componentAdded   = "component-added"
 	componentRebuilt = "component-rebuilt"
 	componentMoved   = "component-moved"
+	componentCode    = "component-code"
+	componentBroken  = "component-code-broken"
 	componentAgain   = "component-redeployed"
 	componentRemoved = "component-removed"
 	componentKind    = "component-kind"
@@ -75,6 +77,17 @@ func componentRules() []Rule {
 			Words: "its code is looked for elsewhere: if it differs there, it is built anew and deployed on every install",
 		},
 		{
+			Name: componentCode, Kinds: deployed, Actions: updated, Risk: diff.RiskInPlace, When: "the code that it is built from changes",
+			holds: func(l *look) bool { return l.code != nil && l.code.After == "" },
+			Words: "its code changes: it is built anew, and deployed on every install if that gives another artifact",
+		},
+		{
+			Name: componentBroken, Kinds: deployed, Actions: updated, Risk: diff.RiskInPlace, When: "its code changes so that it cannot be built",
+			holds: func(l *look) bool { return l.code != nil && l.code.After != "" },
+			names: func(l *look) []string { return []string{l.code.After} },
+			Words: "it cannot be built, so the release is incomplete and no install gets it",
+		},
+		{
 			Name: componentAgain, Kinds: deployed, Actions: updated, Risk: diff.RiskInPlace, When: "what it is deployed with changes",
 			holds: func(l *look) bool { return l.effect.Redeploy }, Words: "it is planned and deployed anew on every install that has it",
 		},
@@ -109,7 +122,7 @@ func componentRules() []Rule {
 		},
 		{
 			Name: "component-readers", Kinds: deployed, Actions: updated, Risk: diff.RiskInPlace, When: "it is built or deployed anew, and others read its outputs",
-			holds: func(l *look) bool { return l.effect != (Effect{}) && len(l.is.of(l.now.Name)) > 0 },
+			holds: func(l *look) bool { return (l.effect != (Effect{}) || l.code != nil) && len(l.is.of(l.now.Name)) > 0 },
 			names: func(l *look) []string { return l.is.of(l.now.Name) },
 			Words: "then, if its outputs change, those that read them are planned anew",
 		},

@@ -16,7 +16,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/app"
 	"github.com/nuon-toolkit/nuon/diff/terminal"
+	"github.com/nuon-toolkit/nuon/pkg/appcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -53,6 +55,24 @@ func side(t *testing.T, name string, a *txtar.Archive) *appconfig.App {
 	return load(t, fsys)
 }
 
+// codeOf is the code of one side: files of the repository acme/infra.
+func codeOf(t *testing.T, name string, config *appconfig.App, a *txtar.Archive) appcode.Side {
+	t.Helper()
+	b := gittree.NewBuilder(nil)
+	for _, f := range a.Files {
+		if file, ours := strings.CutPrefix(f.Name, name+"-code/"); ours {
+			if err := b.Add(file, 0o600, f.Data); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tree, err := b.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return appcode.Side{App: config, Tree: tree, Repository: "acme/infra", Branch: "main"}
+}
+
 func load(t *testing.T, fsys fs.FS) *appconfig.App {
 	t.Helper()
 	config, found := appconfig.Load(fsys, appconfig.Options{})
@@ -76,7 +96,13 @@ func TestSituations(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, after := side(t, "old", a), side(t, "new", a)
-			r, err := app.Report(before, after, app.Options{})
+			var code map[string]appcode.Change
+			if bytes.Contains(txtar.Format(a), []byte("-code/")) {
+				if code, err = appcode.Compare(codeOf(t, "old", before, a), codeOf(t, "new", after, a)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := app.Report(before, after, app.Options{Code: code})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,10 +22,7 @@ func (c *checker) local(repo *format.Repository) bool {
 	if c.options.Tree == nil || repo == nil || strings.Contains(repo.Directory, "{{") || outside(repo.Directory) {
 		return false
 	}
-	if repo.Repo == "." {
-		return true
-	}
-	return c.options.Branch != "" && repo.Branch == c.options.Branch && sameRepository(repo.Repo, c.options.Repository)
+	return Source{Repo: repo.Repo, Branch: repo.Branch}.In(c.options.Repository, c.options.Branch)
 }
 
 // checkPlace reports a directory that the repository of the config does not have.

@@ -2,6 +2,7 @@ package appconfig
 
 import (
 	"cmp"
+	"errors"
 	"path"
 
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
@@ -30,4 +31,24 @@ func (c *Component) Code() (sourcedir.Code, bool) {
 		return sourcedir.Code{}, false
 	}
 	return code, true
+}
+
+// Sources returns the directories that a component is built from, each with its git tree hash, in the tree of its repository; where
+// names the repository in messages. Its error says why the code cannot be built. The sources and what the config says about building
+// are the whole input of a build.
+func (a *App) Sources(c *Component, tree sourcedir.Tree, where string) ([]sourcedir.Source, error) {
+	code, builds := c.Code()
+	if !builds {
+		return nil, errors.New("the config names a repository without [kustomize]; add it, or write the objects as manifest")
+	}
+	found, err := code.Find(tree, where)
+	if err != nil {
+		return nil, err
+	}
+	if found.Module != nil {
+		if problem := a.ModuleProblem(c.Name, found.Module); problem != "" {
+			return nil, errors.New(problem)
+		}
+	}
+	return found.Sources(tree, where)
 }

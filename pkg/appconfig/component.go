@@ -130,6 +130,12 @@ type Source struct {
 // Own says whether the source is the app's own repository at its own commit.
 func (s Source) Own() bool { return s.Repo == "." }
 
+// In reports whether the code is in a tree of a repository that has a branch checked out: the app's own, or one that the source names
+// with the same branch. The branch is empty when none is known.
+func (s Source) In(repository, branch string) bool {
+	return s.Own() || branch != "" && s.Branch == branch && sameRepository(s.Repo, repository)
+}
+
 // URL is what git clones: https://github.com/owner/name.git for owner/name, a full URL as it is written. It is empty for the
 // app's own repository, which has no URL of its own.
 func (s Source) URL() string {

@@ -30,6 +30,32 @@ type Code struct {
 	AnyFile bool
 }
 
+// Tree is a repository whose directories git names by hashes. *gittree.Tree is one.
+type Tree interface {
+	fs.FS
+	// Hash returns the git tree hash of a directory, and false when there is no such directory.
+	Hash(dir string) (string, bool)
+}
+
+// Source is one directory of a component's code.
+type Source struct {
+	Directory string `json:"directory"`
+	Tree      string `json:"tree"` // git tree hash
+}
+
+// Sources returns the directories with their hashes. The tree is the one that they were found in.
+func (f Found) Sources(tree Tree, where string) ([]Source, error) {
+	sources := make([]Source, 0, len(f.Directories))
+	for _, dir := range f.Directories {
+		hash, there := tree.Hash(dir)
+		if !there {
+			return nil, fmt.Errorf("there is no directory %s in %s; commit it", dir, where)
+		}
+		sources = append(sources, Source{Directory: dir, Tree: hash})
+	}
+	return sources, nil
+}
+
 // Found is what a repository has of a Code.
 type Found struct {
 	Directories []string         // all that belongs to the code, sorted

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/reconciler/queue"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
@@ -13,7 +13,7 @@ import (
 
 // Trees gives the files of a revision (observe.Observer).
 type Trees interface {
-	Tree(ctx context.Context, org, revisionID string) (*observe.Tree, error)
+	Tree(ctx context.Context, org, revisionID string) (*gittree.Tree, error)
 }
 
 // Builder is the room's service, and the owner of build jobs for dispatch. It is safe for concurrent use.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -37,7 +38,7 @@ func TestDecide(t *testing.T) {
 func TestRecipeDigestIsFixed(t *testing.T) {
 	recipe := Recipe{
 		Format: recipeFormat, Kind: "terraform_module", TerraformVersion: "1.11.4", Directory: "m",
-		Sources: []Source{{Directory: "m", Tree: strings.Repeat("a", 40)}},
+		Sources: []sourcedir.Source{{Directory: "m", Tree: strings.Repeat("a", 40)}},
 	}
 	const fixed = "sha256:a5afcbeb5254b0742d189126c334cbd78d87d9a13d52ffa15dab6673ecf03bc3"
 	if got := recipe.Digest(); got != fixed {
@@ -47,11 +48,11 @@ func TestRecipeDigestIsFixed(t *testing.T) {
 		"kind":      func(r *Recipe) { r.Kind = "sandbox" },
 		"terraform": func(r *Recipe) { r.TerraformVersion = "1.11.3" },
 		"directory": func(r *Recipe) { r.Directory = "n" },
-		"tree":      func(r *Recipe) { r.Sources = []Source{{Directory: "m", Tree: strings.Repeat("b", 40)}} },
+		"tree":      func(r *Recipe) { r.Sources = []sourcedir.Source{{Directory: "m", Tree: strings.Repeat("b", 40)}} },
 		"chart":     func(r *Recipe) { r.Chart = &Chart{Repository: "https://x", Name: "y"} },
 		"kustomize": func(r *Recipe) { r.Kustomize = &Kustomize{LoadRestrictor: "none"} },
 		"manifest":  func(r *Recipe) { r.Manifest = digestOfText("a: b") },
-		"more":      func(r *Recipe) { r.Sources = append(r.Sources, Source{Directory: "n", Tree: "c"}) },
+		"more":      func(r *Recipe) { r.Sources = append(r.Sources, sourcedir.Source{Directory: "n", Tree: "c"}) },
 	} {
 		changed := recipe
 		change(&changed)
@@ -62,8 +63,8 @@ func TestRecipeDigestIsFixed(t *testing.T) {
 }
 
 func TestMovedDirectories(t *testing.T) {
-	before := Recipe{Sources: []Source{{"a", "1"}, {"b", "1"}, {"c", "1"}}}
-	now := Recipe{Sources: []Source{{"a", "1"}, {"b", "2"}, {"d", "1"}}}
+	before := Recipe{Sources: []sourcedir.Source{{Directory: "a", Tree: "1"}, {Directory: "b", Tree: "1"}, {Directory: "c", Tree: "1"}}}
+	now := Recipe{Sources: []sourcedir.Source{{Directory: "a", Tree: "1"}, {Directory: "b", Tree: "2"}, {Directory: "d", Tree: "1"}}}
 	if diff := cmp.Diff([]string{"b", "d", "c"}, movedDirectories(before, now)); diff != "" {
 		t.Error(diff)
 	}

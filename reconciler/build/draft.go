@@ -8,8 +8,8 @@ import (
 	"reflect"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
-	"github.com/nuon-toolkit/nuon/reconciler/observe"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -27,8 +27,9 @@ type Draft struct {
 const draftDigest = "draft"
 
 // Drafts says what would become of each component of a config, with the files of its own repository; an app without a version has
-// none before. Code in other repositories counts as it was when it was last looked at. It writes nothing.
-func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *observe.Tree) (map[string]Draft, error) {
+// none before. A component that names the app's repository and branch by the URL is built from the same files. Code in other
+// repositories counts as it was when it was last read. It writes nothing.
+func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *gittree.Tree) (map[string]Draft, error) {
 	now, err := readApp(ctx, tx, appID)
 	if err != nil && !errors.Is(err, errNothing) {
 		return nil, fmt.Errorf("read app %s: %w", appID, err)
@@ -38,6 +39,9 @@ func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.A
 		return nil, err
 	}
 	d := drafting{tree: tree, app: config, present: map[string]componentState{}, rows: map[string]store.Component{}}
+	if now.watch != nil {
+		d.url, d.branch = now.watch.URL, now.watch.Ref
+	}
 	for _, component := range now.components {
 		d.present[component.row.Name] = component
 	}
@@ -66,8 +70,10 @@ func everything(config *appconfig.App) []appconfig.Component {
 
 // drafting is what the components are, and the files that are looked at instead of what was committed.
 type drafting struct {
-	tree    *observe.Tree
+	tree    *gittree.Tree
 	app     *appconfig.App
+	url     string                     // of the app's repository
+	branch  string                     // that the app follows
 	present map[string]componentState  // those of the current version
 	rows    map[string]store.Component // those that there ever were
 }
@@ -80,7 +86,7 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 	case config.Source == nil:
 		found.inline = true
 		found.inspect()
-	case config.Source.Own():
+	case config.Source.In(d.url, d.branch):
 		found.tree = d.tree
 		found.inspect()
 	case was.current != nil && sameCode(&was.config, &config):

@@ -2,8 +2,6 @@ package build
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
@@ -45,25 +43,7 @@ func (f *finding) findSources() error {
 	if f.inline {
 		return nil
 	}
-	code, builds := f.config.Code()
-	if !builds {
-		return errors.New("the config names a repository without [kustomize]; add it, or write the objects as manifest")
-	}
-	found, err := code.Find(f.tree, f.url)
-	if err != nil {
-		return err
-	}
-	if found.Module != nil {
-		if problem := f.app.ModuleProblem(f.config.Name, found.Module); problem != "" {
-			return errors.New(problem)
-		}
-	}
-	for _, dir := range found.Directories {
-		hash, there := f.tree.Hash(dir)
-		if !there {
-			return fmt.Errorf("there is no directory %s in %s; commit it", dir, f.url)
-		}
-		f.recipe.Sources = append(f.recipe.Sources, Source{Directory: dir, Tree: hash})
-	}
-	return nil
+	sources, err := f.app.Sources(&f.config, f.tree, f.url)
+	f.recipe.Sources = sources
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+
+	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 )
 
 // recipeFormat names the rules by which inputs are made. A change of what goes into an artifact changes it, and builds everything
@@ -16,14 +18,14 @@ const recipeFormat = "nuon.input.v1"
 //
 // The code is Sources, a chart in a chart repository, or the text of a manifest: exactly one of them.
 type Recipe struct {
-	Format           string     `json:"format"`
-	Kind             string     `json:"kind"`
-	TerraformVersion string     `json:"terraform_version"` // of a Terraform module; empty for other kinds
-	Directory        string     `json:"directory"`         // of the root module, chart or kustomization in the repository
-	Sources          []Source   `json:"sources"`           // all that the component is built from, sorted by directory
-	Chart            *Chart     `json:"chart,omitempty"`
-	Kustomize        *Kustomize `json:"kustomize,omitempty"`
-	Manifest         string     `json:"manifest,omitempty"` // digest of a text that is built as it is
+	Format           string             `json:"format"`
+	Kind             string             `json:"kind"`
+	TerraformVersion string             `json:"terraform_version"` // of a Terraform module; empty for other kinds
+	Directory        string             `json:"directory"`         // of the root module, chart or kustomization in the repository
+	Sources          []sourcedir.Source `json:"sources"`           // all that the component is built from, sorted by directory
+	Chart            *Chart             `json:"chart,omitempty"`
+	Kustomize        *Kustomize         `json:"kustomize,omitempty"`
+	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built as it is
 }
 
 // Chart is a chart in a chart repository, as the config names it.
@@ -49,12 +51,6 @@ type Kustomize struct {
 	Patches        []string `json:"patches,omitempty"`
 	EnableHelm     bool     `json:"enable_helm,omitempty"`
 	LoadRestrictor string   `json:"load_restrictor"`
-}
-
-// Source is one directory of a component's code.
-type Source struct {
-	Directory string `json:"directory"`
-	Tree      string `json:"tree"` // git tree hash
 }
 
 // Digest names the recipe: "sha256:" and the hash of its JSON, which has one form (fixed fields, sorted sources).

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -20,7 +20,7 @@ type finding struct {
 	problem string // why it cannot be built, in words; the component then stays as it was
 	passing bool   // the problem is not the component's own, and goes away by itself
 
-	tree   *observe.Tree // nil for what is built from the config itself
+	tree   *gittree.Tree // nil for what is built from the config itself
 	known  known         // what there is of this input already
 	packed bool          // a build would find all that it needs
 	source string        // digest of the packed source; empty for a chart from a chart repository
@@ -33,7 +33,7 @@ func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*find
 	var (
 		findings []*finding
 		troubles error
-		trees    = map[string]*observe.Tree{}
+		trees    = map[string]*gittree.Tree{}
 	)
 	for _, component := range app.components {
 		switch {
@@ -65,7 +65,7 @@ func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*find
 }
 
 // tree reads each revision once.
-func (b *Builder) tree(ctx context.Context, org, revisionID string, trees map[string]*observe.Tree) (*observe.Tree, error) {
+func (b *Builder) tree(ctx context.Context, org, revisionID string, trees map[string]*gittree.Tree) (*gittree.Tree, error) {
 	if tree, there := trees[revisionID]; there {
 		return tree, nil
 	}

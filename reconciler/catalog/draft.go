@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
-	"github.com/nuon-toolkit/nuon/reconciler/observe"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -15,7 +16,7 @@ import (
 type Draft struct {
 	App     store.App
 	Current *store.AppVersion // nil when there is none
-	Tree    *observe.Tree
+	Tree    *gittree.Tree
 	Config  *appconfig.App        // nil when there are errors
 	Found   appconfig.Diagnostics // what is wrong with it
 }
@@ -38,7 +39,7 @@ func (c *Catalog) Draft(ctx context.Context, org, appID, directory string, archi
 	if err != nil {
 		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
-	tree, err := observe.Sent(files)
+	tree, err := treeOf(files)
 	if err != nil {
 		return Draft{}, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
@@ -56,4 +57,23 @@ func (c *Catalog) Draft(ctx context.Context, org, appID, directory string, archi
 		d.Config = nil
 	}
 	return d, nil
+}
+
+// treeOf makes the tree of files that were sent instead of committed. Every directory has the hash that git would give it, so it can be
+// compared with what was committed.
+func treeOf(files []artifact.File) (*gittree.Tree, error) {
+	b := gittree.NewBuilder(nil)
+	for _, file := range files {
+		content, mode := file.Content, fs.FileMode(0o644)
+		switch {
+		case file.Link != "":
+			content, mode = []byte(file.Link), fs.ModeSymlink
+		case file.Executable:
+			mode = 0o755
+		}
+		if err := b.Add(file.Path, mode, content); err != nil {
+			return nil, err
+		}
+	}
+	return b.Tree()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -137,14 +138,22 @@ func relate(ctx context.Context, m *mirror, from remote, tip tip, before, have p
 	return unknown, nil
 }
 
+// maxChanged bounds the changed paths that are kept with a revision.
+const maxChanged = 10_000
+
 // compare gives the paths that changed since the revision before, or why they are not known.
 func compare(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
 	if m.whole(plumbing.NewHash(previous.Tree)) != nil {
 		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil //nolint:nilerr // the words are the answer
 	}
-	changed, err := changedPaths(m.store, plumbing.NewHash(previous.Tree), now.TreeHash)
-	if errors.Is(err, errManyChanged) {
+	before, after := gittree.New(m.store, plumbing.NewHash(previous.Tree), nil), gittree.New(m.store, now.TreeHash, nil)
+	changes, err := gittree.Changes(before, after, maxChanged)
+	if errors.Is(err, gittree.ErrManyChanged) {
 		return nil, fmt.Sprintf("more than %d files changed; they are not listed", maxChanged), nil
 	}
-	return changed, "", err
+	changed := make([]string, 0, len(changes))
+	for _, c := range changes {
+		changed = append(changed, c.Path)
+	}
+	return changed, "", mirrorError(err)
 }

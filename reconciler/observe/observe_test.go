@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/pkg/id"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/reconciler/observe"
@@ -548,17 +549,17 @@ func TestTree(t *testing.T) {
 	}
 
 	for _, path := range []string{"passwd", "modules/web/link.md"} {
-		if _, err := fs.ReadFile(tree, path); !errors.Is(err, observe.ErrLink) {
+		if _, err := fs.ReadFile(tree, path); !errors.Is(err, gittree.ErrLink) {
 			t.Errorf("%s was read: %v", path, err)
 		}
-		if _, err := tree.Open(path); !errors.Is(err, observe.ErrLink) {
+		if _, err := tree.Open(path); !errors.Is(err, gittree.ErrLink) {
 			t.Errorf("%s was opened: %v", path, err)
 		}
 		if info, err := fs.Stat(tree, path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			t.Errorf("%s is seen as %v, %v", path, info, err)
 		}
 	}
-	if _, err := tree.Open("passwd/x"); !errors.Is(err, observe.ErrLink) {
+	if _, err := tree.Open("passwd/x"); !errors.Is(err, gittree.ErrLink) {
 		t.Errorf("a path through a link: %v", err)
 	}
 	if target, err := tree.ReadLink("passwd"); err != nil || target != "/etc/passwd" {

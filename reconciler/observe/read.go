@@ -2,17 +2,33 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
+// ErrMirror is wrapped when a file cannot be read because the mirror was lost or damaged meanwhile. It says nothing about the
+// repository; whoever meets it tries again later.
+var ErrMirror = errors.New("the mirror was lost while it was read; it is made anew at the next try")
+
+// lost returns how a reader of the mirror reports damage: it leaves a mark for the next one that opens the mirror.
+func (m *mirror) lost() func(error) error {
+	mark := brokenMark(m.dir)
+	return func(err error) error {
+		// If even this cannot be written, the next opening finds the damage by itself.
+		_ = os.WriteFile(mark, nil, 0o600)
+		return fmt.Errorf("%w: %w", ErrMirror, err)
+	}
+}
+
 // Tree gives the files of a revision, from the mirror or, when that was lost, fetched again. A *Trouble says that the repository
 // no longer gives the commit.
-func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, error) {
+func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*gittree.Tree, error) {
 	var (
 		revision store.Revision
 		watch    store.Watch
@@ -31,7 +47,7 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, err
 	if err != nil {
 		return nil, fmt.Errorf("read revision %s: %w", revisionID, err)
 	}
-	var read *Tree
+	var read *gittree.Tree
 	err = o.mirrors.with(ctx, org, watch.URL, func(m *mirror) error {
 		if m.whole(plumbing.NewHash(revision.Tree)) != nil {
 			// Only now: what the mirror has can be read while the remote is away.
@@ -43,10 +59,7 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*Tree, err
 				return err
 			}
 		}
-		read = &Tree{
-			Commit: revision.Commit, root: plumbing.NewHash(revision.Tree),
-			dir: m.dir, store: m.store, known: map[plumbing.Hash][]object.TreeEntry{},
-		}
+		read = gittree.New(m.store, plumbing.NewHash(revision.Tree), m.lost())
 		return nil
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -328,4 +329,43 @@ func TestAPreviewOfWhatIsWrong(t *testing.T) {
 	if _, err := w.preview.App(t.Context(), org, "app_none", ".", strings.NewReader("")); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an app that is not there: %v", err)
 	}
+}
+
+// TestAPreviewReadsTheAppsRepositoryByItsURL: a component that names the app's own repository and branch by the URL is built from what
+// is pushed there, and one that names another branch is not.
+func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
+	w := newWorld(t)
+	named := func(branch string) string {
+		return strings.Replace(component("metrics", ""), `repo = "."`, fmt.Sprintf("repo = %q\nbranch = %q", w.repo.URL(), branch), 1)
+	}
+	w.repo.Git("branch", "stable")
+	w.repo.Write("app/components/metrics.toml", named("main"))
+	w.repo.Commit("by its URL")
+	w.sync()
+	w.repo.Write("modules/metrics/main.tf", "output \"port\" { value = 2 }\n")
+	got, err := w.look("app")
+	must(t, err)
+	metrics := func() api.PreviewedComponent {
+		return got.Components[slices.IndexFunc(got.Components, func(c api.PreviewedComponent) bool { return c.Name == "metrics" })]
+	}
+	if m := metrics(); !m.Rebuild || m.Reason != "the code in modules/metrics would be another" || !got.Changed {
+		t.Errorf("main: %+v", m)
+	}
+	w.repo.Commit("a push")
+	builds := w.builds("metrics")
+	w.sync()
+	if now := w.builds("metrics"); now != builds+1 {
+		t.Errorf("the push made %d builds", now-builds)
+	}
+	w.repo.Write("app/components/metrics.toml", named("stable"), "modules/metrics/main.tf", "output \"port\" { value = 3 }\n")
+	if got, err = w.look("app"); err != nil || strings.Contains(metrics().Reason, "the code in") {
+		t.Errorf("stable: %+v, %v", metrics(), err)
+	}
+}
+
+// builds counts the builds of a component.
+func (w *world) builds(name string) (n int) {
+	w.Helper()
+	must(w, w.db.QueryRow(w.Context(), "select count(*) from builds b join components c on c.id = b.component_id where c.name = $1", name).Scan(&n))
+	return n
 }

@@ -1,4 +1,4 @@
-package observe
+package gittree
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -25,22 +24,24 @@ const maxFile = 64 << 20
 // ErrLink is wrapped when a path leads through a symbolic link: none is ever followed.
 var ErrLink = errors.New("is a symbolic link, and links in repositories are not followed")
 
-// ErrMirror is wrapped when a file cannot be read because the mirror was lost or damaged meanwhile. It says nothing about the
-// repository; whoever meets it tries again later.
-var ErrMirror = errors.New("the mirror was lost while it was read; it is made anew at the next try")
-
-// Tree is the files of one commit as a read-only fs.FS. Open, Stat and ReadDir do not follow symbolic links: a link is seen as
-// fs.ModeSymlink and can only be asked for its target. Submodules are not there. It may be used by many goroutines.
+// Tree is the files of one git tree as a read-only fs.FS. Open, Stat and ReadDir do not follow symbolic links: a link is seen as
+// fs.ModeSymlink and can only be asked for its target. Submodules are left out. It is safe for concurrent use.
 type Tree struct {
-	// Commit is the full hash of the commit.
-	Commit string
+	root    plumbing.Hash
+	damaged func(error) error
+	mu      sync.Mutex
+	store   storer.EncodedObjectStorer
+	known   map[plumbing.Hash][]object.TreeEntry
+	err     error
+}
 
-	root  plumbing.Hash
-	dir   string // of the mirror; empty when there is none
-	mu    sync.Mutex
-	store storer.EncodedObjectStorer
-	known map[plumbing.Hash][]object.TreeEntry
-	err   error
+// New returns the tree of a hash; the zero hash is an empty tree. When an object cannot be read, damaged, which may be nil, returns the
+// error to report in place of the one that was met.
+func New(store storer.EncodedObjectStorer, root plumbing.Hash, damaged func(error) error) *Tree {
+	if damaged == nil {
+		damaged = func(err error) error { return err }
+	}
+	return &Tree{store: store, root: root, damaged: damaged, known: map[plumbing.Hash][]object.TreeEntry{plumbing.ZeroHash: nil}}
 }
 
 var (
@@ -59,8 +60,8 @@ func (t *Tree) Hash(dir string) (string, bool) {
 	return entry.Hash.String(), true
 }
 
-// Err gives the first damage of the mirror that a reader met, wrapping ErrMirror. Whoever reads the tree through code that has
-// errors of its own asks here before believing them.
+// Err returns the first error that a reader met because an object could not be read. A caller that reads the tree through code that
+// has errors of its own checks it first.
 func (t *Tree) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,9 +190,9 @@ func (t *Tree) entries(hash plumbing.Hash) ([]object.TreeEntry, error) {
 	if known, there := t.known[hash]; there {
 		return known, nil
 	}
-	entries, err := readTree(t.store, hash)
+	entries, err := Entries(t.store, hash)
 	if err != nil {
-		return nil, t.damaged(err)
+		return nil, t.broken(err)
 	}
 	t.known[hash] = entries
 	return entries, nil
@@ -201,13 +202,13 @@ func (t *Tree) content(op, name string, entry object.TreeEntry) ([]byte, error) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if size, err := t.store.EncodedObjectSize(entry.Hash); err != nil {
-		return nil, &fs.PathError{Op: op, Path: name, Err: t.damaged(err)}
+		return nil, &fs.PathError{Op: op, Path: name, Err: t.broken(err)}
 	} else if size > maxFile {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("has more than %d MiB; keep large files out of the repository", maxFile>>20)}
 	}
 	content, err := t.blob(entry.Hash)
 	if err != nil {
-		return nil, &fs.PathError{Op: op, Path: name, Err: t.damaged(err)}
+		return nil, &fs.PathError{Op: op, Path: name, Err: t.broken(err)}
 	}
 	return content, nil
 }
@@ -225,40 +226,40 @@ func (t *Tree) blob(hash plumbing.Hash) ([]byte, error) {
 	return content, errors.Join(err, reader.Close())
 }
 
-// damaged notes the first damage, and leaves word for whoever opens the mirror next. Its caller holds the lock.
-func (t *Tree) damaged(err error) error {
-	err = fmt.Errorf("%w: %w", ErrMirror, err)
-	if t.err != nil {
-		return err
-	}
-	if t.err = err; t.dir != "" {
-		// If even this cannot be written, the next opening finds the damage by itself.
-		_ = os.WriteFile(brokenMark(t.dir), nil, 0o600)
+// broken keeps the first error of an object that cannot be read. Its caller holds the lock.
+func (t *Tree) broken(err error) error {
+	err = t.damaged(err)
+	if t.err == nil {
+		t.err = err
 	}
 	return err
 }
 
 // info describes an entry. The mode is git's one bit; times are zero, for a commit's files have none.
 func (t *Tree) info(name string, entry object.TreeEntry) fs.FileInfo {
-	described := fileInfo{name: path.Base(name), mode: 0o644}
-	switch {
-	case isDir(entry):
-		described.mode = fs.ModeDir | 0o755
-	case isLink(entry):
-		described.mode = fs.ModeSymlink | 0o777
-	case entry.Mode == filemode.Executable:
-		described.mode = 0o755
-	}
+	described := fileInfo{name: path.Base(name), mode: modeOf(entry)}
 	if !isDir(entry) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		size, err := t.store.EncodedObjectSize(entry.Hash)
 		if err != nil {
-			_ = t.damaged(err)
+			_ = t.broken(err)
 		}
 		described.size = size
 	}
 	return described
+}
+
+func modeOf(entry object.TreeEntry) fs.FileMode {
+	switch {
+	case isDir(entry):
+		return fs.ModeDir | 0o755
+	case isLink(entry):
+		return fs.ModeSymlink | 0o777
+	case entry.Mode == filemode.Executable:
+		return 0o755
+	}
+	return 0o644
 }
 
 // fileInfo describes a file of a commit.

@@ -1,0 +1,205 @@
+// Package worktree reads the git repository that a directory is in: where it is from, what is committed, and what would be committed if
+// all of the work tree were added now. It runs no git and changes nothing.
+package worktree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
+)
+
+// Repository is a git repository on this machine.
+type Repository struct {
+	Git *git.Repository
+	// Root is the full path of its work tree; empty for a bare repository.
+	Root string
+	// Dir is the slash path from the root to the directory that it was opened for; "." for the root and for a bare repository.
+	Dir string
+
+	tree *git.Worktree
+}
+
+// ErrNone is returned for a directory that is in no git repository.
+var ErrNone = git.ErrRepositoryNotExists
+
+// Open finds the repository that a directory is in. Its error is ErrNone when there is none.
+func Open(dir string) (*Repository, error) {
+	full, err := filepath.Abs(dir)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full) // the work tree is above what a link leads to, not above the link
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Repository{Dir: "."}
+	if r.Git, err = git.PlainOpenWithOptions(full, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true}); err != nil {
+		return nil, err
+	}
+	r.tree, err = r.Git.Worktree()
+	switch {
+	case errors.Is(err, git.ErrIsBareRepository):
+		return r, nil
+	case err != nil:
+		return nil, err
+	}
+	if r.Root, err = filepath.EvalSymlinks(r.tree.Filesystem.Root()); err != nil {
+		return nil, err
+	}
+	if dir, err := filepath.Rel(r.Root, full); err == nil && filepath.IsLocal(dir) {
+		r.Dir = filepath.ToSlash(dir)
+	}
+	return r, nil
+}
+
+// Branch returns the branch that is checked out; empty for a commit without one.
+func (r *Repository) Branch() string {
+	head, err := r.Git.Reference(plumbing.HEAD, false)
+	if err != nil || head.Type() != plumbing.SymbolicReference || !head.Target().IsBranch() {
+		return ""
+	}
+	return head.Target().Short()
+}
+
+// Remote returns the address that the checked-out branch is pushed to, or that the repository was cloned from; empty when it has none.
+func (r *Repository) Remote() string {
+	name := git.DefaultRemoteName
+	settings, err := r.Git.Config()
+	if err != nil {
+		return ""
+	}
+	if tracked := settings.Branches[r.Branch()]; tracked != nil && settings.Remotes[tracked.Remote] != nil {
+		name = tracked.Remote
+	}
+	if remote := settings.Remotes[name]; remote != nil && len(remote.URLs) > 0 {
+		return remote.URLs[0]
+	}
+	return ""
+}
+
+// Commit returns the tree of a commit.
+func (r *Repository) Commit(hash plumbing.Hash) (*gittree.Tree, error) {
+	commit, err := r.Git.CommitObject(hash)
+	if err != nil {
+		return nil, err
+	}
+	return gittree.New(r.Git.Storer, commit.TreeHash, nil), nil
+}
+
+// Changed returns the files of the work tree that differ from the commit, new ones among them, by their paths from the root. What git
+// ignores is left out.
+func (r *Repository) Changed() (git.Status, error) {
+	if r.tree == nil {
+		return nil, git.ErrIsBareRepository
+	}
+	changed, err := r.tree.Status()
+	if err != nil {
+		return nil, fmt.Errorf("compare %s with its commit: %w", r.Root, err)
+	}
+	return changed, nil
+}
+
+// Files returns the paths of the files that git knows and of those that it would be asked to add, sorted.
+func (r *Repository) Files() ([]string, error) {
+	entries, changed, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, e := range entries {
+		if e.Mode != filemode.Submodule {
+			all = append(all, e.Name)
+		}
+	}
+	for file, status := range changed {
+		if status.Worktree == git.Untracked {
+			all = append(all, file)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+func (r *Repository) read() ([]*index.Entry, git.Status, error) {
+	changed, err := r.Changed()
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := r.Git.Storer.Index()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the index of %s: %w", r.Root, err)
+	}
+	return known.Entries, changed, nil
+}
+
+// Tree returns the tree that the next commit would have if all of the work tree were added now. Only files that differ from the index
+// are read.
+func (r *Repository) Tree() (*gittree.Tree, error) {
+	entries, changed, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // it is only read
+	b := gittree.NewBuilder(r.Git.Storer)
+	conflicts := map[string]bool{}
+	for _, e := range entries {
+		status := changed[e.Name]
+		switch {
+		case e.Stage != index.Merged:
+			conflicts[e.Name] = true
+		case status == nil, status.Worktree == git.Unmodified, e.SkipWorktree, e.Mode == filemode.Submodule:
+			b.AddHash(e.Name, e.Mode, e.Hash)
+			delete(changed, e.Name)
+		}
+	}
+	for file := range conflicts {
+		changed[file] = &git.FileStatus{}
+	}
+	for file := range changed {
+		if err := add(b, root, file); err != nil {
+			return nil, fmt.Errorf("read the work tree of %s: %w", r.Root, err)
+		}
+	}
+	return b.Tree()
+}
+
+// add adds a file or a link as it is now; one that was removed is left out.
+func add(b *gittree.Builder, root *os.Root, file string) error {
+	content, info, err := Read(root, file)
+	if err != nil || info == nil {
+		return err
+	}
+	return b.Add(file, info.Mode(), content)
+}
+
+// Read returns a file of a work tree, or the target of a symbolic link; nothing where there is neither.
+func Read(root *os.Root, file string) ([]byte, fs.FileInfo, error) {
+	name := filepath.FromSlash(file)
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err := root.Readlink(name)
+		return []byte(filepath.ToSlash(target)), info, err
+	case !info.Mode().IsRegular():
+		return nil, nil, nil // a directory that took its place; the files in it have names of their own
+	}
+	content, err := root.ReadFile(name)
+	return content, info, err
+}

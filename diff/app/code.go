@@ -1,0 +1,80 @@
+package app
+
+import (
+	"fmt"
+	"io/fs"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/pkg/appcode"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
+)
+
+// codeKey is the path of what changes in a component's code, which no config has.
+const codeKey = "code"
+
+// codeOf is how the code of a component that is on both sides under one name differs; nil when it does not.
+func (b *builder) codeOf(p pair) *appcode.Change {
+	if p.before == nil || p.after == nil || p.before.address != p.after.address || p.after.component == nil {
+		return nil
+	}
+	if change, differs := b.code[p.after.component.Name]; differs {
+		return &change
+	}
+	return nil
+}
+
+// codeFields are the files that changed, each with the hash of its content, and what keeps the code from being built.
+func (b *builder) codeFields(code *appcode.Change) []diff.FieldChange {
+	var fields []diff.FieldChange
+	for _, file := range code.Files {
+		fields = append(fields, b.codeField(file.Path, fileSide(file.Before), fileSide(file.After)))
+	}
+	if code.Before != code.After {
+		fields = append(fields, b.codeField("", problemSide(code.Before), problemSide(code.After)))
+	}
+	if code.More {
+		words := fmt.Sprintf("more than %d files of the repository changed; they are not all listed", len(code.Files))
+		fields = append(fields, b.codeField("…", diff.Side{Absent: true}, diff.Side{Value: raw.Of(words)}))
+	}
+	return fields
+}
+
+func (b *builder) codeField(file string, before, after diff.Side) diff.FieldChange {
+	path := tree.Path{}.Field(codeKey)
+	if file != "" {
+		path = path.Field(file)
+	}
+	shown := func(text string) string { return nameOf(b.masker, text) }
+	f := b.masker.Field(path, before, after)
+	f.Path, f.Pointer = pathOf(path, shown), path.Pointer(shown)
+	return f
+}
+
+func problemSide(problem string) diff.Side {
+	if problem == "" {
+		return diff.Side{Absent: true}
+	}
+	return diff.Side{Value: raw.Of("cannot be built: " + problem)}
+}
+
+// hashDigits is how many digits of a hash are shown.
+const hashDigits = 10
+
+// fileSide is what a tree has at a path: git's hash of the content, and what kind of file it is unless it is a plain one.
+func fileSide(f gittree.File) diff.Side {
+	if f.Hash == "" {
+		return diff.Side{Absent: true}
+	}
+	words := "git " + f.Hash[:min(hashDigits, len(f.Hash))]
+	switch {
+	case f.Mode&fs.ModeSymlink != 0:
+		words += ", symbolic link"
+	case f.Mode&fs.ModeIrregular != 0:
+		words += ", submodule"
+	case f.Mode&0o100 != 0:
+		words += ", executable"
+	}
+	return diff.Side{Value: raw.Of(words)}
+}

@@ -1,0 +1,107 @@
+// Package appcode compares the code that the components of an app are built from in two trees of the app's repository.
+//
+// It names code as the control plane's builds do (appconfig's Sources), so a component that is listed here is one whose build input
+// differs. `nuon diff app` and tests of the control plane use it.
+package appcode
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/appconfig"
+	"github.com/nuon-toolkit/nuon/pkg/gittree"
+	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
+)
+
+// Side is one of two states of an app.
+type Side struct {
+	App *appconfig.App
+	// Tree is the whole repository.
+	Tree *gittree.Tree
+	// Repository and Branch say what the tree is of: components that name both have their code in it. They may be empty.
+	Repository, Branch string
+}
+
+// Change is how the code of a component differs.
+type Change struct {
+	// Files are those that changed in the directories that the component is built from, sorted by path.
+	Files []gittree.Change
+	// More reports that more files changed than are listed.
+	More bool
+	// Before and After say why the component cannot be built on that side; empty if it can.
+	Before, After string
+}
+
+// maxFiles bounds the files that are listed of all components together.
+const maxFiles = 10_000
+
+// Compare returns the components whose code differs, by name. A component whose code is not in
+// both trees is left out.
+func Compare(before, after Side) (map[string]Change, error) {
+	was, is := before.read(), after.read()
+	if err := cmp.Or(before.Tree.Err(), after.Tree.Err()); err != nil {
+		return nil, fmt.Errorf("read the code: %w", err)
+	}
+	all := map[string]Change{}
+	for name, now := range is {
+		if old, both := was[name]; both && (old.problem != now.problem || !slices.Equal(old.sources, now.sources)) {
+			all[name] = Change{Before: old.problem, After: now.problem}
+		}
+	}
+	if len(all) == 0 {
+		return all, nil
+	}
+	files, err := gittree.Changes(before.Tree, after.Tree, maxFiles)
+	if err != nil && !errors.Is(err, gittree.ErrManyChanged) {
+		return nil, fmt.Errorf("compare the code: %w", err)
+	}
+	for name, change := range all {
+		change.More = err != nil
+		for _, file := range files {
+			if was[name].has(file.Path) || is[name].has(file.Path) {
+				change.Files = append(change.Files, file)
+			}
+		}
+		all[name] = change
+	}
+	return all, nil
+}
+
+// code is what a component is built from, or why it cannot be built.
+type code struct {
+	sources []sourcedir.Source
+	problem string
+}
+
+// read returns the code of every component that is deployed and whose code is in the tree.
+func (s Side) read() map[string]code {
+	all := map[string]code{}
+	deployed := s.App.Deployed()
+	components := deployed.Components
+	if deployed.Sandbox != nil {
+		components = append([]appconfig.Component{*deployed.Sandbox}, components...)
+	}
+	for i := range components {
+		c := &components[i]
+		if c.Source == nil || !c.Source.In(s.Repository, s.Branch) {
+			continue
+		}
+		sources, err := s.App.Sources(c, s.Tree, "the repository")
+		one := code{sources: sources}
+		if err != nil {
+			one.problem = err.Error()
+		}
+		all[c.Name] = one
+	}
+	return all
+}
+
+// has reports whether a file is in one of the directories.
+func (c code) has(file string) bool {
+	return slices.ContainsFunc(c.sources, func(s sourcedir.Source) bool {
+		return s.Directory == "." || strings.HasPrefix(file, s.Directory+"/")
+	})
+}

@@ -1,0 +1,129 @@
+package gittree
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// ErrManyChanged is returned when more files changed than are listed.
+var ErrManyChanged = errors.New("more files changed than are listed")
+
+// Change is a file that differs between two trees. A renamed file is two changes.
+type Change struct {
+	Path          string
+	Before, After File // the zero File where there is none
+}
+
+// File identifies what a tree has at a path: a file, a symbolic link or a submodule.
+type File struct {
+	Hash string // of the content
+	Mode fs.FileMode
+}
+
+// Changes returns the files in which two trees differ, sorted by path. Only directories that differ are read. More than limit
+// changes are ErrManyChanged.
+func Changes(before, after *Tree, limit int) ([]Change, error) {
+	c := comparison{before: before, after: after, limit: limit}
+	if err := c.trees("", before.root, after.root); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(c.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return c.changes, nil
+}
+
+type comparison struct {
+	before, after *Tree
+	limit         int
+	changes       []Change
+}
+
+// trees compares two directories of one name. A zero hash is a directory that is not there.
+func (c *comparison) trees(dir string, before, after plumbing.Hash) error {
+	if before == after {
+		return nil
+	}
+	old, err := c.before.named(before)
+	if err != nil {
+		return err
+	}
+	current, err := c.after.named(after)
+	if err != nil {
+		return err
+	}
+	for name, entry := range current {
+		if err := c.entries(path.Join(dir, name), old[name], entry); err != nil {
+			return err
+		}
+	}
+	for name, entry := range old {
+		if _, still := current[name]; still {
+			continue
+		}
+		if err := c.entries(path.Join(dir, name), entry, object.TreeEntry{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named returns the entries of a directory by name, none for a zero hash.
+func (t *Tree) named(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
+	if hash.IsZero() {
+		return nil, nil
+	}
+	entries, err := t.entries(hash)
+	if err != nil {
+		return nil, err
+	}
+	named := make(map[string]object.TreeEntry, len(entries))
+	for _, entry := range entries {
+		named[entry.Name] = entry
+	}
+	return named, nil
+}
+
+// entries compares what two directories have under one name; the zero entry is nothing.
+func (c *comparison) entries(at string, before, after object.TreeEntry) error {
+	if before.Hash == after.Hash && before.Mode == after.Mode {
+		return nil
+	}
+	if isDir(before) || isDir(after) {
+		if err := c.trees(at, dirHash(before), dirHash(after)); err != nil {
+			return err
+		}
+	}
+	was, is := fileOf(before), fileOf(after)
+	if was == is {
+		return nil
+	}
+	if len(c.changes) == c.limit {
+		return ErrManyChanged
+	}
+	c.changes = append(c.changes, Change{Path: at, Before: was, After: is})
+	return nil
+}
+
+// fileOf returns the zero File for a directory and for nothing.
+func fileOf(entry object.TreeEntry) File {
+	if isDir(entry) || entry.Hash.IsZero() {
+		return File{}
+	}
+	mode := modeOf(entry)
+	if isSubmodule(entry) {
+		mode = fs.ModeIrregular
+	}
+	return File{Hash: entry.Hash.String(), Mode: mode}
+}
+
+func dirHash(entry object.TreeEntry) plumbing.Hash {
+	if isDir(entry) {
+		return entry.Hash
+	}
+	return plumbing.ZeroHash
+}

@@ -1,0 +1,55 @@
+package gittree
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+)
+
+// NameError reports an entry that no file system or archive should be given.
+type NameError struct {
+	Name    string
+	Problem string // what is wrong with the name, after "which"
+}
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("the repository holds an entry named %.100q, which %s; rename it", strings.ToValidUTF8(e.Name, "\uFFFD"), e.Problem)
+}
+
+// Entries reads one directory. Its error is a *NameError for a name that is refused.
+func Entries(from storer.EncodedObjectStorer, hash plumbing.Hash) ([]object.TreeEntry, error) {
+	found, err := object.GetTree(from, hash)
+	if err != nil {
+		return nil, fmt.Errorf("read tree %s: %w", hash, err)
+	}
+	for _, entry := range found.Entries {
+		if err := plainName(entry.Name); err != nil {
+			return nil, &NameError{Name: entry.Name, Problem: err.Error()}
+		}
+	}
+	return found.Entries, nil
+}
+
+// plainName refuses names that mean something else to a path.
+func plainName(name string) error {
+	switch {
+	case name == "" || name == "." || name == "..":
+		return errors.New("is no name")
+	case strings.ContainsAny(name, "/\\\x00"):
+		return errors.New("holds a separator")
+	case strings.EqualFold(name, ".git"):
+		return errors.New("is git's own")
+	case strings.ToValidUTF8(name, "") != name:
+		return errors.New("is not UTF-8")
+	}
+	return nil
+}
+
+func isDir(entry object.TreeEntry) bool       { return entry.Mode == filemode.Dir }
+func isLink(entry object.TreeEntry) bool      { return entry.Mode == filemode.Symlink }
+func isSubmodule(entry object.TreeEntry) bool { return entry.Mode == filemode.Submodule }
