@@ -8,7 +8,7 @@ import (
 
 // digestDomain separates these digests from all others and names the form that was hashed. A change of that form needs a new
 // number, and makes every plan that waits be asked again.
-const digestDomain = "nuon diff report 2\n"
+const digestDomain = "nuon diff report 3\n"
 
 // Digest names the content of the report: "sha256:" and 64 hex digits over its canonical JSON. Of a masked value only changed,
 // same or new counts, so two installs with different secrets can have equal digests. Tags do not count. A value that is cut for

@@ -36,7 +36,7 @@ type Alike struct {
 }
 
 // groupDomain separates group digests from those of single reports.
-const groupDomain = "nuon diff group 1\n"
+const groupDomain = "nuon diff group 2\n"
 
 // Group puts the reports together that are alike, the largest group first. The order of the members does not matter.
 //
@@ -165,6 +165,14 @@ func (o *ownNames) change(c Change) Change {
 
 func (o *ownNames) field(f *FieldChange) {
 	f.Path, f.Pointer, f.Owner = o.text(f.Path), o.text(f.Pointer), o.text(f.Owner)
+	f.BeforePointer = o.text(f.BeforePointer)
+	if e := f.Element; e != nil {
+		f.Element = &Element{Change: e.Change, Path: o.text(e.Path), Pointer: o.text(e.Pointer)}
+	}
+	f.Moved = slices.Clone(f.Moved)
+	for i := range f.Moved {
+		f.Moved[i].Name = o.text(f.Moved[i].Name)
+	}
 	f.Before.Tag, f.After.Tag = "", ""
 	if f.Before.Sum != "" || f.After.Sum != "" || decides(f) {
 		// Of a cut value, to which the lines belong, only the sum is known.

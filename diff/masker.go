@@ -89,7 +89,14 @@ func (m *Masker) Learn(sensitive Raw) {
 // Field is the showable form of one difference. When either side must not be shown, neither is: the other one is its predecessor
 // or its successor.
 func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
-	f := FieldChange{Path: path.Text(m.Text), Pointer: path.Pointer(m.Text)}
+	f := m.sides(before, after)
+	f.Path = path.Text(m.Text)
+	f.Locate(path, m.Text)
+	return f
+}
+
+// sides is a field without a place.
+func (m *Masker) sides(before, after Side) (f FieldChange) {
 	if m.hides(before) || m.hides(after) {
 		f.Before, f.After = m.masked(before), m.masked(after)
 		f.After.Mark = markOf(before, after)
@@ -114,19 +121,17 @@ func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
 	return f
 }
 
-// Text is a name, a key or an id as people may see it, cut at 512 bytes.
+// Text is a name, a key or an id as people may see it. It is cut where a value is, see MaskOptions.Limit.
 func (m *Masker) Text(s string) string {
 	if m.knows(s) {
 		return Hidden
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > maxName {
-		return runeSlice(s, 0, maxName) + "…"
+	if len(s) > m.options.Limit {
+		return runeSlice(s, 0, m.options.Limit) + "…"
 	}
 	return s
 }
-
-const maxName = 512
 
 // Knows says that a text holds a secret.
 func (m *Masker) Knows(s string) bool { return m.knows(s) }

@@ -27,6 +27,9 @@ func fill(v reflect.Value, n *int) {
 		for i := range v.NumField() {
 			fill(v.Field(i), n)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range v.Len() {
@@ -50,6 +53,8 @@ func each(v reflect.Value, name string, visit func(name string, leaf reflect.Val
 		for i := range v.NumField() {
 			each(v.Field(i), name+"."+v.Type().Field(i).Name, visit)
 		}
+	case reflect.Pointer:
+		each(v.Elem(), name, visit)
 	case reflect.Slice:
 		for i := range v.Len() {
 			each(v.Index(i), fmt.Sprintf("%s[%d]", name, i), visit)

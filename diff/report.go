@@ -89,11 +89,18 @@ type Change struct {
 type FieldChange struct {
 	// Path is like spec[0].name, or tags["a b"]. It is empty when the object is one plain value, as an output can be.
 	Path string `json:"path,omitempty"`
-	// Pointer is the path as a JSON pointer (RFC 6901) with two more kinds of step: "name=web" is the element of a list that has this
-	// name, and "@json" goes into the document that a string holds. Rules that ignore a field name it so.
+	// Pointer leads to the value of After, or to that of Before where there is no After. It is a JSON pointer (RFC 6901) with two more
+	// kinds of step: "name=web" is the element of a list that has this name, and "@json" goes into the document that a string holds.
+	// Rules that ignore a field name it so.
 	Pointer string `json:"pointer,omitempty"`
-	Before  Shown  `json:"before"`
-	After   Shown  `json:"after"`
+	// BeforePointer leads to the value of Before where both sides have one and it is at another index there.
+	BeforePointer string `json:"before_pointer,omitempty"`
+	// Element is the element of a list that the field is, or is a part of, if only one side has it.
+	Element *Element `json:"element,omitempty"`
+	// Moved are the elements that change places, for a field that is Reordered.
+	Moved  []ElementMove `json:"moved,omitempty"`
+	Before Shown         `json:"before"`
+	After  Shown         `json:"after"`
 	// Lines is the line diff of a string of several lines, with three lines of context.
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.

@@ -130,6 +130,14 @@ func (f *FieldChange) validate() error {
 			return fmt.Errorf("is no %.20q, but says so", s.Type)
 		}
 	}
+	if e := f.Element; e != nil && e.Change != ElementAdded && e.Change != ElementRemoved {
+		return fmt.Errorf("has an element that is %.20q, which is not known", e.Change)
+	}
+	for _, m := range f.Moved {
+		if m.From < 0 || m.To < 0 {
+			return fmt.Errorf("has an element that moves from %d to %d", m.From, m.To)
+		}
+	}
 	for _, l := range f.Lines {
 		switch l.Op {
 		case LineSame, LineRemoved, LineAdded, LineSkipped, LineMore:

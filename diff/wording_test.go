@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pgregory.net/rapid"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	reports "github.com/nuon-toolkit/nuon/diff/internal/sample"
 )
@@ -100,45 +102,69 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestOrder: a reordered list shows what moves, and all of it when asked.
+// TestOrder: a new order names what moves, and from where to where.
 func TestOrder(t *testing.T) {
 	list := func(s string) diff.Shown { return diff.Shown{Type: diff.TypeList, Text: s} }
-	long := func(names ...string) diff.Shown {
-		for i := range 20 {
-			names = append(names, fmt.Sprintf("n%d", i))
-		}
-		return list(`["` + strings.Join(names, `","`) + `"]`)
-	}
-	last := long()
-	last.Text = strings.TrimSuffix(last.Text, "]") + `,"x"]`
 	for _, try := range []struct {
-		name, before, after string
-		was, is             diff.Shown
+		name, want string
+		was, is    diff.Shown
+		places     []int
 	}{
-		{"short", "a, b, c", "b, a, c", list(`["a","b","c"]`), list(`["b","a","c"]`)},
-		{"ends", "…, b, c, …", "…, c, b, …", list(`["a","b","c","d"]`), list(`["a","c","b","d"]`)},
-		{"long", "", "of 21, x from place 1 to 21", long("x"), last},
-		{"objects", `1, {"k":2}`, `{"k":2}, 1`, list(`[1,{"k":2}]`), list(`[{"k":2},1]`)},
-		{"hostile", `"a, b", \x1b`, `\x1b, "a, b"`, list(`["a, b","\u001b"]`), list(`["\u001b","a, b"]`)},
+		{"one", "moved: a from place 1 to 3", list(`["a","b","c"]`), list(`["b","c","a"]`), []int{1, 2, 0}},
+		{"among new ones", "moved: c from place 4 to 2", list(`["a","b","c"]`), list(`["a","c","b"]`), []int{0, 3, -1, 2}},
+		{"two", "moved: d from place 4 to 1 and c from place 3 to 2", list(`["a","b","c","d"]`), list(`["d","c","a","b"]`), []int{3, 2, 0, 1}},
+		{"no other place", "", list(`["a","b","c"]`), list(`["c","b","a"]`), []int{2, 1, 0}},
+		{"without names", "moved: the element from place 2 to 1", list(`[0,1]`), list(`[1,0]`), []int{1, 0}},
+		{"hostile", `moved: \x1b from place 2 to 1`, list(`["a, b","\u001b"]`), list(`["\u001b","a, b"]`), []int{1, 0}},
+		{"another element", "", list(`["a","b"]`), list(`["b","evil"]`), []int{1, 0}},
+		{"cut", "", list(`[0,1]`), diff.Shown{Type: diff.TypeList, Text: "[1", Sum: "sha256:0"}, []int{1, 0}},
 	} {
-		f := diff.FieldChange{Reordered: true, Before: try.was, After: try.is}
-		whole := try.name == "short" || try.name == "hostile" || try.name == "objects"
-		before, after, ok := f.Order(whole)
-		if !ok || before != try.before || after != try.after {
-			t.Errorf("%s: %q → %q, %t", try.name, before, after, ok)
-		}
-		if _, all, _ := f.Order(true); strings.Contains(all, "…") {
-			t.Errorf("%s: something is left out of the whole: %s", try.name, all)
+		f := diff.FieldChange{Before: try.was, After: try.is}
+		if f.Reorder(try.places); f.Order() != try.want {
+			t.Errorf("%s: %q, want %q", try.name, f.Order(), try.want)
 		}
 	}
-	more := diff.FieldChange{Reordered: true, Before: long("x"), After: long("x", "evil")}
-	if _, _, ok := more.Order(false); ok {
-		t.Error("a list with one more element is only in another order")
-	}
-	cut := diff.FieldChange{Reordered: true, Before: list("[1]"), After: diff.Shown{Type: diff.TypeList, Text: "[1", Sum: "sha256:0"}}
-	if _, _, ok := cut.Order(false); ok {
-		t.Error("a list that is cut has an order")
-	}
+}
+
+// TestFewestMoves: what is named as moved leaves all others in their order.
+func TestFewestMoves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		places := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, -1, -1}).Draw(t, "places")
+		f := diff.FieldChange{}
+		f.Reorder(places)
+		moves := map[int]bool{}
+		for _, m := range f.Moved {
+			if moves[m.To] = true; places[m.To] != m.From {
+				t.Fatalf("%v: %+v", places, m)
+			}
+		}
+		last := -1
+		for j, i := range places {
+			if i >= 0 && !moves[j] {
+				if i < last {
+					t.Fatalf("%v: %+v leave an order in which %d comes behind %d", places, f.Moved, i, last)
+				}
+				last = i
+			}
+		}
+		longest := make([]int, len(places))
+		best := 0
+		for j, i := range places {
+			if i < 0 {
+				continue
+			}
+			longest[j] = 1
+			for k := range j {
+				if places[k] >= 0 && places[k] < i {
+					longest[j] = max(longest[j], longest[k]+1)
+				}
+			}
+			best = max(best, longest[j])
+		}
+		if len(f.Moved) != 6-best {
+			t.Fatalf("%v: %d of 6 move, %d stay", places, len(f.Moved), best)
+		}
+	})
 }
 
 // TestApart: only what differs is set apart, at the ends of words, and no character is torn.

@@ -192,7 +192,8 @@ func TestIgnoredReasons(t *testing.T) {
 	}
 }
 
-// TestContext: so many lines as before are around a change, and --show-all shows a text whose end is cut.
+// TestContext: so many lines as before are around a change, and --show-all shows a text whose end is cut; what programs
+// read never is.
 func TestContext(t *testing.T) {
 	long := map[string]string{"t1.yaml": text1, "t2.yaml": strings.Replace(text1, "    5\n", "    five\n", 1)}
 	var before, after strings.Builder
@@ -220,6 +221,11 @@ func TestContext(t *testing.T) {
 	}
 	if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml"); err != nil || strings.Count(out, "new") >= 300 {
 		t.Errorf("%v, %d", err, strings.Count(out, "new"))
+	}
+	for _, format := range []string{"json", "yaml"} {
+		if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml -o "+format); err != nil || strings.Count(out, "text: new") != 300 && strings.Count(out, `"text": "new"`) != 300 {
+			t.Errorf("-o %s is cut: %v, %d", format, err, strings.Count(out, "new"))
+		}
 	}
 	if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml --show-all"); err != nil || strings.Count(out, "new") != 300 {
 		t.Errorf("%v, %d", err, strings.Count(out, "new"))

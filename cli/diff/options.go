@@ -139,19 +139,23 @@ func (o options) secrets() (func(string) bool, error) {
 	return model.NewSecrets(values...).Contains, nil
 }
 
-// The bounds of texts with --show-all. Without it those of the model hold.
+// The bounds of texts with --show-all. Without it those of the model hold. What programs read is whole: no side is as large as wholeBytes.
 const (
-	allBytes = 1 << 20
-	allLines = 1 << 20
+	allBytes   = 1 << 20
+	allLines   = 1 << 20
+	wholeBytes = 1 << 30
 )
 
 // bounds are how much of a value and of a text is shown, and with how many lines around each change, as the model counts them: 0 is its
 // own bound, and a context below 0 none.
-func (o options) bounds() (bytes, lines, context int) {
-	if context = o.context; context == 0 {
+func (s *settled) bounds() (bytes, lines, context int) {
+	if context = s.context; context == 0 {
 		context = -1
 	}
-	if o.showAll {
+	switch {
+	case s.format == "json" || s.format == "yaml":
+		return wholeBytes, wholeBytes, context
+	case s.showAll:
 		return allBytes, allLines, context
 	}
 	return 0, 0, context

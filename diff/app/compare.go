@@ -65,7 +65,8 @@ func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
 	if c.plain {
 		shown = c.masker.Text
 	}
-	f.Path, f.Pointer = pathOf(p, shown), p.Pointer(shown)
+	f.Path = pathOf(p, shown)
+	f.Locate(p, shown)
 	c.fields = append(c.fields, f)
 	return &c.fields[len(c.fields)-1]
 }
@@ -119,7 +120,7 @@ func (c *comparer) list(p tree.Path, n node) {
 	case sets[last.Key] && !inDocument(p):
 		c.set(p, n)
 	default:
-		c.places(p, n)
+		c.byPlace(p, n)
 	}
 	c.never(count, p, n)
 }
@@ -152,7 +153,13 @@ func (c *comparer) set(p tree.Path, n node) {
 	for _, name := range names {
 		before, had := was[name]
 		after, has := is[name]
-		c.walk(p.Selected(name, nil), node{before: before, after: after, hasBefore: had, hasAfter: has})
+		side := tree.Both
+		if !had {
+			side = tree.OnlyAfter
+		} else if !has {
+			side = tree.OnlyBefore
+		}
+		c.walk(p.Select(name, nil, side), node{before: before, after: after, hasBefore: had, hasAfter: has})
 	}
 }
 
@@ -163,42 +170,52 @@ func (c *comparer) byName(p tree.Path, n node, names [2][]string, by []string) {
 		kept[side] = common(list, names[1-side])
 	}
 	if !slices.Equal(kept[0], kept[1]) {
-		c.emit(p, node{before: textsOf(kept[0]), after: textsOf(kept[1]), hasBefore: true, hasAfter: true}).Reordered = true
-	}
-	at := [2]map[string]int{{}, {}}
-	for side, list := range names {
-		for i, name := range list {
-			at[side][name] = i
-		}
+		c.emit(p, node{before: textsOf(kept[0]), after: textsOf(kept[1]), hasBefore: true, hasAfter: true}).
+			Reorder(places(names[0], names[1]))
 	}
 	for i, name := range names[0] {
-		if _, stays := at[1][name]; !stays {
-			c.walk(p.Selected(name, by), node{before: n.before.At(i), hasBefore: true})
+		if !slices.Contains(names[1], name) {
+			c.walk(p.Select(name, by, tree.OnlyBefore), node{before: n.before.At(i), hasBefore: true})
 		}
 	}
-	for j, name := range names[1] {
-		e := node{after: n.after.At(j), hasAfter: true}
-		if i, was := at[0][name]; was {
-			e.before, e.hasBefore = n.before.At(i), true
+	for j, i := range places(names[0], names[1]) {
+		e, side := node{after: n.after.At(j), hasAfter: true}, tree.OnlyAfter
+		if i >= 0 {
+			e.before, e.hasBefore, side = n.before.At(i), true, tree.Both
 		}
-		c.walk(p.Selected(name, by), e)
+		c.walk(p.Select(names[1][j], by, side), e)
 	}
 }
 
-// places compares lists whose elements have nothing but their places: equal ones are found wherever they stand.
-func (c *comparer) places(p tree.Path, n node) {
+// places are the indices in a list of the names of another one; -1 for what it does not have.
+func places(was, is []string) []int {
+	at := make(map[string]int, len(was))
+	for i, name := range was {
+		at[name] = i
+	}
+	out := make([]int, len(is))
+	for j, name := range is {
+		out[j] = -1
+		if i, there := at[name]; there {
+			out[j] = i
+		}
+	}
+	return out
+}
+
+// byPlace compares lists whose elements have nothing but their places: equal ones are found wherever they stand.
+func (c *comparer) byPlace(p tree.Path, n node) {
 	pairs := tree.Matches(n.before, n.after, nil)
 	c.moved(p, n, pairs)
 	for _, pair := range pairs {
 		e := node{hasBefore: pair.Before >= 0, hasAfter: pair.After >= 0}
-		index := pair.Before
 		if e.hasBefore {
 			e.before = n.before.At(pair.Before)
 		}
 		if e.hasAfter {
-			e.after, index = n.after.At(pair.After), pair.After
+			e.after = n.after.At(pair.After)
 		}
-		c.walk(p.At(index), e)
+		c.walk(p.Paired(pair), e)
 	}
 }
 
@@ -206,11 +223,12 @@ func (c *comparer) places(p tree.Path, n node) {
 // places before.
 func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
 	was, is := []int{}, []int{} // places before
+	var kept []tree.Pair
 	moved := false
 	for _, pair := range pairs {
 		moved = moved || pair.Moved
 		if pair.Before >= 0 && pair.After >= 0 && n.before.At(pair.Before).Equal(n.after.At(pair.After)) {
-			was, is = append(was, pair.Before), append(is, pair.Before)
+			was, is, kept = append(was, pair.Before), append(is, pair.Before), append(kept, pair)
 		}
 	}
 	if !moved {
@@ -230,7 +248,7 @@ func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
 		}
 		return raw.Of(list)
 	}
-	c.emit(p, node{before: side(was), after: side(is), hasBefore: true, hasAfter: true}).Reordered = true
+	c.emit(p, node{before: side(was), after: side(is), hasBefore: true, hasAfter: true}).Reorder(tree.Places(n.after.Len(), kept))
 }
 
 // namings are the keys that tell tables of a list apart, tried in this order. The first of each must be there.
@@ -261,10 +279,13 @@ func namesBy(list raw.Value, keys []string) (names []string, ok bool) {
 			switch {
 			case k == 0 && (!isText || text == ""):
 				return nil, false
+			case len(keys) == 1:
+				name = text
 			case text != "" && k > 0:
-				name += " "
+				name += "," + key + "=" + text
+			case text != "":
+				name = key + "=" + text
 			}
-			name += text
 		}
 		if seen[name] {
 			return nil, false
@@ -283,9 +304,9 @@ func pathOf(p tree.Path, shown func(string) string) string {
 		case s.Into != "":
 			b.WriteString(" (" + s.Into + ") ")
 		case s.IsIndex:
-			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+			b.WriteString("[" + s.Place() + "]")
 		case s.IsSelect:
-			b.WriteString("[" + quoted(shown(s.Select), "[]\" ") + "]")
+			b.WriteString("[" + quoted(shown(values(s)), "[]\" ") + "]")
 		default:
 			if b.Len() > 0 && !strings.HasSuffix(b.String(), " ") {
 				b.WriteByte('.')
@@ -294,6 +315,18 @@ func pathOf(p tree.Path, shown func(string) string) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// values are what selects an element, without the keys.
+func values(s tree.Step) string {
+	if len(s.By) < 2 {
+		return s.Select
+	}
+	text := strings.TrimPrefix(s.Select, s.By[0]+"=")
+	for _, key := range s.By[1:] {
+		text = strings.Replace(text, ","+key+"=", " ", 1)
+	}
+	return text
 }
 
 // quoted puts a text into quotes if it has one of some characters, is a number, or is empty.

@@ -138,6 +138,9 @@ func (b *builder) fields(p pair) []diff.FieldChange {
 	}
 	c.walk(nil, n)
 	for i := range c.fields {
+		if p.before == nil || p.after == nil { // its elements come or go with it
+			c.fields[i].Element = nil
+		}
 		c.fields[i].ForcesReplace = actionOf(p) == diff.Replace && c.fields[i].Path == "type" && p.before.component != nil
 	}
 	return c.fields
@@ -160,12 +163,14 @@ func unchanged(p pair) int {
 
 // order adds a change where parts of a kind that are on both sides stand in another order, and that order means something.
 func (b *builder) order(kind string, was, is []string) {
+	before, after := was, is
 	was, is = common(was, is), common(is, was)
 	if slices.Equal(was, is) {
 		return
 	}
 	f := b.masker.Field(nil, diff.Side{Value: textsOf(was)}, diff.Side{Value: textsOf(is)})
-	f.Path, f.Pointer, f.Reordered = "order", "/order", true
+	f.Path, f.Pointer = "order", "/order"
+	f.Reorder(places(before, after))
 	c := diff.Change{
 		Address: kind + "s", ResourceKind: "order", Name: kind, Config: true, Action: diff.Update, Risk: diff.Update.Risk(), Fields: []diff.FieldChange{f},
 	}

@@ -219,12 +219,12 @@ func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	} else {
 		e.place = pair.Before
 	}
-	step := tree.Step{Index: e.place, IsIndex: true}
+	step := pair.Step()
 	switch {
 	case how.after != nil && e.hasAfter:
-		step = tree.Step{IsSelect: true, Select: how.after[pair.After], By: how.by}
+		step = tree.Step{IsSelect: true, Select: how.after[pair.After], By: how.by, Lone: step.Lone}
 	case how.before != nil && !e.hasAfter:
-		step = tree.Step{IsSelect: true, Select: how.before[pair.Before], By: how.by}
+		step = tree.Step{IsSelect: true, Select: how.before[pair.Before], By: how.by, Lone: step.Lone}
 	}
 	w.step(step, e)
 }
@@ -286,16 +286,8 @@ func pairsByContent(before, after raw.Value) []tree.Pair {
 
 // order adds a difference when elements that both sides have change places.
 func (w *walker) order(n node, how pairing, pairs []tree.Pair) {
-	order := make([]int, n.after.Len())
+	order := tree.Places(n.after.Len(), pairs)
 	inOrder, last, common := true, -1, 0
-	for j := range order {
-		order[j] = -1
-	}
-	for _, pair := range pairs {
-		if pair.After >= 0 {
-			order[pair.After] = pair.Before
-		}
-	}
 	for _, i := range order {
 		if i >= 0 {
 			inOrder = inOrder && i > last

@@ -112,8 +112,14 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 			diff.Side{Value: d.before, Absent: !d.hasBefore, Sensitive: d.sensitive},
 			diff.Side{Value: d.after, Absent: !d.hasAfter, Sensitive: d.sensitive})
 		f.Path = marks.Path
+		if element, _ := d.path.Element(); f.Element != nil {
+			f.Element.Path = pathText(element, c.masker.Text)
+		}
 		c.outline(&f, &found[i])
-		f.ForcesReplace, f.Reordered, f.Regenerated, f.Owner, f.Fold = marks.ForcesReplace, marks.Reordered, marks.Regenerated, marks.Owner, marks.Fold
+		f.ForcesReplace, f.Regenerated, f.Owner, f.Fold = marks.ForcesReplace, marks.Regenerated, marks.Owner, marks.Fold
+		if d.order != nil {
+			f.Reorder(d.order)
+		}
 		change.Fields[i] = f
 	}
 	for i := range change.Findings {

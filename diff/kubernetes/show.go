@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -257,15 +258,28 @@ func (d *difference) implied(p tree.Path) bool {
 func (s *shower) elements(d difference, v raw.Value) {
 	none := raw.Of([]any{})
 	how := pairingOf(node{typ: d.typ, before: none, after: v, builtin: d.builtin})
+	lone := s.lone(&d)
 	for i := range v.Len() {
-		p := d.path.At(i)
+		p := append(slices.Clone(d.path), tree.Step{Index: i, IsIndex: true, Lone: lone})
 		if how.after != nil {
-			p = d.path.Selected(how.after[i], how.by)
+			p = d.path.Select(how.after[i], how.by, lone)
 		}
 		out := d.part(p, v.At(i))
 		out.typ, out.place, out.sensitive = d.typ.Elem(), i, d.sensitive || optionValue(v, i)
 		s.show(out)
 	}
+}
+
+// lone is the side that the elements of a new list, or one that goes, are on. Of an object that comes or goes as a whole, and of an
+// element that does, nothing is said once more.
+func (s *shower) lone(d *difference) tree.Side {
+	if _, side := d.path.Element(); side != tree.Both || s.only != "" {
+		return tree.Both
+	}
+	if d.hasBefore {
+		return tree.OnlyBefore
+	}
+	return tree.OnlyAfter
 }
 
 // text adds a plain value. A document in it is looked into only for its secrets: what is new is easier to read as it is written.

@@ -65,22 +65,21 @@ func field(c *diff.Change, f *diff.FieldChange, past bool) []string {
 		}
 		return lines
 	}
-	before, after, ok := f.Order(false)
-	switch {
-	case ok && before == "":
-		return []string{"! " + name + " order " + after + aside}
-	case ok:
-		return []string{"- " + name + " order: " + before, "+ " + name + " order: " + after + aside}
+	if words := f.Order(); words != "" {
+		return []string{"! " + name + "  " + words + aside}
+	} else if f.Reordered {
+		name += " order"
 	}
-	switch before, after = f.Sides(c.Action); {
+	switch before, after := f.Sides(c.Action); {
 	case before == "":
 		return []string{sign(f) + name + " = " + after + aside}
 	case f.Before.Absent:
 		return []string{"+ " + name + " = " + after + aside}
 	case f.After.Absent:
 		return []string{"- " + name + " = " + before + aside}
+	default:
+		return []string{"- " + name + " = " + before, "+ " + name + " = " + after + aside}
 	}
-	return []string{"- " + name + " = " + before, "+ " + name + " = " + after + aside}
 }
 
 // sign is how a diff block marks a field of which one text says all.

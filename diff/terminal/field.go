@@ -54,12 +54,13 @@ func joined(rows ...[]Span) Row {
 // values are the two sides of a field. One of which all is said in one text has no before.
 func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Span) {
 	ink := inkAfter(c.Action, f)
-	if was, is, ok := f.Order(whole); ok && was != "" {
-		return []Span{{"order: ", Faint}, {was, Before}}, []Span{{is, ink}}
-	} else if ok {
-		return nil, []Span{{"order " + is, ink}}
+	if words := f.Order(); words != "" && !whole {
+		return nil, []Span{{words, ink}}
 	}
 	was, is := f.Sides(c.Action)
+	if f.Reordered && was != "" {
+		return []Span{{"order: ", Faint}, {was, Before}}, []Span{{is, ink}}
+	}
 	if was == "" {
 		return nil, []Span{{is, ink}}
 	}

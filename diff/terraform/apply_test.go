@@ -104,7 +104,7 @@ func (p *patch) apply(path tree.Path, before any, has bool) (any, bool) {
 				was = list[pair.Before]
 			}
 			if pair.After >= 0 {
-				v, _ := p.apply(path.At(pair.After), was, pair.Before >= 0)
+				v, _ := p.apply(path.Paired(pair), was, pair.Before >= 0)
 				out = append(out, v)
 			}
 		}

@@ -192,6 +192,9 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some()}
 	c.conceal(p, &before, &after)
 	f := c.masker.Field(p, before, after)
+	if !c.free && c.action != diff.Update && c.action != diff.Replace { // its elements come or go with it
+		f.Element = nil
+	}
 	for _, forcing := range c.forcing {
 		if p.Overlaps(forcing) {
 			f.ForcesReplace = true

@@ -45,19 +45,17 @@ func (n node) differing(pairs []tree.Pair) int {
 // element compares element i of before with element j of after; -1 is none.
 func (c *comparer) element(p tree.Path, n node, i, j, depth int) {
 	e := node{hasBefore: i >= 0, hasAfter: j >= 0, lone: i < 0 || j < 0}
-	index := i
 	if i >= 0 {
 		e.before, e.was = n.before.At(i), n.was.index(i)
 	}
 	if j >= 0 {
 		e.after, e.is, e.unknown = n.after.At(j), n.is.index(j), n.unknown.index(j)
-		index = j
 	}
 	// An element that is null is there all the same.
 	if e.lone && e.before.IsNull() && e.after.IsNull() {
 		e.lone = false
 	}
-	c.walk(p.At(index), e, depth+1)
+	c.walk(p.Paired(tree.Pair{Before: i, After: j}), e, depth+1)
 }
 
 // order adds a field of its own when equal elements change places. It names those that both sides have.
@@ -87,7 +85,8 @@ func (c *comparer) order(p tree.Path, n node, pairs []tree.Pair) {
 	for k := range kept {
 		is = append(is, names[k])
 	}
-	c.add(p, n, raw.Of(was), raw.Of(is)).Reordered = true
+	places := tree.Places(n.after.Len(), kept)
+	c.add(p, n, raw.Of(was), raw.Of(is)).Reorder(places)
 }
 
 // elementNames tells the elements of before apart: by themselves if they are plain, by their names or else the first attribute that no

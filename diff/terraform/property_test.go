@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/sample"
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
@@ -257,6 +258,23 @@ func FuzzReport(f *testing.F) {
 		again, err := terraform.Report(bytes.NewReader(data), terraform.Options{MaxBytes: 1 << 20})
 		if err != nil || again.Digest() != r.Digest() {
 			t.Errorf("another report of the same plan: %v", err)
+		}
+	})
+}
+
+// TestPointersLead: each pointer leads to the value that the report states, on the side that it is for.
+func TestPointersLead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := attributes(harmless()).Draw(t, "before"), attributes(harmless()).Draw(t, "after")
+		plan := updatePlan(t, map[string]any{"actions": []string{"update"}, "before": before, "after": after}, nil)
+		r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Changes[0].Fields {
+			if err := sample.Leads(any(before), any(after), &r.Changes[0].Fields[i]); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -37,7 +37,8 @@ func Release() *diff.Report {
 		diff.FieldChange{Path: "spec.replicas", Before: number("2"), After: number("3"), Owner: "horizontal-pod-autoscaler"},
 		diff.FieldChange{Path: "spec.template.spec.containers[web].env[NEW_VAR]", Before: absent, After: diff.Shown{Text: `{"name":"NEW_VAR","value":"1"}`, Type: diff.TypeObject}},
 		diff.FieldChange{Path: "spec.template.spec.containers[web].image", Before: text("registry.example.com/shop/web:1.4.0"), After: text("registry.example.com/shop/web:1.5.0")},
-		diff.FieldChange{Path: "spec.template.spec.initContainers", Before: listOf(`["wait","migrate","warm"]`), After: listOf(`["migrate","wait","warm"]`), Reordered: true},
+		diff.FieldChange{Path: "spec.template.spec.initContainers", Before: listOf(`["wait","migrate","warm"]`), After: listOf(`["migrate","wait","warm"]`), Reordered: true,
+			Moved: []diff.ElementMove{{Name: "migrate", From: 1, To: 0}}},
 	), diff.Finding{Rule: "pod-template", Source: docs, Risk: diff.RiskRestart, Words: "the pod template changes, so every pod is made anew", Path: "spec.template"})
 	config := Object("shop", "ConfigMap", "settings", diff.Update,
 		diff.FieldChange{Path: `data["app.json"] (json) server.port`, Before: number("80"), After: number("8080")},

@@ -105,6 +105,7 @@ func (d drawer) field() diff.FieldChange {
 		f.Lines = rapid.SliceOfN(rapid.Custom(d.line), 1, 12).Draw(d.t, "lines")
 	case 1:
 		f.Reordered = true
+		f.Moved = []diff.ElementMove{{Name: d.text(), From: 1, To: 0}}
 		f.Before = diff.Shown{Type: diff.TypeList, Text: d.one([]string{`["a","b","c"]`, `[1,{"k":2}]`, `not a list`})}
 		f.After = diff.Shown{Type: diff.TypeList, Text: d.one([]string{`["b","c","a"]`, `[{"k":2},1]`})}
 	case 2:

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"slices"
+
 	"github.com/nuon-toolkit/nuon/diff/align"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
@@ -10,6 +12,28 @@ type Pair struct {
 	Before, After int
 	// Moved: both are equal, but others that are equal, too, stand on another side of them than before. Only the order tells.
 	Moved bool
+}
+
+// Step is the step to the element, by its indices.
+func (p Pair) Step() Step {
+	switch {
+	case p.After < 0:
+		return Step{Index: p.Before, IsIndex: true, Lone: OnlyBefore}
+	case p.Before < 0:
+		return Step{Index: p.After, IsIndex: true, Lone: OnlyAfter}
+	}
+	return Step{Index: p.After, IsIndex: true, Shift: p.Before - p.After}
+}
+
+// Places has, for each element of after, the index in before of the element that it is paired with; -1 for none.
+func Places(after int, pairs []Pair) []int {
+	out := slices.Repeat([]int{-1}, after)
+	for _, p := range pairs {
+		if p.After >= 0 {
+			out[p.After] = p.Before
+		}
+	}
+	return out
 }
 
 // Pairs is Matches for whoever does not ask for Moved: an element that only changes its place goes in one place and comes in another.

@@ -5,6 +5,7 @@
 package tree
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,7 +23,22 @@ type Step struct {
 	// By are the keys of the element that Select is made of; empty in a set of plain values.
 	By   []string
 	Into string
+	// Shift is the index of an indexed element in before less its index in after, which is Index. It is 0 for an element that only
+	// one side has.
+	Shift int
+	// Lone is the only side that has the element; Both for a step that is no element.
+	Lone Side
 }
+
+// Side is where something is.
+type Side uint8
+
+// The sides.
+const (
+	Both Side = iota
+	OnlyBefore
+	OnlyAfter
+)
 
 // Path leads from the root of an object to a value inside it.
 type Path []Step
@@ -33,9 +49,49 @@ func (p Path) Field(key string) Path { return p.and(Step{Key: key}) }
 // At is the path of a list's element by its index.
 func (p Path) At(i int) Path { return p.and(Step{Index: i, IsIndex: true}) }
 
+// Paired is the path of the element that a pair stands for, by its indices.
+func (p Path) Paired(pair Pair) Path { return p.and(pair.Step()) }
+
+// Element is the path of the element that only one side has, and that side: the first on the way. Both when there is none.
+func (p Path) Element() (Path, Side) {
+	for i, s := range p {
+		if s.Lone != Both {
+			return p[:i+1], s.Lone
+		}
+	}
+	return nil, Both
+}
+
+// Shifted reports whether an index on the way is another one in before.
+func (p Path) Shifted() bool {
+	for _, s := range p {
+		if s.Shift != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// InBefore is the path with the indices that lead to its place in before.
+func (p Path) InBefore() Path {
+	if !p.Shifted() {
+		return p
+	}
+	out := slices.Clone(p)
+	for i := range out {
+		out[i].Index, out[i].Shift = out[i].Index+out[i].Shift, 0
+	}
+	return out
+}
+
 // Selected is the path of a list's element by what it holds.
 func (p Path) Selected(what string, by []string) Path {
 	return p.and(Step{IsSelect: true, Select: what, By: by})
+}
+
+// Select is Selected for an element that perhaps only one side has.
+func (p Path) Select(what string, by []string, lone Side) Path {
+	return p.and(Step{IsSelect: true, Select: what, By: by, Lone: lone})
 }
 
 // Into is the path of the document that the string at p holds.
@@ -43,15 +99,23 @@ func (p Path) Into(format string) Path { return p.and(Step{Into: format}) }
 
 func (p Path) and(s Step) Path { return append(p[:len(p):len(p)], s) }
 
-// Text is the path as people may see it: spec[0].name, tags["a b"], containers[web].image, data["app.json"] (json) server.port. The first
-// key is an attribute of a schema; every other key and selection may hold a secret and goes through shown.
+// Place is the index, and the one in before where that is another.
+func (s Step) Place() string {
+	if s.Shift != 0 {
+		return strconv.Itoa(s.Index+s.Shift) + "→" + strconv.Itoa(s.Index)
+	}
+	return strconv.Itoa(s.Index)
+}
+
+// Text is the path as people may see it: spec[0].name, tags["a b"], containers[web].image, data["app.json"] (json) server.port, and
+// rules[3→4] for an element with another index in before. The first key is an attribute of a schema; every other key and selection may hold a secret and goes through shown.
 func (p Path) Text(shown func(string) string) string {
 	var b strings.Builder
 	fresh := true // nothing stands right before the next key
 	for i, s := range p {
 		switch {
 		case s.IsIndex:
-			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+			b.WriteString("[" + s.Place() + "]")
 		case s.Into != "":
 			if !fresh {
 				b.WriteString(" ")
@@ -90,7 +154,7 @@ func (p Path) Pointer(shown func(string) string) string {
 			b.WriteString("@" + s.Into)
 		case s.IsSelect:
 			what := shown(s.Select)
-			if len(s.By) == 1 && !strings.HasPrefix(what, s.By[0]+"=") {
+			if len(s.By) == 1 {
 				what = s.By[0] + "=" + what
 			} else if len(s.By) == 0 {
 				what = "=" + what

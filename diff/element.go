@@ -1,0 +1,112 @@
+package diff
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// Element is an element of a list that one side has.
+type Element struct {
+	Change ElementChange `json:"change"`
+	// Path and Pointer are those of the element, on the side that has it. Fields of one element share the Element.
+	Path    string `json:"path"`
+	Pointer string `json:"pointer"`
+}
+
+// ElementChange is what happens to an element of a list.
+type ElementChange string
+
+// The changes. An element that both sides have at different places is in FieldChange.Moved.
+const (
+	ElementAdded   ElementChange = "added"
+	ElementRemoved ElementChange = "removed"
+)
+
+// ElementMove is an element of a list that changes its place among the others.
+type ElementMove struct {
+	// Name is what tells the element apart: its name, or its value; empty when it has none.
+	Name string `json:"name,omitempty"`
+	// From and To are its indices in before and in after.
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// Locate sets the pointers of a field, and the element that it belongs to. The values of the field must be set.
+func (f *FieldChange) Locate(path tree.Path, shown func(string) string) {
+	f.Pointer = path.Pointer(shown)
+	if path.Shifted() {
+		before := path.InBefore().Pointer(shown)
+		if f.After.Absent {
+			f.Pointer = before
+		} else if !f.Before.Absent {
+			f.BeforePointer = before
+		}
+	}
+	element, side := path.Element()
+	if side == tree.Both {
+		return
+	}
+	f.Element = &Element{Change: ElementAdded, Path: element.Text(shown)}
+	if side == tree.OnlyBefore {
+		f.Element.Change, element = ElementRemoved, element.InBefore()
+	}
+	f.Element.Pointer = element.Pointer(shown)
+}
+
+// Reorder marks a field as a new order of a list, of which Before and After name the elements that both sides have. Places has the index in
+// before of each element of after, -1 for one that is new.
+func (f *FieldChange) Reorder(places []int) {
+	f.Reordered = true
+	names := f.namesAt(places)
+	stays := increasing(places)
+	for j, i := range places {
+		if i >= 0 && !stays[j] {
+			f.Moved = append(f.Moved, ElementMove{Name: names[i], From: i, To: j})
+		}
+	}
+}
+
+// namesAt are the names of the elements of before that both sides have, by their indices. An element that is named by its index has none.
+func (f *FieldChange) namesAt(places []int) map[int]string {
+	common := slices.DeleteFunc(slices.Sorted(slices.Values(places)), func(i int) bool { return i < 0 })
+	elements, ok := f.Before.elements()
+	if !ok || len(elements) != len(common) {
+		return nil
+	}
+	names := make(map[int]string, len(common))
+	for k, i := range common {
+		if elements[k] != strconv.Itoa(i) {
+			names[i] = elements[k]
+		}
+	}
+	return names
+}
+
+// increasing marks a longest run of places that increase.
+func increasing(places []int) []bool {
+	var ends []int // where the run of each length with the least end ends
+	previous := make([]int, len(places))
+	for j, i := range places {
+		if i < 0 {
+			continue
+		}
+		n, _ := slices.BinarySearchFunc(ends, i, func(end, i int) int { return places[end] - i })
+		if previous[j] = -1; n > 0 {
+			previous[j] = ends[n-1]
+		}
+		if n == len(ends) {
+			ends = append(ends, j)
+		}
+		ends[n] = j
+	}
+	out := make([]bool, len(places))
+	if len(ends) == 0 {
+		return out
+	}
+	for j := ends[len(ends)-1]; j >= 0; j = previous[j] {
+		out[j] = true
+	}
+	return out
+}
