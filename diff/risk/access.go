@@ -5,7 +5,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-const rbacGroup = ".rbac.authorization.k8s.io"
+const (
+	rbacGroup      = ".rbac.authorization.k8s.io"
+	openShiftRoles = ".authorization.openshift.io"
+)
 
 // reachRules are about what can be reached from where.
 func reachRules() []Rule {
@@ -49,23 +52,26 @@ func reachRules() []Rule {
 		},
 		{
 			Name: "route-appears", Source: k8s + "concepts/services-networking/ingress/", Security: true, Actions: created, Risk: diff.RiskAdditive,
-			Kinds: []string{"Ingress.networking.k8s.io", "Ingress.extensions", "Gateway.gateway.networking.k8s.io", "*Route.gateway.networking.k8s.io",
-				"Route.route.openshift.io", "VirtualService.networking.istio.io", "Gateway.networking.istio.io", "IngressRoute*.traefik.io"},
+			Kinds: routeKinds,
 			Words: "services can be reached from outside the cluster under new names",
 		},
 		{
 			Name: "route-hosts", Source: k8s + "concepts/services-networking/ingress/#ingress-rules", Security: true, Actions: changed,
-			Kinds: []string{"Ingress.networking.k8s.io", "Ingress.extensions", "Gateway.gateway.networking.k8s.io", "*Route.gateway.networking.k8s.io"},
-			Paths: []string{"spec.rules", "spec.hostnames", "spec.listeners", "spec.defaultBackend"}, Risk: diff.RiskInPlace,
+			Kinds: routeKinds, Risk: diff.RiskInPlace,
+			Paths: []string{"spec.rules", "spec.hostnames", "spec.listeners", "spec.defaultBackend", "spec.host", "spec.hosts", "spec.servers",
+				"spec.routes"},
 			When:  "there is a host that was not there before",
 			holds: func(l look) bool { return grows(hosts(l.before), hosts(l.after)) },
 			Words: "services can be reached from outside the cluster under new names",
 		},
 		{
 			Name: "route-tls-gone", Source: k8s + "concepts/services-networking/ingress/#tls", Security: true, Actions: changed,
-			Kinds: []string{"Ingress.networking.k8s.io"}, Paths: []string{"spec.tls"}, Risk: diff.RiskInPlace, When: "none is left",
+			Kinds: []string{"Ingress.networking.k8s.io", "Route.route.openshift.io", "IngressRoute*.traefik.io"}, Paths: []string{"spec.tls"},
+			Risk: diff.RiskInPlace, When: "none is left, or requests without TLS are let through",
 			holds: func(l look) bool {
-				return get(l.before, "spec", "tls").Len() > 0 && get(l.after, "spec", "tls").Len() == 0
+				was, is := get(l.before, "spec", "tls"), get(l.after, "spec", "tls")
+				tls := func(v raw.Value) bool { return v.Len() > 0 || v.IsObject() }
+				return tls(was) && (!tls(is) || edgeOpen(is) && !edgeOpen(was))
 			},
 			Words: "what goes in and out is no longer encrypted",
 		},
@@ -97,21 +103,45 @@ func hosts(v raw.Value) map[string]bool {
 	if !get(v, "spec", "defaultBackend").IsNull() {
 		out = with(out, "")
 	}
+	for _, h := range gather(get(v, "spec"), "host", "hosts") {
+		out = with(out, h)
+	}
+	for _, s := range oneOrMore(get(v, "spec", "servers")) {
+		for _, h := range gather(s, "hosts") {
+			out = with(out, h)
+		}
+	}
+	for _, r := range oneOrMore(get(v, "spec", "routes")) {
+		for _, match := range gather(r, "match") {
+			out = with(out, match)
+		}
+	}
 	return out
 }
 
+// edgeOpen says that a Route of OpenShift takes requests without TLS, too.
+func edgeOpen(tls raw.Value) bool { return text(get(tls, "insecureEdgeTerminationPolicy")) == "Allow" }
+
 // rightsRules are about who may do what.
 func rightsRules() []Rule {
-	roles := []string{"Role" + rbacGroup, "ClusterRole" + rbacGroup}
-	bindings := []string{"RoleBinding" + rbacGroup, "ClusterRoleBinding" + rbacGroup}
+	roles := []string{"Role" + rbacGroup, "ClusterRole" + rbacGroup, "Role" + openShiftRoles, "ClusterRole" + openShiftRoles}
+	bindings := []string{"RoleBinding" + rbacGroup, "ClusterRoleBinding" + rbacGroup, "RoleBinding" + openShiftRoles,
+		"ClusterRoleBinding" + openShiftRoles}
 	rbac := k8s + "reference/access-authn-authz/rbac/"
 	admin := func(v raw.Value) bool { return text(get(v, "roleRef", "name")) == "cluster-admin" }
 	return []Rule{
 		{
 			Name: "role-widens", Source: rbac, Security: true, Kinds: roles, Actions: present, Paths: []string{"rules"}, Risk: diff.RiskAdditive,
 			When:  "its rules allow something that they did not",
-			holds: func(l look) bool { return roleWidens(l.before, l.after) },
+			holds: func(l look) bool { return roleWidens(l.before, l.after) }, details: roleGains,
 			Words: "whoever has this role may do more than before",
+		},
+		{
+			Name: "role-aggregated-into", Source: rbac + "#aggregated-clusterroles", Security: true, Actions: present,
+			Kinds: []string{"ClusterRole" + rbacGroup}, Paths: []string{"metadata.labels"}, Risk: diff.RiskInPlace,
+			When:  "a label aggregate-to-… is new",
+			holds: func(l look) bool { return grows(aggregates(l.before), aggregates(l.after)) },
+			Words: "its rules are added to a role of the cluster, and so to everyone who has that: view, edit or admin, as a rule",
 		},
 		{
 			Name: "role-powerful", Source: k8s + "concepts/security/rbac-good-practices/", Security: true, Kinds: roles, Actions: present,
@@ -121,7 +151,7 @@ func rightsRules() []Rule {
 			Words: "the role has wildcards, or rights with which one can take on all others",
 		},
 		{
-			Name: "role-aggregates", Source: rbac + "#aggregated-clusterroles", Security: true, Kinds: roles[1:], Actions: present,
+			Name: "role-aggregates", Source: rbac + "#aggregated-clusterroles", Security: true, Kinds: roles[1:2], Actions: present,
 			Paths: []string{"aggregationRule"}, Risk: diff.RiskInPlace, When: "it gathers other roles",
 			holds: func(l look) bool { return get(l.after, "aggregationRule").IsObject() },
 			Words: "the role has the rules of all roles with certain labels, also of later ones",
@@ -154,46 +184,6 @@ func rightsRules() []Rule {
 			Risk: diff.RiskInPlace, When: "it was off and is not any more",
 			holds: func(l look) bool { return isFalse(l.touched.Before) && !isFalse(l.touched.After) },
 			Words: "pods get a token for the API of the cluster",
-		},
-	}
-}
-
-// admissionRules are about what the cluster lets in.
-func admissionRules() []Rule {
-	webhooks := []string{"ValidatingWebhookConfiguration.admissionregistration.k8s.io", "MutatingWebhookConfiguration.admissionregistration.k8s.io"}
-	source := k8s + "reference/access-authn-authz/extensible-admission-controllers/"
-	return []Rule{
-		{
-			Name: "namespace-pod-security", Source: k8s + "concepts/security/pod-security-admission/#pod-security-admission-labels-for-namespaces",
-			Security: true, Kinds: []string{"Namespace"}, Actions: changed, Paths: []string{`metadata.labels["pod-security.kubernetes.io/enforce"]`},
-			Risk: diff.RiskInPlace, When: "the level is lowered or left out",
-			holds: func(l look) bool { return levelLowered(l.before, l.after) },
-			Words: "the namespace lets in pods with more rights than before",
-		},
-		{
-			Name: "webhook-appears", Source: source, Security: true, Kinds: webhooks, Actions: created, Risk: diff.RiskAdditive,
-			Words: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
-		},
-		{
-			Name: "webhook-failure-policy", Source: source + "#failure-policy", Security: true, Kinds: webhooks, Actions: changed,
-			Paths: []string{"webhooks[*].failurePolicy"}, Risk: diff.RiskInPlace,
-			Words: "what happens to requests while the webhook does not answer changes: let through unchecked, or refused",
-		},
-		{
-			Name: "webhook-scope", Source: source + "#matching-requests-rules", Security: true, Kinds: webhooks, Actions: changed,
-			Paths: []string{"webhooks[*].namespaceSelector", "webhooks[*].objectSelector", "webhooks[*].rules", "webhooks[*].matchConditions",
-				"webhooks[*].matchPolicy"},
-			Risk: diff.RiskInPlace, Words: "the webhook looks at other requests than before, and those that it leaves out are not checked",
-		},
-		{
-			Name: "webhook-target", Source: source + "#contacting-the-webhook", Security: true, Kinds: webhooks, Actions: changed,
-			Paths: []string{"webhooks[*].clientConfig.service", "webhooks[*].clientConfig.url"}, Risk: diff.RiskInPlace,
-			Words: "requests to the API are shown to another service",
-		},
-		{
-			Name: "api-service", Source: k8s + "concepts/extend-kubernetes/api-extension/apiserver-aggregation/", Security: true,
-			Kinds: []string{"APIService.apiregistration.k8s.io"}, Actions: present, Paths: []string{"spec.service", "spec.insecureSkipTLSVerify"},
-			Risk: diff.RiskAdditive, Words: "a part of the API of the cluster is answered by this service",
 		},
 	}
 }

@@ -67,7 +67,12 @@ func TestGoneFieldIsNamed(t *testing.T) {
 	}
 	c, subject := s.change(t, diff.KindKubernetes, false)
 	risk.Judge(c, subject)
-	if len(c.Findings) != 1 || c.Findings[0].Path != "spec.versions[v1].schema.openAPIV3Schema.properties.b" {
+	paths := map[string]string{}
+	for _, f := range c.Findings {
+		paths[f.Rule] = f.Path
+	}
+	const schema = "spec.versions[v1].schema.openAPIV3Schema.properties"
+	if paths["crd-field-gone"] != schema+".b" || paths["crd-type"] != schema+".a.type" {
 		t.Errorf("findings: %+v", c.Findings)
 	}
 }
@@ -84,9 +89,12 @@ func TestRegeneratedFields(t *testing.T) {
 
 // TestNothingIsPutIntoWords: whatever the values, findings are made of the rules' own words and the report's own paths.
 func TestNothingIsPutIntoWords(t *testing.T) {
-	words := map[string]bool{}
+	words, details := map[string]bool{}, map[string]bool{}
 	for _, r := range risk.Rules() {
 		words[r.Name+"\n"+r.Words] = true
+	}
+	for _, w := range risk.GainWords() {
+		details[w] = true
 	}
 	for _, engine := range []string{diff.KindKubernetes, diff.KindTerraform} {
 		for _, s := range situations(t, engine) {
@@ -96,6 +104,15 @@ func TestNothingIsPutIntoWords(t *testing.T) {
 			}
 			risk.Judge(c, subject)
 			for _, f := range c.Findings {
+				if f.Rule == "role-widens" {
+					var gains string
+					f.Words, gains, _ = strings.Cut(f.Words, ": ")
+					for _, g := range strings.Split(gains, "; ") {
+						if gains != "" && !details[g] {
+							t.Errorf("%s: a gain in words of its own: %s", s.Name, g)
+						}
+					}
+				}
 				if !words[f.Rule+"\n"+f.Words] || f.Path != "" && !strings.HasPrefix(f.Path, "path ") {
 					t.Errorf("%s: %+v", s.Name, f)
 				}
@@ -208,6 +225,40 @@ func TestRenamedSettings(t *testing.T) {
 		found := slices.ContainsFunc(c.Findings, func(f diff.Finding) bool { return f.Rule == "config-gone" })
 		if found == renamed {
 			t.Errorf("renamed %t: found %t", renamed, found)
+		}
+	}
+}
+
+// TestRoleGains: what a role newly allows is said in words, the worst first, and where.
+func TestRoleGains(t *testing.T) {
+	rule := func(groups, resources, verbs, names string) string {
+		return fmt.Sprintf(`{"apiGroups":[%s],"resources":[%s],"verbs":[%s],"resourceNames":[%s]}`, groups, resources, verbs, names)
+	}
+	for _, test := range []struct{ kind, before, after, want string }{
+		{"ClusterRole", "", rule(`""`, `"secrets","pods/exec","serviceaccounts/token"`, `"get","create"`, ""),
+			"in all namespaces: read secrets; write secrets; exec into pods; mint tokens of service accounts"},
+		{"Role", rule(`""`, `"pods"`, `"get"`, ""), rule(`""`, `"pods","secrets"`, `"get"`, ""), "read secrets"},
+		{"Role", rule(`""`, `"secrets"`, `"get"`, `"a"`), rule(`""`, `"secrets"`, `"get"`, `"b"`), "read more kinds of objects"},
+		{"Role", "", rule(`""`, `"secrets"`, `"get"`, `"a"`), "read secrets of certain names"},
+		{"Role", rule(`""`, `"secrets"`, `"get"`, `"a"`), rule(`""`, `"secrets"`, `"get"`, ""), "read secrets"},
+		{"ClusterRole", "", rule(`"*"`, `"*"`, `"*"`, ""), "do everything"},
+		{"ClusterRole", "", rule(`"admissionregistration.k8s.io"`, `"*"`, `"delete"`, ""), "on the cluster: change what admission checks"},
+		{"ClusterRole", "", rule(`"apps"`, `"deployments"`, `"patch"`, ""),
+			"in all namespaces: start pods, and so use every account and secret beside them"},
+		{"Role", "", rule(`"x.io"`, `"foos"`, `"get","delete"`, ""), "read more kinds of objects; delete more kinds of objects"},
+		{"ClusterRole", "", `{"nonResourceURLs":["*"],"verbs":["get"]}`, "reach every path of the API"},
+	} {
+		s := situation{Kind: test.kind, Group: "rbac.authorization.k8s.io",
+			Before: json.RawMessage(`{"rules":[` + test.before + `]}`), After: json.RawMessage(`{"rules":[` + test.after + `]}`)}
+		c, subject := s.change(t, diff.KindKubernetes, true)
+		risk.Judge(c, subject)
+		at := slices.IndexFunc(c.Findings, func(f diff.Finding) bool { return f.Rule == "role-widens" })
+		if at < 0 {
+			t.Errorf("%s: no finding", test.want)
+			continue
+		}
+		if _, got, _ := strings.Cut(c.Findings[at].Words, ": "); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }

@@ -23,7 +23,8 @@ func kubernetesRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
 		immutableRules(), goneRules(), podRules(), scaleRules(), storageRules(), configRules(), crdRules(),
-		reachRules(), rightsRules(), containerRules(), isolationRules(), confinementRules(), admissionRules(),
+		schemaRules(), quotaRules(), lifecycleRules(), reachRules(), annotationRules(), clusterServiceRules(), networkPolicyRules(), identityRules(),
+		rightsRules(), containerRules(), isolationRules(), confinementRules(), admissionRules(), engineRules(),
 	} {
 		out = append(out, group...)
 	}
@@ -232,7 +233,7 @@ func goneRules() []Rule {
 		},
 		{
 			Name: "network-policy-gone", Source: k8s + "concepts/services-networking/network-policies/#isolation", Security: true,
-			Kinds: []string{"NetworkPolicy.networking.k8s.io"},
+			Kinds: append([]string{"NetworkPolicy.networking.k8s.io"}, customPolicies...),
 			Words: "the pods that it selects can be reached, or can reach, what it kept from them",
 		},
 		{
@@ -241,7 +242,7 @@ func goneRules() []Rule {
 		},
 		{
 			Name: "admission-gone", Source: k8s + "reference/access-authn-authz/extensible-admission-controllers/", Security: true,
-			Kinds: []string{"*WebhookConfiguration.admissionregistration.k8s.io", "ValidatingAdmissionPolicy*.admissionregistration.k8s.io"},
+			Kinds: []string{"*WebhookConfiguration.admissionregistration.k8s.io", "*AdmissionPolicy*.admissionregistration.k8s.io"},
 			Words: "requests that it checked or changed are no longer checked or changed",
 		},
 	}

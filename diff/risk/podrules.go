@@ -78,6 +78,22 @@ func containerRules() []Rule {
 			Words: "the pods act in the cloud under this identity, with all that it may do there",
 		},
 		{
+			Name: "pod-mesh-bypass", Source: "https://istio.io/latest/docs/reference/config/annotations/", Security: true, Actions: changed,
+			Paths: []string{"**.labels", "**.annotations"}, Risk: diff.RiskInPlace,
+			When: "the template newly takes its pods, or some of their calls, out of a mesh", holds: gains(meshBypasses),
+			Words: "calls of the pods pass by the proxy of the mesh: its encryption and its policies do not hold for them",
+		},
+		{
+			Name: "pod-priority", Source: k8s + "concepts/scheduling-eviction/pod-priority-preemption/", Risk: diff.RiskInPlace,
+			Paths: []string{"**.priorityClassName"}, When: "the priority becomes one of those for the system", holds: gains(systemPriority),
+			Words: "other pods are ended to make room for these, and these are among the last that are",
+		},
+		{
+			Name: "pod-no-grace", Source: k8s + "concepts/workloads/pods/pod-lifecycle/#pod-termination", Actions: changed,
+			Paths: []string{"**.terminationGracePeriodSeconds"}, Risk: diff.RiskInPlace, When: "it becomes 0", holds: gains(noGrace),
+			Words: "containers are killed at once when their pod ends, and cannot finish what they do",
+		},
+		{
 			Name: "custom-pods-change", Source: k8s + "concepts/workloads/pods/#pod-templates", Actions: updated, Risk: diff.RiskRestart,
 			Paths: []string{"**.template", "**.podTemplate"}, When: "the kind is not one of Kubernetes itself, and has containers there",
 			holds: func(l look) bool {
@@ -289,6 +305,20 @@ func podIdentities(p *pod) map[string]bool {
 		out = with(out, "aad "+binding)
 	}
 	return out
+}
+
+func systemPriority(p *pod) map[string]bool {
+	if c := text(get(p.spec, "priorityClassName")); strings.HasPrefix(c, "system-") {
+		return map[string]bool{c: true}
+	}
+	return nil
+}
+
+func noGrace(p *pod) map[string]bool {
+	if text(get(p.spec, "terminationGracePeriodSeconds")) != "0" {
+		return nil
+	}
+	return map[string]bool{"": true}
 }
 
 // hasTemplate says that one of the pods is made from a template, as far as its place tells.

@@ -327,13 +327,16 @@ func recreates(l look) bool {
 	return text(get(l.after, "spec", "strategy", "type")) == "Recreate" && rolls(l)
 }
 
+const podLevelLabel = "pod-security.kubernetes.io/enforce"
+
 // podLevels are the levels of the pod security standards, from lax to strict.
 var podLevels = []string{"privileged", "baseline", "restricted"}
 
 // levelLowered says that a namespace lets in pods that it did not. No label is as the cluster has it, which is privileged where
 // nobody said otherwise.
 func levelLowered(before, after raw.Value) bool {
-	const label = "pod-security.kubernetes.io/enforce"
-	level := func(v raw.Value) int { return slices.Index(podLevels, text(get(v, "metadata", "labels", label))) }
+	level := func(v raw.Value) int {
+		return slices.Index(podLevels, text(get(v, "metadata", "labels", podLevelLabel)))
+	}
 	return max(level(after), 0) < max(level(before), 0)
 }

@@ -157,14 +157,29 @@ func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 	if len(r.paths) > 0 {
 		for _, i := range j.fields {
 			if r.touches(j.subject.Touched[i]) && j.holds(r, i) {
-				return r.finding(j.change.Fields[i].Path), true
+				return j.finding(r, j.change.Fields[i].Path), true
 			}
 		}
 	}
 	if whole := j.change.Action == diff.Create || j.change.Action == diff.Destroy; len(r.paths) > 0 && !whole {
 		return diff.Finding{}, false
 	}
-	return r.finding(""), j.holds(r, -1)
+	if !j.holds(r, -1) {
+		return diff.Finding{}, false
+	}
+	return j.finding(r, ""), true
+}
+
+// finding is that of a rule at a path, with the details that it knows.
+func (j *judge) finding(r *Rule, path string) diff.Finding {
+	f := r.finding(path)
+	if r.details == nil {
+		return f
+	}
+	if list := r.details(j.look(-1)); len(list) > 0 {
+		f.Words += ": " + strings.Join(list, "; ")
+	}
+	return f
 }
 
 // holds asks a rule's predicate, about the field i if there is one.
@@ -172,6 +187,11 @@ func (j *judge) holds(r *Rule, i int) bool {
 	if r.holds == nil {
 		return true
 	}
+	return r.holds(j.look(i))
+}
+
+// look is what predicates see of the change, and of its field i if there is one.
+func (j *judge) look(i int) look {
 	if !j.podsSought && j.subject.Engine == diff.KindKubernetes {
 		j.was, j.is, j.podsSought = podsOf(j.kind, j.subject.Before), podsOf(j.kind, j.subject.After), true
 	}
@@ -184,7 +204,7 @@ func (j *judge) holds(r *Rule, i int) bool {
 		l.touched, l.unknown = j.subject.Touched[i], f.After.Unknown
 		l.regenerated = l.regenerated || f.Regenerated
 	}
-	return r.holds(l)
+	return l
 }
 
 func (r *Rule) touches(t Touched) bool {

@@ -42,7 +42,9 @@ type Rule struct {
 	// Words are for the people who approve.
 	Words string
 
-	holds         func(look) bool
+	holds func(look) bool
+	// details say in fixed words what exactly the rule found; they follow Words after a colon.
+	details       func(look) []string
 	paths, except []pattern
 }
 

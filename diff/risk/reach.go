@@ -1,0 +1,462 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// routeKinds are those that lead requests from outside to services.
+var routeKinds = []string{"Ingress.networking.k8s.io", "Ingress.extensions", "Gateway.gateway.networking.k8s.io",
+	"*Route.gateway.networking.k8s.io", "Route.route.openshift.io", "VirtualService.networking.istio.io", "Gateway.networking.istio.io",
+	"IngressRoute*.traefik.io"}
+
+// annotationRules are about annotations by which the controllers of load balancers and routes decide who gets in.
+func annotationRules() []Rule {
+	nginx := "https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/"
+	ingress := append([]string{"Service"}, routeKinds...)
+	at := []string{"metadata.annotations"}
+	rules := []Rule{
+		{
+			Name: "internet-facing", Kinds: ingress, Actions: changed, Paths: at, Risk: diff.RiskInPlace,
+			Source: k8s + "concepts/services-networking/service/#internal-load-balancer",
+			When:   "it was internal and is not any more, or is said to be internet-facing",
+			holds: func(l look) bool {
+				was, is := balancerScheme(l.before), balancerScheme(l.after)
+				return was == "internal" && is != "internal" || is == "public" && was != "public"
+			},
+			Words: "the load balancer gets an address that can be reached from the internet",
+		},
+		{
+			Name: "route-auth-gone", Source: nginx + "#authentication", Kinds: ingress, Actions: changed, Paths: at, Risk: diff.RiskInPlace,
+			When:  "an annotation that asks for authentication is gone",
+			holds: func(l look) bool { return grows(authSettings(l.after, false), authSettings(l.before, false)) },
+			Words: "requests are let through without the authentication that was asked for",
+		},
+		{
+			Name: "route-auth-changes", Source: nginx + "#external-authentication", Kinds: ingress, Actions: changed, Paths: at,
+			Risk: diff.RiskInPlace, When: "an annotation that asks for authentication has another value",
+			holds: func(l look) bool {
+				return !grows(authSettings(l.after, false), authSettings(l.before, false)) &&
+					grows(authSettings(l.after, true), authSettings(l.before, true))
+			},
+			Words: "something else decides who is let through",
+		},
+		{
+			Name: "route-sources-widen", Source: nginx + "#whitelist-source-range", Kinds: ingress, Actions: changed, Paths: at,
+			Risk: diff.RiskInPlace, When: "a list of allowed addresses is gone or larger, or one of refused addresses smaller",
+			holds: func(l look) bool { return sourcesWiden(l.before, l.after) },
+			Words: "requests from more addresses are let through",
+		},
+		{
+			Name: "route-snippet", Source: nginx + "#configuration-snippet", Kinds: ingress, Actions: present, Paths: at, Risk: diff.RiskInPlace,
+			When:  "there is a snippet that was not there before",
+			holds: func(l look) bool { return grows(snippets(l.before), snippets(l.after)) },
+			Words: "configuration of its own is put into the ingress controller, which serves others, too, and reads their certificates",
+		},
+		{
+			Name: "route-plain", Source: nginx + "#server-side-https-enforcement-through-redirect", Kinds: ingress, Actions: changed, Paths: at,
+			Risk: diff.RiskInPlace, When: "a redirect to HTTPS is turned off, or requests no longer go on by HTTPS",
+			holds: func(l look) bool { return grows(encrypted(l.after), encrypted(l.before)) },
+			Words: "requests may go without encryption",
+		},
+		{
+			Name: "middleware-changes", Source: "https://doc.traefik.io/traefik/middlewares/http/overview/", Actions: goneOrNot,
+			Kinds: []string{"Middleware.traefik.io", "Middleware.traefik.containo.us"}, Risk: diff.RiskInPlace,
+			Paths: []string{"spec.basicAuth", "spec.digestAuth", "spec.forwardAuth", "spec.ipAllowList", "spec.ipWhiteList"},
+			Words: "who may pass is checked otherwise, or no longer",
+		},
+	}
+	for i := range rules {
+		rules[i].Security = true
+	}
+	return rules
+}
+
+// eachAnnotation calls visit with the annotations of an object: what stands before and behind the last slash, and the value.
+func eachAnnotation(v raw.Value, visit func(prefix, name, value string)) {
+	annotations := get(v, "metadata", "annotations")
+	for _, k := range annotations.Keys() {
+		prefix, name := "", k
+		if i := strings.LastIndex(k, "/"); i >= 0 {
+			prefix, name = k[:i], k[i+1:]
+		}
+		if value := text(get(annotations, k)); value != "" {
+			visit(prefix, name, value)
+		}
+	}
+}
+
+// balancerScheme is "internal", "public", or empty where no annotation says which one it is.
+func balancerScheme(v raw.Value) string {
+	out := ""
+	eachAnnotation(v, func(prefix, name, value string) {
+		switch name {
+		case "aws-load-balancer-scheme", "scheme", "load-balancer-scheme":
+			switch value {
+			case "internal":
+				out = "internal"
+			case "internet-facing":
+				out = "public"
+			}
+		case "aws-load-balancer-internal", "azure-load-balancer-internal", "openstack-internal-load-balancer",
+			"oci-load-balancer-internal":
+			if value != "false" {
+				out = "internal"
+			}
+		case "load-balancer-type":
+			if strings.EqualFold(value, "internal") && !strings.HasPrefix(prefix, "load-balancer.hetzner") {
+				out = "internal"
+			}
+		case "ingress.class":
+			if value == "gce-internal" {
+				out = "internal"
+			}
+		}
+	})
+	return out
+}
+
+// authSettings are the annotations that ask for authentication, with their values if they count.
+func authSettings(v raw.Value, values bool) map[string]bool {
+	var out map[string]bool
+	eachAnnotation(v, func(prefix, name, value string) {
+		switch name {
+		case "auth-type", "auth-url", "auth-signin", "auth-secret", "auth-tls-secret", "auth-tls-verify-client", "basic-auth-secret", "jwt-key",
+			"mutual-authentication", "router.middlewares", "auth-trust-headers":
+		case "plugins":
+			if prefix != "konghq.com" {
+				return
+			}
+		default:
+			return
+		}
+		if value == "none" || value == "off" || value == "false" {
+			return
+		}
+		// A list of middlewares that loses one loses a setting.
+		for _, part := range strings.Split(value, ",") {
+			key := prefix + "/" + name
+			if values || name == "plugins" || name == "router.middlewares" {
+				key += " " + strings.TrimSpace(part)
+			}
+			out = with(out, key)
+		}
+	})
+	return out
+}
+
+// sourcesWiden says that annotations let requests from more addresses through.
+func sourcesWiden(before, after raw.Value) bool {
+	lists := func(v raw.Value) (allowed, refused map[string][]string) {
+		allowed, refused = map[string][]string{}, map[string][]string{}
+		eachAnnotation(v, func(prefix, name, value string) {
+			var sources []string
+			for _, s := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
+				sources = append(sources, source(s))
+			}
+			switch name {
+			case "whitelist-source-range", "allowlist-source-range", "inbound-cidrs", "allow-list", "whitelist", "ip_whitelist", "ip_allowlist",
+				"load-balancer-source-ranges", "azure-allowed-ip-ranges":
+				// The names changed over time, and both stand for one list.
+				allowed[prefix] = append(allowed[prefix], sources...)
+			case "denylist-source-range", "deny-list", "blacklist":
+				refused[prefix] = append(refused[prefix], sources...)
+			}
+		})
+		return allowed, refused
+	}
+	allowed, refused := lists(before)
+	allowedNow, refusedNow := lists(after)
+	for prefix, list := range allowed {
+		if len(allowedNow[prefix]) == 0 || !coveredSources(allowedNow[prefix], list) {
+			return true
+		}
+	}
+	for prefix, list := range refused {
+		if !coveredSources(list, refusedNow[prefix]) {
+			return true
+		}
+	}
+	return false
+}
+
+// coveredSources says that each of some networks lies in one of others.
+func coveredSources(inner, outer []string) bool {
+	if len(inner)*len(outer) > maxCompared {
+		return false
+	}
+	for _, i := range inner {
+		if !slices.ContainsFunc(outer, func(o string) bool { return sourceCovers(o, i) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func snippets(v raw.Value) map[string]bool {
+	var out map[string]bool
+	eachAnnotation(v, func(prefix, name, value string) {
+		if strings.HasSuffix(name, "-snippet") || strings.HasSuffix(name, "-snippets") {
+			out = with(out, prefix+"/"+name+" "+value)
+		}
+	})
+	return out
+}
+
+// encrypted are the annotations that ask for encryption.
+func encrypted(v raw.Value) map[string]bool {
+	out := map[string]bool{}
+	// A redirect is on unless an annotation says otherwise.
+	out["ssl-redirect"] = true
+	eachAnnotation(v, func(_, name, value string) {
+		switch name {
+		case "ssl-redirect":
+			if value == "false" {
+				delete(out, name)
+			}
+		case "force-ssl-redirect":
+			if value == "true" {
+				out[name] = true
+			}
+		case "backend-protocol":
+			if value == "HTTPS" || value == "GRPCS" {
+				out[name] = true
+			}
+		}
+	})
+	return out
+}
+
+// clusterServiceRules are about where a Service leads, and at which ports.
+func clusterServiceRules() []Rule {
+	service := k8s + "concepts/services-networking/service/"
+	return []Rule{
+		{
+			Name: "service-external-name", Source: service + "#externalname", Security: true, Kinds: []string{"Service"}, Actions: present,
+			Paths: []string{"spec.externalName"}, Risk: diff.RiskInPlace, When: "the name is another one",
+			holds: func(l look) bool {
+				name := text(get(l.after, "spec", "externalName"))
+				return name != "" && name != text(get(l.before, "spec", "externalName"))
+			},
+			Words: "clients of the Service are led to another host, which then gets what they send",
+		},
+		{
+			Name: "endpoints-by-hand", Source: service + "#services-without-selectors", Security: true, Actions: present,
+			Kinds: []string{"Endpoints", "EndpointSlice.discovery.k8s.io"}, Paths: []string{"subsets", "endpoints"}, Risk: diff.RiskInPlace,
+			When:  "there is an address that was not there before",
+			holds: func(l look) bool { return grows(addresses(l.before), addresses(l.after)) },
+			Words: "clients of the Service are led to other addresses, which then get what they send",
+		},
+		{
+			Name: "service-port-exposed", Source: service + "#publishing-services-service-types", Security: true, Kinds: []string{"Service"},
+			Actions: changed, Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace,
+			When: "it is a LoadBalancer or NodePort with a port that it did not have",
+			holds: func(l look) bool {
+				t := text(get(l.after, "spec", "type"))
+				return (t == "LoadBalancer" || t == "NodePort") && grows(servicePorts(l.before), servicePorts(l.after))
+			},
+			Words: "one more port can be reached from outside the cluster",
+		},
+		{
+			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"}, Actions: changed,
+			Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is gone",
+			holds: func(l look) bool { return grows(servicePorts(l.after), servicePorts(l.before)) },
+			Words: "clients that use the port get no answer any more",
+		},
+	}
+}
+
+func servicePorts(v raw.Value) map[string]bool {
+	var out map[string]bool
+	for _, p := range oneOrMore(get(v, "spec", "ports")) {
+		out = with(out, text(orElse(get(p, "protocol"), raw.Of("TCP")))+" "+text(get(p, "port")))
+	}
+	return out
+}
+
+// addresses are those of an Endpoints or an EndpointSlice.
+func addresses(v raw.Value) map[string]bool {
+	var out map[string]bool
+	for _, subset := range oneOrMore(get(v, "subsets")) {
+		for _, a := range append(oneOrMore(get(subset, "addresses")), oneOrMore(get(subset, "notReadyAddresses"))...) {
+			for _, at := range gather(a, "ip", "hostname") {
+				out = with(out, at)
+			}
+		}
+	}
+	for _, e := range oneOrMore(get(v, "endpoints")) {
+		for a := range set(get(e, "addresses")) {
+			out = with(out, a)
+		}
+	}
+	return out
+}
+
+// customPolicies are kinds of network policies that are custom resources.
+var customPolicies = []string{"CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io",
+	"*NetworkPolicy.crd.projectcalico.org", "*NetworkPolicy.projectcalico.org", "*AdminNetworkPolicy.policy.networking.k8s.io",
+	"EgressFirewall.k8s.ovn.org", "EgressNetworkPolicy.network.openshift.io"}
+
+// networkPolicyRules are about network policies of all kinds.
+func networkPolicyRules() []Rule {
+	cilium := "https://docs.cilium.io/en/stable/security/policy/"
+	isolation := k8s + "concepts/services-networking/network-policies/"
+	return []Rule{
+		{
+			Name: "network-policy-custom", Source: cilium, Security: true, Kinds: customPolicies, Actions: changed, Paths: []string{"spec", "specs"},
+			Risk: diff.RiskInPlace, When: "it allows by a rule that is new, no longer refuses by one that was there, or is about other pods",
+			holds: func(l look) bool { return customPolicyWidens(l.before, l.after) },
+			Words: "pods can be reached, or can reach, what was kept from them",
+		},
+		{
+			Name: "network-policy-denies", Source: isolation + "#default-deny-all-ingress-traffic", Actions: present, Risk: diff.RiskInPlace,
+			Kinds: []string{"NetworkPolicy.networking.k8s.io"}, Paths: []string{"spec"},
+			When:  "it newly lets nothing in, or nothing out",
+			holds: func(l look) bool { return grows(denied(l.before), denied(l.after)) },
+			Words: "the pods that it selects can be reached by nothing, or can reach nothing, unless another policy allows it",
+		},
+		{
+			Name: "network-policy-narrows", Source: isolation, Actions: changed, Risk: diff.RiskInPlace,
+			Kinds: []string{"NetworkPolicy.networking.k8s.io"}, Paths: []string{"spec.ingress", "spec.egress", "spec.policyTypes"},
+			When:  "it lets through less than before",
+			holds: func(l look) bool { return networkPolicyWidens(l.after, l.before) },
+			Words: "traffic that it let through is dropped, unless another policy allows it",
+		},
+	}
+}
+
+// denied are the directions in which a NetworkPolicy lets nothing through.
+func denied(v raw.Value) map[string]bool {
+	var out map[string]bool
+	if v.IsNull() {
+		return nil
+	}
+	for _, d := range []struct{ name, list string }{{"Ingress", "ingress"}, {"Egress", "egress"}} {
+		if isolates(v, d.name, d.list) && get(v, "spec", d.list).Len() == 0 {
+			out = with(out, d.name)
+		}
+	}
+	return out
+}
+
+// customPolicyWidens compares the rules of a custom network policy as wholes: one that is new may allow more, and so may one less that
+// refuses.
+func customPolicyWidens(before, after raw.Value) bool {
+	was, is := customPolicy(before), customPolicy(after)
+	return was.about != is.about || grows(was.allow, is.allow) || grows(is.deny, was.deny) || grows(is.isolates, was.isolates)
+}
+
+type customRules struct {
+	// about is what the policy selects, and how its rules are ordered.
+	about string
+	// allow and deny are rules, and isolates the directions in which what no rule allows is refused.
+	allow, deny, isolates map[string]bool
+}
+
+func customPolicy(v raw.Value) customRules {
+	var p customRules
+	for _, spec := range append([]raw.Value{get(v, "spec")}, oneOrMore(get(v, "specs"))...) {
+		about := map[string]any{}
+		for _, k := range []string{"endpointSelector", "nodeSelector", "selector", "namespaceSelector", "subject", "priority", "tier", "order",
+			"serviceAccountSelector", "enableDefaultDeny", "preDNAT", "doNotTrack", "applyOnForward"} {
+			if part, ok := spec.Get(k); ok {
+				about[k] = raw.Reveal(part)
+			}
+		}
+		whole, _ := raw.Text(raw.Of(about))
+		p.about += whole
+		for _, t := range gather(spec, "types") {
+			p.isolates = with(p.isolates, t)
+		}
+		for _, list := range []string{"ingress", "egress", "ingressDeny", "egressDeny"} {
+			for _, rule := range oneOrMore(get(spec, list)) {
+				p.isolates = with(p.isolates, list)
+				p.add(list, rule)
+			}
+		}
+	}
+	return p
+}
+
+func (p *customRules) add(list string, rule raw.Value) {
+	whole, _ := raw.Text(rule)
+	switch action := text(orElse(get(rule, "action"), get(rule, "type"))); {
+	case whole == "{}" && list != "ingressDeny" && list != "egressDeny":
+		// Cilium: a rule that allows nothing.
+	case strings.HasSuffix(list, "Deny") || action == "Deny":
+		p.deny = with(p.deny, list+" "+whole)
+	default:
+		p.allow = with(p.allow, list+" "+whole)
+	}
+}
+
+// identityRules are about who gets into the cluster from a cloud, and who gets from the cluster into one.
+func identityRules() []Rule {
+	return []Rule{
+		{
+			Name: "aws-auth", Source: "https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html", Security: true,
+			Kinds: []string{"ConfigMap"}, Actions: present, Risk: diff.RiskInPlace, Paths: []string{"data"},
+			When: "it is aws-auth, and maps a role, a user or an account to a name or a group that it did not",
+			holds: func(l look) bool {
+				return text(get(l.after, "metadata", "name")) == "aws-auth" && awsAuthWidens(l.before, l.after)
+			},
+			Words: "more users or roles of AWS get into the cluster, or get there with other rights",
+		},
+		{
+			Name: "account-cloud-identity", Source: "https://docs.aws.amazon.com/eks/latest/userguide/iam-roles-for-service-accounts.html",
+			Security: true, Kinds: []string{"ServiceAccount"}, Actions: present, Risk: diff.RiskInPlace,
+			Paths: []string{"metadata.annotations"}, When: "it names a role or an identity that it did not name",
+			holds: func(l look) bool { return grows(cloudIdentities(l.before), cloudIdentities(l.after)) },
+			Words: "pods of the account act in the cloud under this role or identity, with all that it may do there",
+		},
+	}
+}
+
+func cloudIdentities(v raw.Value) map[string]bool {
+	var out map[string]bool
+	for _, k := range []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id",
+		"azure.workload.identity/tenant-id"} {
+		if id := text(get(v, "metadata", "annotations", k)); id != "" {
+			out = with(out, k+" "+id)
+		}
+	}
+	return out
+}
+
+// awsAuthWidens says that the ConfigMap aws-auth maps what it did not. A text that cannot be read counts as wider.
+func awsAuthWidens(before, after raw.Value) bool {
+	for _, k := range []string{"mapRoles", "mapUsers", "mapAccounts"} {
+		was, is := text(get(before, "data", k)), text(get(after, "data", k))
+		if was == is {
+			continue
+		}
+		mapped, ok := awsMappings(was)
+		now, alsoOK := awsMappings(is)
+		if !ok || !alsoOK || grows(mapped, now) {
+			return true
+		}
+	}
+	return false
+}
+
+func awsMappings(doc string) (map[string]bool, bool) {
+	if s := strings.TrimSpace(doc); s == "" || s == "[]" {
+		return nil, true
+	}
+	_, list, _, ok := tree.Embedded("", doc)
+	if !ok || !list.IsList() {
+		return nil, false
+	}
+	var out map[string]bool
+	for _, e := range oneOrMore(list) {
+		who := text(get(e, "rolearn")) + text(get(e, "userarn")) + text(e)
+		for _, as := range append(gather(e, "groups"), "user "+text(get(e, "username"))) {
+			out = with(out, who+" "+as)
+		}
+	}
+	return out, true
+}

@@ -1,0 +1,205 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// capability is a right that deserves to be named when a role gains it.
+// https://kubernetes.io/docs/concepts/security/rbac-good-practices/
+type capability struct {
+	words string
+	// groups, resources and verbs: a rule that has one of each gives it.
+	groups, resources, verbs []string
+	// cluster says that it is about the cluster, and not about what lies in namespaces.
+	cluster bool
+}
+
+var (
+	reading = []string{"get", "list", "watch"}
+	writing = []string{"create", "update", "patch"}
+	rbacAPI = []string{"rbac.authorization.k8s.io"}
+	coreAPI = []string{""}
+)
+
+// roleCapabilities are the rights of roles that are named, the strongest first.
+var roleCapabilities = []capability{
+	{words: "act as other users, groups or service accounts", groups: []string{"", "authentication.k8s.io"},
+		resources: []string{"users", "groups", "serviceaccounts", "uids", "userextras"}, verbs: []string{"impersonate"}, cluster: true},
+	{words: "give rights that it lacks itself", groups: rbacAPI, resources: []string{"roles", "clusterroles"},
+		verbs: []string{"escalate", "bind"}},
+	{words: "read secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: reading},
+	{words: "write secrets", groups: coreAPI, resources: []string{"secrets"}, verbs: writing},
+	{words: "exec into pods", groups: coreAPI, resources: []string{"pods/exec", "pods/attach"}, verbs: []string{"create", "get"}},
+	{words: "mint tokens of service accounts", groups: coreAPI, resources: []string{"serviceaccounts/token"}, verbs: []string{"create"}},
+	{words: "add containers to running pods", groups: coreAPI, resources: []string{"pods/ephemeralcontainers"}, verbs: writing},
+	{words: "start pods, and so use every account and secret beside them", groups: []string{"", "apps", "batch"},
+		resources: []string{"pods", "replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs"},
+		verbs:     writing},
+	{words: "connect to pods and services", groups: coreAPI, resources: []string{"pods/portforward", "pods/proxy", "services/proxy"},
+		verbs: []string{"create", "get", "update"}},
+	{words: "change roles and bindings", groups: rbacAPI, resources: []string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"},
+		verbs: writing},
+	{words: "reach the kubelet of every node", groups: coreAPI, resources: []string{"nodes/proxy"}, verbs: []string{"get", "create"},
+		cluster: true},
+	{words: "change nodes", groups: coreAPI, resources: []string{"nodes"}, verbs: append([]string{"delete"}, writing...), cluster: true},
+	{words: "make volumes of any source", groups: coreAPI, resources: []string{"persistentvolumes"}, verbs: []string{"create"}, cluster: true},
+	{words: "change what admission checks", groups: []string{"admissionregistration.k8s.io"},
+		resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
+			"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"},
+		verbs: append([]string{"delete"}, writing...), cluster: true},
+	{words: "change custom resource definitions", groups: []string{"apiextensions.k8s.io"}, resources: []string{"customresourcedefinitions"},
+		verbs: append([]string{"delete"}, writing...), cluster: true},
+	{words: "approve or sign certificates", groups: []string{"certificates.k8s.io"},
+		resources: []string{"certificatesigningrequests/approval", "certificatesigningrequests/status", "signers"},
+		verbs:     []string{"update", "patch", "approve", "sign"}, cluster: true},
+	{words: "change or delete namespaces", groups: coreAPI, resources: []string{"namespaces"},
+		verbs: []string{"update", "patch", "delete"}, cluster: true},
+	{words: "use security context constraints", groups: []string{"security.openshift.io"}, resources: []string{"securitycontextconstraints"},
+		verbs: []string{"use"}, cluster: true},
+	{words: "read the logs of pods", groups: coreAPI, resources: []string{"pods/log"}, verbs: []string{"get"}},
+}
+
+// Words for what a role gains besides.
+const (
+	gainsAll    = "do everything"
+	gainsPaths  = "reach every path of the API"
+	gainsRead   = "read more kinds of objects"
+	gainsWrite  = "create or change more kinds of objects"
+	gainsMore   = "and more"
+	gainsDelete = "delete more kinds of objects"
+	everyPlace  = "in all namespaces: "
+	onCluster   = "on the cluster: "
+	someNames   = " of certain names"
+)
+
+// roleGains are what a role newly allows, in words.
+func roleGains(l look) []string {
+	was, is := roleGrants(l.before), roleGrants(l.after)
+	if all(is) {
+		return []string{gainsAll}
+	}
+	var here, cluster []string
+	for _, c := range roleCapabilities {
+		words := c.words
+		switch had, has := c.level(was), c.level(is); {
+		case has <= had:
+			continue
+		case has == 1:
+			words += someNames
+		}
+		if c.cluster {
+			cluster = append(cluster, words)
+		} else {
+			here = append(here, words)
+		}
+	}
+	if len(here)+len(cluster) == 0 {
+		return otherGains(was, is)
+	}
+	if strings.HasPrefix(l.kind, "ClusterRole") && len(here) > 0 {
+		here[0] = everyPlace + here[0]
+	}
+	if len(cluster) > 0 {
+		cluster[0] = onCluster + cluster[0]
+	}
+	all := append(here, cluster...)
+	if len(all) > maxGains {
+		all = append(all[:maxGains], gainsMore)
+	}
+	return all
+}
+
+// maxGains is how many gains of a role are named; the strongest come first.
+const maxGains = 8
+
+// otherGains says by the verbs what a role gains that is nothing to be named.
+func otherGains(was, is []grant) []string {
+	kinds := []struct {
+		words string
+		verbs []string
+	}{{gainsRead, reading}, {gainsWrite, writing}, {gainsDelete, []string{"delete", "deletecollection"}}}
+	gained := map[string]bool{}
+	for _, g := range is {
+		if covered(roleMeasures, []grant{g}, was) {
+			continue
+		}
+		gained[gainsPaths] = gained[gainsPaths] || slices.Contains(g.dims[4].items, "*")
+		for _, k := range kinds {
+			gained[k.words] = gained[k.words] || !slices.Contains(g.dims[0].items, "none") &&
+				slices.ContainsFunc(k.verbs, func(verb string) bool { return g.gains(verb, was) })
+		}
+	}
+	var out []string
+	for _, words := range []string{gainsRead, gainsWrite, gainsDelete, gainsPaths} {
+		if gained[words] {
+			out = append(out, words)
+		}
+	}
+	return out
+}
+
+// gains says that a grant of a role newly allows a verb.
+func (g grant) gains(verb string, was []grant) bool {
+	if !slices.Contains(g.dims[2].items, verb) && !slices.Contains(g.dims[2].items, "*") {
+		return false
+	}
+	one := grant{dims: slices.Clone(g.dims)}
+	one.dims[2] = these(verb)
+	return !covered(roleMeasures, []grant{one}, was)
+}
+
+// all says that a role allows every verb on every resource of every group.
+func all(grants []grant) bool {
+	return slices.ContainsFunc(grants, func(g grant) bool {
+		return slices.Contains(g.dims[0].items, "*") && slices.Contains(g.dims[1].items, "*") && slices.Contains(g.dims[2].items, "*")
+	})
+}
+
+// level is 2 when grants give the capability, 1 when they do for objects of certain names only, else 0.
+func (c capability) level(grants []grant) int {
+	level := 0
+	for _, g := range grants {
+		if !meets(g.dims[0].items, c.groups, wordCovers) || !meets(g.dims[1].items, c.resources, resourceCovers) ||
+			!meets(g.dims[2].items, c.verbs, wordCovers) {
+			continue
+		}
+		if slices.Contains(g.dims[3].items, "*") {
+			return 2
+		}
+		level = 1
+	}
+	return level
+}
+
+func meets(has, needs []string, covers func(outer, inner string) bool) bool {
+	return slices.ContainsFunc(has, func(h string) bool {
+		return slices.ContainsFunc(needs, func(n string) bool { return covers(h, n) })
+	})
+}
+
+// GainWords are all words with which the rule role-widens says what a role gains.
+func GainWords() []string {
+	out := []string{gainsAll, gainsPaths, gainsRead, gainsWrite, gainsDelete, gainsMore}
+	for _, c := range roleCapabilities {
+		for _, scope := range []string{"", everyPlace, onCluster} {
+			out = append(out, scope+c.words, scope+c.words+someNames)
+		}
+	}
+	return out
+}
+
+// aggregates are the roles of the cluster that a ClusterRole's labels add its rules to.
+// https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
+func aggregates(v raw.Value) map[string]bool {
+	var out map[string]bool
+	labels := get(v, "metadata", "labels")
+	for _, k := range labels.Keys() {
+		if strings.HasPrefix(k, "rbac.authorization.k8s.io/aggregate-to-") && text(get(labels, k)) == "true" {
+			out = with(out, k)
+		}
+	}
+	return out
+}

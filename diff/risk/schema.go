@@ -1,0 +1,307 @@
+package risk
+
+import (
+	"slices"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// schemaRules are about what the schema of a custom resource says of a field that stays.
+func schemaRules() []Rule {
+	crds := k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/"
+	rules := []Rule{
+		{
+			Name: "crd-type", Source: crds + "#specifying-a-structural-schema", When: "the type of a field is another one",
+			holds: func(l look) bool { return schemaType(l.touched) },
+			Words: "a field takes another type: objects that exist may be refused when something writes them, and clients may fail",
+		},
+		{
+			Name: "crd-enum", Source: crds + "#validation", When: "a value of a field is no longer allowed",
+			holds: func(l look) bool { return schemaLoses(l.touched, "enum") },
+			Words: "a field takes fewer values: objects with one of the others are refused when something writes them",
+		},
+		{
+			Name: "crd-required", Source: crds + "#validation", When: "a field of an object that is not new becomes required",
+			holds: func(l look) bool { return schemaRequires(l) },
+			Words: "a field must be set: objects that leave it out are refused when something writes them",
+		},
+		{
+			Name: "crd-stricter", Source: crds + "#validation-rules", When: "a field is validated more strictly",
+			holds: func(l look) bool { return schemaStricter(l.touched) },
+			Words: "a field is checked by more: objects that do not pass are refused when something writes them",
+		},
+		{
+			Name: "crd-default", Source: crds + "#defaulting", When: "the default of a field that stays is another one",
+			holds: func(l look) bool { k, _ := keyword(l.touched.Path); return k == "default" },
+			Words: "objects that leave the field out get another value from now on, without being changed themselves",
+		},
+		{
+			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy, When: "unknown fields are no longer kept",
+			Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
+			holds: func(l look) bool {
+				k, _ := keyword(l.touched.Path)
+				last := len(l.touched.Path) > 0 && l.touched.Path[len(l.touched.Path)-1].Key == "preserveUnknownFields"
+				return (k == "x-kubernetes-preserve-unknown-fields" || last) && l.touched.Before.IsTrue()
+			},
+			Words: "fields that the schema does not know are dropped from objects that exist when something writes them",
+		},
+		{
+			Name: "crd-conversion", Security: true, Paths: []string{"spec.conversion"},
+			Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion",
+			When:   "another webhook converts objects, or one does or does not any more",
+			holds:  func(l look) bool { return !conversion(l.before).Equal(conversion(l.after)) },
+			Words:  "something else converts objects between versions: it sees and may change all objects of the kind",
+		},
+	}
+	for i := range rules {
+		r := &rules[i]
+		r.Kinds, r.Actions, r.Risk = []string{"CustomResourceDefinition.apiextensions.k8s.io"}, updated, max(r.Risk, diff.RiskInPlace)
+		if r.Paths == nil {
+			r.Paths = []string{"spec.versions[*].schema"}
+		}
+	}
+	return rules
+}
+
+// conversion is who converts objects between versions: null for nobody.
+func conversion(crd raw.Value) raw.Value {
+	c := get(crd, "spec", "conversion")
+	if text(get(c, "strategy")) != "Webhook" {
+		return raw.Value{}
+	}
+	client := orElse(get(c, "webhook", "clientConfig"), get(c, "webhookClientConfig"))
+	return raw.Of([]any{raw.Reveal(get(client, "url")), raw.Reveal(get(client, "service", "name")),
+		raw.Reveal(get(client, "service", "namespace")), raw.Reveal(get(client, "service", "path"))})
+}
+
+// keyword is what a path into the schema of a version leads to: a word of JSON Schema, and the rest of the path below it. It is empty for
+// a field or a schema as a whole.
+func keyword(p tree.Path) (word string, rest tree.Path) {
+	for i, s := range p {
+		if s.Key == "openAPIV3Schema" {
+			rest = p[i+1:]
+			break
+		}
+	}
+	for len(rest) > 0 {
+		step := 1
+		switch rest[0].Key {
+		case "properties", "allOf", "anyOf", "oneOf", "patternProperties", "definitions":
+			step = 2
+		case "items", "additionalProperties", "not":
+		default:
+			return rest[0].Key, rest[1:]
+		}
+		if len(rest) < step {
+			return "", nil
+		}
+		rest = rest[step:]
+	}
+	return "", nil
+}
+
+// schemaType: a number takes whatever an integer was. A type that is left out says nothing, and one that is written where there was none
+// is how schemas are completed.
+func schemaType(t Touched) bool {
+	k, _ := keyword(t.Path)
+	return k == "type" && t.HasBefore && t.HasAfter && (text(t.Before) != "integer" || text(t.After) != "number")
+}
+
+// schemaLoses says that a list of values in a schema loses one. Such a list that is new takes all others away.
+func schemaLoses(t Touched, word string) bool {
+	k, rest := keyword(t.Path)
+	switch {
+	case k != word:
+		return false
+	case len(rest) > 0:
+		return t.HasBefore
+	case !t.HasAfter:
+		return false
+	}
+	return !t.HasBefore || grows(set(t.After), set(t.Before))
+}
+
+// schemaRequires says that a field becomes required that has no default. What a status must have is a matter of the controller.
+func schemaRequires(l look) bool {
+	k, rest := keyword(l.touched.Path)
+	if k != "required" || !l.touched.HasAfter || slices.ContainsFunc(l.touched.Path, func(s tree.Step) bool { return s.Key == "status" }) {
+		return false
+	}
+	above := at(l.after, l.touched.Path[:len(l.touched.Path)-len(rest)-1])
+	var before map[string]bool
+	if len(rest) == 0 {
+		before = set(l.touched.Before)
+	}
+	for field := range set(l.touched.After) {
+		if !before[field] && get(above, "properties", field, "default").IsNull() {
+			return true
+		}
+	}
+	return false
+}
+
+// at is the value to which a path leads, or null.
+func at(v raw.Value, p tree.Path) raw.Value {
+	for _, s := range p {
+		switch {
+		case s.Into != "":
+			return raw.Value{}
+		case s.IsIndex || s.IsSelect:
+			v, _ = element(v, s)
+		default:
+			v, _ = v.Get(s.Key)
+		}
+	}
+	return v
+}
+
+// schemaStricter says that a field must pass more than before.
+func schemaStricter(t Touched) bool {
+	k, rest := keyword(t.Path)
+	switch k {
+	case "pattern", "format", "multipleOf", "const":
+		return t.HasAfter
+	case "x-kubernetes-validations":
+		return t.HasAfter && (len(rest) == 0 || len(rest) == 1 || rest[len(rest)-1].Key == "rule")
+	case "minimum", "minLength", "minItems", "minProperties":
+		return t.HasAfter && (!t.HasBefore || less(t.Before, t.After))
+	case "maximum", "maxLength", "maxItems", "maxProperties":
+		return t.HasAfter && (!t.HasBefore || less(t.After, t.Before))
+	case "nullable":
+		return t.Before.IsTrue()
+	case "uniqueItems", "exclusiveMinimum", "exclusiveMaximum":
+		return t.After.IsTrue()
+	}
+	return false
+}
+
+// quotaRules are about how much a namespace may take.
+func quotaRules() []Rule {
+	source := k8s + "concepts/policy/resource-quotas/"
+	raised := func(small, large raw.Value) bool {
+		was, is := get(small, "spec", "hard"), get(large, "spec", "hard")
+		for _, k := range was.Keys() {
+			if now, ok := is.Get(k); !ok || less(get(was, k), now) {
+				return true
+			}
+		}
+		return false
+	}
+	return []Rule{
+		{
+			Name: "quota-raised", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
+			When: "a limit is higher or gone", holds: func(l look) bool { return raised(l.before, l.after) },
+			Words: "the namespace may take more from the cluster than before",
+		},
+		{
+			Name: "quota-lowered", Source: source, Kinds: []string{"ResourceQuota"}, Actions: changed, Paths: []string{"spec"}, Risk: diff.RiskInPlace,
+			When: "a limit is lower or new", holds: func(l look) bool { return raised(l.after, l.before) },
+			Words: "new pods and objects of the namespace are refused once this limit is reached",
+		},
+		{
+			Name: "limit-range-changes", Source: k8s + "concepts/policy/limit-range/", Kinds: []string{"LimitRange"}, Actions: changed,
+			Paths: []string{"spec"}, Risk: diff.RiskInPlace,
+			Words: "new pods of the namespace get other limits, or are refused for theirs",
+		},
+	}
+}
+
+// lifecycleRules are about how objects end, and how many of their pods do at once.
+func lifecycleRules() []Rule {
+	everything := []string{"*"}
+	finalizers := func(v raw.Value) map[string]bool { return set(get(v, "metadata", "finalizers")) }
+	return []Rule{
+		{
+			Name: "finalizer-gone", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything, Actions: changed,
+			Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is gone",
+			holds: func(l look) bool { return grows(finalizers(l.after), finalizers(l.before)) },
+			Words: "what protects the object, or cleans up behind it, is no longer waited for when it is deleted",
+		},
+		{
+			Name: "finalizer-new", Source: k8s + "concepts/overview/working-with-objects/finalizers/", Kinds: everything, Actions: changed,
+			Paths: []string{"metadata.finalizers"}, Risk: diff.RiskInPlace, When: "one is new",
+			holds: func(l look) bool { return grows(finalizers(l.before), finalizers(l.after)) },
+			Words: "the object cannot be deleted until something takes its finalizer away",
+		},
+		{
+			Name: "owner-changes", Source: k8s + "concepts/architecture/garbage-collection/#owners-dependents", Kinds: everything, Actions: changed,
+			Paths: []string{"metadata.ownerReferences"}, Risk: diff.RiskInPlace,
+			Words: "the object is deleted when its owner is, and the owner is another one now",
+		},
+		{
+			Name: "rollout-at-once", Source: k8s + "concepts/workloads/controllers/deployment/#max-unavailable",
+			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "StatefulSet.apps"}, Actions: changed, Risk: diff.RiskInPlace,
+			Paths: []string{"spec.strategy", "spec.updateStrategy", "spec.replicas"}, When: "all pods may newly end before a new one is ready",
+			holds: func(l look) bool { return allAtOnce(l.after) && !allAtOnce(l.before) },
+			Words: "a rollout may end all pods at once, so that nothing answers until the new ones are ready",
+		},
+		{
+			Name: "disruption-budget-off", Source: k8s + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
+			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: present, Risk: diff.RiskInPlace,
+			Paths: []string{"spec.minAvailable", "spec.maxUnavailable"}, When: "it newly lets all pods end at once",
+			holds: func(l look) bool { return budget(l.after) == budgetNone && budget(l.before) != budgetNone },
+			Words: "the budget keeps nothing: a drain of nodes may end all pods at once",
+		},
+		{
+			Name: "disruption-budget-blocks", Source: k8s + "tasks/run-application/configure-pdb/", Actions: present, Risk: diff.RiskInPlace,
+			Kinds: []string{"PodDisruptionBudget.policy"}, Paths: []string{"spec.minAvailable", "spec.maxUnavailable"},
+			When:  "it newly lets no pod end",
+			holds: func(l look) bool { return budget(l.after) == budgetAll && budget(l.before) != budgetAll },
+			Words: "no pod may end, so nodes cannot be drained and the cluster cannot be upgraded",
+		},
+		{
+			Name: "autoscaler-target", Source: k8s + "tasks/run-application/horizontal-pod-autoscale/", Actions: changed, Risk: diff.RiskInPlace,
+			Kinds: []string{"HorizontalPodAutoscaler.autoscaling"}, Paths: []string{"spec.scaleTargetRef"},
+			Words: "something else is scaled, and what was scaled stays at the number of pods that it has now",
+		},
+		{
+			Name: "cron-suspended", Source: k8s + "concepts/workloads/controllers/cron-jobs/#schedule-suspension", Actions: changed,
+			Kinds: []string{"CronJob.batch"}, Paths: []string{"spec.suspend"}, Risk: diff.RiskInPlace, When: "it is turned on",
+			holds: func(l look) bool { return get(l.after, "spec", "suspend").IsTrue() },
+			Words: "no run starts any more until someone resumes it",
+		},
+		{
+			Name: "source-changes", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/application-specification/", Security: true,
+			Kinds: []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "*Repository.source.toolkit.fluxcd.io",
+				"Bucket.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io", "HelmRelease.helm.toolkit.fluxcd.io"},
+			Actions: changed, Risk: diff.RiskInPlace, Paths: []string{"**.repoURL", "**.sourceRef", "spec.url", "spec.endpoint"},
+			Words: "what is deployed from here comes from another place",
+		},
+	}
+}
+
+// allAtOnce says that a rolling update may end all pods before a new one is ready.
+func allAtOnce(v raw.Value) bool {
+	spec := get(v, "spec")
+	for _, k := range []string{"strategy", "updateStrategy"} {
+		most := get(spec, k, "rollingUpdate", "maxUnavailable")
+		if text(most) == "100%" {
+			return true
+		}
+		replicas := get(spec, "replicas")
+		_, number := quantity(most)
+		if number && !replicas.IsNull() && text(most) != "0" && !less(most, replicas) {
+			return true
+		}
+	}
+	return false
+}
+
+// budgets of a PodDisruptionBudget, at the two ends.
+const (
+	budgetNone = "none"
+	budgetAll  = "all"
+)
+
+func budget(v raw.Value) string {
+	least, most := text(get(v, "spec", "minAvailable")), text(get(v, "spec", "maxUnavailable"))
+	switch {
+	case most == "100%" || least == "0" || least == "0%":
+		return budgetNone
+	case most == "0" || most == "0%" || least == "100%":
+		return budgetAll
+	}
+	return ""
+}
