@@ -88,33 +88,41 @@ type head struct {
 	Items json.RawMessage `json:"items"`
 }
 
-// checkObjects reads every document, and says of the first that is no object where it is.
+// checkObjects reads every document and returns an error with the place of the first that is no object. It counts what all of them grow to
+// before it reads the first.
 func checkObjects(templates []File, files map[string]string) error {
-	seen, all := map[string]string{}, &budget{most: 2 * maxRendered}
+	type document struct{ where, text string }
+	var parts []document
+	all := &budget{most: 2 * maxRendered}
 	for _, f := range templates {
-		for i, document := range documents(files[f.Path]) {
+		for i, text := range documents(files[f.Path]) {
 			where := f.Path
 			if i > 0 {
 				where = fmt.Sprintf("%s, document %d", f.Path, i+1)
 			}
-			identity, err := checkObject(where, document, all)
-			if err != nil {
+			if err := all.guard(where, []byte(text)); err != nil {
 				return err
 			}
-			if other := seen[identity]; identity != "" && other != "" {
-				return fmt.Errorf("%s: the %s is in %s already; let the chart have it once", where, identity, other)
-			}
-			seen[identity] = where
+			parts = append(parts, document{where, text})
 		}
+	}
+
+	seen := map[string]string{}
+	for _, part := range parts {
+		identity, err := checkObject(part.where, part.text)
+		if err != nil {
+			return err
+		}
+		if other := seen[identity]; identity != "" && other != "" {
+			return fmt.Errorf("%s: the %s is in %s already; let the chart have it once", part.where, identity, other)
+		}
+		seen[identity] = part.where
 	}
 	return nil
 }
 
 // checkObject gives the identity of an object, or "" when it has none to compare: a hook may be there once for each event.
-func checkObject(where, document string, all *budget) (string, error) {
-	if err := all.guard(where, []byte(document)); err != nil {
-		return "", err
-	}
+func checkObject(where, document string) (string, error) {
 	plain, err := yaml.YAMLToJSON([]byte(document))
 	if err != nil {
 		return "", fmt.Errorf("%s does not come to YAML: %s; correct the template, or the values that it reads", where, bounded(err))

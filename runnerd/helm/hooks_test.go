@@ -183,8 +183,8 @@ func patchFinalizers(t *testing.T, r *rig, name string) {
 func TestRecordTooLarge(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	files := app(tree{"a": configMap("a", `x: "{{ randAlphaNum 700000 }}"`), "b": configMap("b", `x: "{{ randAlphaNum 700000 }}"`)})
-	p := r.plan(files, nil)
+	// A file that no template reads makes the record large, and nothing parses it.
+	p := r.plan(app(tree{"a": configMap("a")}).with(tree{"large.bin": noise(MaxRecord)}), nil)
 	if size, err := RecordSize(p.chart, nil, p.rendered); err != nil || size <= MaxRecord {
 		t.Fatalf("%d, %v", size, err)
 	}
@@ -194,7 +194,7 @@ func TestRecordTooLarge(t *testing.T) {
 	if r.get("ConfigMap", "a") != nil {
 		t.Error("something was created")
 	}
-	p = r.plan(app(tree{"a": configMap("a", `x: "{{ randAlphaNum 300000 }}"`)}), nil)
+	p = r.plan(app(tree{"a": configMap("a", `x: "{{ randAlphaNum 20000 }}"`)}).with(tree{"large.bin": noise(MaxRecord / 4)}), nil)
 	size, err := RecordSize(p.chart, nil, p.rendered)
 	if err != nil {
 		t.Fatal(err)

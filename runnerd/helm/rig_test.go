@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +126,13 @@ spec:
             type: object
             x-kubernetes-preserve-unknown-fields: true
 `, plural, kind)
+}
+
+// noise is a text of so many bytes that no compression makes smaller.
+func noise(size int) string {
+	text := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(text) // it returns no error
+	return string(text)
 }
 
 func offline(tb testing.TB, c *Chart, values map[string]any) *Rendered {
