@@ -3,6 +3,7 @@ package module
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-version"
-	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
@@ -75,38 +75,35 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	return err
 }
 
-// validate gives an error that lists what is wrong, each with file and line.
+// validate returns an error that lists what is wrong, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	executable, environ, err := child.StandIn(t.tool.Path, t.environ)
-	if err != nil {
-		return err
+	raw := &bounded{most: maxValidation}
+	stderr := t.env.Log.Writer(api.Warn)
+	err := t.run(ctx, raw, stderr, "validate", "-json", "-no-color")
+	_ = stderr.Close()
+	if raw.full {
+		return fmt.Errorf("terraform validate printed more than %d MiB; divide the module into smaller ones", maxValidation>>20)
 	}
-	run, err := tfexec.NewTerraform(t.dir, executable)
-	if err != nil {
-		return err
+
+	var found struct {
+		Valid       bool         `json:"valid"`
+		Diagnostics []diagnostic `json:"diagnostics"`
 	}
-	if err := run.SetEnv(environ); err != nil {
-		return err
-	}
-	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
-		return err
-	}
-	found, err := run.Validate(ctx)
-	if err != nil {
+	if json.Unmarshal(raw.kept.Bytes(), &found) != nil || found.Valid == (err != nil) {
+		if err == nil {
+			err = errors.New("it did not print what is wrong as JSON")
+		}
 		return t.ended(ctx, "validate", err, nil)
 	}
-	screen := &screen{log: t.env.Log, place: t.place}
+
+	shown := &screen{log: t.env.Log, place: t.place}
 	for _, problem := range found.Diagnostics {
-		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
-		if problem.Range != nil {
-			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
-		}
-		screen.problem(said)
+		shown.problem(problem)
 	}
 	if found.Valid {
 		return nil
 	}
-	return t.failed("validate", screen)
+	return t.failed("validate", shown)
 }
 
 // patience is how long Terraform asks again for a state lock that another attempt holds: as long as one that is just ending tries
@@ -149,6 +146,9 @@ func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	}
 	return raw.kept.Bytes(), nil
 }
+
+// maxValidation bounds what terraform validate prints.
+const maxValidation = 16 << 20
 
 // maxPlan bounds a plan, as a file and as JSON.
 const maxPlan = 256 << 20
@@ -211,7 +211,7 @@ func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...s
 	}.Run(ctx)
 }
 
-// ended gives the error of a command. After an interrupt the error of a library must not be printed: it can be a nil inside.
+// ended returns the error of a command, which is the reason of the interrupt where there was one.
 func (t *terraform) ended(ctx context.Context, verb string, err error, shown *screen) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))
