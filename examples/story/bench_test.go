@@ -41,6 +41,8 @@ nuon apps create hello --repo file://$ORIGIN --branch main --directory examples/
 nuon sync examples/hello
 env API_TOKEN=` + benchToken + `
 nuon installs create --app hello --file examples/hello/installs/acme.toml --approval approve-all --secret api_token=env:API_TOKEN
+until 180s '\tacme\t' nuon approvals list
+approve acme/scripts
 until 180s '^acme\thello\t\d+ \([0-9a-f]{7}\)\tcurrent' nuon installs list
 nuon installs update acme --approval prompt
 measure
