@@ -60,28 +60,86 @@ func source(s string) string {
 	return s
 }
 
-// world says that a source is every address of a kind.
-func world(s string) bool {
-	p, err := netip.ParsePrefix(s)
-	return s == "*" || err == nil && p.Bits() == 0
+// wide reports whether address ranges hold a sixteenth of all addresses or more, alone or together: so do 0.0.0.0/0, a pair of halves, and
+// a world from which somebody has cut a piece.
+func wide(sources []string) bool {
+	four, six := families(sources)
+	return four || six
 }
 
-// opens says that after lets in what before does not, and toWorld that it lets it in from everywhere.
+// families reports which of IPv4 and IPv6 are wide.
+func families(sources []string) (wideFour, wideSix bool) {
+	var four, six []netip.Prefix
+	for _, s := range sources {
+		if s == "*" {
+			return true, true
+		}
+		p, err := netip.ParsePrefix(s)
+		switch {
+		case err != nil:
+		case p.Addr().Is4():
+			four = append(four, p.Masked())
+		default:
+			six = append(six, p.Masked())
+		}
+	}
+	// The internet is 2000::/3 of IPv6.
+	return space(four) >= 1.0/16, space(six) >= 1.0/128
+}
+
+// space is the share of all addresses that some prefixes hold. Prefixes within others count once.
+func space(list []netip.Prefix) float64 {
+	share := 0.0
+	for i, p := range list {
+		inside := slices.ContainsFunc(list[:i], func(o netip.Prefix) bool { return o.Bits() <= p.Bits() && o.Contains(p.Addr()) }) ||
+			slices.ContainsFunc(list[i+1:], func(o netip.Prefix) bool { return o.Bits() < p.Bits() && o.Contains(p.Addr()) })
+		if !inside {
+			share += 1 / float64(uint64(1)<<min(p.Bits(), maxBits))
+		}
+	}
+	return share
+}
+
+// maxBits is the longest prefix that is counted in full.
+const maxBits = 62
+
+// opens reports whether after lets in what before does not, and toWorld whether that comes from most of the internet.
 func opens(before, after []grant) (more, toWorld bool) {
-	var everywhere []grant
-	for _, g := range after {
-		w := grant{dims: slices.Clone(g.dims)}
-		w.dims[0] = dimension{}
-		for _, s := range g.dims[0].items {
-			if world(s) {
-				w.dims[0].items = append(w.dims[0].items, s)
+	for _, flow := range alike(after) {
+		var sources []string
+		for _, o := range before {
+			if covered(flowMeasures[1:], []grant{{dims: flow.dims[1:]}}, []grant{{dims: o.dims[1:]}}) {
+				sources = append(sources, o.dims[0].items...)
 			}
 		}
-		everywhere = append(everywhere, w)
+		four, six := families(flow.dims[0].items)
+		hadFour, hadSix := families(sources)
+		toWorld = toWorld || four && !hadFour || six && !hadSix
 	}
-	// Two halves of a world are not looked for: nobody writes them by accident.
-	return !covered(flowMeasures, after, before), !covered(flowMeasures, everywhere, before)
+	return !covered(flowMeasures, after, before), toWorld
 }
+
+// alike joins the sources of grants with the same protocol and ports.
+func alike(flows []grant) []grant {
+	var out []grant
+	at := map[string]int{}
+	for _, f := range flows {
+		key := fmt.Sprintf("%q", []any{f.dims[1].items, f.dims[2].items})
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(out)
+			out = append(out, grant{dims: slices.Clone(f.dims)})
+			continue
+		}
+		out[i].dims[0] = these(slices.Concat(out[i].dims[0].items, f.dims[0].items)...)
+	}
+	return out
+}
+
+// judgedFlows are the attributes that say from where something comes in.
+var judgedFlows = []string{"ingress[*].cidr_blocks", "ingress[*].ipv6_cidr_blocks", "cidr_blocks", "ipv6_cidr_blocks", "cidr_ipv4", "cidr_ipv6",
+	"source_ranges", "source_address_prefix", "source_address_prefixes", "security_rule[*].source_address_prefix",
+	"security_rule[*].source_address_prefixes"}
 
 // inbound reads what a resource of a cloud lets in. A kind that is not known lets nothing in.
 func inbound(kind string, v raw.Value) []grant {
@@ -94,6 +152,10 @@ func inbound(kind string, v raw.Value) []grant {
 		}
 	case "aws_vpc_security_group_ingress_rule":
 		return each(v, awsIngressRule)
+	case "aws_network_acl", "aws_default_network_acl":
+		return each(get(v, "ingress"), aclRule)
+	case "aws_network_acl_rule":
+		return each(v, aclRule)
 	case "google_compute_firewall":
 		return googleFirewall(v)
 	case "azurerm_network_security_rule":
@@ -157,6 +219,15 @@ func awsFlow(sources []string, protocol string, v raw.Value) grant {
 		return flow(sources, protocol, "*")
 	}
 	return flow(sources, protocol, from+"-"+to)
+}
+
+// aclRule reads a rule of a network ACL that lets something in.
+func aclRule(v raw.Value) (grant, bool) {
+	action := text(get(v, "action")) + text(get(v, "rule_action"))
+	if !strings.EqualFold(action, "allow") || get(v, "egress").IsTrue() {
+		return grant{}, false
+	}
+	return awsFlow(gather(v, "cidr_block", "ipv6_cidr_block"), text(get(v, "protocol")), v), true
 }
 
 // googleFirewall: without any source a rule is for everyone, and without ports for all of them.

@@ -251,3 +251,59 @@ func allPowerful(before, after raw.Value) bool {
 	}
 	return false
 }
+
+// serviceWildcard reports whether a policy newly allows every action of one service on every resource. Every action of all services is
+// another rule's.
+func serviceWildcard(before, after raw.Value) bool {
+	is, ok := parsePolicy(after)
+	was, wasOK := parsePolicy(before)
+	if !ok || !wasOK {
+		return false
+	}
+	var wild []grant
+	for i, g := range is.allow {
+		if g.dims[0].but || namesPrincipals(after, i) || !slices.Contains(g.dims[1].items, "*") || g.dims[1].but {
+			continue
+		}
+		for _, action := range g.dims[0].items {
+			if service, rest, _ := strings.Cut(action, ":"); rest == "*" && service != "*" {
+				wild = append(wild, grant{dims: []dimension{these(action), these("*"), g.dims[2]}, cond: g.cond})
+			}
+		}
+	}
+	return !covered(policyMeasures, wild, slices.Concat(was.allow, is.deny))
+}
+
+// escalating are actions with which one can get other rights. Those that are about roles count where they are allowed on every resource.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_job-functions.html
+var (
+	escalatingActions = []string{"iam:createpolicyversion", "iam:setdefaultpolicyversion", "iam:attachuserpolicy", "iam:attachgrouppolicy",
+		"iam:attachrolepolicy", "iam:putuserpolicy", "iam:putgrouppolicy", "iam:putrolepolicy", "iam:addusertogroup",
+		"iam:updateassumerolepolicy", "iam:createaccesskey", "iam:createloginprofile", "iam:updateloginprofile",
+		"iam:deleterolepermissionsboundary", "iam:deleteuserpermissionsboundary"}
+	escalatingOnAll = []string{"iam:passrole", "sts:assumerole"}
+)
+
+// policyEscalates reports whether a policy newly allows an action with which one can get other rights.
+func policyEscalates(before, after raw.Value) bool {
+	is, ok := parsePolicy(after)
+	was, wasOK := parsePolicy(before)
+	if !ok || !wasOK {
+		return false
+	}
+	var found []grant
+	for i, g := range is.allow {
+		if namesPrincipals(after, i) {
+			continue
+		}
+		all := !g.dims[1].but && slices.ContainsFunc(g.dims[1].items, func(r string) bool { return globCovers(r, "arn:aws:iam::*:role/*") })
+		for _, action := range slices.Concat(escalatingActions, escalatingOnAll) {
+			budget := maxCompared
+			allows := policyMeasures[0].coveredBy(these(action), g.dims[0], &budget)
+			if allows && (all || !slices.Contains(escalatingOnAll, action)) {
+				found = append(found, grant{dims: []dimension{these(action), g.dims[1], g.dims[2]}, cond: g.cond})
+			}
+		}
+	}
+	return !covered(policyMeasures, found, slices.Concat(was.allow, is.deny))
+}

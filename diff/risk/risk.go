@@ -26,6 +26,8 @@ type Subject struct {
 	Before, After raw.Value
 	// Touched has one element for each of the change's Fields, in the same order.
 	Touched []Touched
+	// Unknown is the tree of what is known only after apply, as a Terraform plan has it, without what the provider chooses.
+	Unknown raw.Value
 	// Regenerated says that all that changes is made anew at each rendering.
 	Regenerated bool
 
@@ -40,6 +42,8 @@ type Touched struct {
 	HasBefore, HasAfter bool
 	// Folded says that the field is folded away; its FieldChange.Fold says by which rule.
 	Folded bool
+	// Revealed says that the value was marked as sensitive and no longer is.
+	Revealed bool
 }
 
 // Judge adds to c what the rules find, see diff.Change.Judge. An update of a field that cannot change in place becomes a
@@ -64,6 +68,9 @@ func Judge(c *diff.Change, s Subject) {
 			findings = append(findings, f)
 		}
 	}
+	if f, ok := j.unjudged(); ok {
+		findings = append(findings, f)
+	}
 	c.Judge(append(findings, j.judgeNested(findings)...)...)
 }
 
@@ -78,6 +85,8 @@ type judge struct {
 	// was and is are the pods of the subject, once a rule asks.
 	was, is    []pod
 	podsSought bool
+	// revealed says that some field was marked as sensitive and no longer is.
+	revealed bool
 }
 
 // Folds that hide what an apply changes all the same. What other rules fold (defaults, what a server or somebody else owns, what is
@@ -93,6 +102,7 @@ func (j *judge) touchAll() {
 		fold := j.change.Fields[i].Fold
 		if (fold != "" || !j.subject.Touched[i].Folded) && Sees(fold) {
 			j.fields = append(j.fields, i)
+			j.revealed = j.revealed || j.subject.Touched[i].Revealed
 		}
 	}
 }
@@ -197,7 +207,7 @@ func (j *judge) look(i int) look {
 	}
 	l := look{
 		kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is, regenerated: j.subject.Regenerated,
-		renamed: j.change.Renamed,
+		renamed: j.change.Renamed, whole: i < 0, revealed: j.revealed,
 	}
 	if i >= 0 {
 		f := &j.change.Fields[i]
@@ -205,6 +215,54 @@ func (j *judge) look(i int) look {
 		l.regenerated = l.regenerated || f.Regenerated
 	}
 	return l
+}
+
+// unjudged finds a value that is known only after apply and that a rule would judge.
+func (j *judge) unjudged() (diff.Finding, bool) {
+	if j.subject.Unknown.IsNull() {
+		return diff.Finding{}, false
+	}
+	for _, r := range j.rules {
+		if !slices.Contains(r.Actions, j.change.Action) || r.judgedIf != nil && !r.judgedIf(j.look(-1)) {
+			continue
+		}
+		for _, p := range r.needs {
+			if !p.marked(j.subject.Unknown) {
+				continue
+			}
+			path := ""
+			for _, i := range j.fields {
+				if j.change.Fields[i].After.Unknown && p.matches(j.subject.Touched[i]) {
+					path = j.change.Fields[i].Path
+					break
+				}
+			}
+			return compiled().unjudged.finding(path), true
+		}
+	}
+	return diff.Finding{}, false
+}
+
+// marked reports whether a tree of marks has one at the place, above or below it.
+func (p pattern) marked(m raw.Value) bool {
+	if m.IsTrue() {
+		return true
+	}
+	if len(p) == 0 {
+		return anyTrue(m)
+	}
+	if p[0] == anyElement {
+		return slices.ContainsFunc(oneOrMore(m), p[1:].marked)
+	}
+	child, _ := m.Get(p[0])
+	return p[1:].marked(child)
+}
+
+func anyTrue(m raw.Value) bool {
+	if m.IsTrue() || m.IsList() && slices.ContainsFunc(oneOrMore(m), anyTrue) {
+		return true
+	}
+	return slices.ContainsFunc(m.Keys(), func(k string) bool { return anyTrue(get(m, k)) })
 }
 
 func (r *Rule) touches(t Touched) bool {

@@ -46,6 +46,13 @@ type Rule struct {
 	// details say in fixed words what exactly the rule found; they follow Words after a colon.
 	details       func(look) []string
 	paths, except []pattern
+	// judged are the places whose values the rule needs: while one is unknown, nobody can tell what the rule would find. Of judgedIf, if it
+	// is set, the object must hold, too.
+	judged   []string
+	judgedIf func(look) bool
+	needs    []pattern
+	// example is the test of a rule that is about attributes, with values that it must find.
+	example test
 }
 
 // look is what a predicate sees: the object on both sides, and the difference that a path of the rule found, if the rule has one.
@@ -59,6 +66,10 @@ type look struct {
 	renamed bool
 	// unknown says that the value is known only after apply.
 	unknown bool
+	// whole says that the object is looked at as a whole: there is no touched.
+	whole bool
+	// revealed says that some field was marked as sensitive and no longer is.
+	revealed bool
 }
 
 // Rules are all rules in the order of the documentation.
@@ -117,6 +128,8 @@ type rulebook struct {
 	all []Rule
 	// exact are rules by engine and kind, globs those whose kind has a wildcard, by engine; both in order of all.
 	exact, globs map[string][]*Rule
+	// unjudged is the rule for values that others cannot judge.
+	unjudged *Rule
 }
 
 // compiled is made when the first change is judged.
@@ -124,11 +137,17 @@ var compiled = sync.OnceValue(func() *rulebook {
 	b := &rulebook{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{}, globs: map[string][]*Rule{}}
 	for i := range b.all {
 		r := &b.all[i]
+		if r.Name == unjudged {
+			b.unjudged = r
+		}
 		for _, p := range r.Paths {
 			r.paths = append(r.paths, parsePattern(p))
 		}
 		for _, p := range r.Except {
 			r.except = append(r.except, parsePattern(p))
+		}
+		for _, p := range r.judged {
+			r.needs = append(r.needs, parsePattern(p))
 		}
 		globbed := false
 		for _, k := range r.Kinds {
@@ -148,6 +167,10 @@ var compiled = sync.OnceValue(func() *rulebook {
 // of are the rules for a kind.
 func (b *rulebook) of(engine, kind string) []*Rule {
 	out := slices.Clone(b.exact[engine+" "+kind])
+	if kind == kindOutput {
+		// An output is no resource: what a rule for all of them reads is not there.
+		return out
+	}
 	for _, r := range b.globs[engine] {
 		if !slices.Contains(out, r) && r.Fits(kind) {
 			out = append(out, r)

@@ -15,7 +15,10 @@ const (
 // terraformRules are the rules for what a Terraform plan does. That an object is destroyed or replaced is a risk by itself.
 func terraformRules() []Rule {
 	var out []Rule
-	for _, group := range [][]Rule{dataRules(), guardRules(), policyRules(), openRules(), cipherRules(), serviceRules(), madeUpRules()} {
+	for _, group := range [][]Rule{
+		dataRules(), guardRules(), policyRules(), openRules(), cipherRules(), serviceRules(), madeUpRules(), planRules(),
+		attributeRules(awsAttributes()), attributeRules(googleAttributes()), attributeRules(azureAttributes()),
+	} {
 		out = append(out, group...)
 	}
 	for i := range out {
@@ -173,7 +176,7 @@ func guardRules() []Rule {
 func enabled(v raw.Value) bool { return v.IsTrue() || text(v) == "Enabled" }
 
 // policyPaths are the attributes that hold a policy document.
-var policyPaths = []string{"policy", "access_policy", "access_policies", "resource_policy", "inline_policy", "policy_document", "key_policy"}
+var policyPaths = []string{"policy", "access_policy", "access_policies", "resource_policy", "inline_policy", "policy_document", "content"}
 
 // documents are the policy documents of an object: a rule looks at all of them.
 func documents(v raw.Value) map[string]raw.Value {
@@ -181,6 +184,10 @@ func documents(v raw.Value) map[string]raw.Value {
 	for _, k := range policyPaths {
 		if k == "inline_policy" {
 			for _, p := range oneOrMore(get(v, k)) {
+				if _, isText := str(p); isText {
+					out[k] = p
+					continue
+				}
 				out[k+" "+text(get(p, "name"))] = get(p, "policy")
 			}
 			continue
@@ -227,7 +234,7 @@ func policyRules() []Rule {
 	return []Rule{
 		{
 			Name: "policy-widens", Source: evaluation, Security: true, Kinds: kinds, Actions: everywhere, Paths: policyPaths, Risk: diff.RiskAdditive,
-			When: "it allows what it did not, or no longer denies what it did", holds: anyDocument(widens),
+			When: "it allows what it did not, or no longer denies what it did", holds: anyDocument(widens), judged: policyPaths,
 			Words: "the policy allows more actions, resources or principals than before, or denies less",
 		},
 		{
@@ -236,20 +243,25 @@ func policyRules() []Rule {
 			Words: "whoever has this policy may do everything",
 		},
 		{
+			Name: "policy-service-wildcard", Source: aws + "IAM/latest/UserGuide/best-practices.html#grant-least-privilege", Security: true,
+			Kinds: kinds, Actions: present, Paths: policyPaths, Risk: diff.RiskInPlace,
+			When: "it newly allows every action of a service on every resource", holds: anyDocument(serviceWildcard),
+			Words: "whoever has this policy may do everything in a service, with everybody's resources",
+		},
+		{
+			Name: "policy-escalates", Source: aws + "IAM/latest/UserGuide/id_roles_use_passrole.html", Security: true, Kinds: kinds, Actions: present,
+			Paths: policyPaths, Risk: diff.RiskInPlace,
+			When: "it newly allows to change policies or credentials, or to pass or assume every role", holds: anyDocument(policyEscalates),
+			Words: "whoever has this policy can take more rights: by other policies, credentials or roles",
+		},
+		{
 			Name: "policy-public", Source: aws + "AmazonS3/latest/userguide/access-control-block-public-access.html", Security: true, Kinds: kinds,
 			Actions: present, Paths: policyPaths, Risk: diff.RiskInPlace, When: "it newly allows everyone something, without a condition",
 			holds: anyDocument(public), Words: "everyone on the internet may do what the policy allows",
 		},
 		{
-			Name: "policy-unknown", Source: hashi + "language/expressions/references#values-not-yet-known", Security: true, Kinds: kinds,
-			Actions: present, Risk: diff.RiskAdditive, When: "it is known only after apply",
-			Paths: append([]string{"assume_role_policy"}, policyPaths...),
-			holds: func(l look) bool { return l.unknown },
-			Words: "what the policy allows is known only after apply",
-		},
-		{
 			Name: "trust-widens", Source: trustPolicy, Security: true, Kinds: []string{"aws_iam_role"}, Actions: present, Paths: []string{"assume_role_policy"},
-			Risk: diff.RiskAdditive, When: "someone may take on the role who could not", holds: trust(widens),
+			Risk: diff.RiskAdditive, When: "someone may take on the role who could not", holds: trust(widens), judged: []string{"assume_role_policy"},
 			Words: "the role can be taken on by more principals, or under fewer conditions",
 		},
 		{
@@ -303,9 +315,11 @@ func openRules() []Rule {
 	return []Rule{
 		{
 			Name: "open-to-the-world", Source: source, Security: true, Kinds: groups, Actions: present, Risk: diff.RiskInPlace,
-			When:  "something newly comes in from 0.0.0.0/0, ::/0 or everywhere",
-			holds: func(l look) bool { _, world := inflow(l); return world },
-			Words: "everyone on the internet can reach what is behind it",
+			When:     "something newly comes in from 0.0.0.0/0, ::/0, everywhere or ranges that hold a sixteenth of all addresses",
+			judged:   judgedFlows,
+			judgedIf: func(l look) bool { return len(inbound(l.kind, l.after)) > 0 },
+			holds:    func(l look) bool { _, world := inflow(l); return world },
+			Words:    "everyone on the internet, or a large part of it, can reach what is behind it",
 		},
 		{
 			Name: "opens", Source: source, Security: true, Kinds: groups, Actions: present, Risk: diff.RiskAdditive,
@@ -393,7 +407,7 @@ func cipherRules() []Rule {
 		{
 			Name: "encryption-off", Source: aws + "prescriptive-guidance/latest/encryption-best-practices/welcome.html", Security: true,
 			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", holds: turned(false),
-			Paths: []string{"encrypted", "storage_encrypted", "encryption_enabled", "at_rest_encryption_enabled", "transit_encryption_enabled",
+			Paths: []string{"encrypted", "storage_encrypted", "at_rest_encryption_enabled", "transit_encryption_enabled",
 				"encrypt_at_rest[*].enabled", "node_to_node_encryption[*].enabled", "server_side_encryption[*].enabled", "kms_encrypted",
 				"enable_https_traffic_only", "https_traffic_only_enabled", "infrastructure_encryption_enabled", "root_block_device[*].encrypted",
 				"ebs_block_device[*].encrypted", "sqs_managed_sse_enabled"},

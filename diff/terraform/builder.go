@@ -63,7 +63,7 @@ func (b *builder) learnValue(secret diff.Raw) {
 func (b *builder) build(p *plan) error {
 	unchanged := p.resources.unchanged
 	generated := 0
-	changes, err := b.changes(p.resources.list)
+	changes, err := b.changes(p)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,8 @@ const changesAtATime = 64
 
 // changes describes what happens to resources. Several goroutines do it, for which it waits; each result has its place, so their order
 // does not matter. The masker has learned all by now and only answers.
-func (b *builder) changes(list []resource) ([]diff.Change, error) {
+func (b *builder) changes(p *plan) ([]diff.Change, error) {
+	list := p.resources.list
 	out := make([]diff.Change, len(list))
 	errs := make([]error, len(list))
 	var workers errgroup.Group
@@ -110,7 +111,7 @@ func (b *builder) changes(list []resource) ([]diff.Change, error) {
 			for i := start; i < min(start+changesAtATime, len(list)); i++ {
 				var touched []risk.Touched
 				out[i], touched, errs[i] = b.resource(list[i])
-				b.judge(&out[i], &list[i], touched)
+				b.judge(&out[i], p, &list[i], touched)
 				// From here on the report says it all.
 				list[i].change = change{}
 			}
@@ -126,13 +127,14 @@ func (b *builder) changes(list []resource) ([]diff.Change, error) {
 	return out, nil
 }
 
-// judge asks the rules what a change means. Data sources only read.
-func (b *builder) judge(c *diff.Change, r *resource, touched []risk.Touched) {
-	if r.mode == "data" || c.Action == "" || c.Action == diff.Noop {
+// judge adds what the rules find in a change.
+func (b *builder) judge(c *diff.Change, p *plan, r *resource, touched []risk.Touched) {
+	if c.Action == "" || c.Action == diff.Noop {
 		return
 	}
 	risk.Judge(c, risk.Subject{
-		Engine: diff.KindTerraform, Kind: r.kind, Before: r.change.before, After: r.change.after, Touched: touched,
+		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: touched,
+		Unknown: p.unknownBySetting(r),
 	})
 }
 
@@ -205,8 +207,13 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 		}
 		out := diff.Change{
 			Address: "output." + name, ResourceKind: "output", Name: name,
-			Action: k.action, Risk: outputRisk(k.action), Fields: compareOutput(b.masker, c, k.action).fields,
+			Action: k.action, Risk: outputRisk(k.action),
 		}
+		d := compareOutput(b.masker, c, k.action)
+		out.Fields = d.fields
+		risk.Judge(&out, risk.Subject{
+			Engine: diff.KindTerraform, Kind: out.ResourceKind, Before: c.before, After: c.after, Touched: d.touched,
+		})
 		b.report.Outputs = append(b.report.Outputs, out)
 	}
 	return same, nil

@@ -206,6 +206,7 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 	c.out.fields = append(c.out.fields, f)
 	c.out.touched = append(c.out.touched, risk.Touched{
 		Path: p, Before: n.before, After: n.after, HasBefore: n.hasBefore, HasAfter: n.hasAfter, Folded: f.Fold != "",
+		Revealed: n.was.all() && !n.is.all() && n.hasAfter && !n.after.IsNull(),
 	})
 	return &c.out.fields[len(c.out.fields)-1]
 }

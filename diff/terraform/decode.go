@@ -83,7 +83,7 @@ func (d *decoder) section(key string) error {
 	case "deferred_changes":
 		return d.elements(key, &p.deferred, true)
 	case "configuration":
-		return d.configuration()
+		return d.inside("root_module", func() error { return d.module("", 0) })
 	}
 	read := map[string]func(*plan, diff.Raw) error{
 		"format_version":              func(p *plan, v diff.Raw) (err error) { p.formatVersion, err = textOf(v); return err },
@@ -135,51 +135,6 @@ func readRelevant(p *plan, v diff.Raw) (err error) {
 		f := fieldsOf(a, &err)
 		p.relevant = append(p.relevant, relevant{f.text("resource"), pathOf(f.get("attribute"), &err)})
 	}
-	return err
-}
-
-// configuration learns which root variables are declared as sensitive, and builds nothing of the rest.
-func (d *decoder) configuration() error {
-	return d.inside("root_module", func() error {
-		return d.inside("variables", func() error {
-			declared, err := tree.ReadJSON(d.dec, maxJSONDepth)
-			if err != nil {
-				return err
-			}
-			d.plan.sensitive = map[string]bool{}
-			for name, v := range each(declared, &err) {
-				f := fieldsOf(v, &err)
-				d.plan.sensitive[name] = f.flag("sensitive")
-			}
-			return err
-		})
-	})
-}
-
-// inside reads an object and hands the value of one of its keys to read. Null is an empty object.
-func (d *decoder) inside(key string, read func() error) error {
-	t, err := d.dec.ReadToken()
-	if err != nil || t.Kind() == 'n' {
-		return err
-	}
-	if t.Kind() != '{' {
-		return errWrongType
-	}
-	for d.dec.PeekKind() != '}' {
-		name, err := d.dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		if name.String() == key {
-			err = read()
-		} else {
-			err = d.dec.SkipValue()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err = d.dec.ReadToken()
 	return err
 }
 

@@ -16,6 +16,8 @@ type plan struct {
 	// variables are the values of the root module's variables, and sensitive the names of those that are declared so.
 	variables map[string]diff.Raw
 	sensitive map[string]bool
+	// written is what the configuration sets in each of its resources, by address without keys.
+	written   map[string]written
 	resources elements
 	drift     elements
 	deferred  elements

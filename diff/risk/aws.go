@@ -1,0 +1,444 @@
+package risk
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+var (
+	adminPolicy   = regexp.MustCompile(`^arn:aws[a-z-]*:iam::aws:policy/(AdministratorAccess.*|IAMFullAccess|PowerUserAccess|AWSOrganizationsFullAccess)$`)
+	clusterAdmin  = regexp.MustCompile(`^arn:aws[a-z-]*:eks::aws:cluster-access-policy/AmazonEKS(Cluster)?AdminPolicy$`)
+	accountNumber = regexp.MustCompile(`^(arn:aws[a-z-]*:(iam|sts)::)?\d{12}(:.*)?$`)
+	everyGroup    = regexp.MustCompile(`^http://acs\.amazonaws\.com/groups/global/(AllUsers|AuthenticatedUsers)$`)
+)
+
+// like reports values that a pattern matches, in lists and alone.
+func like(re *regexp.Regexp, example, when string) test {
+	t := addsLike(re.MatchString, example)
+	t.when = when
+	return t
+}
+
+// awsAttributes are the rules for attributes of the AWS provider.
+func awsAttributes() []attribute {
+	var out []attribute
+	for _, group := range [][]attribute{awsIdentity(), awsReach(), awsTransport(), awsAudit(), awsRetention()} {
+		out = append(out, group...)
+	}
+	return out
+}
+
+func awsIdentity() []attribute {
+	return []attribute{
+		{
+			name: "managed-admin-policy", source: aws + "IAM/latest/UserGuide/access_policies_job-functions.html",
+			kinds: []string{"aws_iam_role_policy_attachment", "aws_iam_user_policy_attachment", "aws_iam_group_policy_attachment",
+				"aws_iam_policy_attachment", "aws_iam_role", "aws_ssoadmin_managed_policy_attachment",
+				"aws_iam_role_policy_attachments_exclusive"},
+			paths: []string{"policy_arn", "managed_policy_arns", "managed_policy_arn", "policy_arns"},
+			test: like(adminPolicy, "arn:aws:iam::aws:policy/AdministratorAccess",
+				"it is AdministratorAccess, PowerUserAccess, IAMFullAccess or AWSOrganizationsFullAccess"),
+			words: "users, groups or roles get a managed policy with the rights of an administrator",
+		},
+		{
+			name: "managed-policy-added", source: aws + "IAM/latest/UserGuide/access_policies_manage-attach-detach.html",
+			kinds: []string{"aws_iam_role", "aws_iam_role_policy_attachments_exclusive"}, paths: []string{"managed_policy_arns", "policy_arns"},
+			test: adds(), risk: diff.RiskAdditive, words: "the role gets the rights of one more managed policy",
+		},
+		{
+			name: "cluster-admin-access", source: aws + "eks/latest/userguide/access-policy-permissions.html",
+			kinds: []string{"aws_eks_access_policy_association"}, paths: []string{"policy_arn"},
+			test:  like(clusterAdmin, "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy", "it is an admin policy of EKS"),
+			words: "a principal gets all rights in the cluster, or in its namespaces",
+		},
+		{
+			name: "cluster-access-entry", source: aws + "eks/latest/userguide/access-entries.html", kinds: []string{"aws_eks_access_entry"},
+			paths: []string{"principal_arn"}, test: made(), risk: diff.RiskAdditive, words: "a principal can log in to the Kubernetes API of the cluster",
+		},
+		{
+			name: "cluster-access-groups", source: aws + "eks/latest/userguide/access-entries.html#creating-access-entries",
+			kinds: []string{"aws_eks_access_entry"}, paths: []string{"kubernetes_groups"}, test: adds(),
+			words: "a principal gets the rights of one more group in the cluster",
+		},
+		{
+			name: "cluster-access-name", source: aws + "eks/latest/userguide/access-entries.html#creating-access-entries",
+			kinds: []string{"aws_eks_access_entry"}, paths: []string{"user_name", "principal_arn"}, test: differ(),
+			words: "a principal of the cluster gets another name, with the rights that are bound to it",
+		},
+		{
+			name: "pod-identity", source: aws + "eks/latest/userguide/pod-identities.html", kinds: []string{"aws_eks_pod_identity_association"},
+			test: made(), risk: diff.RiskAdditive, words: "pods of a service account get the rights of an IAM role",
+		},
+		{
+			name: "role-of-workload", source: aws + "IAM/latest/UserGuide/id_roles_use_switch-role-ec2.html",
+			kinds: []string{"aws_instance", "aws_launch_template", "aws_lambda_function", "aws_ecs_task_definition", "aws_eks_node_group",
+				"aws_eks_pod_identity_association", "aws_eks_addon"},
+			paths: []string{"iam_instance_profile", "iam_instance_profile[*].name", "iam_instance_profile[*].arn", "role", "task_role_arn",
+				"execution_role_arn", "node_role_arn", "role_arn", "service_account_role_arn"},
+			test: differ(), words: "it runs with the rights of another IAM role",
+		},
+		{
+			name: "login-made", source: aws + "IAM/latest/UserGuide/id_credentials_passwords.html", risk: diff.RiskAdditive, test: made(),
+			kinds: []string{"aws_iam_user_login_profile", "aws_iam_user_ssh_key", "aws_iam_service_specific_credential"},
+			words: "someone gets a login or a credential of a person for the account",
+		},
+		{
+			name: "group-member-added", source: aws + "IAM/latest/UserGuide/id_groups_manage_add-remove-users.html",
+			kinds: []string{"aws_iam_group_membership", "aws_iam_user_group_membership"}, paths: []string{"users", "groups"}, test: adds(),
+			risk: diff.RiskAdditive, words: "a user gets the rights of a group",
+		},
+		{
+			name: "identity-provider", source: aws + "IAM/latest/UserGuide/id_roles_providers.html", risk: diff.RiskAdditive, test: made(),
+			kinds: []string{"aws_iam_openid_connect_provider", "aws_iam_saml_provider", "aws_rolesanywhere_trust_anchor",
+				"aws_eks_identity_provider_config"},
+			words: "tokens or certificates of another issuer are accepted for roles that trust it",
+		},
+		{
+			name: "identity-provider-trust", source: aws + "IAM/latest/UserGuide/id_roles_providers_create_oidc_verify-thumbprint.html",
+			kinds: []string{"aws_iam_openid_connect_provider", "aws_iam_saml_provider"},
+			paths: []string{"thumbprint_list", "client_id_list", "url", "saml_metadata_document"}, test: differ(),
+			words: "tokens of another issuer, or for another audience, are accepted",
+		},
+		{
+			name: "password-policy-weaker", source: aws + "IAM/latest/UserGuide/id_credentials_passwords_account-policy.html",
+			kinds: []string{"aws_iam_account_password_policy", "aws_cognito_user_pool"},
+			paths: []string{"minimum_password_length", "password_policy[*].minimum_length"}, test: lowers(""),
+			words: "shorter passwords are accepted",
+		},
+		{
+			name: "mfa-off", source: aws + "cognito/latest/developerguide/user-pool-settings-mfa.html", kinds: []string{"aws_cognito_user_pool"},
+			paths: []string{"mfa_configuration"}, test: leaves("ON"), words: "users can log in without a second factor",
+		},
+		{
+			name: "authentication-off", source: aws + "apigateway/latest/developerguide/apigateway-control-access-to-api.html",
+			kinds: []string{"aws_api_gateway_method", "aws_apigatewayv2_route"}, paths: []string{"authorization", "authorization_type"},
+			test: becomes("NONE"), words: "callers are no longer authenticated, or never were",
+		},
+		{
+			name: "database-authentication-off", source: aws + "AmazonElastiCache/latest/dg/auth.html",
+			kinds: []string{"aws_elasticache_replication_group", "aws_db_instance", "aws_rds_cluster"},
+			paths: []string{"auth_token", "iam_database_authentication_enabled"},
+			test: test{
+				when: "it was set or on", actions: changed, strong: `"true"`, weak: `"false"`,
+				finds: func(v values) bool { return turnsOff().finds(v) || empties().finds(v) },
+			},
+			words: "clients connect without a token, or no longer with their IAM role",
+		},
+		{
+			name: "guardrail-gone", source: aws + "organizations/latest/userguide/orgs_manage_policies_scps.html", test: removed(),
+			kinds: []string{"aws_organizations_policy", "aws_organizations_policy_attachment", "aws_iam_account_password_policy",
+				"aws_vpc_block_public_access_options", "aws_s3_bucket_ownership_controls", "aws_ec2_image_block_public_access",
+				"aws_ebs_snapshot_block_public_access", "aws_emr_block_public_access_configuration"},
+			words: "a limit that holds for the account or the bucket as a whole ends",
+		},
+		{
+			name: "key-grant", source: aws + "kms/latest/developerguide/grants.html", kinds: []string{"aws_kms_grant"},
+			paths: []string{"grantee_principal"}, test: made(), risk: diff.RiskAdditive, words: "a principal may use the key, whatever its policy says",
+		},
+		{
+			name: "key-policy-unlocked", source: aws + "kms/latest/developerguide/key-policy-default.html#prevent-unmanageable-key",
+			kinds: []string{"aws_kms_key", "aws_kms_external_key", "aws_kms_replica_key"}, paths: []string{"bypass_policy_lockout_safety_check"},
+			test: turnsOn(), words: "the key can get a policy that locks everyone out of it",
+		},
+	}
+}
+
+func awsReach() []attribute {
+	return []attribute{
+		{
+			name: "endpoint-open", source: aws + "eks/latest/userguide/cluster-endpoint.html", kinds: []string{"aws_eks_cluster"},
+			paths: []string{"vpc_config[*].public_access_cidrs"}, test: opensUp(), words: "everyone on the internet can reach the API of the cluster",
+		},
+		{
+			name: "endpoint-ranges", source: aws + "eks/latest/userguide/cluster-endpoint.html", kinds: []string{"aws_eks_cluster"},
+			paths: []string{"vpc_config[*].public_access_cidrs"}, test: adds(), risk: diff.RiskAdditive,
+			words: "the API of the cluster can be reached from more addresses",
+		},
+		{
+			name: "acl-open", source: aws + "vpc/latest/userguide/vpc-network-acls.html", kinds: []string{"aws_network_acl", "aws_network_acl_rule"},
+			paths: []string{"ingress", "cidr_block", "ipv6_cidr_block", "rule_action", "from_port", "to_port", "protocol", "egress"},
+			test: flowTest("aws_network_acl_rule", `{"rule_action":"allow","cidr_block":"10.0.0.0/8"}`,
+				`{"rule_action":"allow","cidr_block":"0.0.0.0/0"}`),
+			risk: diff.RiskAdditive, words: "the network ACL lets in most of the internet: only security groups limit who reaches the subnet",
+		},
+		{
+			name: "acl-deny-gone", source: aws + "vpc/latest/userguide/vpc-network-acls.html#nacl-rules",
+			kinds: []string{"aws_network_acl", "aws_network_acl_rule", "aws_default_network_acl"},
+			paths: []string{"ingress[*].action", "egress[*].action", "rule_action"},
+			test:  onLoss(leaves("deny")), words: "a network ACL no longer denies what it denied",
+		},
+		{
+			name: "metadata-v1", source: aws + "AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html",
+			kinds: []string{"aws_instance", "aws_launch_template", "aws_launch_configuration", "aws_ec2_instance_metadata_defaults"},
+			paths: []string{"metadata_options[*].http_tokens", "http_tokens"},
+			test: test{
+				when: "it becomes `optional`, or was `required`", actions: present, strong: `"required"`, weak: `"optional"`,
+				finds: func(v values) bool {
+					return becomes("optional").finds(v) || !v.created && leaves("required").finds(v)
+				},
+			},
+			words: "programs on the machine get its credentials with one plain request (IMDSv1)",
+		},
+		{
+			name: "function-open", source: aws + "lambda/latest/dg/access-control-resource-based.html", kinds: []string{"aws_lambda_permission"},
+			paths: []string{"principal"}, test: becomes("*"), words: "everyone with an AWS account can call the function, or whom its condition lets",
+		},
+		{
+			name: "function-shared", source: aws + "lambda/latest/dg/access-control-resource-based.html", kinds: []string{"aws_lambda_permission"},
+			paths: []string{"principal"}, test: like(accountNumber, "123456789012", "it is an account or a role"), risk: diff.RiskAdditive,
+			words: "another account or a role can call the function",
+		},
+		{
+			name: "acl-for-everyone", source: aws + "AmazonS3/latest/userguide/acl-overview.html#specifying-grantee",
+			kinds: []string{"aws_s3_bucket_acl", "aws_s3_bucket"},
+			paths: []string{"access_control_policy[*].grant[*].grantee[*].uri", "grant[*].uri"},
+			test:  like(everyGroup, "http://acs.amazonaws.com/groups/global/AllUsers", "it is the group of all users"),
+			words: "everyone, or everyone with an AWS account, can read the bucket or write to it",
+		},
+		{
+			name: "acls-count-again", source: aws + "AmazonS3/latest/userguide/about-object-ownership.html",
+			kinds: []string{"aws_s3_bucket_ownership_controls"}, paths: []string{"rule[*].object_ownership"}, test: leaves("BucketOwnerEnforced"),
+			words: "access lists of objects count again, and can make them public",
+		},
+		{
+			name: "image-public", source: aws + "AWSEC2/latest/UserGuide/sharingamis-intro.html",
+			kinds: []string{"aws_ami_launch_permission", "aws_db_snapshot", "aws_db_cluster_snapshot", "aws_db_snapshot_copy"},
+			paths: []string{"group", "shared_accounts"}, test: addsLike(oneOf([]string{"all"}), "all"),
+			words: "everyone with an AWS account can copy the image or the snapshot, and read what is on it",
+		},
+		{
+			name: "snapshot-shared", source: aws + "AmazonRDS/latest/UserGuide/USER_ShareSnapshot.html",
+			kinds: []string{"aws_db_snapshot", "aws_db_cluster_snapshot", "aws_db_snapshot_copy"}, paths: []string{"shared_accounts"}, test: adds(),
+			words: "another account can copy the snapshot, and read the data in it",
+		},
+		{
+			name: "shared-with-account", source: aws + "ram/latest/userguide/what-is.html", test: made(), risk: diff.RiskAdditive,
+			kinds: []string{"aws_ami_launch_permission", "aws_snapshot_create_volume_permission", "aws_ram_principal_association",
+				"aws_ram_resource_association"},
+			words: "other accounts get access to an image, a snapshot or a shared resource",
+		},
+		{
+			name: "share-leaves-organization", source: aws + "ram/latest/userguide/getting-started-sharing.html",
+			kinds: []string{"aws_ram_resource_share"}, paths: []string{"allow_external_principals"}, test: turnsOn(),
+			words: "resources can be shared with accounts outside the organization",
+		},
+		{
+			name: "network-joined", source: aws + "vpc/latest/peering/what-is-vpc-peering.html", test: made(), risk: diff.RiskAdditive,
+			kinds: []string{"aws_vpc_peering_connection", "aws_vpc_peering_connection_accepter", "aws_ec2_transit_gateway_vpc_attachment",
+				"aws_ec2_transit_gateway_peering_attachment", "aws_vpn_connection"},
+			words: "the network is joined with another one",
+		},
+		{
+			name: "route-target", source: aws + "vpc/latest/userguide/VPC_Route_Tables.html", kinds: []string{"aws_route"},
+			paths: []string{"gateway_id", "nat_gateway_id", "network_interface_id", "transit_gateway_id", "vpc_peering_connection_id",
+				"vpc_endpoint_id", "egress_only_gateway_id"},
+			test: differ(), words: "traffic takes another way, and what stands there can read or stop it",
+		},
+		{
+			name: "dns-target", source: aws + "Route53/latest/DeveloperGuide/rrsets-working-with.html",
+			kinds: []string{"aws_route53_record", "aws_route53domains_registered_domain"},
+			paths: []string{"records", "alias[*].name", "alias[*].zone_id", "name_server[*].name"}, test: differ(),
+			words: "the name leads elsewhere: traffic follows, and so do certificates that DNS validates",
+		},
+	}
+}
+
+func awsTransport() []attribute {
+	return []attribute{
+		{
+			name: "listener-plain", source: aws + "elasticloadbalancing/latest/application/create-https-listener.html",
+			kinds: []string{"aws_lb_listener", "aws_alb_listener"}, paths: []string{"protocol", "default_action"},
+			test: wholeTest("it takes HTTP without a redirect to HTTPS", plainListener, `{"protocol":"HTTPS"}`, `{"protocol":"HTTP"}`),
+			risk: diff.RiskAdditive, words: "clients connect without encryption",
+		},
+		{
+			name: "target-plain", source: aws + "elasticloadbalancing/latest/application/load-balancer-target-groups.html#target-group-routing-configuration",
+			kinds: []string{"aws_lb_target_group", "aws_alb_target_group", "aws_elb"},
+			paths: []string{"protocol", "listener[*].lb_protocol", "listener[*].instance_protocol"}, test: leaves("HTTPS", "TLS", "SSL"),
+			words: "traffic behind or before the load balancer is no longer encrypted",
+		},
+		{
+			name: "tls-weaker", source: aws + "elasticloadbalancing/latest/application/describe-ssl-policies.html",
+			kinds: []string{"aws_lb_listener", "aws_alb_listener", "aws_cloudfront_distribution", "aws_api_gateway_domain_name",
+				"aws_apigatewayv2_domain_name", "aws_opensearch_domain", "aws_elasticsearch_domain"},
+			paths: []string{"ssl_policy", "viewer_certificate[*].minimum_protocol_version", "security_policy",
+				"domain_name_configuration[*].security_policy", "domain_endpoint_options[*].tls_security_policy"},
+			test: lowersTLS(), words: "clients may connect with an older version of TLS",
+		},
+		{
+			name: "cdn-plain", source: aws + "AmazonCloudFront/latest/DeveloperGuide/using-https-viewers-to-cloudfront.html",
+			kinds: []string{"aws_cloudfront_distribution"},
+			paths: []string{"default_cache_behavior[*].viewer_protocol_policy", "ordered_cache_behavior[*].viewer_protocol_policy"},
+			test:  becomes("allow-all"), words: "viewers can connect without encryption",
+		},
+		{
+			name: "origin-plain", source: aws + "AmazonCloudFront/latest/DeveloperGuide/using-https-cloudfront-to-custom-origin.html",
+			kinds: []string{"aws_cloudfront_distribution"}, paths: []string{"origin[*].custom_origin_config[*].origin_protocol_policy"},
+			test: leaves("https-only"), words: "traffic to the origin is no longer always encrypted",
+		},
+		{
+			name: "https-not-enforced", source: aws + "opensearch-service/latest/developerguide/infrastructure-security.html",
+			kinds: []string{"aws_opensearch_domain", "aws_elasticsearch_domain"}, paths: []string{"domain_endpoint_options[*].enforce_https"},
+			test: turnsOff(), words: "clients can connect without encryption",
+		},
+		{
+			name: "in-transit-weaker", source: aws + "msk/latest/developerguide/msk-encryption.html",
+			kinds: []string{"aws_msk_cluster", "aws_elasticache_replication_group"},
+			paths: []string{"encryption_info[*].encryption_in_transit[*].client_broker", "transit_encryption_mode"}, test: leaves("TLS", "required"),
+			words: "clients can connect without encryption",
+		},
+		{
+			name: "encryption-block-gone", source: aws + "eks/latest/userguide/enable-kms.html",
+			kinds: []string{"aws_eks_cluster", "aws_dynamodb_table", "aws_ecr_repository"},
+			paths: []string{"encryption_config", "server_side_encryption", "encryption_configuration"}, test: empties(),
+			words: "data is no longer encrypted with the key that was chosen",
+		},
+		{
+			name: "encryption-weaker", source: aws + "AmazonS3/latest/userguide/UsingKMSEncryption.html",
+			kinds: []string{"aws_s3_bucket_server_side_encryption_configuration", "aws_kinesis_stream"},
+			paths: []string{"rule[*].apply_server_side_encryption_by_default[*].sse_algorithm", "encryption_type"},
+			test:  leaves("aws:kms", "aws:kms:dsse", "KMS"), words: "data is no longer encrypted with a key whose use is controlled and recorded",
+		},
+	}
+}
+
+func awsAudit() []attribute {
+	return []attribute{
+		{
+			name: "audit-off", source: aws + "awscloudtrail/latest/userguide/best-practices-security.html",
+			kinds: []string{"aws_cloudtrail", "aws_guardduty_detector", "aws_guardduty_detector_feature", "aws_config_configuration_recorder_status", "aws_lb", "aws_alb",
+				"aws_elb", "aws_redshift_cluster", "aws_opensearch_domain", "aws_msk_cluster"},
+			paths: []string{"enable_logging", "is_multi_region_trail", "include_global_service_events", "enable_log_file_validation",
+				"is_organization_trail", "enable", "status", "is_enabled", "access_logs[*].enabled", "logging[*].enable",
+				"log_publishing_options[*].enabled", "logging_info[*].broker_logs[*].cloudwatch_logs[*].enabled",
+				"logging_info[*].broker_logs[*].s3[*].enabled"},
+			test:  test{when: "it was on", actions: changed, strong: `"true"`, weak: `"false"`, finds: leaves("true", "ENABLED").finds},
+			words: "what happens is no longer recorded, or no longer watched",
+		},
+		{
+			name: "logs-dropped", source: aws + "eks/latest/userguide/control-plane-logs.html",
+			kinds: []string{"aws_eks_cluster", "aws_db_instance", "aws_rds_cluster", "aws_docdb_cluster", "aws_neptune_cluster"},
+			paths: []string{"enabled_cluster_log_types", "enabled_cloudwatch_logs_exports", "enable_cloudwatch_logs_exports"}, test: drops(),
+			words: "a kind of log, such as the audit log, is no longer written",
+		},
+		{
+			name: "log-target-gone", source: aws + "apigateway/latest/developerguide/set-up-logging.html",
+			kinds: []string{"aws_api_gateway_stage", "aws_apigatewayv2_stage", "aws_cloudfront_distribution", "aws_lb"},
+			paths: []string{"access_log_settings", "logging_config", "access_logs"}, test: empties(), words: "requests are no longer logged",
+		},
+		{
+			name: "watch-gone", source: aws + "prescriptive-guidance/latest/security-reference-architecture/welcome.html", test: removed(),
+			kinds: []string{"aws_cloudtrail", "aws_cloudtrail_event_data_store", "aws_guardduty_detector", "aws_guardduty_detector_feature",
+				"aws_config_configuration_recorder", "aws_config_configuration_recorder_status", "aws_config_delivery_channel",
+				"aws_config_config_rule", "aws_flow_log", "aws_wafv2_web_acl", "aws_wafv2_web_acl_association",
+				"aws_wafv2_web_acl_logging_configuration", "aws_wafregional_web_acl_association", "aws_securityhub_account",
+				"aws_securityhub_standards_subscription", "aws_inspector2_enabler", "aws_macie2_account", "aws_accessanalyzer_analyzer",
+				"aws_shield_protection", "aws_networkfirewall_firewall", "aws_s3_bucket_logging", "aws_route53_query_log",
+				"aws_redshift_logging", "aws_cloudwatch_log_metric_filter"},
+			words: "something that records, watches or filters what happens in the account ends",
+		},
+		{
+			name: "firewall-detached", source: aws + "waf/latest/developerguide/web-acl-associating.html",
+			kinds: []string{"aws_cloudfront_distribution"}, paths: []string{"web_acl_id"}, test: empties(),
+			words: "no web application firewall filters requests any more",
+		},
+		{
+			name: "firewall-lets-through", source: aws + "waf/latest/developerguide/web-acl-default-action.html",
+			kinds: []string{"aws_wafv2_web_acl"}, paths: []string{"default_action[*].block"}, test: empties(),
+			words: "the web application firewall lets through what no rule blocks",
+		},
+		{
+			name: "tags-mutable", source: aws + "AmazonECR/latest/userguide/image-tag-mutability.html", kinds: []string{"aws_ecr_repository"},
+			paths: []string{"image_tag_mutability"}, test: leaves("IMMUTABLE"), words: "a tag can lead to another image than the one that was approved",
+		},
+		{
+			name: "scan-off", source: aws + "AmazonECR/latest/userguide/image-scanning.html", kinds: []string{"aws_ecr_repository"},
+			paths: []string{"image_scanning_configuration[*].scan_on_push"}, test: turnsOff(), words: "new images are no longer scanned",
+		},
+	}
+}
+
+func awsRetention() []attribute {
+	return []attribute{
+		{
+			name: "retention-cut", source: aws + "AmazonCloudWatch/latest/logs/Working-with-log-groups-and-streams.html#SettingLogRetention",
+			kinds: []string{"aws_cloudwatch_log_group"}, paths: []string{"retention_in_days"}, test: lowers("0"),
+			words: "logs are kept for a shorter time; older ones are deleted",
+		},
+		{
+			name: "queue-retention-cut", source: aws + "AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-configure-queue-parameters.html",
+			kinds: []string{"aws_sqs_queue", "aws_kinesis_stream", "aws_cloudtrail_event_data_store"},
+			paths: []string{"message_retention_seconds", "retention_period"}, test: lowers(""), plain: true,
+			words: "what is not read yet, or is recorded, is kept for a shorter time",
+		},
+		{
+			name: "lifecycle-deletes", source: aws + "AmazonS3/latest/userguide/object-lifecycle-mgmt.html",
+			kinds: []string{"aws_s3_bucket_lifecycle_configuration", "aws_s3_bucket"},
+			paths: []string{"rule[*].expiration[*].days", "rule[*].noncurrent_version_expiration[*].noncurrent_days",
+				"lifecycle_rule[*].expiration[*].days", "lifecycle_rule[*].noncurrent_version_expiration[*].days"},
+			test: expires(), plain: true, words: "objects are deleted after a shorter time, also those that are there now",
+		},
+		{
+			name: "backup-kept-shorter", source: aws + "aws-backup/latest/devguide/creating-a-backup-plan.html", kinds: []string{"aws_backup_plan"},
+			paths: []string{"rule[*].lifecycle[*].delete_after"}, test: expires(), plain: true, words: "backups are deleted after a shorter time",
+		},
+		{
+			name: "lock-weaker", source: aws + "AmazonS3/latest/userguide/object-lock.html",
+			kinds: []string{"aws_s3_bucket_object_lock_configuration", "aws_backup_vault_lock_configuration"},
+			paths: []string{"rule[*].default_retention[*].days", "rule[*].default_retention[*].years", "min_retention_days"}, test: lowers(""),
+			words: "objects or backups can be deleted earlier",
+		},
+		{
+			name: "lock-mode-weaker", source: aws + "AmazonS3/latest/userguide/object-lock.html#object-lock-retention-modes",
+			kinds: []string{"aws_s3_bucket_object_lock_configuration"}, paths: []string{"rule[*].default_retention[*].mode"},
+			test: leaves("COMPLIANCE"), words: "objects can be deleted before their time by those who may bypass the lock",
+		},
+		{
+			name: "recovery-gone", source: aws + "AmazonS3/latest/userguide/Versioning.html", test: removed(),
+			kinds: []string{"aws_s3_bucket_versioning", "aws_s3_bucket_object_lock_configuration", "aws_backup_vault_lock_configuration",
+				"aws_backup_plan", "aws_backup_selection", "aws_dlm_lifecycle_policy", "aws_db_instance_automated_backups_replication",
+				"aws_s3_bucket_replication_configuration", "aws_secretsmanager_secret_rotation"},
+			words: "versions, copies, locks or rotations that limit the damage of a mistake end",
+		},
+		{
+			name: "recovery-off", source: aws + "amazondynamodb/latest/developerguide/PointInTimeRecovery.html", kinds: []string{"aws_dynamodb_table"},
+			paths: []string{"point_in_time_recovery[*].enabled"}, test: turnsOff(),
+			words: "the table can no longer be restored to a point in time",
+		},
+	}
+}
+
+// flowTest reports objects that newly let in most of the internet. A path of the rule only says what must differ.
+func flowTest(kind, strong, weak string) test {
+	t := wholeTest("something newly comes in from most of the internet", nil, strong, weak)
+	t.kind = kind
+	t.object = func(l look) bool {
+		_, world := opens(inbound(l.kind, l.before), inbound(l.kind, l.after))
+		return world
+	}
+	return t
+}
+
+// wholeTest reports objects of which something holds that did not hold before.
+func wholeTest(when string, holds func(raw.Value) bool, strong, weak string) test {
+	return test{when: when, actions: present, strong: strong, weak: weak, object: func(l look) bool {
+		return holds(l.after) && (l.before.IsNull() || !holds(l.before))
+	}}
+}
+
+// onLoss makes a test look at objects that are destroyed, too.
+func onLoss(t test) test {
+	t.actions = goneOrNot
+	return t
+}
+
+func plainListener(v raw.Value) bool {
+	redirects := false
+	for _, action := range oneOrMore(get(v, "default_action")) {
+		redirects = redirects || text(get(action, "type")) == "redirect"
+	}
+	return strings.EqualFold(text(get(v, "protocol")), "HTTP") && !redirects
+}

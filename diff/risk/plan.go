@@ -1,0 +1,47 @@
+package risk
+
+import (
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// unjudged is the rule about values that other rules cannot judge before the apply.
+const unjudged = "unknown-before-apply"
+
+// kindOutput is the kind of outputs.
+const kindOutput = "output"
+
+// planRules are about what a plan does besides changing values: unknown values, objects that Terraform lets go of, marks of secrets,
+// and programs that an apply runs.
+func planRules() []Rule {
+	return []Rule{
+		{
+			Name: unjudged, Source: hashi + "language/expressions/references#values-not-yet-known", Security: true, Kinds: []string{"*"},
+			Actions: present, Risk: diff.RiskAdditive,
+			When:  "another rule about security needs a value that the configuration sets, and that is known only after apply",
+			holds: func(look) bool { return false },
+			Words: "a rule needs a value that is known only after apply, so it cannot be judged before apply",
+		},
+		{
+			Name: "forgotten", Source: hashi + "language/state/remove", Kinds: []string{"*"}, Actions: []diff.Action{diff.Forget},
+			Risk:  diff.RiskInPlace,
+			Words: "the object stays, and Terraform no longer manages it: later changes to it appear in no plan",
+		},
+		{
+			Name: "output-not-sensitive", Source: hashi + "language/values/outputs#sensitive-suppressing-values-in-cli-output", Security: true,
+			Kinds: []string{kindOutput}, Actions: updated, Risk: diff.RiskInPlace, When: "it was sensitive and no longer is",
+			holds: func(l look) bool { return l.revealed },
+			Words: "the output is no longer sensitive: Terraform prints its value, and other programs may show it",
+		},
+		{
+			Name: "mark-removed", Source: hashi + "language/functions/nonsensitive", Security: true, Kinds: []string{"*"}, Actions: changed,
+			Paths: []string{"**"}, Risk: diff.RiskInPlace, When: "an attribute was sensitive and no longer is",
+			holds: func(l look) bool { return l.touched.Revealed },
+			Words: "a value is no longer marked as sensitive: Terraform prints it in plans from now on",
+		},
+		{
+			Name: "program-runs", Source: "https://registry.terraform.io/providers/hashicorp/external/latest/docs/data-sources/external",
+			Security: true, Kinds: []string{"data.external"}, Actions: []diff.Action{diff.Read}, Risk: diff.RiskInPlace,
+			Words: "the apply runs a program on the machine of Terraform, and the plan does not show what it does",
+		},
+	}
+}
