@@ -254,9 +254,10 @@ func Verdict(w api.Workflow) error {
 	return exit.With(exit.Failed, fmt.Errorf("workflow %s %s: %s", w.ID, w.Status, w.Outcome))
 }
 
+// rejected reports whether a person rejected a plan or a script of a workflow.
 func rejected(w api.Workflow) bool {
 	for _, s := range w.Steps {
-		if s.Kind == api.StepKindApprove && s.Status == api.StepStatusFailed {
+		if s.RejectedBy != "" {
 			return true
 		}
 	}

@@ -72,6 +72,12 @@ func standing(status api.WorkflowStatus, steps ...api.StepStatus) api.Workflow {
 	return w
 }
 
+// noTo has a person reject a step.
+func noTo(w api.Workflow, step int) api.Workflow {
+	w.Steps[step].RejectedBy = "vera"
+	return w
+}
+
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
 // TestWait: a workflow is followed to its end, or to where only a person can go on; over as many streams as that takes.
@@ -147,7 +153,9 @@ func TestVerdict(t *testing.T) {
 	}{
 		"succeeded":  {standing("succeeded"), exit.Done, ""},
 		"waits":      {standing("running", "succeeded", "waiting"), exit.Waiting, "nuon review"},
-		"rejected":   {standing("failed", "succeeded", "failed", "skipped"), exit.Rejected, "rejected: came out"},
+		"rejected":   {noTo(standing("rejected", "succeeded", "failed", "skipped"), 1), exit.Rejected, "rejected: came out"},
+		"a script":   {noTo(standing("rejected", "failed"), 0), exit.Rejected, "rejected: came out"},
+		"beside it":  {noTo(standing("failed", "succeeded", "failed", "failed"), 1), exit.Rejected, "rejected: came out"},
 		"failed":     {standing("failed", "succeeded", "succeeded", "failed"), exit.Failed, "workflow wfl_1 failed: came out"},
 		"cancelled":  {standing("cancelled", "cancelled"), exit.Failed, "workflow wfl_1 cancelled: came out"},
 		"superseded": {standing("superseded", "succeeded", "cancelled"), exit.Failed, "superseded"},

@@ -2998,20 +2998,23 @@ type StateVersionList struct {
 
 // Step defines model for Step.
 type Step struct {
-	Action    string     `json:"action,omitempty,omitzero"`
-	Approval  string     `json:"approval,omitempty,omitzero"`
-	Component string     `json:"component"`
-	Destroy   bool       `json:"destroy,omitempty,omitzero"`
-	EndedAt   time.Time  `json:"ended_at,omitempty,omitzero"`
-	ID        string     `json:"id"`
-	Job       string     `json:"job,omitempty,omitzero"`
-	Kind      StepKind   `json:"kind"`
-	Needs     []string   `json:"needs"`
-	Plan      string     `json:"plan,omitempty,omitzero"`
-	Reason    string     `json:"reason"`
-	StartedAt time.Time  `json:"started_at,omitempty,omitzero"`
-	Status    StepStatus `json:"status"`
-	Tries     int        `json:"tries"`
+	Action    string    `json:"action,omitempty,omitzero"`
+	Approval  string    `json:"approval,omitempty,omitzero"`
+	Component string    `json:"component"`
+	Destroy   bool      `json:"destroy,omitempty,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitempty,omitzero"`
+	ID        string    `json:"id"`
+	Job       string    `json:"job,omitempty,omitzero"`
+	Kind      StepKind  `json:"kind"`
+	Needs     []string  `json:"needs"`
+	Plan      string    `json:"plan,omitempty,omitzero"`
+	Reason    string    `json:"reason"`
+
+	// RejectedBy who rejected its plan or script
+	RejectedBy string     `json:"rejected_by,omitempty,omitzero"`
+	StartedAt  time.Time  `json:"started_at,omitempty,omitzero"`
+	Status     StepStatus `json:"status"`
+	Tries      int        `json:"tries"`
 
 	// Trigger action: what makes it run, such as manual or pre-deploy-component
 	Trigger string `json:"trigger,omitempty,omitzero"`
@@ -3198,7 +3201,7 @@ type Workflow struct {
 	RequestedBy string `json:"requested_by"`
 	Revision    int64  `json:"revision"`
 
-	// Status rejected: nothing failed, and a person rejected a plan
+	// Status rejected: nothing failed, and a person rejected a plan or a script
 	Status WorkflowStatus `json:"status"`
 	Steps  []Step         `json:"steps"`
 }
@@ -3206,7 +3209,7 @@ type Workflow struct {
 // WorkflowKind defines model for Workflow.Kind.
 type WorkflowKind string
 
-// WorkflowStatus rejected: nothing failed, and a person rejected a plan
+// WorkflowStatus rejected: nothing failed, and a person rejected a plan or a script
 type WorkflowStatus string
 
 // WorkflowList defines model for WorkflowList.

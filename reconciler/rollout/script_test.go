@@ -86,6 +86,8 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w.sayScripts(workflow.Reject, "no curl")
 	w.queue()
 	w.want(w.one("select status || ': ' || reason from steps where status = 'failed'"), "failed: its script was rejected by vera: no curl")
+	w.want(w.list("select kind || ' ' || status || ': ' || outcome from workflows order by number desc limit 1"),
+		"[action rejected: action smoke: its script was rejected by vera: no curl]")
 
 	// A no is remembered: by itself nothing asks again.
 	w.done = nil

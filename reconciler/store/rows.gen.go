@@ -467,6 +467,7 @@ type Step struct {
 	Status             string
 	Reason             string
 	Passed             bool
+	RejectedBy         string
 	Tries              int32
 	Broken             int32
 	Target             json.RawMessage

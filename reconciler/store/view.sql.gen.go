@@ -1681,7 +1681,7 @@ func (q *Queries) ViewSharedRunners(ctx context.Context, orgID string) ([]Runner
 }
 
 const viewSteps = `-- name: ViewSteps :many
-select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.tries, s.broken, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, coalesce(ap.id, '') as approval from steps s
+select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.rejected_by, s.tries, s.broken, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, coalesce(ap.id, '') as approval from steps s
 left join approvals ap on ap.org_id = s.org_id and (ap.plan_id = s.plan_id
     or s.kind = 'action' and s.status = 'waiting' and ap.workflow_id = s.workflow_id and ap.kind = 'scripts' and ap.status = 'waiting')
 where s.org_id = $1 and s.workflow_id = any($2::text[]) order by s.workflow_id, s.position
@@ -1716,6 +1716,7 @@ func (q *Queries) ViewSteps(ctx context.Context, orgID string, workflowIds []str
 			&i.Step.Status,
 			&i.Step.Reason,
 			&i.Step.Passed,
+			&i.Step.RejectedBy,
 			&i.Step.Tries,
 			&i.Step.Broken,
 			&i.Step.Target,

@@ -352,6 +352,19 @@ func (q *Queries) ConsumePlan(ctx context.Context, target json.RawMessage, orgID
 	return result.RowsAffected(), nil
 }
 
+const denyStep = `-- name: DenyStep :execrows
+update steps set rejected_by = $1 where org_id = $2 and id = $3 and status = 'failed'
+`
+
+// DenyStep says who said no to the plan or the script of a step.
+func (q *Queries) DenyStep(ctx context.Context, rejectedBy string, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, denyStep, rejectedBy, orgID, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const dropOutputs = `-- name: DropOutputs :exec
 delete from outputs where org_id = $1 and install_id = $2 and scope = $3 and owner = $4
 `
@@ -450,7 +463,7 @@ func (q *Queries) FindPlan(ctx context.Context, orgID string, iD string) (FindPl
 }
 
 const findStep = `-- name: FindStep :one
-select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.tries, s.broken, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
+select s.org_id, s.id, s.workflow_id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs, s.install_component_id, s.status, s.reason, s.passed, s.rejected_by, s.tries, s.broken, s.target, s.plan_id, s.job_id, s.started_at, s.ended_at, w.install_id, w.cancelled, w.plan_only, w.status as workflow_status
 from steps s join workflows w on w.org_id = s.org_id and w.id = s.workflow_id
 where s.org_id = $1 and s.id = $2
 `
@@ -481,6 +494,7 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 		&i.Step.Status,
 		&i.Step.Reason,
 		&i.Step.Passed,
+		&i.Step.RejectedBy,
 		&i.Step.Tries,
 		&i.Step.Broken,
 		&i.Step.Target,
@@ -1027,7 +1041,7 @@ func (q *Queries) PutScriptAnswer(ctx context.Context, arg PutScriptAnswerParams
 }
 
 const resetStep = `-- name: ResetStep :exec
-update steps set status = 'pending', reason = $1, passed = false, tries = $2, broken = $3, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = $1, passed = false, rejected_by = '', tries = $2, broken = $3, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
 where org_id = $4 and id = $5
 `
@@ -1332,7 +1346,7 @@ func (q *Queries) StateToRestore(ctx context.Context, orgID string, installCompo
 }
 
 const stepsOfWorkflow = `-- name: StepsOfWorkflow :many
-select org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason, passed, tries, broken, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
+select org_id, id, workflow_id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason, passed, rejected_by, tries, broken, target, plan_id, job_id, started_at, ended_at from steps where org_id = $1 and workflow_id = $2 order by position
 `
 
 func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID string) ([]Step, error) {
@@ -1359,6 +1373,7 @@ func (q *Queries) StepsOfWorkflow(ctx context.Context, orgID string, workflowID 
 			&i.Status,
 			&i.Reason,
 			&i.Passed,
+			&i.RejectedBy,
 			&i.Tries,
 			&i.Broken,
 			&i.Target,

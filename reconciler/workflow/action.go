@@ -118,15 +118,19 @@ func (in group) before() (ill, unended *Step) {
 	return ill, unended
 }
 
-// stopped ends a group because an action before it did not end well, and remembers it, like a plan that failed.
+// stopped ends a group because an action before it did not end well, and remembers it: like a plan that failed, or one that was rejected.
 func (in group) stopped(by *Step) []Command {
 	why := fmt.Sprintf("action %s (%s) did not succeed: %s", by.Action, by.Trigger, by.Reason)
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
 		todo = append(todo, EndPlan{in.plan.ID, PlanSuperseded, why})
 	}
+	kind := RefusalStalled
+	if by.RejectedBy != "" {
+		kind = RefusalRejected
+	}
 	if !in.want.Current {
-		todo = append(todo, in.no(RefusalStalled, "", why)...)
+		todo = append(todo, in.no(kind, by.RejectedBy, why)...)
 	}
 	return append(todo, in.skip(why)...)
 }

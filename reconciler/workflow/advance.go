@@ -274,7 +274,7 @@ func (in group) asking() []Command {
 		no := said("rejected", plan)
 		return []Command{
 			Refuse{in.plan.Component, plan.Desired, RefusalRejected, plan.By, plan.Because},
-			Set{in.approve.ID, StepFailed, no},
+			Deny{in.approve.ID, plan.By, no},
 			Set{in.apply.ID, StepSkipped, no},
 		}
 	case PlanReady:

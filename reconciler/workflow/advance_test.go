@@ -103,7 +103,7 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	}
 	g.Steps[1].Plan.Status, g.Steps[1].Plan.By, g.Steps[1].Plan.Because = PlanRejected, "bob", "too risky"
 	if diff := cmp.Diff([]string{
-		"Refuse{web d1 rejected bob too risky}", "Set{3 failed rejected by bob: too risky}", "Set{4 skipped rejected by bob: too risky}",
+		"Refuse{web d1 rejected bob too risky}", "Deny{3 bob rejected by bob: too risky}", "Set{4 skipped rejected by bob: too risky}",
 		"Finish{rejected web: rejected by bob: too risky}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}

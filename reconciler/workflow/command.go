@@ -35,6 +35,9 @@ type Set struct {
 	Reason string
 }
 
+// Deny fails an approval, or an action that has not begun, because a person said no to its plan or script.
+type Deny struct{ Step, By, Reason string }
+
 // EndPlan moves a plan to a status in which it can never be applied (again), and withdraws a question that still waits.
 type EndPlan struct {
 	Step   string // the plan step
@@ -84,6 +87,7 @@ func (Allow) command()       {}
 func (AskScripts) command()  {}
 func (EndQuestion) command() {}
 func (Set) command()         {}
+func (Deny) command()        {}
 func (EndPlan) command()     {}
 func (Again) command()       {}
 func (Refuse) command()      {}
@@ -116,6 +120,9 @@ func (g *Graph) Apply(c Command) {
 		g.set(c.Step, StepSucceeded, c.Reason)
 	case Set:
 		g.set(c.Step, c.To, c.Reason)
+	case Deny:
+		g.set(c.Step, StepFailed, c.Reason)
+		g.step(c.Step).RejectedBy = c.By
 	case EndPlan:
 		g.step(c.Step).Plan.Status = c.To
 	case Again:
@@ -144,7 +151,7 @@ func (g *Graph) renew(s *Step, reason string) {
 	if apply := g.group(s.Component).apply; apply != nil && s.Plan != nil && s.Plan.Status == PlanFailed {
 		apply.Begun = true
 	}
-	s.Status, s.Reason, s.Passed, s.Tries, s.Broken, s.Job, s.Plan = StepPending, reason, false, 0, 0, nil, nil
+	s.Status, s.Reason, s.Passed, s.RejectedBy, s.Tries, s.Broken, s.Job, s.Plan = StepPending, reason, false, "", 0, 0, nil, nil
 }
 
 func (g *Graph) set(id string, to StepStatus, reason string) {
@@ -168,7 +175,7 @@ func (g *Graph) again(c Again) {
 	}
 	for i, s := range in.setBack(c) {
 		s.Tries, s.Broken = c.counts(i, s)
-		s.Status, s.Reason, s.Job, s.Plan = StepPending, c.Reason, nil, nil
+		s.Status, s.Reason, s.RejectedBy, s.Job, s.Plan = StepPending, c.Reason, "", nil, nil
 	}
 }
 

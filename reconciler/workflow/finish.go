@@ -19,7 +19,7 @@ func (g *Graph) finish() Finish {
 			same++
 		case in.failure() != nil:
 			failed = append(failed, name+": "+in.failure().Reason)
-			if in.approve.Status == StepFailed {
+			if in.failure().RejectedBy != "" {
 				rejected++
 			}
 		case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepCancelled }):
@@ -36,6 +36,9 @@ func (g *Graph) finish() Finish {
 			actions++
 		case s.Status == StepFailed:
 			failed = append(failed, "action "+s.Action+": "+s.Reason)
+			if s.RejectedBy != "" {
+				rejected++
+			}
 		case s.Status == StepCancelled:
 			cancelled = append(cancelled, "action "+s.Action)
 		}

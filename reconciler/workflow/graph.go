@@ -27,22 +27,23 @@ type Rule struct {
 
 // Step is one step and what is known of its work.
 type Step struct {
-	ID        string
-	Kind      StepKind
-	Component string
-	Action    string
-	Trigger   string  // of an action: what makes it run
-	Script    *Script // of an action that has not ended: what it would run; nil when the app has no such action
-	Destroy   bool
-	Needs     []string // ids of steps that must have ended before this one begins
-	Status    StepStatus
-	Reason    string
-	Tries     int   // of a sync or plan step: how often it was begun for what is wanted now
-	Broken    int   // how many of these tries did not fail, but were interrupted, lost or stale
-	Job       *Job  // the step's newest job, if it had one
-	Plan      *Plan // of a plan step: the plan that its newest job made
-	Passed    bool  // a person skipped it
-	Begun     bool  // of an apply step: an apply before this one began and did not end well, so something may have been deployed
+	ID         string
+	Kind       StepKind
+	Component  string
+	Action     string
+	Trigger    string  // of an action: what makes it run
+	Script     *Script // of an action that has not ended: what it would run; nil when the app has no such action
+	Destroy    bool
+	Needs      []string // ids of steps that must have ended before this one begins
+	Status     StepStatus
+	Reason     string
+	Tries      int    // of a sync or plan step: how often it was begun for what is wanted now
+	Broken     int    // how many of these tries did not fail, but were interrupted, lost or stale
+	Job        *Job   // the step's newest job, if it had one
+	Plan       *Plan  // of a plan step: the plan that its newest job made
+	Passed     bool   // a person skipped it
+	RejectedBy string // who said no to its plan or script; empty when nobody did
+	Begun      bool   // of an apply step: an apply before this one began and did not end well, so something may have been deployed
 }
 
 // JobStatus is how a step's job is or ended, as far as a workflow cares.

@@ -155,7 +155,9 @@ func (w *world) checkRefuse(c Refuse) {
 	good := false
 	switch c.Kind {
 	case RefusalRejected:
-		good = in.plan.Plan != nil && in.plan.Plan.Status == PlanRejected
+		good = in.plan.Plan != nil && in.plan.Plan.Status == PlanRejected || slices.ContainsFunc(in.steps(), func(s *Step) bool {
+			return slices.ContainsFunc(s.Needs, func(id string) bool { return w.g.step(id).before() && w.g.step(id).RejectedBy == c.Actor })
+		})
 	case RefusalCancelled:
 		good = w.g.Cancelled != nil || w.skips
 	case RefusalStalled:

@@ -38,7 +38,7 @@ const (
 	Running    Status = "running"
 	Succeeded  Status = "succeeded"
 	Failed     Status = "failed"     // something failed
-	Rejected   Status = "rejected"   // nothing failed, and a person rejected a plan
+	Rejected   Status = "rejected"   // nothing failed, and a person rejected a plan or a script
 	Cancelled  Status = "cancelled"  // a person ended it
 	Superseded Status = "superseded" // nothing was left for it to do: what was wanted has moved
 )
@@ -52,7 +52,7 @@ const (
 	StepRunning   StepStatus = "running"   // has a job
 	StepWaiting   StepStatus = "waiting"   // waits for a person
 	StepSucceeded StepStatus = "succeeded" // did what it was for
-	StepFailed    StepStatus = "failed"    // did not; of an approval: a person said no
+	StepFailed    StepStatus = "failed"    // did not; of an approval: a person rejected the plan
 	StepSkipped   StepStatus = "skipped"   // there was nothing to do, or no point in doing it
 	StepCancelled StepStatus = "cancelled" // a person ended it
 )
@@ -96,7 +96,7 @@ type RefusalKind string
 
 // The kinds of refusal. A person who asks again, or a newer desired, ends each of them.
 const (
-	RefusalRejected  RefusalKind = "rejected"  // a person said no to the plan
+	RefusalRejected  RefusalKind = "rejected"  // a person said no to the plan, or to a script before it
 	RefusalCancelled RefusalKind = "cancelled" // a person ended the work
 	RefusalStalled   RefusalKind = "stalled"   // it failed, and trying again by itself would not help
 )

@@ -168,6 +168,38 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	}
 }
 
+// TestARejectedScriptIsANo: a workflow of which nothing failed but an action whose script was rejected is rejected, and what the action
+// comes before is remembered as rejected by the same person.
+func TestARejectedScriptIsANo(t *testing.T) {
+	no := &Script{Digest: "s", Rejected: "its script was rejected by vera: no curl", By: "vera"}
+	g := acted(t)
+	g.action("drain").Script = no
+	why := "action drain (pre-deploy-component) did not succeed: " + no.Rejected
+	said := g.planned("web")
+	if !slices.Contains(said, "Refuse{web w1 rejected vera "+why+"}") {
+		t.Errorf("it says %q", said)
+	}
+	same(t, said[len(said)-1:], "Finish{rejected 1 deployed; action drain: "+no.Rejected+"; web skipped; site skipped}")
+
+	g = acted(t)
+	g.action("smoke").Script = no
+	g.planned("web")
+	g.ended("drain", JobSucceeded)
+	g.applied("web")
+	g.planned("site")
+	said = g.applied("site")
+	same(t, said[len(said)-1:], "Finish{rejected 3 deployed; 1 action run; action smoke: "+no.Rejected+"}")
+
+	g = acted(t) // beside a failure it is none
+	g.action("smoke").Script = no
+	g.planned("web")
+	g.ended("drain", JobSucceeded)
+	g.applied("web")
+	g.group("site").sync.Job.Status = JobFailed
+	said = run(g)
+	same(t, said[len(said)-1:], "Finish{failed 2 deployed; 1 action run; site: the sync failed; action smoke: "+no.Rejected+"}")
+}
+
 func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testing.T) {
 	g := acted(t)
 	g.planned("web")

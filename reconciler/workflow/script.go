@@ -11,6 +11,7 @@ type Script struct {
 	Digest   string
 	Approved bool   // an approver has approved this digest for this install
 	Rejected string // why an approver has not, as a sentence; empty when nobody has said no
+	By       string // who rejected it
 }
 
 // Question is an approval of scripts that waits for an answer.
@@ -54,7 +55,7 @@ func (g *Graph) run(s *Step) []Command {
 	script := s.Script
 	switch {
 	case script != nil && script.Rejected != "":
-		return []Command{Set{s.ID, StepFailed, script.Rejected}}
+		return []Command{Deny{s.ID, script.By, script.Rejected}}
 	case script != nil && !script.Approved && !g.Question.covers(script.Digest):
 		return []Command{AskScripts{s.ID, g.unseen(), "no approver has seen its script for this install"}}
 	case script != nil && !script.Approved && s.Status != StepWaiting:

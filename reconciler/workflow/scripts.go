@@ -72,7 +72,7 @@ func (f *flow) loadScripts(ctx context.Context) error {
 		case answered && answer.Answer == string(Approve):
 			s.Script.Approved = true
 		case answered && !f.askedAgain(answer):
-			s.Script.Rejected = "its script was rejected by " + answer.Actor
+			s.Script.By, s.Script.Rejected = answer.Actor, "its script was rejected by "+answer.Actor
 			if answer.Reason != "" {
 				s.Script.Rejected += ": " + answer.Reason
 			}

@@ -113,9 +113,9 @@ const statesSteps = "\nA person's retry (`nuon workflows retry`) begins again wh
 	"approved plan is withdrawn waits for the next yes; one that has left the app meanwhile is skipped, and stops nothing.\n\n" +
 	"An action whose script no approver has approved for the install is `waiting` until one does, whatever the install's rule lets through. All\n" +
 	"scripts that a workflow has still to run and that nobody has seen are one question. They are shown with a component's plan where that is\n" +
-	"asked about, and approved with it; else they are asked about when the first of them could run. After a no the step fails, and the script is\n" +
-	"not asked about again unless a person asks for a new workflow. The question is withdrawn when no action waits for it any more, or another\n" +
-	"script is there.\n\n" +
+	"asked about, and approved with it; else they are asked about when the first of them could run. After a no the step fails, what it\n" +
+	"precedes is rejected with it, and the script is not asked about again unless a person asks for a new workflow. The question is withdrawn\n" +
+	"when no action waits for it any more, or another script is there.\n\n" +
 	"| triggers | run | when it fails |\n|---|---|---|\n" +
 	"| `pre-deploy-component`, `pre-teardown-component`, `pre-enable-component`, `pre-disable-component`, `pre-deprovision-sandbox` | " +
 	"between the approval of the component's plan and its apply; not at all when there is nothing to apply or nobody approves | " +
@@ -141,7 +141,8 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"\n## Workflow\n\nIt runs until all of its steps have ended. It succeeds when every component was deployed, or is skipped because another workflow will\n" +
 		"deploy it or because a person skipped it. It fails when it skips a component that nothing will deploy by itself, such as one that reads an\n" +
 		"input without a value: its outcome names the component and the reason (`TestAWorkflowWithWhatIsStuckHasNotSucceeded`). It is rejected\n" +
-		"when nothing failed and a person rejected a plan (`TestANoIsRememberedUntilDesiredChangesOrAPersonAsks`).\n\n" + diagram(Running, statusMoves) +
+		"when nothing failed and a person rejected a plan or a script (`TestANoIsRememberedUntilDesiredChangesOrAPersonAsks`,\n" +
+		"`TestARejectedScriptIsANo`).\n\n" + diagram(Running, statusMoves) +
 		"\n## Step\n\nA component's sync, plan, approve and apply steps are a group. What was stale, lost, interrupted, failed or superseded goes back to\n" +
 		"pending as a group and is planned anew; what a person ended, or what has no tries left, does not.\n\n" +
 		"Only people say no: a rejected plan, a cancelled workflow, a skipped step. When what is wanted moves away and back while a job is being\n" +

@@ -465,7 +465,7 @@ func (w *world) loadScripts() {
 		digest := w.scriptOf(s)
 		s.Script = &Script{Digest: digest, Approved: w.scripts[digest] == approvedScript}
 		if said := w.scripts[digest]; said != "" && !s.Script.Approved {
-			s.Script.Rejected = said
+			s.Script.Rejected, s.Script.By = said, "alice"
 		}
 	}
 }

@@ -37,6 +37,10 @@ func (f *flow) do(ctx context.Context, c Command) error {
 		err = f.allow(ctx, c)
 	case Set:
 		err = f.move(ctx, c.Step, c.To, c.Reason)
+	case Deny:
+		if err = f.move(ctx, c.Step, StepFailed, c.Reason); err == nil {
+			err = one(f.tx.DenyStep(ctx, c.By, f.tx.Org, c.Step))
+		}
 	case EndPlan:
 		err = f.endPlan(ctx, c)
 	case Again:

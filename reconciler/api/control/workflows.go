@@ -125,7 +125,7 @@ func viewStep(row store.ViewStepsRow, waits map[string]string) (api.Step, error)
 	s := row.Step
 	step := api.Step{
 		ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action, Trigger: s.Trigger, Destroy: s.Destroy,
-		Status: api.StepStatus(s.Status), Reason: s.Reason, Tries: int(s.Tries), Approval: row.Approval, Needs: []string{},
+		Status: api.StepStatus(s.Status), Reason: s.Reason, Tries: int(s.Tries), RejectedBy: s.RejectedBy, Approval: row.Approval, Needs: []string{},
 	}
 	if err := json.Unmarshal(s.Needs, &step.Needs); err != nil {
 		return api.Step{}, fmt.Errorf("read needs of step %s: %w", s.ID, err)

@@ -540,6 +540,8 @@ create table steps (
     reason               text not null default '',
     -- Skipped by a person, who said to go on without it.
     passed               boolean not null default false,
+    -- Who rejected its plan or script.
+    rejected_by          text not null default '',
     tries                int not null default 0,
     -- How many of the tries were interrupted, lost or stale, which is no failure.
     broken               int not null default 0,

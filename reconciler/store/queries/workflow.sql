@@ -76,13 +76,17 @@ update steps set status = 'running', reason = @reason, tries = @tries, job_id = 
 where org_id = @org_id and id = @id and status = 'pending';
 
 -- name: ResetStep :exec
-update steps set status = 'pending', reason = @reason, passed = false, tries = @tries, broken = @broken, job_id = null, plan_id = null, target = null,
+update steps set status = 'pending', reason = @reason, passed = false, rejected_by = '', tries = @tries, broken = @broken, job_id = null, plan_id = null, target = null,
     started_at = null, ended_at = null
 where org_id = @org_id and id = @id;
 
 -- PassStep says that it was a person who skipped a step.
 -- name: PassStep :execrows
 update steps set passed = true where org_id = @org_id and id = @id and status = 'skipped';
+
+-- DenyStep says who said no to the plan or the script of a step.
+-- name: DenyStep :execrows
+update steps set rejected_by = @rejected_by where org_id = @org_id and id = @id and status = 'failed';
 
 -- name: SetStepTarget :exec
 update steps set target = @target where org_id = @org_id and id = @id;
