@@ -133,6 +133,14 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 				}))
 				return err
 			},
+			ApproveWorkflow: func(ctx context.Context, tx *store.Tx, id string, by workflow.Approver) error {
+				_, err := refused("", workflow.ApproveWorkflow(ctx, tx, id, by))
+				return err
+			},
+			RevokeWorkflowRule: func(ctx context.Context, tx *store.Tx, id string) error {
+				_, err := refused("", workflow.RevokeWorkflowRule(ctx, tx, id))
+				return err
+			},
 			CancelWorkflow: func(ctx context.Context, tx *store.Tx, id, actor, reason string) error {
 				_, err := refused("", workflow.Cancel(ctx, tx, id, actor, reason))
 				return err

@@ -49,7 +49,7 @@ func Verdict(a api.Approval) string {
 	if a.Response.Actor == "" {
 		return a.Reason
 	}
-	if by := SetBy(a.Response.Rule); by != "" {
+	if by := SetBy(a.Response.Rule); by != "" && a.Response.Rule.Workflow == "" {
 		return fmt.Sprintf("%s (%s; %s)", a.Response.Reason, by, a.Response.Rule.Digest)
 	}
 	s := "by " + a.Response.Actor

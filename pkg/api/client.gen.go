@@ -1353,8 +1353,10 @@ type ApprovalList struct {
 
 // ApprovalRule defines model for ApprovalRule.
 type ApprovalRule struct {
-	AllowDestroy      bool                 `json:"allow_destroy"`
-	Approval          ApprovalRuleApproval `json:"approval"`
+	AllowDestroy bool `json:"allow_destroy"`
+
+	// Approval left out of the rule of an approver for a workflow
+	Approval          ApprovalRuleApproval `json:"approval,omitempty,omitzero"`
 	ApprovalsByOthers bool                 `json:"approvals_by_others"`
 
 	// ApprovedBy who approved it, when that was another
@@ -1364,9 +1366,12 @@ type ApprovalRule struct {
 	// By who set it
 	By     string `json:"by,omitempty,omitzero"`
 	Digest string `json:"digest,omitempty,omitzero"`
+
+	// Workflow id: it is the rule of an approver (by) for all that this workflow plans, and no setting of the install
+	Workflow string `json:"workflow,omitempty,omitzero"`
 }
 
-// ApprovalRuleApproval defines model for ApprovalRule.Approval.
+// ApprovalRuleApproval left out of the rule of an approver for a workflow
 type ApprovalRuleApproval string
 
 // ApprovalScript defines model for ApprovalScript.
@@ -1511,7 +1516,7 @@ type Cause struct {
 	Name   string    `json:"name"`
 	Reason string    `json:"reason"`
 
-	// Record revision, app_version, release, component_input, build, install_component, workflow, step, plan, approval, script, approval_rule
+	// Record revision, app_version, release, component_input, build, install_component, workflow, step, plan, approval, script, approval_rule, workflow_rule
 	Record string `json:"record"`
 }
 
@@ -1861,6 +1866,9 @@ type Install struct {
 	// Behind components that are not as they are wanted
 	Behind []string `json:"behind,omitempty,omitzero"`
 
+	// Blocked nothing goes on by itself: what is not as it is wanted waits for what only a person or another release gives, which reason says
+	Blocked bool `json:"blocked,omitempty,omitzero"`
+
 	// Commit of that release: of the app's own repository, or the digest of what was uploaded
 	Commit     string             `json:"commit,omitempty,omitzero"`
 	Components []InstallComponent `json:"components"`
@@ -2016,6 +2024,9 @@ type InstallSummary struct {
 
 	// Behind components that are not as they are wanted
 	Behind []string `json:"behind,omitempty,omitzero"`
+
+	// Blocked nothing goes on by itself: what is not as it is wanted waits for what only a person or another release gives, which reason says
+	Blocked bool `json:"blocked,omitempty,omitzero"`
 
 	// Commit of that release: of the app's own repository, or the digest of what was uploaded
 	Commit string `json:"commit,omitempty,omitzero"`
@@ -3201,6 +3212,9 @@ type Workflow struct {
 	RequestedBy string `json:"requested_by"`
 	Revision    int64  `json:"revision"`
 
+	// Rule of an approver, who approves all that the workflow plans but for what needs an answer of its own; left out when there is none
+	Rule WorkflowRule `json:"rule,omitempty,omitzero"`
+
 	// Status rejected: nothing failed, and a person rejected a plan or a script
 	Status WorkflowStatus `json:"status"`
 	Steps  []Step         `json:"steps"`
@@ -3227,6 +3241,18 @@ type WorkflowRef struct {
 	Number    int       `json:"number"`
 	Outcome   string    `json:"outcome,omitempty,omitzero"`
 	Status    string    `json:"status"`
+}
+
+// WorkflowRule defines model for WorkflowRule.
+type WorkflowRule struct {
+	At time.Time `json:"at"`
+
+	// By the approver
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Void why it approves nothing any more, such as that the approver lost the permission; left out while it does
+	Void string `json:"void,omitempty,omitzero"`
 }
 
 // Cursor defines model for Cursor.
@@ -3569,6 +3595,9 @@ type RotateWebhookJSONRequestBody = WebhookRotation
 
 // CancelWorkflowJSONRequestBody defines body for CancelWorkflow for application/json ContentType.
 type CancelWorkflowJSONRequestBody = Reason
+
+// SetWorkflowRuleJSONRequestBody defines body for SetWorkflowRule for application/json ContentType.
+type SetWorkflowRuleJSONRequestBody = Reason
 
 // SkipStepJSONRequestBody defines body for SkipStep for application/json ContentType.
 type SkipStepJSONRequestBody = Reason
@@ -4260,6 +4289,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 	StreamWorkflow(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	//
+	// Corresponds with DELETE /v1/workflows/{workflow}/rule (the `RevokeWorkflowRule` operationId).
+	RevokeWorkflowRule(ctx context.Context, workflow InWorkflow, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetWorkflowRuleWithBody Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+	SetWorkflowRuleWithBody(ctx context.Context, workflow InWorkflow, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+	SetWorkflowRule(ctx context.Context, workflow InWorkflow, body SetWorkflowRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
 	//
@@ -6005,6 +6053,55 @@ func (c *Client) CancelWorkflow(ctx context.Context, workflow InWorkflow, body C
 // Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 func (c *Client) StreamWorkflow(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamWorkflowRequest(c.Server, workflow, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+//
+// Corresponds with DELETE /v1/workflows/{workflow}/rule (the `RevokeWorkflowRule` operationId).
+func (c *Client) RevokeWorkflowRule(ctx context.Context, workflow InWorkflow, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeWorkflowRuleRequest(c.Server, workflow)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetWorkflowRuleWithBody Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+func (c *Client) SetWorkflowRuleWithBody(ctx context.Context, workflow InWorkflow, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetWorkflowRuleRequestWithBody(c.Server, workflow, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+func (c *Client) SetWorkflowRule(ctx context.Context, workflow InWorkflow, body SetWorkflowRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetWorkflowRuleRequest(c.Server, workflow, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10040,6 +10137,87 @@ func NewStreamWorkflowRequest(server string, workflow InWorkflow, params *Stream
 	return req, nil
 }
 
+// NewRevokeWorkflowRuleRequest constructs an http.Request for the RevokeWorkflowRule method
+func NewRevokeWorkflowRuleRequest(server string, workflow InWorkflow) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "workflow", workflow, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/workflows/%s/rule", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetWorkflowRuleRequest calls the generic SetWorkflowRule builder with application/json body
+func NewSetWorkflowRuleRequest(server string, workflow InWorkflow, body SetWorkflowRuleJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetWorkflowRuleRequestWithBody(server, workflow, "application/json", bodyReader)
+}
+
+// NewSetWorkflowRuleRequestWithBody constructs an http.Request for the SetWorkflowRule method, with any body, and a specified content type
+func NewSetWorkflowRuleRequestWithBody(server string, workflow InWorkflow, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "workflow", workflow, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/workflows/%s/rule", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewRetryStepRequest constructs an http.Request for the RetryStep method
 func NewRetryStepRequest(server string, workflow InWorkflow, step InStep) (*http.Request, error) {
 	var err error
@@ -10908,6 +11086,27 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/workflows/{workflow}/events (the `StreamWorkflow` operationId).
 	StreamWorkflowWithResponse(ctx context.Context, workflow InWorkflow, params *StreamWorkflowParams, reqEditors ...RequestEditorFn) (*StreamWorkflowResponse, error)
+
+	// RevokeWorkflowRuleWithResponse Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/workflows/{workflow}/rule (the `RevokeWorkflowRule` operationId).
+	RevokeWorkflowRuleWithResponse(ctx context.Context, workflow InWorkflow, reqEditors ...RequestEditorFn) (*RevokeWorkflowRuleResponse, error)
+
+	// SetWorkflowRuleWithBodyWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+	SetWorkflowRuleWithBodyWithResponse(ctx context.Context, workflow InWorkflow, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetWorkflowRuleResponse, error)
+
+	// SetWorkflowRuleWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+	SetWorkflowRuleWithResponse(ctx context.Context, workflow InWorkflow, body SetWorkflowRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*SetWorkflowRuleResponse, error)
 
 	// RetryStepWithResponse Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
 	//
@@ -14879,6 +15078,102 @@ func (r StreamWorkflowResponse) ContentType() string {
 	return ""
 }
 
+type RevokeWorkflowRuleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Workflow
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevokeWorkflowRuleResponse) GetJSON200() *Workflow {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RevokeWorkflowRuleResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeWorkflowRuleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeWorkflowRuleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeWorkflowRuleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeWorkflowRuleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetWorkflowRuleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Workflow
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SetWorkflowRuleResponse) GetJSON200() *Workflow {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetWorkflowRuleResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetWorkflowRuleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetWorkflowRuleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetWorkflowRuleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetWorkflowRuleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RetryStepResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -16375,6 +16670,45 @@ func (c *ClientWithResponses) StreamWorkflowWithResponse(ctx context.Context, wo
 		return nil, err
 	}
 	return ParseStreamWorkflowResponse(rsp)
+}
+
+// RevokeWorkflowRuleWithResponse Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/workflows/{workflow}/rule (the `RevokeWorkflowRule` operationId).
+func (c *ClientWithResponses) RevokeWorkflowRuleWithResponse(ctx context.Context, workflow InWorkflow, reqEditors ...RequestEditorFn) (*RevokeWorkflowRuleResponse, error) {
+	rsp, err := c.RevokeWorkflowRule(ctx, workflow, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeWorkflowRuleResponse(rsp)
+}
+
+// SetWorkflowRuleWithBodyWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+func (c *ClientWithResponses) SetWorkflowRuleWithBodyWithResponse(ctx context.Context, workflow InWorkflow, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetWorkflowRuleResponse, error) {
+	rsp, err := c.SetWorkflowRuleWithBody(ctx, workflow, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetWorkflowRuleResponse(rsp)
+}
+
+// SetWorkflowRuleWithResponse Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/workflows/{workflow}/rule (the `SetWorkflowRule` operationId).
+func (c *ClientWithResponses) SetWorkflowRuleWithResponse(ctx context.Context, workflow InWorkflow, body SetWorkflowRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*SetWorkflowRuleResponse, error) {
+	rsp, err := c.SetWorkflowRule(ctx, workflow, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetWorkflowRuleResponse(rsp)
 }
 
 // RetryStepWithResponse Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
@@ -19137,6 +19471,72 @@ func ParseStreamWorkflowResponse(rsp *http.Response) (*StreamWorkflowResponse, e
 	}
 
 	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRevokeWorkflowRuleResponse parses an HTTP response from a RevokeWorkflowRuleWithResponse call
+func ParseRevokeWorkflowRuleResponse(rsp *http.Response) (*RevokeWorkflowRuleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeWorkflowRuleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Workflow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetWorkflowRuleResponse parses an HTTP response from a SetWorkflowRuleWithResponse call
+func ParseSetWorkflowRuleResponse(rsp *http.Response) (*SetWorkflowRuleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetWorkflowRuleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Workflow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Fault
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {

@@ -48,6 +48,7 @@ type world struct {
 	state    map[string]string // by component: the vars that were applied
 	plans    map[string]string // by bundle digest: what applying it leads to
 	break_   map[string]api.JobResultStatus
+	replaces map[string]bool           // components of which the next plans replace something
 	findings map[string][]diff.Finding // of each plan of a component
 	done     []string                  // jobs in the order in which they ended well: "apply web"
 	versions int
@@ -419,6 +420,8 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 		action, rendered = diff.Destroy, ""
 	case !had:
 		action = diff.Create
+	case w.replaces[spec.Deploy.Component]:
+		action = diff.Replace
 	}
 	report := &diff.Report{Kind: diff.KindTerraform, Applyable: had && spec.Destroy || !spec.Destroy && was != rendered}
 	if report.Applyable {

@@ -455,7 +455,7 @@ func (q *Queries) OutputsOfInstalls(ctx context.Context, orgID string, installId
 
 const placesOfInstalls = `-- name: PlacesOfInstalls :many
 
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
         join attempts a on a.org_id = j.org_id and a.job_id = j.id and a.number = j.attempt
@@ -501,6 +501,7 @@ func (q *Queries) PlacesOfInstalls(ctx context.Context, orgID string, installIds
 			&i.InstallComponent.Behind,
 			&i.InstallComponent.Off,
 			&i.InstallComponent.Never,
+			&i.InstallComponent.Stuck,
 			&i.InstallComponent.TornDown,
 			&i.InstallComponent.TornDownReason,
 			&i.InstallComponent.AppliedDigest,
@@ -625,7 +626,7 @@ func (q *Queries) RolloutComponents(ctx context.Context, orgID string, appID str
 }
 
 const rolloutPlaces = `-- name: RolloutPlaces :many
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, stuck, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and install_id = $2 order by name
 `
 
 func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID string) ([]InstallComponent, error) {
@@ -650,6 +651,7 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 			&i.Behind,
 			&i.Off,
 			&i.Never,
+			&i.Stuck,
 			&i.TornDown,
 			&i.TornDownReason,
 			&i.AppliedDigest,
@@ -846,10 +848,10 @@ func (q *Queries) RunnersOfInstalls(ctx context.Context, orgID string, ids []str
 
 const setDesires = `-- name: SetDesires :exec
 update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
-    off = d.off, never = d.never
+    off = d.off, never = d.never, stuck = d.stuck
 from (select unnest($2::text[]) as id, unnest($3::text[]) as wanted, unnest($4::text[]) as digest,
     unnest($5::text[]) as reason, unnest($6::text[]) as waits, unnest($7::bool[]) as behind, unnest($8::text[]) as off,
-    unnest($9::bool[]) as never) d
+    unnest($9::bool[]) as never, unnest($10::bool[]) as stuck) d
 where ic.org_id = $1 and ic.id = d.id
 `
 
@@ -863,6 +865,7 @@ type SetDesiresParams struct {
 	Behind  []bool
 	Off     []string
 	Never   []bool
+	Stuck   []bool
 }
 
 // SetDesires writes what is wanted of some components.
@@ -877,6 +880,7 @@ func (q *Queries) SetDesires(ctx context.Context, arg SetDesiresParams) error {
 		arg.Behind,
 		arg.Off,
 		arg.Never,
+		arg.Stuck,
 	)
 	return err
 }
@@ -906,7 +910,7 @@ func (q *Queries) SetResolved(ctx context.Context, arg SetResolvedParams) error 
 }
 
 const storedPlaces = `-- name: StoredPlaces :many
-select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never,
+select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck,
     ic.applied_digest, ic.applied_artifact, ic.health,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
@@ -918,7 +922,8 @@ select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_dig
     exists (select 1 from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')) as contested
 from install_components ic
 left join refusals r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
-where ic.org_id = $1 and ic.install_id = any($2::text[]) order by ic.install_id, ic.name
+where ic.org_id = $1 and ic.install_id = any($2::text[])
+order by ic.install_id, ic.name <> 'sandbox', ic.name
 `
 
 type StoredPlacesRow struct {
@@ -933,6 +938,7 @@ type StoredPlacesRow struct {
 	Behind          bool
 	Off             string
 	Never           bool
+	Stuck           bool
 	AppliedDigest   string
 	AppliedArtifact string
 	Health          json.RawMessage
@@ -944,7 +950,7 @@ type StoredPlacesRow struct {
 }
 
 // StoredPlaces are the components of installs as their desired states were last written down, with what was said no to of just that.
-// What was applied of them, which may be large, is not read.
+// The sandbox comes first. What was applied of them, which may be large, is not read.
 func (q *Queries) StoredPlaces(ctx context.Context, orgID string, installIds []string) ([]StoredPlacesRow, error) {
 	rows, err := q.db.Query(ctx, storedPlaces, orgID, installIds)
 	if err != nil {
@@ -966,6 +972,7 @@ func (q *Queries) StoredPlaces(ctx context.Context, orgID string, installIds []s
 			&i.Behind,
 			&i.Off,
 			&i.Never,
+			&i.Stuck,
 			&i.AppliedDigest,
 			&i.AppliedArtifact,
 			&i.Health,

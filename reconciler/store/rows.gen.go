@@ -196,6 +196,7 @@ type InstallComponent struct {
 	Behind           bool
 	Off              string
 	Never            bool
+	Stuck            bool
 	TornDown         bool
 	TornDownReason   string
 	AppliedDigest    string
@@ -552,6 +553,7 @@ type Workflow struct {
 	Request     json.RawMessage
 	Cancelled   bool
 	PlanOnly    bool
+	Rule        json.RawMessage
 	Release     int32
 	Revision    int64
 	Trace       string

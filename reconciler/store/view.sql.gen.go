@@ -254,9 +254,9 @@ func (q *Queries) InstallsOfRunner(ctx context.Context, orgID string, runnerID s
 }
 
 const lastWorkflows = `-- name: LastWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.release, w.revision, w.trace, w.created_at, w.ended_at from unnest($1::text[]) as i(id)
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.created_at, w.ended_at from unnest($1::text[]) as i(id)
 cross join lateral (
-    select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, release, revision, trace, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
+    select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
 `
 
 // LastWorkflows gives the newest workflow of each install.
@@ -282,6 +282,7 @@ func (q *Queries) LastWorkflows(ctx context.Context, installIds []string, orgID 
 			&i.Request,
 			&i.Cancelled,
 			&i.PlanOnly,
+			&i.Rule,
 			&i.Release,
 			&i.Revision,
 			&i.Trace,
@@ -1021,7 +1022,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 }
 
 const viewInstallComponents = `-- name: ViewInstallComponents :many
-select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned, c.kind from install_components ic
+select ic.org_id, ic.id, ic.install_id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck, ic.torn_down, ic.torn_down_reason, ic.applied_digest, ic.applied_artifact, ic.applied_release_id, ic.applied_config, ic.applied_values, ic.applied_at, ic.applied_inventory, ic.applied_cluster, ic.health, ic.abandoned, c.kind from install_components ic
 join components c on c.org_id = ic.org_id and c.id = ic.component_id
 where ic.org_id = $1 and ic.install_id = $2 order by c.kind <> 'sandbox', ic.name
 `
@@ -1053,6 +1054,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 			&i.InstallComponent.Behind,
 			&i.InstallComponent.Off,
 			&i.InstallComponent.Never,
+			&i.InstallComponent.Stuck,
 			&i.InstallComponent.TornDown,
 			&i.InstallComponent.TornDownReason,
 			&i.InstallComponent.AppliedDigest,
@@ -1795,7 +1797,7 @@ func (q *Queries) ViewVersionsOfApp(ctx context.Context, arg ViewVersionsOfAppPa
 }
 
 const viewWorkflow = `-- name: ViewWorkflow :one
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
     coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -1826,6 +1828,7 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 		&i.Workflow.Request,
 		&i.Workflow.Cancelled,
 		&i.Workflow.PlanOnly,
+		&i.Workflow.Rule,
 		&i.Workflow.Release,
 		&i.Workflow.Revision,
 		&i.Workflow.Trace,
@@ -1839,7 +1842,7 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewWorkflows = `-- name: ViewWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
     coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -1895,6 +1898,7 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 			&i.Workflow.Request,
 			&i.Workflow.Cancelled,
 			&i.Workflow.PlanOnly,
+			&i.Workflow.Rule,
 			&i.Workflow.Release,
 			&i.Workflow.Revision,
 			&i.Workflow.Trace,

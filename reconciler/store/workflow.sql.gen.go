@@ -511,7 +511,7 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 }
 
 const findWorkflow = `-- name: FindWorkflow :one
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
 `
 
 func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Workflow, error) {
@@ -530,6 +530,7 @@ func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Wo
 		&i.Request,
 		&i.Cancelled,
 		&i.PlanOnly,
+		&i.Rule,
 		&i.Release,
 		&i.Revision,
 		&i.Trace,
@@ -564,7 +565,7 @@ func (q *Queries) FinishWorkflow(ctx context.Context, arg FinishWorkflowParams) 
 }
 
 const installComponentByID = `-- name: InstallComponentByID :one
-select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
+select org_id, id, install_id, component_id, name, wanted, desired_digest, desired_reason, waits_for, behind, off, never, stuck, torn_down, torn_down_reason, applied_digest, applied_artifact, applied_release_id, applied_config, applied_values, applied_at, applied_inventory, applied_cluster, health, abandoned from install_components where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD string) (InstallComponent, error) {
@@ -583,6 +584,7 @@ func (q *Queries) InstallComponentByID(ctx context.Context, orgID string, iD str
 		&i.Behind,
 		&i.Off,
 		&i.Never,
+		&i.Stuck,
 		&i.TornDown,
 		&i.TornDownReason,
 		&i.AppliedDigest,
@@ -770,6 +772,19 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 	return i, err
 }
 
+const mayApprove = `-- name: MayApprove :one
+select exists (select from tokens where org_id = $1 and id = $2 and role in ('approver', 'admin') and revoked_at is null
+    and (expires_at is null or expires_at > now()) and (app_id is null or app_id = $3))
+`
+
+// MayApprove says whether the token of an approver may still answer approvals of an app.
+func (q *Queries) MayApprove(ctx context.Context, orgID string, iD string, appID *string) (bool, error) {
+	row := q.db.QueryRow(ctx, mayApprove, orgID, iD, appID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const movePlan = `-- name: MovePlan :execrows
 update plans set status = $1, reason = $2 where org_id = $3 and id = $4 and status = $5
 `
@@ -869,23 +884,31 @@ func (q *Queries) PassStep(ctx context.Context, orgID string, iD string) (int64,
 	return result.RowsAffected(), nil
 }
 
-const planAnswered = `-- name: PlanAnswered :one
-select exists (select from approvals a join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
-    where a.org_id = $1 and a.plan_id = $2::text and a.status = 'approved' and r.rule is null)
+const planApproval = `-- name: PlanApproval :one
+select (case when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install' else 'workflow' end)::text as authority, r.actor
+from approvals a join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+where a.org_id = $1 and a.plan_id = $2::text and a.status = 'approved'
 `
 
-// Approved by a person; false when an install's rule let it through.
-func (q *Queries) PlanAnswered(ctx context.Context, orgID string, planID string) (bool, error) {
-	row := q.db.QueryRow(ctx, planAnswered, orgID, planID)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
+type PlanApprovalRow struct {
+	Authority string
+	Actor     string
+}
+
+// PlanApproval is by what a plan was approved (workflow.Authority), and who said so.
+func (q *Queries) PlanApproval(ctx context.Context, orgID string, planID string) (PlanApprovalRow, error) {
+	row := q.db.QueryRow(ctx, planApproval, orgID, planID)
+	var i PlanApprovalRow
+	err := row.Scan(&i.Authority, &i.Actor)
+	return i, err
 }
 
 const plansUnderWay = `-- name: PlansUnderWay :many
 select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
        coalesce(p.target->>'problem', '')::text as problem,
-       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, (r.rule is not null)::bool as by_rule
+       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, 
+       (case when r.answer is distinct from 'approve' then '' when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install'
+        else 'workflow' end)::text as authority
 from steps s
 join plans p on p.org_id = s.org_id and p.id = s.plan_id
 left join approvals a on a.org_id = p.org_id and a.plan_id = p.id
@@ -906,7 +929,7 @@ type PlansUnderWayRow struct {
 	ApprovalID         string
 	Actor              string
 	Because            string
-	ByRule             bool
+	Authority          string
 }
 
 // PlansUnderWay gives what a graph needs of the plans that its steps name; reports are large and stay where they are.
@@ -931,7 +954,7 @@ func (q *Queries) PlansUnderWay(ctx context.Context, orgID string, workflowID st
 			&i.ApprovalID,
 			&i.Actor,
 			&i.Because,
-			&i.ByRule,
+			&i.Authority,
 		); err != nil {
 			return nil, err
 		}
@@ -1108,7 +1131,7 @@ func (q *Queries) RunningAction(ctx context.Context, arg RunningActionParams) ([
 }
 
 const runningWorkflows = `-- name: RunningWorkflows :many
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
 `
 
 func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID string) ([]Workflow, error) {
@@ -1133,6 +1156,7 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 			&i.Request,
 			&i.Cancelled,
 			&i.PlanOnly,
+			&i.Rule,
 			&i.Release,
 			&i.Revision,
 			&i.Trace,
@@ -1305,6 +1329,19 @@ update steps set target = $1 where org_id = $2 and id = $3
 func (q *Queries) SetStepTarget(ctx context.Context, target json.RawMessage, orgID string, iD string) error {
 	_, err := q.db.Exec(ctx, setStepTarget, target, orgID, iD)
 	return err
+}
+
+const setWorkflowRule = `-- name: SetWorkflowRule :execrows
+update workflows set rule = $1, revision = revision + 1 where org_id = $2 and id = $3 and status = 'running'
+`
+
+// SetWorkflowRule sets or takes back an approver's rule for a running workflow.
+func (q *Queries) SetWorkflowRule(ctx context.Context, rule json.RawMessage, orgID string, iD string) (int64, error) {
+	result, err := q.db.Exec(ctx, setWorkflowRule, rule, orgID, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const stateNow = `-- name: StateNow :one

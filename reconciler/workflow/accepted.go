@@ -76,14 +76,20 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	if err != nil {
 		return err
 	}
-	answered, err := tx.PlanAnswered(ctx, tx.Org, plan.ID)
-	if err != nil {
+	if f.graph.WorkflowRule, err = f.workflowRule(ctx); err != nil {
 		return err
 	}
+	f.graph.Rule = ruleOf(install)
+	approved, err := tx.PlanApproval(ctx, tx.Org, plan.ID)
+	if err != nil {
+		return fmt.Errorf("who approved plan %s: %w", plan.ID, err)
+	}
 	apply := acceptedApply{
-		status: PlanStatus(plan.Status), component: plan.Component, destroy: plan.Destroy, destructive: plan.Destructive,
-		individual: plan.IndividualApproval,
-		desired:    plan.DesiredDigest, want: wants[plan.Component], rule: ruleOf(install), answered: answered,
+		component: plan.Component, destroy: plan.Destroy, want: wants[plan.Component], rules: f.graph.rules(),
+		plan: Plan{
+			Status: PlanStatus(plan.Status), Desired: plan.DesiredDigest, Destructive: plan.Destructive, Individual: plan.IndividualApproval,
+			Authority: Authority(approved.Authority), By: approved.Actor,
+		},
 	}
 	if why := apply.refusal(); why != "" {
 		return dispatch.Refuse(why)
@@ -93,32 +99,26 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 
 // acceptedApply is the apply of a plan at the moment at which a runner takes it, with what is wanted then.
 type acceptedApply struct {
-	status               PlanStatus
-	component            string
-	destroy, destructive bool
-	individual           bool // a finding requires that a person approves the plan by itself
-	desired              string
-	want                 Want
-	rule                 Rule
-	answered             bool // a person approved the plan
+	component string
+	destroy   bool
+	plan      Plan
+	want      Want
+	rules     rules
 }
 
 // refusal returns why the apply must not start; empty when it may. It is pure.
 func (a acceptedApply) refusal() string {
 	switch {
-	case a.status != PlanApproved:
-		return "its plan is " + string(a.status)
+	case a.plan.Status != PlanApproved:
+		return "its plan is " + string(a.plan.Status)
 	case a.want.Absent != a.destroy:
 		return "what is wanted of " + a.component + " has moved: " + a.want.Reason
 	case a.want.Waits != "":
 		return "it waits: " + a.want.Waits
-	case a.want.Digest != a.desired:
+	case a.want.Digest != a.plan.Desired:
 		return "superseded by a newer desired: " + a.want.Reason
 	}
-	if lets, why := a.rule.lets(a.destructive, a.individual); !lets && !a.answered {
-		return "the install's rule has changed: " + why
-	}
-	return ""
+	return a.rules.lapsed(&a.plan, a.destroy)
 }
 
 func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {

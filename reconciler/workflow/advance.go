@@ -10,7 +10,7 @@ const mostRuns = 5
 // caller applies the commands and asks again until nothing comes. It is pure: equal graphs give equal commands.
 //
 // The laws that it keeps (held by properties in laws_test.go): one apply of a component at a time; no apply without its own
-// plan that a person or the install's rule approved; no plan applied twice; every history ends; what needs a component that was
+// plan that a person, an approver's rule for the workflow or the install's rule approved; no plan applied twice; every history ends; what needs a component that was
 // not deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew; what an action precedes is not
 // done when that failed, an action that follows something runs only after that went well, and no action runs twice by itself, or before
 // an approver has approved for this install the digest of what it runs.
@@ -211,22 +211,11 @@ func (in group) beforeApproval() []Command {
 	if in.held() {
 		return in.note(in.approve, "waits: "+in.want.Waits)
 	}
-	passes, why := in.g.passes(plan)
-	if passes {
-		return []Command{Allow{in.approve.ID, why}}
+	approve, why := in.byRule(plan)
+	if approve != nil {
+		return []Command{approve}
 	}
 	return []Command{Ask{in.approve.ID, why}}
-}
-
-// passes says whether the install's rule lets a plan through, and why or why not.
-func (g *Graph) passes(plan *Plan) (bool, string) {
-	switch g.Kind {
-	case KindTeardown:
-		return false, "to destroy a component always needs a person"
-	case KindRestore:
-		return false, "to put a state version back always needs a person"
-	}
-	return g.Rule.lets(plan.Destructive, plan.Individual)
 }
 
 // lets says whether the rule lets a plan through, and why or why not.
@@ -252,17 +241,8 @@ func (r Rule) words(settings string) string {
 	return "let through by the install's rule (" + settings + ", set by " + r.By + ")"
 }
 
-// lapsed says why a plan that the install's rule once let through would not be let through now; nothing for one that a person
-// approved.
-func (in group) lapsed() string {
-	if in.plan.Plan.By != byRule {
-		return ""
-	}
-	if passes, why := in.g.passes(in.plan.Plan); !passes {
-		return "the install's rule has changed: " + why
-	}
-	return ""
-}
+// lapsed returns why the rule that approved the group's plan would not approve it now; empty when it would, and when a person approved it.
+func (in group) lapsed() string { return in.g.rules().lapsed(in.plan.Plan, in.plan.Destroy) }
 
 // asking looks at what the person said.
 func (in group) asking() []Command {
@@ -280,6 +260,9 @@ func (in group) asking() []Command {
 	case PlanReady:
 		if moved := in.moved(plan.Desired); moved != "" {
 			return in.withdraw(moved)
+		}
+		if approve, _ := in.byWorkflowRule(plan); approve != nil && !in.held() { // it was made since the question was asked
+			return []Command{approve}
 		}
 		return nil
 	}
@@ -389,7 +372,7 @@ func verb(destroy bool) string {
 }
 
 func said(what string, plan *Plan) string {
-	if plan.By == byRule {
+	if plan.Authority == ByInstallRule {
 		return plan.Because
 	}
 	if plan.Because == "" {

@@ -28,6 +28,9 @@ type EndQuestion struct{ Reason string }
 // Allow approves the group's plan by the install's own rule.
 type Allow struct{ Step, Reason string }
 
+// ApproveByRule approves the group's plan by an approver's rule for the workflow, also when it waits for an answer.
+type ApproveByRule struct{ Step, By, Reason string }
+
 // Set moves a step that has no open job, or changes the reason of one that stays.
 type Set struct {
 	Step   string
@@ -80,24 +83,25 @@ type Finish struct {
 	Outcome string
 }
 
-func (Begin) command()       {}
-func (Stop) command()        {}
-func (Ask) command()         {}
-func (Allow) command()       {}
-func (AskScripts) command()  {}
-func (EndQuestion) command() {}
-func (Set) command()         {}
-func (Deny) command()        {}
-func (EndPlan) command()     {}
-func (Again) command()       {}
-func (Refuse) command()      {}
-func (Renew) command()       {}
-func (Forgive) command()     {}
-func (Pass) command()        {}
-func (Finish) command()      {}
+func (Begin) command()         {}
+func (Stop) command()          {}
+func (Ask) command()           {}
+func (Allow) command()         {}
+func (ApproveByRule) command() {}
+func (AskScripts) command()    {}
+func (EndQuestion) command()   {}
+func (Set) command()           {}
+func (Deny) command()          {}
+func (EndPlan) command()       {}
+func (Again) command()         {}
+func (Refuse) command()        {}
+func (Renew) command()         {}
+func (Forgive) command()       {}
+func (Pass) command()          {}
+func (Finish) command()        {}
 
-// byRule is who approved a plan that an install's rule let through.
-const byRule = "the install's rule"
+// itsRule is who approved a plan that an install's rule let through.
+const itsRule = "the install's rule"
 
 // Apply does to the graph what a command says, so that Advance can be asked again without loading it. A begun step has an open
 // job without an id until the world gives it one.
@@ -116,8 +120,12 @@ func (g *Graph) Apply(c Command) {
 		g.Question = nil
 	case Allow:
 		in := g.group(g.step(c.Step).Component)
-		in.plan.Plan.Status, in.plan.Plan.By, in.plan.Plan.Because = PlanApproved, byRule, c.Reason
+		in.plan.Plan.approved(ByInstallRule, itsRule, c.Reason)
 		g.set(c.Step, StepSucceeded, c.Reason)
+	case ApproveByRule:
+		plan := g.group(g.step(c.Step).Component).plan.Plan
+		plan.approved(ByWorkflowRule, c.By, c.Reason)
+		g.set(c.Step, StepSucceeded, said("approved", plan))
 	case Set:
 		g.set(c.Step, c.To, c.Reason)
 	case Deny:
@@ -145,6 +153,11 @@ func (g *Graph) Apply(c Command) {
 	case Finish:
 		g.Status = c.Status
 	}
+}
+
+// approved notes that a rule approved the plan.
+func (p *Plan) approved(as Authority, by, because string) {
+	p.Status, p.Authority, p.By, p.Because = PlanApproved, as, by, because
 }
 
 func (g *Graph) renew(s *Step, reason string) {

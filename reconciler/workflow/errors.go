@@ -16,6 +16,9 @@ const (
 	CodePlanChanged   = "plan_changed"   // the digest is not that of the plan that waits
 	CodeWorkflowEnded = "workflow_ended" // there is nothing left to cancel
 	CodeTooLong       = "too_long"       // the reason
+	CodeNotCovered    = "not_covered"    // no approver's rule can be about such a workflow
+	CodeHasRule       = "has_rule"       // another approver's rule is in force
+	CodeNoRule        = "no_rule"        // the workflow has no rule to take back
 	CodeBusy          = "busy"           // a running workflow is at work on the same component
 	CodeOwnChange     = "own_change"     // who asked for it may not approve it on this install
 	CodeNotRetryable  = "not_retryable"  // nothing failed at the step, or it cannot be begun again

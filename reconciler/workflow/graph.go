@@ -5,14 +5,15 @@ import "slices"
 // Graph is one workflow as Advance sees it: what was asked, how far each step is, what jobs found, and what is wanted now. It is
 // plain data; ids are opaque.
 type Graph struct {
-	Kind      Kind
-	PlanOnly  bool // it plans and shows, and neither asks nor applies
-	Status    Status
-	Cancelled *Cancellation // nil until a person ends the workflow
-	Rule      Rule
-	Steps     []*Step         // in the order in which they were composed: sync, plan, approve, apply of a component stand together
-	Wants     map[string]Want // by component
-	Question  *Question       // about scripts, that waits for an answer; nil for none
+	Kind         Kind
+	PlanOnly     bool // it plans and shows, and neither asks nor applies
+	Status       Status
+	Cancelled    *Cancellation // nil until a person ends the workflow
+	Rule         Rule
+	WorkflowRule *WorkflowRule   // of an approver, for this workflow; nil for none
+	Steps        []*Step         // in the order in which they were composed: sync, plan, approve, apply of a component stand together
+	Wants        map[string]Want // by component
+	Question     *Question       // about scripts, that waits for an answer; nil for none
 }
 
 // Cancellation is a person's word that the workflow is to end.
@@ -78,11 +79,13 @@ func (j *Job) stopped() bool {
 type Plan struct {
 	ID          string
 	Status      PlanStatus
-	Desired     string // the desired digest that it leads to
-	Destructive bool   // it deletes or replaces something
-	Individual  bool   // a finding requires that a person approves it by itself
-	Approval    string // id of the question about it; empty when it was never asked
-	By, Because string // who said yes or no, and why
+	Desired     string    // the desired digest that it leads to
+	Destructive bool      // it deletes or replaces something
+	Individual  bool      // a finding requires that a person approves it by itself
+	Approval    string    // id of the question about it; empty when it was never asked
+	content     string    // digest of what the approval binds to; set where a rule approves
+	Authority   Authority // by what it was approved
+	By, Because string    // who said yes or no, and why
 }
 
 // Want is what the install wants of a component now, and how far that is.

@@ -73,7 +73,16 @@ func (w *world) check(c Command) {
 		if !w.ruleLets(in.plan.Plan) {
 			w.broken(lawOwnPlan, "the rule let %s through", in.plan.Component)
 		}
-		w.yes[in.plan.Plan.ID] = byRule
+		w.yes[in.plan.Plan.ID] = ByInstallRule
+	case ApproveByRule:
+		in := w.g.group(w.g.step(c.Step).Component)
+		if !w.workflowRuleLets(in.plan.Plan, in.plan.Destroy) || c.By != w.g.WorkflowRule.By {
+			w.broken(lawOwnPlan, "the rule of an approver let %s through", in.plan.Component)
+		}
+		if unseen := w.g.unseenWith(in.plan.Component); len(unseen) > 0 {
+			w.broken(lawScript, "the rule of an approver let %s through with %v", in.plan.Component, unseen)
+		}
+		w.yes[in.plan.Plan.ID] = ByWorkflowRule
 	case EndPlan:
 		plan := w.g.step(c.Step).Plan
 		if !planMoves.allows(plan.Status, c.To) {
@@ -132,7 +141,7 @@ func (w *world) checkBegin(s *Step) {
 	if plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved {
 		w.broken(lawOwnPlan, "apply of %s began", s.Component)
 	}
-	if w.yes[plan.ID] == byRule && !w.ruleLets(plan) {
+	if !w.holds(plan, s.Destroy) {
 		w.broken(lawOwnPlan, "apply of %s began, which the rule does not let through any more", s.Component)
 	}
 	if other := w.applying[s.Component]; other != "" {
@@ -144,6 +153,25 @@ func (w *world) checkBegin(s *Step) {
 func (w *world) ruleLets(plan *Plan) bool {
 	always := w.g.Kind == KindTeardown || w.g.Kind == KindRestore
 	return w.g.Rule.ApproveAll && (w.g.Rule.AllowDestroy || !plan.Destructive) && !plan.Individual && !always
+}
+
+// workflowRuleLets says whether the rule of an approver for the workflow lets a plan through now.
+func (w *world) workflowRuleLets(plan *Plan, destroy bool) bool {
+	r := w.g.WorkflowRule
+	return r != nil && r.Void == "" && (w.g.Kind == KindProvision || w.g.Kind == KindDeploy) && !destroy && !plan.Destructive && !plan.Individual
+}
+
+// holds says whether what approved a plan approves it still.
+func (w *world) holds(plan *Plan, destroy bool) bool {
+	switch w.yes[plan.ID] {
+	case ByPerson:
+		return true
+	case ByInstallRule:
+		return w.ruleLets(plan)
+	case ByWorkflowRule:
+		return w.workflowRuleLets(plan, destroy)
+	}
+	return false
 }
 
 // checkRefuse holds that what is remembered is a person's no, or a failure that came as often as it may.
@@ -271,7 +299,7 @@ var outcomes = []JobStatus{JobSucceeded, JobSucceeded, JobSucceeded, JobFailed, 
 // anyEvent lets something happen that may happen now.
 func (w *world) anyEvent() {
 	t := w.t
-	switch rapid.IntRange(0, 13).Draw(t, "event") {
+	switch rapid.IntRange(0, 14).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		if open := w.open(); len(open) > 0 {
 			w.jobEvent(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom(outcomes).Draw(t, "outcome"))
@@ -305,6 +333,9 @@ func (w *world) anyEvent() {
 	case 13:
 		w.g.Rule = Rule{ApproveAll: rapid.Bool().Draw(t, "approve all"), AllowDestroy: rapid.Bool().Draw(t, "allow destroy")}
 		w.log("the rule is %+v", w.g.Rule)
+	case 14:
+		w.g.WorkflowRule = w.anyWorkflowRule()
+		w.log("the rule of an approver is %+v", w.g.WorkflowRule)
 	case 10:
 		w.personEvent(rapid.SampledFrom(w.g.Steps).Draw(t, "step"), rapid.Bool().Draw(t, "retry"))
 	}
@@ -480,6 +511,7 @@ func (w *world) checkFates(bad map[string]string) {
 		plan := in.plan.Plan
 		asked := !w.g.Rule.ApproveAll || plan != nil && (plan.Individual || plan.Destructive && !w.g.Rule.AllowDestroy) ||
 			w.g.Kind == KindTeardown || w.g.Kind == KindRestore
+		asked = asked && (plan == nil || !w.workflowRuleLets(plan, in.plan.Destroy) || plan.Authority == ByPerson)
 		empty := in.plan.Plan != nil && in.plan.Plan.Status == PlanEmpty
 		first, _ := in.before()
 		switch bad[p.name] {

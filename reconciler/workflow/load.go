@@ -53,6 +53,9 @@ func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, 
 	if f.graph.Wants, err = f.wants(ctx); err != nil {
 		return nil, fmt.Errorf("work out what %s wants: %w", install.Name, err)
 	}
+	if f.graph.WorkflowRule, err = f.workflowRule(ctx); err != nil {
+		return nil, err
+	}
 	if err := f.loadSteps(ctx); err != nil {
 		return nil, err
 	}
@@ -110,10 +113,7 @@ func (f *flow) loadPlans(ctx context.Context) error {
 		plan := &Plan{
 			ID: r.ID, Status: PlanStatus(r.Status), Desired: r.DesiredDigest, Destructive: r.Destructive,
 			Individual: r.IndividualApproval,
-			Approval:   r.ApprovalID, By: r.Actor, Because: r.Because,
-		}
-		if r.ByRule {
-			plan.By = byRule
+			Approval:   r.ApprovalID, Authority: Authority(r.Authority), By: r.Actor, Because: r.Because,
 		}
 		s := f.graph.step(r.StepID)
 		s.Plan = plan

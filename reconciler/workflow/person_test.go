@@ -116,20 +116,104 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 	same(t, g.ended("drain", JobSucceeded), "Set{13 succeeded the action ran}", "Begin{8 approved by alice}")
 }
 
+// TestARuleForAWorkflow: an approver's rule approves what the workflow plans, also what waits already, but for destroys, replacements,
+// what a person must approve by itself and what comes with scripts that nobody has seen. Once it is taken back, what it approved is
+// planned and asked about again.
+func TestARuleForAWorkflow(t *testing.T) {
+	const other = "the rule of alice for the workflow does not approve it: "
+	plan := func(g *Graph, p Plan) []string {
+		in := g.synced("web")
+		p.ID, p.Status, p.Desired = "p", PlanReady, "w1"
+		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &p
+		return run(g)
+	}
+	fresh := func() *Graph {
+		g := acted(t)
+		g.WorkflowRule = &WorkflowRule{By: "alice"}
+		return g
+	}
+	covered := []string{"Set{6 succeeded the plan is ready}", "ApproveByRule{7 alice by the rule for the whole workflow}"}
+	g := fresh()
+	same(t, plan(g, Plan{})[:2], covered...)
+	if s := g.group("web").approve; s.Reason != "approved by alice: by the rule for the whole workflow" {
+		t.Errorf("the step says %q", s.Reason)
+	}
+	for why, c := range map[string]struct {
+		plan Plan
+		set  func(*Graph)
+	}{
+		other + coversNot:           {Plan{Destructive: true}, func(*Graph) {}},
+		other + alone:               {Plan{Individual: true}, func(*Graph) {}},
+		other + "the token is gone": {Plan{}, func(g *Graph) { g.WorkflowRule.Void = "the token is gone" }},
+		other + "it comes with scripts that no approver has seen for this install": {Plan{}, func(g *Graph) { g.action("drain").Script = &Script{Digest: "s"} }},
+		asks: {Plan{}, func(g *Graph) { g.WorkflowRule = nil }},
+	} {
+		g := fresh()
+		c.set(g)
+		same(t, plan(g, c.plan), "Set{6 succeeded the plan is ready}", "Ask{7 "+why+"}")
+	}
+
+	g = fresh() // what the install lets through needs no rule
+	g.Rule = Rule{ApproveAll: true}
+	if said := plan(g, Plan{}); said[1] != "Allow{7 let through by the install's rule (approve-all)}" {
+		t.Errorf("it says %q", said)
+	}
+
+	g = acted(t) // made while the plan waits
+	plan(g, Plan{})
+	g.WorkflowRule = &WorkflowRule{By: "alice"}
+	same(t, run(g)[:1], covered[1])
+
+	g = fresh() // taken back while an action runs before the apply
+	plan(g, Plan{})
+	g.WorkflowRule = nil
+	why := "the rule of alice for the workflow does not hold: it was taken back"
+	same(t, g.ended("drain", JobSucceeded)[:2], "EndPlan{6 superseded "+why+"}", "Again{web true false "+why+"}")
+
+	g = fresh() // and while its apply waits for a runner
+	plan(g, Plan{})
+	g.ended("drain", JobSucceeded)
+	g.WorkflowRule = nil
+	same(t, run(g), "Stop{8 "+why+"}")
+
+	g = fresh() // what a runner has taken is done
+	plan(g, Plan{})
+	g.ended("drain", JobSucceeded)
+	g.group("web").plan.Plan.Status, g.WorkflowRule = PlanConsumed, nil
+	same(t, run(g))
+}
+
 // TestWhatIsAcceptedIsApprovedAndWanted is the whole decision about the apply of a plan at the moment at which a runner takes it.
 func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
-	good := acceptedApply{status: PlanApproved, component: "web", desired: "d", want: Want{Digest: "d", Reason: "r"}, answered: true}
+	good := acceptedApply{
+		plan: Plan{Status: PlanApproved, Desired: "d", Authority: ByPerson, By: "alice"}, component: "web", want: Want{Digest: "d", Reason: "r"},
+		rules: rules{kind: KindDeploy},
+	}
+	byInstall := func(a *acceptedApply) { a.plan.Authority, a.plan.By = ByInstallRule, itsRule }
+	byWorkflow := func(a *acceptedApply) {
+		a.plan.Authority, a.rules.workflow = ByWorkflowRule, &WorkflowRule{By: "alice"}
+	}
+	gone := "the rule of alice for the workflow does not hold: "
 	for why, change := range map[string]func(*acceptedApply){
 		"":                                        func(*acceptedApply) {},
-		"its plan is consumed":                    func(a *acceptedApply) { a.status = PlanConsumed },
-		"its plan is rejected":                    func(a *acceptedApply) { a.status = PlanRejected },
+		"its plan is consumed":                    func(a *acceptedApply) { a.plan.Status = PlanConsumed },
+		"its plan is rejected":                    func(a *acceptedApply) { a.plan.Status = PlanRejected },
 		"it waits: for network":                   func(a *acceptedApply) { a.want.Waits = "for network" },
 		"superseded by a newer desired: r":        func(a *acceptedApply) { a.want.Digest = "other" },
 		"what is wanted of web has moved: r":      func(a *acceptedApply) { a.want.Absent = true },
-		"the install's rule has changed: " + asks: func(a *acceptedApply) { a.answered = false },
+		"the install's rule has changed: " + asks: byInstall,
 		"the install's rule has changed: " + destroys: func(a *acceptedApply) {
-			a.answered, a.destructive, a.rule = false, true, Rule{ApproveAll: true}
+			byInstall(a)
+			a.plan.Destructive, a.rules.install = true, Rule{ApproveAll: true}
 		},
+		"the install's rule has changed: " + alone: func(a *acceptedApply) {
+			byInstall(a)
+			a.plan.Individual, a.rules.install = true, Rule{ApproveAll: true, AllowDestroy: true}
+		},
+		gone + "it was taken back": func(a *acceptedApply) { a.plan.Authority = ByWorkflowRule },
+		gone + "the token is gone": func(a *acceptedApply) { byWorkflow(a); a.rules.workflow.Void = "the token is gone" },
+		gone + coversNot:           func(a *acceptedApply) { byWorkflow(a); a.plan.Destructive = true },
+		gone + alone:               func(a *acceptedApply) { byWorkflow(a); a.plan.Individual = true },
 	} {
 		a := good
 		change(&a)
@@ -137,21 +221,26 @@ func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", a, got, why)
 		}
 	}
-	a := good
-	a.answered, a.destructive, a.rule = false, true, Rule{ApproveAll: true, AllowDestroy: true}
-	if got := a.refusal(); got != "" {
-		t.Errorf("what the rule lets through is refused: %s", got)
-	}
-	a.individual = true
-	if got := a.refusal(); got != "the install's rule has changed: "+alone {
-		t.Errorf("a rule lets through what a person must approve by itself: %q", got)
+	for name, change := range map[string]func(*acceptedApply){
+		"the install's rule": func(a *acceptedApply) {
+			byInstall(a)
+			a.plan.Destructive, a.rules.install = true, Rule{ApproveAll: true, AllowDestroy: true}
+		},
+		"the workflow's rule": byWorkflow,
+	} {
+		a := good
+		change(&a)
+		if got := a.refusal(); got != "" {
+			t.Errorf("what %s lets through is refused: %s", name, got)
+		}
 	}
 }
 
 const (
-	asks     = "this install asks before every change"
-	alone    = "a finding of the plan requires that a person approves it by itself"
-	destroys = "the plan deletes or replaces something, and this install does not allow that unasked"
+	asks      = "this install asks before every change"
+	alone     = "a finding of the plan requires that a person approves it by itself"
+	coversNot = "it covers nothing that deletes or replaces something"
+	destroys  = "the plan deletes or replaces something, and this install does not allow that unasked"
 )
 
 func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {

@@ -15,17 +15,17 @@ type world struct {
 	parts []*part
 	plans int
 
-	applied  map[string]int      // how often each plan was consumed
-	yes      map[string]string   // who approved each plan
-	runs     map[string]int      // how often each action ran since a person last asked for it, by step
-	applying map[string]string   // the plan that is being applied, by component
-	copied   map[string]bool     // what the install's registry was given the artifact for, by component and desired digest
-	own      map[string]bool     // what this workflow refused, by desired digest
-	scripts  map[string]string   // what an approver said about each script, by digest
-	pushed   map[string]int      // which script each action has, of those that it has had
-	shown    map[string][]string // the scripts that were shown with each plan
-	skips    bool                // a person is skipping a step
-	history  []any               // commands, and texts about what others did
+	applied  map[string]int       // how often each plan was consumed
+	yes      map[string]Authority // by what each plan was approved
+	runs     map[string]int       // how often each action ran since a person last asked for it, by step
+	applying map[string]string    // the plan that is being applied, by component
+	copied   map[string]bool      // what the install's registry was given the artifact for, by component and desired digest
+	own      map[string]bool      // what this workflow refused, by desired digest
+	scripts  map[string]string    // what an approver said about each script, by digest
+	pushed   map[string]int       // which script each action has, of those that it has had
+	shown    map[string][]string  // the scripts that were shown with each plan
+	skips    bool                 // a person is skipping a step
+	history  []any                // commands, and texts about what others did
 }
 
 // part is one component of the world.
@@ -57,7 +57,7 @@ type standing struct {
 
 // newWorld draws an app of up to five components, the first of them upstream of all, and a workflow over them.
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, applied: map[string]int{}, yes: map[string]string{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{},
+	w := &world{t: t, applied: map[string]int{}, yes: map[string]Authority{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{},
 		scripts: map[string]string{}, pushed: map[string]int{}, shown: map[string][]string{}}
 	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t, "kind")
 	n := rapid.IntRange(1, 5).Draw(t, "components")
@@ -108,8 +108,19 @@ func (w *world) start(kind Kind) {
 		w.t.Fatal(err)
 	}
 	rule := Rule{ApproveAll: rapid.Bool().Draw(w.t, "approve all"), AllowDestroy: rapid.Bool().Draw(w.t, "allow destroy")}
-	w.g = &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps}
+	w.g = &Graph{Kind: kind, Status: Running, Rule: rule, WorkflowRule: w.anyWorkflowRule(), Steps: steps}
 	w.settle()
+}
+
+// anyWorkflowRule draws the rule of an approver for the workflow.
+func (w *world) anyWorkflowRule() *WorkflowRule {
+	switch rapid.IntRange(0, 3).Draw(w.t, "workflow rule") {
+	case 0:
+		return &WorkflowRule{By: "dora"}
+	case 1:
+		return &WorkflowRule{By: "dora", Void: "dora may not approve any more"}
+	}
+	return nil
 }
 
 // acts draws up to two actions that an event runs.
@@ -272,15 +283,12 @@ func (w *world) accept(s *Step) bool {
 	in := w.g.group(s.Component)
 	plan, p := in.plan.Plan, w.part(s.Component)
 	want := w.wants()[s.Component]
-	why := acceptedApply{
-		status: plan.Status, component: s.Component, destroy: s.Destroy, destructive: plan.Destructive, individual: plan.Individual, desired: plan.Desired,
-		want: want, rule: w.g.Rule, answered: w.yes[plan.ID] != byRule,
-	}.refusal()
+	why := acceptedApply{component: s.Component, destroy: s.Destroy, plan: *plan, want: want, rules: w.g.rules()}.refusal()
 	if why != "" {
 		w.log("accept of %s refused: %s", s.Component, why)
 		return false
 	}
-	if plan.Status != PlanApproved || want.Waits != "" || want.Digest != plan.Desired || want.Absent != s.Destroy || w.yes[plan.ID] == byRule && !w.ruleLets(plan) {
+	if plan.Status != PlanApproved || want.Waits != "" || want.Digest != plan.Desired || want.Absent != s.Destroy || !w.holds(plan, s.Destroy) {
 		w.broken(lawOwnPlan, "apply of %s was accepted", s.Component)
 	}
 	w.applied[plan.ID]++
@@ -491,9 +499,9 @@ func (w *world) sayScripts(digests []string, yes bool) {
 // answer is a person's word about a plan.
 func (w *world) answer(planned *Step, yes bool) {
 	w.log("a person says %t to %s", yes, planned.Component)
-	planned.Plan.By, planned.Plan.Because = "alice", "because"
+	planned.Plan.By, planned.Plan.Because, planned.Plan.Authority = "alice", "because", ByPerson
 	if yes {
-		planned.Plan.Status, w.yes[planned.Plan.ID] = PlanApproved, "alice"
+		planned.Plan.Status, w.yes[planned.Plan.ID] = PlanApproved, ByPerson
 		w.sayScripts(w.shown[planned.Plan.ID], true)
 		return
 	}

@@ -35,6 +35,8 @@ func (f *flow) do(ctx context.Context, c Command) error {
 		err = f.endQuestion(ctx, c.Reason)
 	case Allow:
 		err = f.allow(ctx, c)
+	case ApproveByRule:
+		err = f.approveByRule(ctx, c)
 	case Set:
 		err = f.move(ctx, c.Step, c.To, c.Reason)
 	case Deny:
@@ -139,37 +141,57 @@ func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStat
 
 // allow approves a plan by the install's rule, and records the rule and who set it.
 func (f *flow) allow(ctx context.Context, c Allow) error {
-	plan := f.plan(c.Step)
-	if err := f.movePlan(ctx, plan, PlanApproved, c.Reason); err != nil {
-		return err
-	}
-	if err := f.addApproval(ctx, c.Step, ApprovalApproved, c.Reason, shownScripts{}); err != nil {
-		return err
-	}
 	rule, err := RuleRecord(f.install)
 	if err != nil {
 		return err
 	}
-	raw, err := encode(rule)
-	if err != nil {
+	if err := f.approve(ctx, c.Step, byARule{actor: itsRule, reason: c.Reason, words: c.Reason, rule: rule}); err != nil {
 		return err
 	}
-	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
-	if err != nil {
-		return err
-	}
-	err = f.tx.AddResponse(ctx, store.AddResponseParams{
-		OrgID: f.tx.Org, ID: id.New("rsp"), ApprovalID: plan.Approval, ContentDigest: row.ContentDigest, Answer: string(Approve), Reason: c.Reason,
-		Actor: byRule, Rule: raw,
-	})
-	if err != nil {
-		return err
-	}
-	detail := map[string]any{"reason": c.Reason, "workflow": f.row.ID, "approval": plan.Approval, "content_digest": row.ContentDigest, "rule": rule}
+	plan := f.plan(c.Step)
+	detail := map[string]any{"reason": c.Reason, "workflow": f.row.ID, "approval": plan.Approval, "content_digest": plan.content, "rule": rule}
 	if err := f.tx.Audit(ctx, itself, "plan.allow", plan.ID, detail); err != nil {
 		return err
 	}
 	return f.move(ctx, c.Step, StepSucceeded, c.Reason)
+}
+
+// byARule is the answer of a rule to a plan.
+type byARule struct {
+	actor, reason string
+	words         string // both, as they are shown
+	rule          api.ApprovalRule
+}
+
+// approve approves a plan by a rule, in the place of the answer for which it may wait, and records the rule.
+func (f *flow) approve(ctx context.Context, step string, by byARule) error {
+	plan := f.plan(step)
+	if err := f.movePlan(ctx, plan, PlanApproved, by.words); err != nil {
+		return err
+	}
+	if plan.Approval == "" {
+		if err := f.addApproval(ctx, step, ApprovalApproved, by.words, shownScripts{}); err != nil {
+			return err
+		}
+	} else {
+		err := one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: plan.Approval, Status: string(ApprovalApproved), Reason: by.words}))
+		if err != nil {
+			return err
+		}
+	}
+	row, err := f.tx.LockApproval(ctx, f.tx.Org, plan.Approval)
+	if err != nil {
+		return err
+	}
+	plan.content = row.Approval.ContentDigest
+	raw, err := encode(by.rule)
+	if err != nil {
+		return err
+	}
+	return f.tx.AddResponse(ctx, store.AddResponseParams{
+		OrgID: f.tx.Org, ID: id.New("rsp"), ApprovalID: plan.Approval, ContentDigest: plan.content, Answer: string(Approve), Reason: by.reason,
+		Actor: by.actor, Rule: raw,
+	})
 }
 
 func (f *flow) endPlan(ctx context.Context, c EndPlan) error {

@@ -163,6 +163,37 @@ func TestCancelWorkflow(t *testing.T) {
 	}
 }
 
+// TestWorkflowRule: an approver approves a workflow as a whole and takes that back; the workflow and its explanation say who did, and
+// when the approver may not any more.
+func TestWorkflowRule(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	ctx, id := t.Context(), w.one.ids["workflow"]
+	set, err := w.one.as("approver").SetWorkflowRuleWithResponse(ctx, id, api.Reason{Reason: "read the release"})
+	must(t, err)
+	if set.JSON200 == nil || set.JSON200.Rule.By != w.one.mark+"-approver" || set.JSON200.Rule.Reason != "read the release" || set.JSON200.Rule.Void != "" {
+		t.Fatalf("%s", set.Body)
+	}
+	again, err := w.one.as("admin").SetWorkflowRuleWithResponse(ctx, id, api.Reason{})
+	must(t, err)
+	if f := again.ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "has_rule" {
+		t.Errorf("of a second approver: %s", again.Body)
+	}
+	w.exec("update tokens set revoked_at = now() where name = $1", w.one.mark+"-approver")
+	chain, err := w.one.as("viewer").ExplainWithResponse(ctx, "workflow", id)
+	must(t, err)
+	want := w.one.mark + "-approver approved what it plans until it ends: read the release; it approves nothing any more: " +
+		w.one.mark + "-approver may not approve any more: the token was revoked or has run out"
+	if chain.JSON200 == nil || !slices.ContainsFunc(chain.JSON200.Chain, func(c api.Cause) bool { return c.Record == "workflow_rule" && c.Reason == want }) {
+		t.Errorf("explained as %s", chain.Body)
+	}
+	gone, err := w.one.as("operator").RevokeWorkflowRuleWithResponse(ctx, id)
+	must(t, err)
+	if gone.JSON200 == nil || gone.JSON200.Rule.By != "" {
+		t.Errorf("%s", gone.Body)
+	}
+}
+
 // TestAlikePlansAreListedTogether: a group is told in every list, filters it, and a name that no plan has is an empty list.
 func TestAlikePlansAreListedTogether(t *testing.T) {
 	t.Parallel()

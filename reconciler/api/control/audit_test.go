@@ -52,6 +52,12 @@ func changes(w *world) map[string]changed {
 		"cancelWorkflow": {path: "/v1/workflows/" + o.ids["workflow"] + "/cancel", body: map[string]any{"reason": "enough"}, action: "workflow.cancel", before: func() {
 			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
 		}},
+		"setWorkflowRule": {path: "/v1/workflows/" + o.ids["workflow"] + "/rule", body: map[string]any{"reason": "read it"}, action: "workflow.approve", before: func() {
+			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
+		}},
+		"revokeWorkflowRule": {path: "/v1/workflows/" + o.ids["workflow"] + "/rule", action: "workflow.revoke", before: func() {
+			w.exec(`update workflows set status = 'running', rule = '{"by": "vera", "token": "tok_gone", "at": "2026-11-22T10:00:00Z"}' where id = $1`, o.ids["workflow"])
+		}},
 		"respondApproval": {path: "/v1/approvals/" + o.ids["approval"] + "/response", action: "approval.reject", before: func() {
 			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
 			w.exec("update steps set kind = 'approve', status = 'waiting' where id = $1", o.ids["step"])

@@ -63,10 +63,10 @@ func (r role) String() string {
 var needs = map[string]role{
 	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "CreatePartialRelease": ci, "LookAtRepo": ci,
 	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator, "UnpinInstall": operator,
-	"CreateWorkflow": operator, "CancelWorkflow": operator, "RetryStep": operator, "SkipStep": operator,
+	"CreateWorkflow": operator, "CancelWorkflow": operator, "RevokeWorkflowRule": operator, "RetryStep": operator, "SkipStep": operator,
 	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
-	"RespondApproval": approver,
-	"CreateApp":       admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin, "CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
+	"RespondApproval": approver, "SetWorkflowRule": approver,
+	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin, "CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
 	"CreateRegistration": admin, "ReplaceRunner": admin, "AbandonState": admin, "ListTokens": admin, "CreateToken": admin,
 	"DeleteApp": admin, "DeleteRunner": admin, "DeleteCredential": admin, "DeleteWebhook": admin,
 	"RevokeToken": viewer, // its own; another's is for the operation itself to refuse
@@ -80,7 +80,7 @@ var inApp = map[string]bool{
 	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
 	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true, "ForgetInstall": true,
 	"PinInstall": true, "UnpinInstall": true, "RenderTexts": true,
-	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true,
+	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true, "SetWorkflowRule": true, "RevokeWorkflowRule": true,
 	"RetryStep": true, "SkipStep": true, "GetPlan": true, "ListApprovals": true, "GetApproval": true, "RespondApproval": true,
 	"GetJob": true, "GetLogs": true,
 	"ListStates": true, "ListStateVersions": true, "RestoreState": true, "DismissState": true, "AbandonState": true, "FreeStateLock": true,

@@ -280,6 +280,16 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 	chain = append(chain, api.Cause{
 		Record: "workflow", ID: w.ID, Name: fmt.Sprintf("%s %d of %s (%s)", w.Kind, w.Number, w.Install, w.Status), Reason: w.Reason, At: w.CreatedAt,
 	})
+	if rule := w.Rule; rule.By != "" {
+		reason := rule.By + " approved what it plans until it ends"
+		if rule.Reason != "" {
+			reason += ": " + rule.Reason
+		}
+		if rule.Void != "" {
+			reason += "; it approves nothing any more: " + rule.Void
+		}
+		chain = append(chain, api.Cause{Record: "workflow_rule", ID: w.ID, Name: "rule of " + rule.By, Reason: reason, At: rule.At})
+	}
 	components, err := tx.ViewInstallComponents(ctx, tx.Org, w.InstallID)
 	if err != nil {
 		return nil, err

@@ -21,9 +21,9 @@ var needs = map[string]string{
 
 	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator", "skipStep": "operator",
 	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",
-	"createWorkflow": "operator", "cancelWorkflow": "operator", "restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
+	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator", "restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 
-	"respondApproval": "approver",
+	"respondApproval": "approver", "setWorkflowRule": "approver",
 
 	"deleteApp": "admin", "deleteRunner": "admin", "deleteCredential": "admin", "deleteWebhook": "admin",
 	"createApp": "admin", "createCredential": "admin", "updateCredential": "admin", "createWebhook": "admin", "forgetInstall": "admin", "createRunner": "admin",

@@ -230,6 +230,12 @@ type ServerInterface interface {
 	// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
 	// (GET /v1/workflows/{workflow}/events)
 	StreamWorkflow(w http.ResponseWriter, r *http.Request, workflow InWorkflow, params StreamWorkflowParams)
+	// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	// (DELETE /v1/workflows/{workflow}/rule)
+	RevokeWorkflowRule(w http.ResponseWriter, r *http.Request, workflow InWorkflow)
+	// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// (POST /v1/workflows/{workflow}/rule)
+	SetWorkflowRule(w http.ResponseWriter, r *http.Request, workflow InWorkflow)
 	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
 	// (POST /v1/workflows/{workflow}/steps/{step}/retry)
 	RetryStep(w http.ResponseWriter, r *http.Request, workflow InWorkflow, step InStep)
@@ -2845,6 +2851,58 @@ func (siw *ServerInterfaceWrapper) StreamWorkflow(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// RevokeWorkflowRule operation middleware
+func (siw *ServerInterfaceWrapper) RevokeWorkflowRule(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "workflow" -------------
+	var workflow InWorkflow
+
+	err = runtime.BindStyledParameterWithOptions("simple", "workflow", r.PathValue("workflow"), &workflow, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "workflow", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevokeWorkflowRule(w, r, workflow)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetWorkflowRule operation middleware
+func (siw *ServerInterfaceWrapper) SetWorkflowRule(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "workflow" -------------
+	var workflow InWorkflow
+
+	err = runtime.BindStyledParameterWithOptions("simple", "workflow", r.PathValue("workflow"), &workflow, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "workflow", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetWorkflowRule(w, r, workflow)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RetryStep operation middleware
 func (siw *ServerInterfaceWrapper) RetryStep(w http.ResponseWriter, r *http.Request) {
 
@@ -3084,6 +3142,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/workflows", wrapper.ListWorkflows)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/workflows/{workflow}", wrapper.GetWorkflow)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/workflows/{workflow}/cancel", wrapper.CancelWorkflow)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/v1/workflows/{workflow}/rule", wrapper.RevokeWorkflowRule)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/workflows/{workflow}/rule", wrapper.SetWorkflowRule)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/workflows/{workflow}/steps/{step}/retry", wrapper.RetryStep)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/workflows/{workflow}/steps/{step}/skip", wrapper.SkipStep)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/plans/{plan}", wrapper.GetPlan)
@@ -5960,6 +6020,85 @@ func (response StreamWorkflowdefaultApplicationProblemPlusJSONResponse) VisitStr
 	return err
 }
 
+type RevokeWorkflowRuleRequestObject struct {
+	Workflow InWorkflow `json:"workflow"`
+}
+
+type RevokeWorkflowRuleResponseObject interface {
+	VisitRevokeWorkflowRuleResponse(w http.ResponseWriter) error
+}
+
+type RevokeWorkflowRule200JSONResponse Workflow
+
+func (response RevokeWorkflowRule200JSONResponse) VisitRevokeWorkflowRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeWorkflowRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RevokeWorkflowRuledefaultApplicationProblemPlusJSONResponse) VisitRevokeWorkflowRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetWorkflowRuleRequestObject struct {
+	Workflow InWorkflow `json:"workflow"`
+	Body     *SetWorkflowRuleJSONRequestBody
+}
+
+type SetWorkflowRuleResponseObject interface {
+	VisitSetWorkflowRuleResponse(w http.ResponseWriter) error
+}
+
+type SetWorkflowRule200JSONResponse Workflow
+
+func (response SetWorkflowRule200JSONResponse) VisitSetWorkflowRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetWorkflowRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetWorkflowRuledefaultApplicationProblemPlusJSONResponse) VisitSetWorkflowRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RetryStepRequestObject struct {
 	Workflow InWorkflow `json:"workflow"`
 	Step     InStep     `json:"step"`
@@ -6253,6 +6392,12 @@ type StrictServerInterface interface {
 	// StreamWorkflow Server-sent events. Each workflow event is the whole Workflow, with its revision as the event id. Ends after the last state.
 	// (GET /v1/workflows/{workflow}/events)
 	StreamWorkflow(ctx context.Context, request StreamWorkflowRequestObject) (StreamWorkflowResponseObject, error)
+	// RevokeWorkflowRule Take back the rule of an approver. What it approved and no runner has taken yet is planned and asked about again. 409 no_rule when there is none.
+	// (DELETE /v1/workflows/{workflow}/rule)
+	RevokeWorkflowRule(ctx context.Context, request RevokeWorkflowRuleRequestObject) (RevokeWorkflowRuleResponseObject, error)
+	// SetWorkflowRule Approve as a whole what a provision or deploy plans until it ends, as the caller. It covers nothing that destroys or replaces something, no scripts that no approver has seen for the install, and no report that does not show everything; those still ask. The caller's permission is checked again at each use. 409 workflow_ended, not_covered, own_change, or has_rule when another approver has done so.
+	// (POST /v1/workflows/{workflow}/rule)
+	SetWorkflowRule(ctx context.Context, request SetWorkflowRuleRequestObject) (SetWorkflowRuleResponseObject, error)
 	// RetryStep Begin the group of a failed step again, from its plan; in the same workflow while it runs, else in a new one. 409 not_retryable when there is nothing to retry.
 	// (POST /v1/workflows/{workflow}/steps/{step}/retry)
 	RetryStep(ctx context.Context, request RetryStepRequestObject) (RetryStepResponseObject, error)
@@ -8257,6 +8402,65 @@ func (sh *strictHandler) StreamWorkflow(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(StreamWorkflowResponseObject); ok {
 		if err := validResponse.VisitStreamWorkflowResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevokeWorkflowRule operation middleware
+func (sh *strictHandler) RevokeWorkflowRule(w http.ResponseWriter, r *http.Request, workflow InWorkflow) {
+	var request RevokeWorkflowRuleRequestObject
+
+	request.Workflow = workflow
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeWorkflowRule(ctx, request.(RevokeWorkflowRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeWorkflowRule")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevokeWorkflowRuleResponseObject); ok {
+		if err := validResponse.VisitRevokeWorkflowRuleResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetWorkflowRule operation middleware
+func (sh *strictHandler) SetWorkflowRule(w http.ResponseWriter, r *http.Request, workflow InWorkflow) {
+	var request SetWorkflowRuleRequestObject
+
+	request.Workflow = workflow
+
+	var body SetWorkflowRuleJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetWorkflowRule(ctx, request.(SetWorkflowRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetWorkflowRule")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetWorkflowRuleResponseObject); ok {
+		if err := validResponse.VisitSetWorkflowRuleResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // Rooms is what the control API asks of the reconciler's rooms.
@@ -58,6 +59,9 @@ type Rooms struct {
 	SkipStep func(ctx context.Context, tx *store.Tx, workflow, step, actor, reason string) error
 	// Respond takes a person's answer to an approval.
 	Respond func(ctx context.Context, tx *store.Tx, approval string, answer api.Response, actor string) error
+	// ApproveWorkflow has an approver approve what a workflow plans until it ends; RevokeWorkflowRule takes that back.
+	ApproveWorkflow    func(ctx context.Context, tx *store.Tx, id string, by workflow.Approver) error
+	RevokeWorkflowRule func(ctx context.Context, tx *store.Tx, id string) error
 	// CancelWorkflow stops a workflow as soon as that is safe.
 	CancelWorkflow func(ctx context.Context, tx *store.Tx, workflow, actor, reason string) error
 	// AddRunner makes a runner and its registration token.

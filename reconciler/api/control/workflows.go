@@ -7,6 +7,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 // ListWorkflows implements GET /v1/workflows.
@@ -62,22 +63,52 @@ func (s *Server) GetWorkflow(ctx context.Context, r GetWorkflowRequestObject) (G
 
 // CancelWorkflow implements POST /v1/workflows/{workflow}/cancel.
 func (s *Server) CancelWorkflow(ctx context.Context, r CancelWorkflowRequestObject) (CancelWorkflowResponseObject, error) {
-	var w api.Workflow
-	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		if w, err = viewWorkflow(ctx, tx, r.Workflow); err != nil {
-			return err
-		}
-		actor := callerOf(ctx).actor
+	actor := callerOf(ctx).actor
+	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
 		if err := s.rooms.CancelWorkflow(ctx, tx, w.ID, actor, r.Body.Reason); err != nil {
 			return err
 		}
 		return tx.Audit(ctx, actor, "workflow.cancel", w.ID, map[string]any{"reason": r.Body.Reason})
 	})
-	if err != nil {
-		return nil, err
-	}
-	w, err = s.advanced(ctx, w.ID)
 	return CancelWorkflow200JSONResponse(w), err
+}
+
+// SetWorkflowRule implements POST /v1/workflows/{workflow}/rule.
+func (s *Server) SetWorkflowRule(ctx context.Context, r SetWorkflowRuleRequestObject) (SetWorkflowRuleResponseObject, error) {
+	c := callerOf(ctx)
+	by := workflow.Approver{Name: c.actor, Token: c.token, Reason: r.Body.Reason}
+	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
+		if err := s.rooms.ApproveWorkflow(ctx, tx, w.ID, by); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, c.actor, "workflow.approve", w.ID, map[string]any{"install": w.InstallID, "reason": by.Reason})
+	})
+	return SetWorkflowRule200JSONResponse(w), err
+}
+
+// RevokeWorkflowRule implements DELETE /v1/workflows/{workflow}/rule.
+func (s *Server) RevokeWorkflowRule(ctx context.Context, r RevokeWorkflowRuleRequestObject) (RevokeWorkflowRuleResponseObject, error) {
+	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
+		if err := s.rooms.RevokeWorkflowRule(ctx, tx, w.ID); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, callerOf(ctx).actor, "workflow.revoke", w.ID, map[string]any{"install": w.InstallID, "of": w.Rule.By})
+	})
+	return RevokeWorkflowRule200JSONResponse(w), err
+}
+
+// changeWorkflow changes something about a workflow, goes on at once, and gives the workflow as it then is.
+func (s *Server) changeWorkflow(ctx context.Context, key string, change func(context.Context, *store.Tx, api.Workflow) error) (w api.Workflow, err error) {
+	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if w, err = viewWorkflow(ctx, tx, key); err != nil {
+			return err
+		}
+		return change(ctx, tx, w)
+	})
+	if err != nil {
+		return w, err
+	}
+	return s.advanced(ctx, w.ID)
 }
 
 func viewWorkflow(ctx context.Context, tx *store.Tx, key string) (api.Workflow, error) {
@@ -93,7 +124,19 @@ func viewWorkflow(ctx context.Context, tx *store.Tx, key string) (api.Workflow, 
 	if err != nil {
 		return api.Workflow{}, err
 	}
-	return workflowOf(row.Workflow, row.Install, row.App, row.Commit, steps, waits)
+	w, err := workflowOf(row.Workflow, row.Install, row.App, row.Commit, steps, waits)
+	if err != nil || len(row.Workflow.Rule) == 0 {
+		return w, err
+	}
+	install, err := tx.InstallForStatus(ctx, tx.Org, row.Workflow.InstallID)
+	if err != nil {
+		return w, err
+	}
+	rule, err := workflow.ApproverRule(ctx, tx, row.Workflow, install)
+	if rule != nil {
+		w.Rule = *rule
+	}
+	return w, err
 }
 
 func jobOf(s store.ViewStepsRow) *string { return s.Step.JobID }

@@ -134,6 +134,12 @@ func (w *world) handler(limits quota.Options) http.Handler {
 					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan, ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
 				}))
 			},
+			ApproveWorkflow: func(ctx context.Context, tx *store.Tx, workflowID string, by workflow.Approver) error {
+				return refused(workflow.ApproveWorkflow(ctx, tx, workflowID, by))
+			},
+			RevokeWorkflowRule: func(ctx context.Context, tx *store.Tx, workflowID string) error {
+				return refused(workflow.RevokeWorkflowRule(ctx, tx, workflowID))
+			},
 			CancelWorkflow: func(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
 				return refused(workflow.Cancel(ctx, tx, workflowID, actor, reason))
 			},

@@ -433,10 +433,11 @@ create table install_components (
     desired_reason     text not null default '',
     waits_for          text not null default '',
     -- What else lists show of what is wanted: that something else is there, as far as can be said already; why it is to be gone though the
-    -- version has it; and that it waits for what no install can ever give.
+    -- version has it; that it waits for what no install can ever give; and that it waits for what only a person or another release gives.
     behind             boolean not null default false,
     off                text not null default '' check (off in ('', 'toggle', 'teardown')),
     never              boolean not null default false,
+    stuck              boolean not null default false,
     -- A person tore it down: it stays absent until somebody asks for its deploy.
     torn_down          boolean not null default false,
     torn_down_reason   text not null default '',
@@ -508,6 +509,8 @@ create table workflows (
     request      jsonb not null default '{}',
     cancelled    boolean not null default false,
     plan_only    boolean not null default false,
+    -- The rule of an approver for this workflow (workflow.keptRule): who, by which token, when; null for none.
+    rule         jsonb,
     -- Number of the release that it was started for; 0 for none.
     release      int not null default 0,
     revision     bigint not null default 0,
@@ -644,7 +647,7 @@ create table approval_responses (
     answer         text not null check (answer in ('approve', 'reject')),
     reason         text not null default '',
     actor          text not null,
-    -- The install's rule, when that answered by itself: what it was, its digest, and who set it.
+    -- The rule that answered: the install's (what it was, its digest, and who set it), or the actor's own for the workflow.
     rule           jsonb,
     at             timestamptz not null default now(),
     primary key (org_id, id),

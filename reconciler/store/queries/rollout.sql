@@ -43,10 +43,10 @@ on conflict (org_id, install_id, component_id) do nothing;
 -- SetDesires writes what is wanted of some components.
 -- name: SetDesires :exec
 update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
-    off = d.off, never = d.never
+    off = d.off, never = d.never, stuck = d.stuck
 from (select unnest(@ids::text[]) as id, unnest(@wanted::text[]) as wanted, unnest(@digests::text[]) as digest,
     unnest(@reasons::text[]) as reason, unnest(@waits::text[]) as waits, unnest(@behind::bool[]) as behind, unnest(@off::text[]) as off,
-    unnest(@never::bool[]) as never) d
+    unnest(@never::bool[]) as never, unnest(@stuck::bool[]) as stuck) d
 where ic.org_id = @org_id and ic.id = d.id;
 
 -- TearDown has components stay absent until somebody asks for their deploy.
@@ -178,9 +178,9 @@ where s.org_id = @org_id and ic.install_id = @install_id and s.status in ('conte
 order by s.install_component_id, s.version;
 
 -- StoredPlaces are the components of installs as their desired states were last written down, with what was said no to of just that.
--- What was applied of them, which may be large, is not read.
+-- The sandbox comes first. What was applied of them, which may be large, is not read.
 -- name: StoredPlaces :many
-select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never,
+select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_digest, ic.desired_reason, ic.waits_for, ic.behind, ic.off, ic.never, ic.stuck,
     ic.applied_digest, ic.applied_artifact, ic.health,
     case when ic.applied_artifact <> '' and ic.applied_digest = '' then exists (
         select 1 from jobs j
@@ -192,7 +192,8 @@ select ic.install_id, ic.id, ic.component_id, ic.name, ic.wanted, ic.desired_dig
     exists (select 1 from states s where s.org_id = ic.org_id and s.install_component_id = ic.id and s.status in ('contested', 'withheld')) as contested
 from install_components ic
 left join refusals r on r.org_id = ic.org_id and r.install_component_id = ic.id and r.desired_digest = ic.desired_digest
-where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[]) order by ic.install_id, ic.name;
+where ic.org_id = @org_id and ic.install_id = any(@install_ids::text[])
+order by ic.install_id, ic.name <> 'sandbox', ic.name;
 
 -- ReleasesOfInstalls gives the release that each install is to have, as RolloutRelease does, without what is in it.
 -- name: ReleasesOfInstalls :many

@@ -29,7 +29,9 @@ where s.org_id = @org_id and s.id = @id;
 -- name: PlansUnderWay :many
 select s.id as step_id, p.id, p.status, p.reason, p.desired_digest, p.destructive, p.individual_approval,
        coalesce(p.target->>'problem', '')::text as problem,
-       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, (r.rule is not null)::bool as by_rule
+       coalesce(a.id, '') as approval_id, coalesce(r.actor, '') as actor, coalesce(r.reason, '') as because, 
+       (case when r.answer is distinct from 'approve' then '' when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install'
+        else 'workflow' end)::text as authority
 from steps s
 join plans p on p.org_id = s.org_id and p.id = s.plan_id
 left join approvals a on a.org_id = p.org_id and a.plan_id = p.id
@@ -109,10 +111,20 @@ select id, step_id, workflow_id, install_id, install_component_id, component, de
     bundle_digest, report_digest, content_digest, group_digest, target
 from plans where org_id = @org_id and id = @id for update;
 
--- Approved by a person; false when an install's rule let it through.
--- name: PlanAnswered :one
-select exists (select from approvals a join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
-    where a.org_id = @org_id and a.plan_id = @plan_id::text and a.status = 'approved' and r.rule is null);
+-- PlanApproval is by what a plan was approved (workflow.Authority), and who said so.
+-- name: PlanApproval :one
+select (case when r.rule is null then 'person' when r.rule ->> 'workflow' is null then 'install' else 'workflow' end)::text as authority, r.actor
+from approvals a join approval_responses r on r.org_id = a.org_id and r.approval_id = a.id
+where a.org_id = @org_id and a.plan_id = @plan_id::text and a.status = 'approved';
+
+-- SetWorkflowRule sets or takes back an approver's rule for a running workflow.
+-- name: SetWorkflowRule :execrows
+update workflows set rule = sqlc.narg('rule'), revision = revision + 1 where org_id = @org_id and id = @id and status = 'running';
+
+-- MayApprove says whether the token of an approver may still answer approvals of an app.
+-- name: MayApprove :one
+select exists (select from tokens where org_id = @org_id and id = @id and role in ('approver', 'admin') and revoked_at is null
+    and (expires_at is null or expires_at > now()) and (app_id is null or app_id = @app_id));
 
 -- name: MovePlan :execrows
 update plans set status = @status, reason = @reason where org_id = @org_id and id = @id and status = @was;

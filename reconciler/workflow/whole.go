@@ -1,0 +1,182 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+)
+
+// This file keeps the rules of approvers for whole workflows, and checks them where they are used.
+
+// keptRule is an approver's rule for a workflow as it is stored.
+type keptRule struct {
+	By     string    `json:"by"`
+	Token  string    `json:"token"` // its id: the permission ends with it
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+func decodeRule(w store.Workflow) (*keptRule, error) {
+	if len(w.Rule) == 0 {
+		return nil, nil
+	}
+	var kept keptRule
+	if err := json.Unmarshal(w.Rule, &kept); err != nil {
+		return nil, fmt.Errorf("decode the rule of workflow %s: %w", w.ID, err)
+	}
+	return &kept, nil
+}
+
+// ApproverRule returns the rule of an approver for a workflow, with why it approves nothing now; nil when it has none. The permission of
+// the approver is that of the token that the rule was given with.
+func ApproverRule(ctx context.Context, tx *store.Tx, w store.Workflow, install store.Install) (*api.WorkflowRule, error) {
+	kept, err := decodeRule(w)
+	if kept == nil || err != nil {
+		return nil, err
+	}
+	rule := &api.WorkflowRule{By: kept.By, At: kept.At, Reason: kept.Reason}
+	if w.Status != string(Running) {
+		return rule, nil // it has ended with its workflow
+	}
+	may, err := tx.MayApprove(ctx, tx.Org, kept.Token, &install.AppID)
+	if err != nil {
+		return nil, fmt.Errorf("permission of %s: %w", kept.By, err)
+	}
+	switch {
+	case !may:
+		rule.Void = kept.By + " may not approve any more: the token was revoked or has run out"
+	case install.ApprovalsByOthers && w.RequestedBy == kept.By:
+		rule.Void = "the install lets nobody approve what they asked for themselves"
+	}
+	return rule, nil
+}
+
+// workflowRule is the rule of an approver as the core needs it.
+func (f *flow) workflowRule(ctx context.Context) (*WorkflowRule, error) {
+	rule, err := ApproverRule(ctx, f.tx, f.row, f.install)
+	if rule == nil || err != nil {
+		return nil, err
+	}
+	return &WorkflowRule{By: rule.By, Void: rule.Void}, nil
+}
+
+// Approver is who gives a rule for a workflow.
+type Approver struct {
+	Name, Token string // as they are authenticated; Token is an id
+	Reason      string // may be empty
+}
+
+// ApproveWorkflow has an approver approve what a running provision or deploy plans until it ends, also what waits already, but for what
+// needs an answer of its own. Doing so twice changes nothing. Of two approvers, one does. The caller has checked the permission, and
+// writes the audit. Errors: store.ErrNotFound; a *Conflict.
+func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Approver) error {
+	if len(by.Reason) > mostReason {
+		return tooLong()
+	}
+	row, install, err := lockRunning(ctx, tx, workflowID, "There is nothing left to approve.")
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%s %d of %s", row.Kind, row.Number, install.Name)
+	was, err := ApproverRule(ctx, tx, row, install)
+	if err != nil {
+		return err
+	}
+	switch {
+	case row.Cancelled:
+		return conflict(CodeWorkflowEnded, "There is nothing left to approve.", "%s is being cancelled", what)
+	case row.PlanOnly || !Kind(row.Kind).covers():
+		return conflict(CodeNotCovered, "Approve what waits by name (nuon review).", "only a provision or a deploy can be approved as a whole, and this is %s", words(row))
+	case install.ApprovalsByOthers && row.RequestedBy == by.Name:
+		return conflict(CodeOwnChange, "Ask another approver.", "%s asked for this, and install %s lets nobody approve what they asked for themselves", by.Name, install.Name)
+	case was != nil && was.Void == "" && was.By == by.Name:
+		return nil
+	case was != nil && was.Void == "":
+		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke takes it back.", "%s approves %s already", was.By, what)
+	}
+	raw, err := encode(keptRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second), Reason: by.Reason})
+	if err != nil {
+		return err
+	}
+	return setWorkflowRule(ctx, tx, row, raw)
+}
+
+func words(w store.Workflow) string {
+	if w.PlanOnly {
+		return "a " + w.Kind + " that only plans"
+	}
+	return "a workflow of the kind " + w.Kind
+}
+
+// RevokeWorkflowRule takes an approver's rule back. What it approved and no runner has taken yet is planned and asked about again. The
+// caller writes the audit. Errors: store.ErrNotFound; a *Conflict.
+func RevokeWorkflowRule(ctx context.Context, tx *store.Tx, workflowID string) error {
+	row, install, err := lockRunning(ctx, tx, workflowID, "Its rule, if it had one, ended with it.")
+	if err != nil {
+		return err
+	}
+	if len(row.Rule) == 0 {
+		return conflict(CodeNoRule, "There is nothing to take back.", "nobody has approved %s %d of %s as a whole", row.Kind, row.Number, install.Name)
+	}
+	return setWorkflowRule(ctx, tx, row, nil)
+}
+
+// lockRunning reads a running workflow under the lock of its install.
+func lockRunning(ctx context.Context, tx *store.Tx, workflowID, ended string) (row store.Workflow, install store.Install, err error) {
+	if row, err = tx.FindWorkflow(ctx, tx.Org, workflowID); err != nil {
+		return row, install, fmt.Errorf("workflow %s: %w", workflowID, err)
+	}
+	if install, err = tx.LockInstall(ctx, tx.Org, row.InstallID); err != nil {
+		return row, install, fmt.Errorf("workflow %s: %w", workflowID, err)
+	}
+	if row, err = tx.FindWorkflow(ctx, tx.Org, workflowID); err != nil {
+		return row, install, fmt.Errorf("workflow %s: %w", workflowID, err)
+	}
+	if row.Status != string(Running) {
+		return row, install, conflict(CodeWorkflowEnded, ended, "%s %d of %s has ended: %s", row.Kind, row.Number, install.Name, row.Status)
+	}
+	return row, install, nil
+}
+
+func setWorkflowRule(ctx context.Context, tx *store.Tx, row store.Workflow, rule json.RawMessage) error {
+	if err := one(tx.SetWorkflowRule(ctx, rule, tx.Org, row.ID)); err != nil {
+		return fmt.Errorf("set the rule of workflow %s: %w", row.ID, err)
+	}
+	if err := tx.Notify(ctx, store.ChannelWorkflows, tx.Org+"/"+row.ID); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: row.ID})
+}
+
+// approveByRule approves a plan by an approver's rule for the workflow, as that person.
+func (f *flow) approveByRule(ctx context.Context, c ApproveByRule) error {
+	kept, err := decodeRule(f.row)
+	if err != nil {
+		return err
+	}
+	if kept == nil || kept.By != c.By {
+		return errMoved
+	}
+	reason := c.Reason
+	if kept.Reason != "" {
+		reason += ": " + kept.Reason
+	}
+	rule := api.ApprovalRule{Workflow: f.row.ID, By: kept.By, At: kept.At}
+	words := "approved by " + kept.By + ": " + reason
+	if err := f.approve(ctx, c.Step, byARule{actor: kept.By, reason: reason, words: words, rule: rule}); err != nil {
+		return err
+	}
+	plan := f.plan(c.Step)
+	detail := map[string]any{
+		"kind": ApprovalOfPlan, "install": f.install.ID, "content_digest": plan.content, "reason": reason, "plan": plan.ID, "workflow": f.row.ID, "rule": rule,
+	}
+	if err := f.tx.Audit(ctx, kept.By, "approval.approve", plan.Approval, detail); err != nil {
+		return err
+	}
+	return f.move(ctx, c.Step, StepSucceeded, words)
+}
