@@ -81,7 +81,7 @@ func (s *settling) settle(ctx context.Context, c *console.Console, client *remot
 func continues(all []api.Install) string {
 	var busy []string
 	for _, i := range all {
-		if !Settles(string(i.Status)) {
+		if !Settles(string(i.Status), i.Blocked) {
 			busy = append(busy, fmt.Sprintf("%s/%s is %s (%s)", i.App, i.Name, i.Status, i.Reason))
 		}
 	}
@@ -114,15 +114,19 @@ func look(ctx context.Context, client *remote.Client, ids []string) ([]api.Insta
 
 func allSettled(all []api.Install) bool {
 	for _, i := range all {
-		if !Settles(string(i.Status)) {
+		if !Settles(string(i.Status), i.Blocked) {
 			return false
 		}
 	}
 	return true
 }
 
-// Settles says that an install that stands so cannot go on by itself.
-func Settles(status string) bool {
+// Settles reports whether an install with this status cannot go on by itself. Blocked is the control plane's word that it waits for what
+// only a person or another release gives.
+func Settles(status string, blocked bool) bool {
+	if blocked {
+		return true
+	}
 	switch api.InstallStatus(status) {
 	case api.InstallStatusCurrent, api.InstallStatusWaitingForApproval, api.InstallStatusRefused, api.InstallStatusStalled, api.InstallStatusGone:
 		return true
@@ -133,13 +137,13 @@ func Settles(status string) bool {
 func progressOf(all []api.Install) []progress.Line {
 	lines := make([]progress.Line, 0, len(all))
 	for _, i := range all {
-		line := progress.Line{Mark: "·", Busy: !Settles(string(i.Status)), Text: fmt.Sprintf("%s/%s: %s: %s", i.App, i.Name, i.Status, i.Reason)}
-		switch i.Status {
-		case api.InstallStatusCurrent:
+		line := progress.Line{Mark: "·", Busy: !Settles(string(i.Status), i.Blocked), Text: fmt.Sprintf("%s/%s: %s: %s", i.App, i.Name, i.Status, i.Reason)}
+		switch {
+		case i.Status == api.InstallStatusCurrent:
 			line.Mark = "✓"
-		case api.InstallStatusStalled, api.InstallStatusRefused:
+		case i.Blocked, i.Status == api.InstallStatusStalled, i.Status == api.InstallStatusRefused:
 			line.Mark = "✗"
-		case api.InstallStatusWaitingForApproval:
+		case i.Status == api.InstallStatusWaitingForApproval:
 			line.Mark = "?"
 		}
 		lines = append(lines, line)
@@ -147,16 +151,23 @@ func progressOf(all []api.Install) []progress.Line {
 	return lines
 }
 
+// NeedsMore is the error about an install that is blocked: what is missing, and what to do once it is there.
+func NeedsMore(install, reason string) error {
+	return exit.With(exit.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` shows what led to it)", install, strings.TrimRight(reason, ".")))
+}
+
 // verdict is the exit code for how installs stand after waiting.
 func verdict(all []api.Install) error {
 	var waiting, refused []string
 	for _, i := range all {
-		switch i.Status {
-		case api.InstallStatusStalled:
+		switch {
+		case i.Status == api.InstallStatusStalled:
 			return exit.With(exit.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
-		case api.InstallStatusRefused:
+		case i.Blocked:
+			return NeedsMore(i.Name, i.Reason)
+		case i.Status == api.InstallStatusRefused:
 			refused = append(refused, i.Name)
-		case api.InstallStatusWaitingForApproval:
+		case i.Status == api.InstallStatusWaitingForApproval:
 			waiting = append(waiting, i.Name)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // course is a control plane on which installs stand one way after the other, the last one for ever; "away" is one that is not
-// there. It answers in this process, so that a test's clock can run ahead.
+// there, "blocked" an install that waits for what only a person gives. It answers in this process, so that a test's clock can run ahead.
 type course map[string][]string
 
 func (c course) Do(r *http.Request) (*http.Response, error) {
@@ -39,7 +39,11 @@ func (c course) Do(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("connection refused")
 	}
 	w := httptest.NewRecorder()
-	_ = json.NewEncoder(w).Encode(api.Install{ID: name, Name: name, App: "hello", Status: api.InstallStatus(now), Reason: "because"})
+	i := api.Install{ID: name, Name: name, App: "hello", Status: api.InstallStatus(now), Reason: "because"}
+	if now == "blocked" {
+		i.Status, i.Blocked = api.InstallStatusWaiting, true
+	}
+	_ = json.NewEncoder(w).Encode(i)
 	answer := w.Result()
 	answer.Request = r
 	return answer, nil
@@ -69,6 +73,7 @@ func TestSettle(t *testing.T) {
 		"something failed":    {course{"a": {"refused"}, "b": {"new", "stalled"}}, exit.Failed},
 		"it never was there":  {course{"a": {"away"}}, exit.Unreachable},
 		"it waits for ever":   {course{"a": {"waiting"}}, exit.Failed},
+		"an input is missing": {course{"a": {"deploying", "blocked", "current"}}, exit.Failed},
 		"nothing is any more": {course{"a": {"deprovisioning", "gone"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -292,7 +292,7 @@ func again(ctx context.Context, client *remote.Client, app string, o options, pa
 // settled says that no install can go on by itself.
 func settled(s api.Sync) bool {
 	for _, i := range s.Installs {
-		if !installs.Settles(string(i.Status)) {
+		if !installs.Settles(string(i.Status), i.Blocked) {
 			return false
 		}
 	}
@@ -308,7 +308,7 @@ func underWay(s api.Sync) string {
 		}
 	}
 	for _, i := range s.Installs {
-		if !installs.Settles(string(i.Status)) && len(all) == 0 {
+		if !installs.Settles(string(i.Status), i.Blocked) && len(all) == 0 {
 			all = append(all, fmt.Sprintf("install %s is %s (%s)", i.Name, i.Status, i.Reason))
 		}
 	}
@@ -341,14 +341,14 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 	}
 	for _, i := range s.Installs {
 		line := progress.Line{Mark: "·", Text: fmt.Sprintf("%s: %s", i.Name, i.Status)}
-		switch i.Status {
-		case api.InstallSummaryStatusCurrent:
+		switch {
+		case i.Status == api.InstallSummaryStatusCurrent:
 			line.Mark = "✓"
-		case api.InstallSummaryStatusStalled, api.InstallSummaryStatusRefused:
+		case i.Blocked, i.Status == api.InstallSummaryStatusStalled, i.Status == api.InstallSummaryStatusRefused:
 			line.Mark = "✗"
-		case api.InstallSummaryStatusWaitingForApproval:
+		case i.Status == api.InstallSummaryStatusWaitingForApproval:
 			line.Mark = "?"
-		case api.InstallSummaryStatusDeploying, api.InstallSummaryStatusBehind:
+		case i.Status == api.InstallSummaryStatusDeploying, i.Status == api.InstallSummaryStatusBehind:
 			line.Busy = true
 		}
 		out = append(out, line)
@@ -426,14 +426,16 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 	}
 	worst := exit.Done
 	for _, i := range s.Installs {
-		switch i.Status {
-		case api.InstallSummaryStatusStalled:
+		switch {
+		case i.Status == api.InstallSummaryStatusStalled:
 			return exit.With(exit.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
-		case api.InstallSummaryStatusRefused:
+		case i.Blocked:
+			return installs.NeedsMore(i.Name, i.Reason)
+		case i.Status == api.InstallSummaryStatusRefused:
 			if !old(i, s.App) {
 				worst = exit.Rejected
 			}
-		case api.InstallSummaryStatusWaitingForApproval:
+		case i.Status == api.InstallSummaryStatusWaitingForApproval:
 			if worst == exit.Done {
 				worst = exit.Waiting
 			}

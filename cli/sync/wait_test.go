@@ -66,6 +66,12 @@ func state(done bool, installs ...api.InstallSummaryStatus) api.Sync {
 	return s
 }
 
+// blocked has an install wait for what only a person gives.
+func blocked(s api.Sync, install int) api.Sync {
+	s.Installs[install].Blocked = true
+	return s
+}
+
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
 // TestWaitFor: builds are always waited for; installs with --wait alone, until none can go on by itself; and a failed build is
@@ -85,6 +91,8 @@ func TestWaitFor(t *testing.T) {
 		"installs":               {state(true, "new"), []api.Sync{state(true, "behind"), state(true, "deploying"), state(true, "current")}, true, 3},
 		"one of two":             {state(true, "current", "waiting"), []api.Sync{state(true, "current", "waiting_for_approval")}, true, 1},
 		"no install":             {state(true), []api.Sync{state(true)}, true, 1},
+		"a missing input":        {state(true), []api.Sync{blocked(state(true, "current", "waiting"), 1)}, true, 1},
+		"another one goes on":    {state(true), []api.Sync{blocked(state(true, "new", "deploying"), 0), blocked(state(true, "new", "current"), 0)}, true, 2},
 		"refused and stalled":    {state(true), []api.Sync{state(true, "refused", "stalled", "gone", "current")}, true, 1},
 		"deprovisioning goes on": {state(true, "deprovisioning"), []api.Sync{state(true, "gone")}, true, 1},
 		"a build failed":         {state(false, "deploying"), []api.Sync{failed}, true, 1},

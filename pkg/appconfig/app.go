@@ -2,6 +2,7 @@ package appconfig
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
@@ -80,6 +81,19 @@ type Install struct {
 	// Account is the cloud account that it is for: at most one of aws_account, azure_account and gcp_account, with its keys.
 	Account        map[string]map[string]string `json:"account,omitempty"`
 	StackOverrides any                          `json:"stack_overrides,omitempty"`
+}
+
+// SandboxFirst compares the names of components: the sandbox comes before the others, which are in the order of their names.
+func SandboxFirst(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == SandboxName:
+		return -1
+	case b == SandboxName:
+		return 1
+	}
+	return strings.Compare(a, b)
 }
 
 // Component gives the component of that name, or the sandbox for "sandbox". The component belongs to the App and must not be changed.

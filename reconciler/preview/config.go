@@ -37,7 +37,7 @@ func components(was, will *appconfig.App, builds map[string]build.Draft) []api.P
 		names[name] = true
 	}
 	all := []api.PreviewedComponent{}
-	for _, name := range slices.SortedFunc(maps.Keys(names), sandboxFirst) {
+	for _, name := range slices.SortedFunc(maps.Keys(names), appconfig.SandboxFirst) {
 		all = append(all, component(name, before[name], after[name], builds[name]))
 	}
 	return all
@@ -54,18 +54,6 @@ func byName(config *appconfig.App) map[string]*appconfig.Component {
 		all[config.Components[i].Name] = &config.Components[i]
 	}
 	return all
-}
-
-func sandboxFirst(a, b string) int {
-	switch {
-	case a == b:
-		return 0
-	case a == appconfig.SandboxName:
-		return -1
-	case b == appconfig.SandboxName:
-		return 1
-	}
-	return strings.Compare(a, b)
 }
 
 // component compares what is said of one: either may be nil.

@@ -218,8 +218,12 @@ func (d *desiring) condition(name string, up *want) string {
 // waitForValues says which value cannot be had.
 func (d *desiring) waitForValues(p *place, w *want) {
 	refs := p.refs
-	if input, missing := d.missingInput(refs); missing {
-		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it on the install", input), true, true
+	if in := d.missingInput(refs); in != nil {
+		flag := "--input " + in.Name + "=VALUE"
+		if in.Sensitive {
+			flag = "--secret " + in.Name
+		}
+		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name, d.install.Name, flag), true, true
 		return
 	}
 	path, foreign := d.foreignKey(refs)

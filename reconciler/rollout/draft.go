@@ -165,7 +165,7 @@ func following(was, will *snapshot) Following {
 	}
 	before, after := was.desire(), will.desire()
 	var reasons []string
-	for _, name := range sandboxFirst(will.names()) {
+	for _, name := range will.sandboxFirst() {
 		effect, reason := effect(before[name], after[name])
 		if effect == EffectBehind || effect == EffectRemoved || effect == EffectWaiting && after[name].own {
 			f.Components = append(f.Components, name)

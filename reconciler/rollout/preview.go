@@ -2,10 +2,8 @@ package rollout
 
 import (
 	"context"
-	"slices"
 	"strings"
 
-	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
@@ -46,27 +44,11 @@ func Preview(ctx context.Context, tx *store.Tx, install store.Install, c Change)
 func effects(was, will *snapshot) []Effect {
 	before, after := was.desire(), will.desire()
 	all := []Effect{}
-	for _, name := range sandboxFirst(will.names()) {
+	for _, name := range will.sandboxFirst() {
 		effect, reason := effect(before[name], after[name])
 		all = append(all, Effect{name, effect, reason})
 	}
 	return all
-}
-
-// sandboxFirst puts the sandbox before the others, which stay in their order.
-func sandboxFirst(names []string) []string {
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case a == b:
-			return 0
-		case a == appconfig.SandboxName:
-			return -1
-		case b == appconfig.SandboxName:
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	return names
 }
 
 // effect compares what is wanted of a component before and after. Before is nil when it was no part of the install.

@@ -187,6 +187,7 @@ func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[
 			set.Ids, set.Wanted = append(set.Ids, row.ID), append(set.Wanted, row.Wanted)
 			set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason), append(set.Waits, row.WaitsFor)
 			set.Behind, set.Off, set.Never = append(set.Behind, row.Behind), append(set.Off, row.Off), append(set.Never, row.Never)
+			set.Stuck = append(set.Stuck, row.Stuck)
 		}
 	}
 	if len(set.Ids) == 0 {
@@ -201,11 +202,11 @@ func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[
 // desiredState is what write keeps of a component.
 type desiredState struct {
 	wanted, digest, reason, waits, off string
-	behind, never                      bool
+	behind, never, stuck               bool
 }
 
 func stored(row store.InstallComponent) desiredState {
-	return desiredState{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind, row.Never}
+	return desiredState{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind, row.Never, row.Stuck}
 }
 
 // resolve notes that the desired states of installs are those of the release that they are to have now.
@@ -235,7 +236,7 @@ func (s *snapshot) settle(name string, w *want) store.InstallComponent {
 		row.DesiredReason = w.Reason
 	}
 	row.Wanted, row.DesiredDigest, row.WaitsFor = "present", w.Digest, w.Waits
-	row.Behind, row.Off, row.Never = w.behind, string(w.off), w.never
+	row.Behind, row.Off, row.Never, row.Stuck = w.behind, string(w.off), w.never, w.Waits != "" && w.Stuck
 	if w.Absent {
 		row.Wanted = "absent"
 	}

@@ -208,8 +208,8 @@ func (d *Display) missing(tree render.Tree, ref render.Path) (waits string) {
 			return "action " + ref[2] + " has run"
 		}
 	case ref.HasPrefix("inputs", "inputs") && len(ref) > 2:
-		if name, is := s.missingInput([]render.Path{ref}); is {
-			return "input " + name + " is entered"
+		if in := s.missingInput([]render.Path{ref}); in != nil {
+			return "input " + in.Name + " is entered"
 		}
 	case ref.HasPrefix("install_stack"):
 		return "the install's stack has run"

@@ -94,7 +94,7 @@ func (s *snapshot) view() View {
 	v := newView(s.install)
 	v.Release, v.Latest, v.Newest, v.Refusals = s.release, s.latest, s.newest, s.refusals
 	wants := s.desire()
-	for _, name := range sandboxFirst(s.names()) {
+	for _, name := range s.sandboxFirst() {
 		w := wants[name]
 		v.Components = append(v.Components, s.settle(name, w))
 		v.Contested[name] = len(s.places[name].contested) > 0
@@ -198,6 +198,24 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 	return "behind", c.DesiredReason
 }
 
+// Blocked reports whether the install cannot go on by itself: all that is not as it is wanted waits for what only a person or another
+// release gives, such as the value of an input. The reason of Status says what that is.
+func (v View) Blocked() bool {
+	if v.Unresolved || v.Install.Wanted == "absent" || len(v.Busy)+len(v.questions()) > 0 {
+		return false
+	}
+	blocked := false
+	for _, c := range v.Components {
+		switch status, _ := v.Component(c); {
+		case status == "behind", status == StatusWaiting && !c.Stuck:
+			return false
+		case status == StatusWaiting:
+			blocked = true
+		}
+	}
+	return blocked
+}
+
 // Causes reports whether a component is part of the reason why its install is as it is. One that is as it is wanted, there or not, is
 // none, unless something of it waits or runs.
 func (v View) Causes(c store.InstallComponent) bool {
@@ -271,8 +289,11 @@ func (v View) stands() (status, reason string) {
 		return StatusDeprovisioning, "everything is being destroyed" + v.held()
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.working() + v.held()
-	case v.Unresolved && v.Install.Wanted != "absent" && len(found[StatusStalled])+len(found[StatusRefused]) > 0:
-		return StatusBehind, v.unresolved() // what went wrong may be the older release's
+	case v.Unresolved && v.Install.Wanted != "absent" && len(v.Components) > 0: // what is stored may be the older release's
+		if !there && len(found["gone"]) < len(v.Components) {
+			return StatusNew, v.unresolved()
+		}
+		return StatusBehind, v.unresolved()
 	case len(found[StatusStalled]) > 0:
 		return StatusStalled, strings.TrimRight(strings.Join(found[StatusStalled], "; "), ".") + v.remedy(len(found[StatusStalled]))
 	case len(found[StatusRefused]) > 0:
@@ -287,9 +308,6 @@ func (v View) stands() (status, reason string) {
 		return StatusBehind, summary(found["behind"])
 	case len(found["waiting"]) > 0:
 		return StatusWaiting, summary(found["waiting"])
-	}
-	if v.Unresolved {
-		return StatusBehind, v.unresolved()
 	}
 	return StatusCurrent, fmt.Sprintf("everything is as release %d wants it", v.Release.Number)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
 func TestStatus(t *testing.T) {
@@ -60,12 +61,42 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestBlocked: an install goes on by itself while anything of it may still move, and not when all that it lacks comes from a person or
+// another release.
+func TestBlocked(t *testing.T) {
+	part := func(name, waits string, stuck bool) store.InstallComponent {
+		return store.InstallComponent{Name: name, Wanted: "present", WaitsFor: waits, Stuck: stuck}
+	}
+	stuck, waits, behind := part("web", "input zone has no value", true), part("net", "build 2 of net is running", false), part("db", "", false)
+	done := store.InstallComponent{Name: "done", Wanted: "present", DesiredDigest: "d", AppliedDigest: "d", AppliedArtifact: "a"}
+	for name, c := range map[string]struct {
+		view View
+		want bool
+	}{
+		"nothing known":             {View{}, false},
+		"all there":                 {View{Components: []store.InstallComponent{done}}, false},
+		"an input":                  {View{Components: []store.InstallComponent{done, stuck}}, true},
+		"a build":                   {View{Components: []store.InstallComponent{waits}}, false},
+		"both":                      {View{Components: []store.InstallComponent{stuck, waits}}, false},
+		"something else's turn":     {View{Components: []store.InstallComponent{stuck, behind}}, false},
+		"a workflow":                {View{Components: []store.InstallComponent{stuck}, Busy: []store.BusyOfInstallsRow{{Component: "net"}}}, false},
+		"a question":                {View{Components: []store.InstallComponent{stuck}, Waiting: []store.WaitingOfInstallsRow{{Component: "net"}}}, false},
+		"settings that wait":        {View{Components: []store.InstallComponent{stuck}, Waiting: []store.WaitingOfInstallsRow{{Kind: workflow.ApprovalOfSettings}}}, true},
+		"of an older release":       {View{Components: []store.InstallComponent{stuck}, Unresolved: true}, false},
+		"of one that is to be gone": {View{Components: []store.InstallComponent{stuck}, Install: store.Install{Wanted: "absent"}}, false},
+	} {
+		if got := c.view.Blocked(); got != c.want {
+			t.Errorf("%s: blocked %t", name, got)
+		}
+	}
+}
+
 // TestTroubleOfAnOlderReleaseIsNotTheNewOnes: what a list has stored of a component says nothing about a release that it was not yet
 // compared with.
 func TestTroubleOfAnOlderReleaseIsNotTheNewOnes(t *testing.T) {
 	v := View{
 		Release: store.Release{Number: 2}, Never: map[string]bool{"web": true},
-		Components: []store.InstallComponent{{Name: "web", WaitsFor: "an input that nobody gives"}},
+		Components: []store.InstallComponent{{Name: "web", AppliedArtifact: "a", WaitsFor: "an input that nobody gives"}},
 	}
 	if status, _ := v.Status(); status != StatusStalled {
 		t.Errorf("compared with its release: %s", status)

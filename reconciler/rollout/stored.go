@@ -34,7 +34,7 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 		}
 		v.Latest, v.Newest = r.Latest, store.Release{Number: r.Newest, Status: r.NewestStatus, Reason: r.NewestReason}
 		v.Unresolved = install.ResolvedReleaseID != r.ReleaseID
-		for _, p := range sandboxBefore(placesOf[install.ID]) {
+		for _, p := range placesOf[install.ID] {
 			v.put(p)
 		}
 		views = append(views, v)
@@ -42,21 +42,11 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 	return views, addActivity(ctx, tx, views, ids)
 }
 
-// sandboxBefore puts the sandbox before the other components.
-func sandboxBefore(places []store.StoredPlacesRow) []store.StoredPlacesRow {
-	for i, p := range places {
-		if p.Name == "sandbox" && i > 0 {
-			return append(append([]store.StoredPlacesRow{p}, places[:i]...), places[i+1:]...)
-		}
-	}
-	return places
-}
-
 // put adds a component as it was written down.
 func (v *View) put(p store.StoredPlacesRow) {
 	v.Components = append(v.Components, store.InstallComponent{
 		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, Wanted: p.Wanted, DesiredDigest: p.DesiredDigest,
-		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, Off: p.Off, Never: p.Never,
+		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, Off: p.Off, Never: p.Never, Stuck: p.Stuck,
 		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health,
 	})
 	// What was applied since it was written down is behind no more.

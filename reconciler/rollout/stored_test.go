@@ -18,7 +18,7 @@ func said(v rollout.View) []string {
 	all := []string{status + ": " + reason, fmt.Sprint("behind: ", v.Behind), fmt.Sprint("applied: ", v.Applied())}
 	for _, c := range v.Components {
 		status, reason := v.Component(c)
-		all = append(all, fmt.Sprintf("%s %s: %s %s", c.Name, status, reason, v.Off[c.Name]))
+		all = append(all, fmt.Sprintf("%s %s: %s %s %t", c.Name, status, reason, v.Off[c.Name], c.Stuck))
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -359,24 +360,22 @@ func (s *snapshot) foreignKey(refs []render.Path) (path render.Path, foreign boo
 	return nil, false
 }
 
-// missingInput gives the first required input that refs read and that has no value.
-func (s *snapshot) missingInput(refs []render.Path) (name string, missing bool) {
+// missingInput gives the first required input that refs read and that has no value; nil when all have one.
+func (s *snapshot) missingInput(refs []render.Path) *appconfig.Input {
 	for _, ref := range refs {
 		if !ref.HasPrefix("inputs", "inputs") || len(ref) < 3 {
 			continue
 		}
 		if in, known := s.config.Input(ref[2]); known && in.Required && len(s.leaves(ref)) == 0 {
-			return in.Name, true
+			return in
 		}
 	}
-	return "", false
+	return nil
 }
 
-func (s *snapshot) names() []string {
-	var all []string
-	for name := range s.places {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
+func (s *snapshot) names() []string { return slices.Sorted(maps.Keys(s.places)) }
+
+// sandboxFirst are the names in the order in which they are shown.
+func (s *snapshot) sandboxFirst() []string {
+	return slices.SortedFunc(maps.Keys(s.places), appconfig.SandboxFirst)
 }

@@ -68,7 +68,7 @@ func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now
 		Health:    api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
 	}
 	status, reason := v.Status()
-	s.Status, s.Reason = api.InstallSummaryStatus(status), reason
+	s.Status, s.Reason, s.Blocked = api.InstallSummaryStatus(status), reason, v.Blocked()
 	if i.PinReleaseID != nil {
 		s.Pinned = int(v.Release.Number)
 	}
