@@ -249,7 +249,7 @@ func awsReach() []attribute {
 func awsTransport() []attribute {
 	return []attribute{
 		{
-			name: "listener-plain", source: aws + "elasticloadbalancing/latest/application/create-https-listener.html",
+			name: "balancer-plain", source: aws + "elasticloadbalancing/latest/application/create-https-listener.html",
 			kinds: []string{"aws_lb_listener", "aws_alb_listener"}, paths: []string{"protocol", "default_action"},
 			test: wholeTest("it takes HTTP without a redirect to HTTPS", plainListener, `{"protocol":"HTTPS"}`, `{"protocol":"HTTP"}`),
 			risk: diff.RiskAdditive, words: "clients connect without encryption",
