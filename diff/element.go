@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -71,14 +72,18 @@ func (f *FieldChange) Reorder(places []int) {
 // namesAt are the names of the elements of before that both sides have, by their indices. An element that is named by its index has none.
 func (f *FieldChange) namesAt(places []int) map[int]string {
 	common := slices.DeleteFunc(slices.Sorted(slices.Values(places)), func(i int) bool { return i < 0 })
-	elements, ok := f.Before.elements()
-	if !ok || len(elements) != len(common) {
+	var elements []json.RawMessage
+	if f.Before.Sum != "" || json.Unmarshal([]byte(f.Before.Text), &elements) != nil || len(elements) != len(common) {
 		return nil
 	}
 	names := make(map[int]string, len(common))
 	for k, i := range common {
-		if elements[k] != strconv.Itoa(i) {
-			names[i] = elements[k]
+		var name string
+		if json.Unmarshal(elements[k], &name) != nil {
+			name = string(elements[k])
+		}
+		if name != strconv.Itoa(i) {
+			names[i] = name
 		}
 	}
 	return names

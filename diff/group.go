@@ -165,7 +165,7 @@ func (o *ownNames) change(c Change) Change {
 
 func (o *ownNames) field(f *FieldChange) {
 	f.Path, f.Pointer, f.Owner = o.text(f.Path), o.text(f.Pointer), o.text(f.Owner)
-	f.BeforePointer = o.text(f.BeforePointer)
+	f.BeforePointer, f.Outline = o.text(f.BeforePointer), o.text(f.Outline)
 	if e := f.Element; e != nil {
 		f.Element = &Element{Change: e.Change, Path: o.text(e.Path), Pointer: o.text(e.Pointer)}
 	}

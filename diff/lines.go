@@ -10,8 +10,10 @@ import (
 // Line is one line of a line diff.
 type Line struct {
 	Op LineOp `json:"op"`
-	// Text is the line without its end, cut to a quarter of MaskOptions.Limit around what differs. It is not neutralised.
+	// Text is the line without its end, cut to a sixteenth of MaskOptions.Limit around what differs. It is not neutralised.
 	Text string `json:"text,omitempty"`
+	// Size is the size of the whole line in bytes, if it is cut.
+	Size int `json:"size,omitempty"`
 	// Count is how many lines a LineSkipped or LineMore stands for.
 	Count int `json:"count,omitempty"`
 }
@@ -50,7 +52,7 @@ func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 		b = splitLines(is)
 	}
 	spans := align.Sequences(a, b)
-	w := lineWriter{lines: o.Lines, context: max(o.Context, 0), width: max(o.Limit/4, leastLine)}
+	w := lineWriter{lines: o.Lines, context: max(o.Context, 0), width: max(o.Limit/16, leastLine)}
 	for i, s := range spans {
 		if s.Same {
 			w.same(a[s.A:s.AEnd], i > 0, i < len(spans)-1)
@@ -135,6 +137,7 @@ func (w *lineWriter) changed(op LineOp, lines, others []string, mostLines, mostB
 
 // put writes a line, cut around byte at.
 func (w *lineWriter) put(op LineOp, text string, at int) {
+	size := 0
 	if len(text) > w.width {
 		start, end := window(text, w.width, at)
 		cut := runeSlice(text, start, end)
@@ -144,10 +147,11 @@ func (w *lineWriter) put(op LineOp, text string, at int) {
 		if end < len(text) {
 			cut += "…"
 		}
-		text = fmt.Sprintf("%s (%d bytes in all)", cut, len(text))
+		size = len(text)
+		text = fmt.Sprintf("%s (%d bytes in all)", cut, size)
 	}
 	w.bytes += len(text)
-	w.out = append(w.out, Line{Op: op, Text: text})
+	w.out = append(w.out, Line{Op: op, Text: text, Size: size})
 }
 
 // same writes the context at either end of a run of equal lines.

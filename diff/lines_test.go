@@ -15,7 +15,7 @@ func TestCutLinesShowWhatDiffers(t *testing.T) {
 		for _, tail := range []int{0, 10, 1000} {
 			pad, end := strings.Repeat("é", n/2), strings.Repeat("z", tail)
 			was, is := "#!/bin/sh\n"+pad+" safe"+end+"\nexit\n", "#!/bin/sh\n"+pad+" evil"+end+"\nexit\n"
-			f := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, was), side(t, is))
+			f := diff.NewMasker(diff.MaskOptions{Limit: 8 << 10}).Field(nil, side(t, was), side(t, is))
 			if shown := fmt.Sprint(f.Lines); !strings.Contains(shown, "safe") || !strings.Contains(shown, "evil") || strings.Contains(shown, "\uFFFD") {
 				t.Errorf("%d bytes before and %d behind: %s", n, tail, shown)
 			}
@@ -30,7 +30,7 @@ func TestCutLinesShowWhatDiffers(t *testing.T) {
 // TestCutLinesThatStandAlone: a line that comes for none begins at its beginning, and says how long it is.
 func TestCutLinesThatStandAlone(t *testing.T) {
 	line := "begin" + strings.Repeat("x", 2000)
-	f := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, "a\n"), side(t, "a\n"+line+"\n"))
+	f := diff.NewMasker(diff.MaskOptions{Limit: 8 << 10}).Field(nil, side(t, "a\n"), side(t, "a\n"+line+"\n"))
 	if got := f.Lines[1].Text; !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "… (2005 bytes in all)") {
 		t.Errorf("%q", got)
 	}
@@ -38,8 +38,9 @@ func TestCutLinesThatStandAlone(t *testing.T) {
 
 // TestWhatComesIsSeen: however much goes, what comes for it has room.
 func TestWhatComesIsSeen(t *testing.T) {
+	bounds := diff.MaskOptions{Limit: 8 << 10, Lines: 200}
 	for _, line := range []string{"old", strings.Repeat("long ", 200)} {
-		f := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, "#!/bin/sh\n"+strings.Repeat(line+"\n", 1000)), side(t, "#!/bin/sh\nevil one\nevil two\n"))
+		f := diff.NewMasker(bounds).Field(nil, side(t, "#!/bin/sh\n"+strings.Repeat(line+"\n", 1000)), side(t, "#!/bin/sh\nevil one\nevil two\n"))
 		count := map[diff.LineOp]int{}
 		for i := range f.Lines {
 			l := &f.Lines[i]
@@ -48,11 +49,11 @@ func TestWhatComesIsSeen(t *testing.T) {
 		if count[diff.LineAdded] != 2 || count[diff.LineRemoved]+count[diff.LineMore] != 1000 || count[diff.LineRemoved] < 10 {
 			t.Errorf("%v", count)
 		}
-		if len(f.Lines) > diff.DefaultLines+2 {
+		if len(f.Lines) > bounds.Lines+2 {
 			t.Errorf("%d lines", len(f.Lines))
 		}
 	}
-	both := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, strings.Repeat("old\n", 1000)), side(t, strings.Repeat("new\n", 1000)))
+	both := diff.NewMasker(bounds).Field(nil, side(t, strings.Repeat("old\n", 1000)), side(t, strings.Repeat("new\n", 1000)))
 	count := map[diff.LineOp]int{}
 	for i := range both.Lines {
 		count[both.Lines[i].Op] += max(both.Lines[i].Count, 1)

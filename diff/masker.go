@@ -30,11 +30,11 @@ type MaskOptions struct {
 }
 
 // DefaultLimit is how many bytes of one value are shown.
-const DefaultLimit = 2 << 10
+const DefaultLimit = 64 << 10
 
 // DefaultLines and DefaultContext are the bounds of a line diff, in lines.
 const (
-	DefaultLines   = 200
+	DefaultLines   = 2000
 	DefaultContext = 3
 )
 

@@ -136,7 +136,7 @@ func TestLineBounds(t *testing.T) {
 // TestLongLines: a line is cut, and what all lines may take together is bounded.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	f := diff.NewMasker(diff.MaskOptions{}).Field(nil, side(t, strings.Repeat(long+"\n", 100)), side(t, strings.Repeat(long+"y\n", 100)))
+	f := diff.NewMasker(diff.MaskOptions{Limit: 8 << 10, Lines: 200}).Field(nil, side(t, strings.Repeat(long+"\n", 100)), side(t, strings.Repeat(long+"y\n", 100)))
 	total, all := 0, 0
 	for _, l := range f.Lines {
 		total += len(l.Text)

@@ -101,6 +101,8 @@ type FieldChange struct {
 	Moved  []ElementMove `json:"moved,omitempty"`
 	Before Shown         `json:"before"`
 	After  Shown         `json:"after"`
+	// Outline is what to show of a value that is too long for its line: the schema of a field in a few words.
+	Outline string `json:"outline,omitempty"`
 	// Lines is the line diff of a string of several lines, with three lines of context.
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.

@@ -157,3 +157,35 @@ func TestNeutralPrintsOnly(t *testing.T) {
 		}
 	})
 }
+
+// TestCutsAreFound: whatever a report does not hold of a change is a finding that bars approval with others and by rule, and what it holds
+// is none, however a screen folds it.
+func TestCutsAreFound(t *testing.T) {
+	repeated := func(text string, n int) diff.Side { return side(t, strings.Repeat(text, n)) }
+	absent := diff.Side{Absent: true}
+	for name, try := range map[string]struct {
+		before, after diff.Side
+		want          string
+	}{
+		"a screen folds a value":   {side(t, "a"), repeated("x", 60_000), ""},
+		"a screen folds lines":     {side(t, "a\n"), repeated("x\n", 1_500), ""},
+		"padding before a payload": {side(t, "a"), repeated("x", 70_000), "not shown: 1 changed line, too long for a report"},
+		"lines before a payload":   {side(t, "a\n"), repeated("x\n", 3_000), "not shown: 1001 changed lines, too long for a report"},
+		"one long line":            {side(t, "a\nb\n"), side(t, "a\n"+strings.Repeat("x", 5_000)+"\n"), "not shown: 1 changed line, too long for a report"},
+		"a new value":              {absent, repeated("x", 70_000), "not shown: 1 changed line, too long for a report"},
+		"lines that stay":          {side(t, strings.Repeat("y", 9_000)+"\nb\n"), side(t, strings.Repeat("y", 9_000)+"\nc\n"), ""},
+	} {
+		m := diff.NewMasker(diff.MaskOptions{})
+		c := diff.Change{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{m.Field(nil, try.before, try.after)}}
+		r := &diff.Report{Kind: "test", Changes: []diff.Change{c}, Applyable: true}
+		r.JudgeCuts()
+		r.Totals = r.Count()
+		got := ""
+		for _, f := range r.Changes[0].Findings {
+			got += f.Words
+		}
+		if got != try.want || r.NeedsIndividualApproval() != (try.want != "") || r.Validate() != nil {
+			t.Errorf("%s: %q, want %q; individual approval: %t; %v", name, got, try.want, r.NeedsIndividualApproval(), r.Validate())
+		}
+	}
+}

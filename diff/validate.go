@@ -120,7 +120,7 @@ func (c *Change) validate() error {
 
 func (f *FieldChange) validate() error {
 	for _, s := range []Shown{f.Before, f.After} {
-		text := s.Text != "" || s.Sum != "" || s.Type != "" || s.Size != 0 || len(f.Lines) > 0
+		text := s.Text != "" || s.Sum != "" || s.Type != "" || s.Size != 0 || len(f.Lines) > 0 || f.Outline != ""
 		switch {
 		case s.Masked && text:
 			return errors.New("is masked but has text")

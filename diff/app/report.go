@@ -198,6 +198,7 @@ func textsOf(names []string) raw.Value {
 // finish sorts, counts, and says what all of it causes.
 func (b *builder) finish() {
 	r := b.report
+	r.JudgeCuts()
 	r.Sort()
 	r.Totals = r.Count()
 	r.Applyable = len(r.Changes) > 0

@@ -40,6 +40,7 @@ func Scripts(before, after []appconfig.Action) (*diff.Report, error) {
 			Risk: action.Risk(), Fields: c.fields, Unchanged: unchanged(p),
 		})
 	}
+	r.JudgeCuts()
 	r.Sort()
 	r.Totals = r.Count()
 	return r, nil

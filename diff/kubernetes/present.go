@@ -1,8 +1,6 @@
 package kubernetes
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -115,7 +113,7 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 		if element, _ := d.path.Element(); f.Element != nil {
 			f.Element.Path = pathText(element, c.masker.Text)
 		}
-		c.outline(&f, &found[i])
+		addOutline(&f, &found[i])
 		f.ForcesReplace, f.Regenerated, f.Owner, f.Fold = marks.ForcesReplace, marks.Regenerated, marks.Owner, marks.Fold
 		if d.order != nil {
 			f.Reorder(d.order)
@@ -128,23 +126,10 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 	}
 }
 
-// outline puts the outline of a long value in its place, unless all of it is wanted. The sum of the whole stays beside it, so that a digest
-// counts all of the value.
-func (c *comparison) outline(f *diff.FieldChange, d *difference) {
-	if d.outline.IsNull() || c.options.Limit > diff.DefaultLimit {
-		return
-	}
-	for _, side := range []struct {
-		shown *diff.Shown
-		value raw.Value
-	}{{&f.Before, d.before}, {&f.After, d.after}} {
-		if side.shown.Absent || side.shown.Masked {
-			continue
-		}
-		whole, _ := raw.Text(side.value)
-		sum := sha256.Sum256([]byte(whole))
-		words, kind := raw.Text(d.outline)
-		*side.shown = diff.Shown{Text: words, Type: diff.ValueType(kind), Sum: "sha256:" + hex.EncodeToString(sum[:]), Size: len(whole)}
+// addOutline puts the outline of a long value beside it.
+func addOutline(f *diff.FieldChange, d *difference) {
+	if !d.outline.IsNull() && !f.Before.Masked && !f.After.Masked {
+		f.Outline, _ = raw.Text(d.outline)
 	}
 }
 

@@ -91,6 +91,7 @@ func (c *comparison) report() (*diff.Report, error) {
 	notes = append(notes, c.unplaced()...)
 	r.AddFold(diff.FoldUnchanged, diff.FoldObjects, unchanged)
 	r.Notes = bounded(notes)
+	r.JudgeCuts()
 	r.Sort()
 	r.Totals = r.Count()
 	return r, nil

@@ -60,11 +60,15 @@ func field(c *diff.Change, f *diff.FieldChange, past bool) []string {
 	}
 	if len(f.Lines) > 0 {
 		lines := []string{"  " + name + aside}
-		for i := range f.Lines {
+		for i := range f.Lines[:min(len(f.Lines), diff.ScreenLines)] {
 			lines = append(lines, f.Lines[i].Display())
+		}
+		if more := len(f.Lines) - diff.ScreenLines; more > 0 {
+			lines = append(lines, "  … "+diff.Plural(more, "more line", "more lines")+", left out")
 		}
 		return lines
 	}
+	f = f.OnScreen()
 	if words := f.Order(); words != "" {
 		return []string{"! " + name + "  " + words + aside}
 	} else if f.Reordered {

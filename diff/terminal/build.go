@@ -126,11 +126,29 @@ func (p *Page) putField(at line, f int, field *diff.FieldChange) {
 	at.kind = lineName
 	p.lines = append(p.lines, at)
 	if p.side {
-		p.putStretches(at, field.Lines)
+		p.putStretches(at, p.linesOf(at, field))
+		p.putRest(at, field)
 		return
 	}
 	at.kind = lineText
-	for at.part = range int32(len(field.Lines)) {
+	for at.part = range int32(len(p.linesOf(at, field))) {
+		p.lines = append(p.lines, at)
+	}
+	p.putRest(at, field)
+}
+
+// linesOf are the lines of a field that are shown.
+func (p *Page) linesOf(at line, f *diff.FieldChange) []diff.Line {
+	if p.whole(at) {
+		return f.Lines
+	}
+	return f.Lines[:min(len(f.Lines), diff.ScreenLines)]
+}
+
+// putRest lists how many lines of a field are not shown until somebody unfolds the change.
+func (p *Page) putRest(at line, f *diff.FieldChange) {
+	if at.part = int32(len(p.linesOf(at, f))); int(at.part) < len(f.Lines) {
+		at.kind = lineRest
 		p.lines = append(p.lines, at)
 	}
 }

@@ -11,6 +11,8 @@ func (p *Page) field(l line, width int) []Row {
 	switch l.kind {
 	case lineText:
 		return textLine(&f.Lines[l.part], width)
+	case lineRest:
+		return Wrap(width, indent+"  ", Span{"  … " + diff.Plural(len(f.Lines)-int(l.part), "more line", "more lines") + ", folded", Faint})
 	case lineStretch:
 		return stretch(f.Lines[l.part:l.end], width)
 	case lineName:
@@ -53,6 +55,9 @@ func joined(rows ...[]Span) Row {
 
 // values are the two sides of a field. One of which all is said in one text has no before.
 func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Span) {
+	if !whole {
+		f = f.OnScreen()
+	}
 	ink := inkAfter(c.Action, f)
 	if words := f.Order(); words != "" && !whole {
 		return nil, []Span{{words, ink}}

@@ -30,7 +30,7 @@ func (p *Page) Rows(number, width int) []Row {
 		return p.headline(l, width)
 	case lineRemark:
 		return remark(p.changeOf(l).Remarks()[l.part], width)
-	case lineField, lineName, lineText, lineStretch:
+	case lineField, lineName, lineText, lineStretch, lineRest:
 		return p.field(l, width)
 	case lineQuiet, lineFolded, lineFolds:
 		return Wrap(width, indent, Span{p.left(l), Faint})

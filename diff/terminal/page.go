@@ -77,6 +77,7 @@ const (
 	lineName   // of a field whose text stands below
 	lineText   // part of such a field
 	lineStretch
+	lineRest   // of the lines of such a field, from part on
 	lineQuiet  // fields that are known after apply
 	lineFolded // fields of what goes
 	lineFolds  // fields that rules fold
@@ -148,7 +149,7 @@ func (p *Page) Folds(change int) bool {
 		return false
 	}
 	for i := range e.change.Fields {
-		if f := &e.change.Fields[i]; goes(e.change) || f.Quiet(e.change.Action) || f.Fold != "" {
+		if f := &e.change.Fields[i]; goes(e.change) || f.Quiet(e.change.Action) || f.Fold != "" || f.Long() {
 			return true
 		}
 	}

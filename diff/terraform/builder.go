@@ -165,6 +165,7 @@ func (b *builder) finish(p *plan) {
 			}
 		}
 	}
+	r.JudgeCuts()
 	r.Sort()
 	r.Totals = r.Count()
 	r.Applyable = !p.errored && (len(r.Changes) > 0 || len(r.Outputs) > 0)

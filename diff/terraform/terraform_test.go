@@ -238,7 +238,7 @@ func TestDeepValuesAreComparedWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fields := r.Changes[0].Fields; len(fields) != 1 || strings.Count(fields[0].Path, "a") != 64 || fields[0].Before.Sum == fields[0].After.Sum {
+	if fields := r.Changes[0].Fields; len(fields) != 1 || strings.Count(fields[0].Path, "a") != 64 || fields[0].Before.Text == fields[0].After.Text {
 		t.Errorf("fields %.300v", fields)
 	}
 }

@@ -1,0 +1,105 @@
+package diff
+
+// Bounds of what a screen shows of a field until somebody unfolds it.
+const (
+	screenBytes = 2 << 10
+	// ScreenLines is how many lines of a line diff are shown.
+	ScreenLines = 200
+)
+
+// OnScreen is the field as a screen shows it until somebody unfolds it: an outline in place of a value that has one, and of long values the
+// part around the first difference.
+func (f *FieldChange) OnScreen() *FieldChange {
+	if f.Outline == "" && len(f.Before.Text) <= screenBytes && len(f.After.Text) <= screenBytes {
+		return f
+	}
+	out := *f
+	if f.Outline != "" {
+		out.Before, out.After = f.Before.outlined(f.Outline), f.After.outlined(f.Outline)
+		return &out
+	}
+	at := 0
+	if f.Before.Text != "" && f.After.Text != "" {
+		at = commonPrefix(f.Before.Text, f.After.Text)
+	}
+	out.Before, out.After = f.Before.window(at), f.After.window(at)
+	return &out
+}
+
+// Long reports whether OnScreen, or ScreenLines, leave something of the field out.
+func (f *FieldChange) Long() bool {
+	return len(f.Lines) > ScreenLines || len(f.Lines) == 0 && f.OnScreen() != f
+}
+
+func (s Shown) outlined(outline string) Shown {
+	if s.Absent || s.Masked || s.Unknown {
+		return s
+	}
+	return Shown{Text: outline, Type: s.Type, Sum: partly, Size: max(s.Size, len(s.Text))}
+}
+
+// window is the part of a long value that has byte at of its text in it.
+func (s Shown) window(at int) Shown {
+	if len(s.Text) <= screenBytes {
+		return s
+	}
+	start, end := window(s.Text, screenBytes, at)
+	if s.Sum == "" {
+		s.Sum, s.Size = partly, len(s.Text)
+	}
+	s.Text, s.Start = runeSlice(s.Text, start, end), s.Start+start
+	return s
+}
+
+// partly stands for the sum of a value of which a screen shows a part.
+const partly = "on a screen"
+
+// RuleNotShown is the rule of the finding that JudgeCuts adds.
+const RuleNotShown = "not-shown"
+
+// JudgeCuts adds a finding to each change of which the report does not hold all changed lines: what nobody can see, a person must approve
+// knowingly. What a screen folds is in the report, and is no cut.
+func (r *Report) JudgeCuts() {
+	for _, l := range r.lists() {
+		for i := range *l.changes {
+			c := &(*l.changes)[i]
+			if n, path := c.unshown(); n > 0 {
+				c.Judge(Finding{
+					Rule: RuleNotShown, Source: "diff.md#what-a-report-cannot-hold", Security: true, IndividualApproval: true, Path: path,
+					Words: "not shown: " + Plural(n, "changed line", "changed lines") + ", too long for a report",
+				})
+			}
+		}
+	}
+}
+
+// unshown counts the changed lines that the report does not hold, and returns the first field that has some.
+func (c *Change) unshown() (n int, path string) {
+	for i := range c.Fields {
+		more := c.Fields[i].unshown()
+		if more > 0 && n == 0 {
+			path = c.Fields[i].Path
+		}
+		n += more
+	}
+	return n, path
+}
+
+// unshown counts the changed lines of a text that are left out or cut, and each side of a value that is cut as one.
+func (f *FieldChange) unshown() int {
+	n := 0
+	for _, l := range f.Lines {
+		switch {
+		case l.Op == LineMore:
+			n += l.Count
+		case l.Size > 0 && l.Op != LineSame:
+			n++
+		}
+	}
+	for _, s := range []*Shown{&f.Before, &f.After} {
+		if len(f.Lines) == 0 && s.Sum != "" {
+			n++
+		}
+	}
+	return n
+}
