@@ -8,25 +8,21 @@ import (
 )
 
 // Neutral makes text safe to print on one line of a terminal or a page: every character that does not print or leaves nothing to see
-// (control and escape sequences, line ends, direction overrides, zero-width characters, fillers) is written as an escape. What prints stays as it is. Every
-// renderer passes every text of a report through it.
+// (control and escape sequences, line ends, direction overrides, zero-width characters, fillers) is written as an escape, and so is one that
+// looks like another: a Cyrillic letter in a Latin word, a mark apart from its letter. What prints stays as it is. Every renderer passes every
+// text of a report through it.
 func Neutral(s string) string {
-	clean, previous := true, ' '
-	for _, r := range s {
-		if clean = seen(r, previous); !clean {
-			break
-		}
-		previous = r
+	if isASCII(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7F }) < 0 {
+		return s
 	}
-	if clean {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
+	text := []rune(s)
+	like := disguises(text)
 	var b strings.Builder
 	b.Grow(len(s) + 16)
-	previous = ' '
-	for _, r := range s {
+	previous := ' '
+	for i, r := range text {
 		switch {
-		case seen(r, previous):
+		case seen(r, previous) && !like[i]:
 			b.WriteRune(r)
 		case !strconv.IsPrint(r):
 			quoted := strconv.QuoteRune(r)

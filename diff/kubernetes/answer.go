@@ -101,6 +101,9 @@ func withReplicas(object, replicas raw.Value) raw.Value {
 // servers says that a difference is the server's own doing: what it owns, fills in or chooses, and, if that is asked for, holds anything that
 // it makes up anew at each request.
 func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bool) bool {
+	if _, _, written := find(typ, v.rendered, d.path); written && d.authored {
+		return false
+	}
 	if fold := foldOf(d); fold == foldServer || fold == foldDefault || bookkeeping(d.path) {
 		return true
 	}

@@ -132,6 +132,9 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 	}}
 	c.settle(j, v, typ)
 	found := c.decide(j, v, typ, &out)
+	if a := out.change.Action; a == diff.Create || a == diff.Destroy || a == diff.Forget {
+		found = c.proven(j, found)
+	}
 	if a := out.change.Action; j.why != "" && (a == diff.Create || a == diff.Destroy || a == diff.Forget) {
 		out.change.Why = j.why
 	}
@@ -151,7 +154,9 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 	}
 	out.notes = append(out.notes, wrongTypes(out.change.Address, out.differences, c.masker.Text)...)
 	c.judge(j, v, &out)
-	foldRepeats(&out)
+	if definition(j.id) && !c.used(v.object()) {
+		foldRepeats(&out)
+	}
 	return out
 }
 
@@ -200,8 +205,20 @@ func (c *comparer) walk(j *job, typ *schema.Type, before, after raw.Value) []dif
 	w := &walker{names: &c.names, lists: orders[j.id.Kind], nulls: !c.options.ThreeWay}
 	n := both(typ, before, after)
 	n.builtin = c.isBuiltin(j.id)
+	n.was = c.earlier(j, typ)
 	w.walk(n)
-	return w.out
+	return c.proven(j, w.out, before, after)
+}
+
+// proven marks in differences what the rules that fold need to know of the objects around them.
+func (c *comparer) proven(j *job, found []difference, sides ...raw.Value) []difference {
+	owned, read := c.statusOwned(j), slices.ContainsFunc(sides, exposes)
+	for i := range found {
+		d := &found[i]
+		d.authored = !owned && (len(d.path) == 0 || d.path[0].Key == "status")
+		d.read, d.used = read, c.selected
+	}
+	return found
 }
 
 // isBuiltin says that a kind is the API's own.
@@ -423,11 +440,7 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	out.regenerated = onlyRegenerated(change)
 	out.unjudged = *change
 	out.unjudged.Findings = slices.Clone(change.Findings)
-	touched := make([]risk.Touched, len(out.differences))
 	for i, d := range out.differences {
-		touched[i] = risk.Touched{
-			Path: d.path, Before: d.before, After: d.after, HasBefore: d.hasBefore, HasAfter: d.hasAfter, Folded: d.fold != "",
-		}
 		if d.fold == foldRestart {
 			change.Fields[i].Fold = foldChecksum
 		}
@@ -437,15 +450,58 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 		before = v.live
 	}
 	risk.Judge(change, risk.Subject{
-		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after, Touched: touched,
+		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after, Touched: touched(out.differences),
 		Regenerated: out.regenerated,
 	})
 	for i, d := range out.differences {
 		change.Fields[i].Fold = d.fold
 	}
+	for i, d := range out.differences {
+		if f, ok := diff.LookAlike(change.Fields[i].Path, d.before, d.after); ok && d.fold != foldDescription {
+			change.Judge(f)
+		}
+	}
+	if j.renamed() {
+		c.judgeHalves(j, v, change)
+	}
 	if out.section == inHooks || out.section == inTests {
 		c.hookRisk(out)
 	}
+}
+
+// judgeHalves asks the rules about the two objects of a rename apart: what the new one may do nobody has looked at under its name, and
+// whatever names the old one finds it no more.
+func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
+	for _, half := range []struct {
+		action diff.Action
+		values values
+	}{{diff.Create, values{after: v.after}}, {diff.Destroy, values{before: v.before}}} {
+		part := outcome{change: diff.Change{Action: half.action, Renamed: true}}
+		typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
+		c.show(j, []difference{{
+			typ: typ, before: half.values.before, after: half.values.after, hasBefore: half.action == diff.Destroy, hasAfter: half.action == diff.Create,
+		}}, &part)
+		risk.Judge(&part.change, risk.Subject{
+			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: half.values.before, After: half.values.after,
+			Touched: touched(part.differences),
+		})
+		for _, f := range part.change.Findings {
+			if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {
+				change.Judge(f)
+			}
+		}
+	}
+}
+
+// touched are differences as the rules of risk see them.
+func touched(found []difference) []risk.Touched {
+	out := make([]risk.Touched, len(found))
+	for i, d := range found {
+		out[i] = risk.Touched{
+			Path: d.path, Before: d.before, After: d.after, HasBefore: d.hasBefore, HasAfter: d.hasAfter, Folded: d.fold != "",
+		}
+	}
+	return out
 }
 
 // hookRisk keeps of a hook's findings those about security.

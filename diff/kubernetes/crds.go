@@ -12,13 +12,7 @@ import (
 // those are read whose group an object that changes belongs to. Where two sides define a kind, the wanted one counts.
 func schemas(jobs []job, sides ...*manifest.Set) (*schema.Set, []string, error) {
 	builtin := schema.Builtin()
-	groups := map[string]bool{}
-	for _, j := range jobs {
-		if !definition(j.id) && builtin.Find(j.id.Group, j.version(), j.id.Kind) == nil {
-			groups[j.id.Group] = true
-		}
-	}
-	wanted := wantedDefinitions(groups, sides)
+	wanted := wantedDefinitions(customGroups(jobs), sides)
 	if len(wanted) == 0 {
 		return builtin, nil, nil
 	}
@@ -32,6 +26,17 @@ func schemas(jobs []job, sides ...*manifest.Set) (*schema.Set, []string, error) 
 	}
 	set, notes := builtin.With(definitions)
 	return set, notes, nil
+}
+
+// customGroups are those of the custom resources that are compared.
+func customGroups(jobs []job) map[string]bool {
+	groups := map[string]bool{}
+	for _, j := range jobs {
+		if !definition(j.id) && schema.Builtin().Find(j.id.Group, j.version(), j.id.Kind) == nil {
+			groups[j.id.Group] = true
+		}
+	}
+	return groups
 }
 
 // wantedDefinitions are the definitions of some groups, each of the last side that has it.

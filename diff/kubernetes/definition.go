@@ -142,8 +142,8 @@ func mentions(v raw.Value, key string) bool {
 // maxAlike is how often the same change of fields of one name is shown: generators write the schema of a type wherever that is used.
 const maxAlike = 3
 
-// foldRepeats folds what is said of fields in a schema as often elsewhere; the fields nearest to the root stay. It comes after the rules of
-// risk, which look at all of them.
+// foldRepeats folds what is added to a schema as often elsewhere and changes nothing for objects that do not use it; the fields nearest to
+// the root stay. It comes after the rules of risk, which look at all of them.
 func foldRepeats(out *outcome) {
 	type change struct {
 		field, said         string
@@ -155,8 +155,7 @@ func foldRepeats(out *outcome) {
 	for i := range out.differences {
 		d := &out.differences[i]
 		at, ok := placeIn(d.path)
-		gone := !d.hasAfter && len(at.rest) == 0 // with what objects have there
-		if !ok || gone || d.fold != "" || d.order != nil || at.depth == 0 {
+		if !ok || !inert(d, at.rest) || d.fold != "" || d.order != nil || at.depth == 0 {
 			continue
 		}
 		c := change{

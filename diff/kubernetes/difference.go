@@ -22,6 +22,13 @@ type difference struct {
 	order []int
 	// atomic: the difference lies inside a list that an apply writes as a whole.
 	atomic bool
+	// was is the type that the place has before the change; see comparison.earlier.
+	was *schema.Type
+	// authored: the place lies in a status that the author of a manifest writes.
+	authored bool
+	// read: pods of the object read their own labels or annotations. used: something in the set reads this label.
+	read bool
+	used map[string]bool
 	// builtin: the place belongs to the API itself, not to a custom resource or to a document inside a string.
 	builtin bool
 	// sensitive: what is around the value says that it must not be shown.

@@ -206,7 +206,7 @@ func (w *walker) list(n node) {
 // element compares two elements that belong together, or adds the one that is alone.
 func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	e := node{
-		typ: n.typ.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive, atomic: n.atomic || !how.merged,
+		typ: n.typ.Elem(), was: n.was.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive, atomic: n.atomic || !how.merged,
 		hasBefore: pair.Before >= 0, hasAfter: pair.After >= 0, place: pair.After,
 	}
 	if e.hasBefore {

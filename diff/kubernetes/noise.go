@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -35,6 +36,8 @@ type rule struct {
 	where func(p tree.Path) bool
 	// when, if set, decides by the values, too.
 	when func(v raw.Value) bool
+	// unlessRead: a label or an annotation that something in the set reads, or that the object's own pods may read, is not folded.
+	unlessRead bool
 	// words say what it folds and why that is no news, source is the text that says so.
 	words, source string
 }
@@ -64,7 +67,7 @@ var rules = []rule{
 		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
 	},
 	{
-		fold: foldChart, words: "every object of a chart says which chart and version it is from",
+		fold: foldChart, words: "every object of a chart says which chart and version it is from", unlessRead: true,
 		at: ownAndJobs([]string{"labels"}, "helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "chart", "heritage",
 			"chart-version", "app.kubernetes.io/chart"),
 		source: "https://helm.sh/docs/chart_best_practices/labels/",
@@ -80,14 +83,14 @@ var rules = []rule{
 		source: "https://book.kubebuilder.io/reference/generating-crd",
 	},
 	{
-		fold: foldChecksum, words: "they follow from another change; that the pods restart stands beside them",
+		fold: foldChecksum, unlessRead: true, words: "they follow from another change; that the pods restart stands beside them",
 		at: slices.Concat(places([]string{"metadata", "annotations"}, checksums...), places(podAnnotations, checksums...),
 			places(jobAnnotations, checksums...)),
 		when:   hash,
 		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
 	},
 	{
-		fold: foldRestart, words: "they are there to restart the pods, which stands beside them",
+		fold: foldRestart, unlessRead: true, when: stamp, words: "they are there to restart the pods, which stands beside them",
 		at: places(podAnnotations, "rollme", "kubectl.kubernetes.io/restartedAt", "timestamp", "date",
 			"deploy-date", "deployed-at", "deployment-timestamp", "restartedAt", "releaseTime"),
 		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
@@ -134,14 +137,24 @@ func ownAndJobs(of []string, keys ...string) [][]string {
 	return append(places(own, keys...), places(jobs, keys...)...)
 }
 
-// hash says that a value looks like one: hex or base64 of some length.
+// hash says that a value looks like one: hex or digits of some length, or base64 of more, with a digit in it. A word is none.
 func hash(v raw.Value) bool {
 	text, ok := raw.Reveal(v).(string)
-	return ok && hashLike().MatchString(text)
+	return ok && strings.ContainsAny(text, "0123456789") && hashLike().MatchString(text)
 }
 
 var hashLike = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(sha\d+[:-])?[0-9a-zA-Z+/_=-]{6,128}$`)
+	return regexp.MustCompile(`^(sha\d+[:-])?([0-9a-f]{6,128}|[0-9A-F]{6,128}|[0-9a-zA-Z+/_=-]{20,128})$`)
+})
+
+// stamp says that a value looks like a time, a number or something random, and nothing that acts.
+func stamp(v raw.Value) bool {
+	text, kind := raw.Text(v)
+	return kind == "number" || kind == "string" && stampLike().MatchString(text)
+}
+
+var stampLike = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9A-Za-z:.+-]{1,40}( [0-9:.+-]+)*( [A-Z]{1,5})?( m=\+[0-9.]+)?$`)
 })
 
 // foldOf is the rule that folds a difference away, if any.
@@ -179,7 +192,7 @@ func (r *rule) folds(keys []string, plain bool, d *difference) bool {
 	for i := 0; plain && !found && i < len(r.at); i++ {
 		found = matches(r.at[i], keys)
 	}
-	if !found {
+	if !found || r.unlessRead && (d.read || d.used[keys[len(keys)-1]]) || d.authored && keys[0] == "status" {
 		return false
 	}
 	for _, v := range d.values() {
@@ -217,7 +230,7 @@ func defaulted(d *difference) bool {
 	if v.IsNull() || last.IsIndex || last.IsSelect || last.Key == "replicas" && !d.hasBefore {
 		return false
 	}
-	return d.typ.IsDefault(v, d.parent) || d.builtin && empty(d.typ, v)
+	return d.typ.IsDefault(v, d.parent) && (d.was == d.typ || d.was.IsDefault(v, d.parent)) || d.builtin && empty(d.typ, v)
 }
 
 // empty says that a value is a list or a map without elements, which the API stores as nothing. An object of named fields that is empty says

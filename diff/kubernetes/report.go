@@ -26,6 +26,11 @@ type comparison struct {
 	// matcher tells which names are of one object, and marks are what the caller says of objects, by its keys.
 	matcher *matcher
 	marks   map[manifest.ID]*mark
+	// selected are the labels that rules fold and something on some side reads.
+	selected map[string]bool
+	// redefined are the groups of custom resources whose definitions change, and was knows these as they are before.
+	redefined map[string]bool
+	was       *schema.Set
 	// names are those of all objects, a line for each: what is part of one is no secret, or none any more.
 	names string
 }
@@ -80,6 +85,9 @@ func (c *comparison) report() (*diff.Report, error) {
 		}
 		for _, n := range more {
 			notes = append(notes, c.masker.Text(n))
+		}
+		if err := errors.Join(c.findSelected(), c.readDefinitions(jobs)); err != nil {
+			return nil, err
 		}
 		outcomes, err := c.compareAll(jobs)
 		if err != nil {
@@ -182,12 +190,15 @@ func (c *comparison) compareAll(jobs []job) ([]outcome, error) {
 	return slices.Concat(out...), err
 }
 
-// pairRenamed puts objects of two names together that are one in new clothes.
+// pairRenamed puts objects of two names in one namespace together that are one in new clothes.
 func (c *comparison) pairRenamed(jobs []job) ([]job, error) {
-	gone, created := map[string][]int{}, map[string][]int{}
+	type place struct{ kind, namespace string }
+	gone, created := map[place][]int{}, map[place][]int{}
 	for i := range jobs {
 		j := &jobs[i]
-		kind := j.id.ResourceKind()
+		// In another namespace the same content means other rights, other neighbors and other policies.
+		key := c.matcher.key(j.id)
+		kind := place{key.ResourceKind(), key.Namespace}
 		switch {
 		case !mayRename(j.id):
 		case j.after == nil && !j.before.GenerateName && (!c.options.ThreeWay || j.live != nil):

@@ -138,7 +138,7 @@ func TestNamespaces(t *testing.T) {
 	if r := compare(t, with, without, kubernetes.Options{Namespace: "shop"}); r.Totals.Noise+r.Totals.Unchanged != 1 || r.Totals.Replace != 0 {
 		t.Errorf("the namespace of the release and none: %+v", r.Totals)
 	}
-	if r := compare(t, with, without, kubernetes.Options{Namespace: "other"}); r.Totals.Replace != 1 {
+	if r := compare(t, with, without, kubernetes.Options{Namespace: "other"}); r.Totals.Create != 1 || r.Totals.Destroy != 1 {
 		t.Errorf("another namespace: %+v", r.Totals)
 	}
 	cluster := "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, namespace: x}\n"

@@ -230,7 +230,7 @@ func (s *shower) keys(d difference, v raw.Value) {
 			continue
 		}
 		out := d.part(p, child)
-		out.typ, out.parent = d.typ.Field(k), v
+		out.typ, out.was, out.parent = d.typ.Field(k), d.was.Field(k), v
 		out.builtin = d.builtin || len(d.path) == 0 && k == "metadata"
 		out.sensitive = d.sensitive || s.names.secretIn(d.typ, d.builtin, v, k, child)
 		s.show(out)
@@ -265,7 +265,7 @@ func (s *shower) elements(d difference, v raw.Value) {
 			p = d.path.Select(how.after[i], how.by, lone)
 		}
 		out := d.part(p, v.At(i))
-		out.typ, out.place, out.sensitive = d.typ.Elem(), i, d.sensitive || optionValue(v, i)
+		out.typ, out.was, out.place, out.sensitive = d.typ.Elem(), d.was.Elem(), i, d.sensitive || optionValue(v, i)
 		s.show(out)
 	}
 }

@@ -32,7 +32,7 @@ func (t *threeWay) changes(found []difference) []difference {
 			continue
 		}
 		last, typ, ok := find(t.typ, t.last, d.path)
-		d.typ = typ
+		d.typ, d.was = typ, typ
 		t.gone(d, last, ok)
 	}
 	return t.out
@@ -61,7 +61,7 @@ func (t *threeWay) gone(d difference, last raw.Value, applied bool) {
 				continue
 			}
 			part := d.part(d.path.Field(k), v)
-			part.typ, part.parent = d.typ.Field(k), d.before
+			part.typ, part.was, part.parent = d.typ.Field(k), d.was.Field(k), d.before
 			was, ok := last.Get(k)
 			t.gone(part, was, ok && !was.IsNull())
 		}
@@ -86,7 +86,7 @@ func (t *threeWay) elementsGone(d difference, last raw.Value) {
 			continue
 		}
 		part := d.part(d.path.Selected(how.after[pair.After], how.by), d.before.At(pair.After))
-		part.typ, part.place = d.typ.Elem(), pair.After
+		part.typ, part.was, part.place = d.typ.Elem(), d.was.Elem(), pair.After
 		t.gone(part, last.At(pair.Before), pair.Before >= 0)
 	}
 	t.whole(start, d)
@@ -104,7 +104,7 @@ func (t *threeWay) whole(start int, d difference) {
 
 // theirs adds what an apply leaves alone.
 func (t *threeWay) theirs(d difference) {
-	if d.fold = foldOf(&d); d.fold == "" && d.typ.Assigned() {
+	if d.fold = foldOf(&d); d.fold == "" && (d.typ.Assigned() || d.path[0].Key == "status") {
 		d.fold = foldServer
 	}
 	if d.fold == foldServer || d.fold == foldDefault {

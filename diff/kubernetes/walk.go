@@ -28,7 +28,8 @@ type walker struct {
 
 // node is one place in both values.
 type node struct {
-	typ                        *schema.Type
+	// typ is the type after the change, and was the one before it.
+	typ, was                   *schema.Type
 	before, after              raw.Value
 	hasBefore, hasAfter        bool
 	parentBefore, parentAfter  raw.Value
@@ -42,7 +43,7 @@ type node struct {
 
 // both is the node of two values that are there.
 func both(t *schema.Type, before, after raw.Value) node {
-	return node{typ: t, before: before, after: after, hasBefore: true, hasAfter: true}
+	return node{typ: t, was: t, before: before, after: after, hasBefore: true, hasAfter: true}
 }
 
 // step walks on into a part.
@@ -61,7 +62,7 @@ func (w *walker) walk(n node) {
 		w.object(n)
 	case len(w.path) < maxDepth && n.before.IsList() && n.after.IsList():
 		w.list(n)
-	case !schema.Equal(n.typ, n.before, n.after):
+	case !schema.Equal(n.typ, n.before, n.after) || n.was != n.typ && !schema.Equal(n.was, n.before, n.after):
 		w.emit(n)
 	}
 }
@@ -69,7 +70,7 @@ func (w *walker) walk(n node) {
 // emit adds a difference with both sides as they are here.
 func (w *walker) emit(n node) {
 	d := difference{
-		path: slices.Clone(w.path), typ: n.typ, before: n.before, after: n.after, hasBefore: n.hasBefore, hasAfter: n.hasAfter, place: n.place,
+		path: slices.Clone(w.path), typ: n.typ, was: n.was, before: n.before, after: n.after, hasBefore: n.hasBefore, hasAfter: n.hasAfter, place: n.place,
 		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive,
 	}
 	if !n.hasBefore {
@@ -86,7 +87,7 @@ func (w *walker) object(n node) {
 	template := n.template || isPods(n.before, keys) || isPods(n.after, keys)
 	for _, k := range keys {
 		child := node{
-			typ: n.typ.Field(k), builtin: n.builtin || len(w.path) == 0 && !w.document && k == "metadata", atomic: n.atomic, template: template,
+			typ: n.typ.Field(k), was: n.was.Field(k), builtin: n.builtin || len(w.path) == 0 && !w.document && k == "metadata", atomic: n.atomic, template: template,
 			parentBefore: n.before, parentAfter: n.after,
 			sensitive: n.sensitive || w.names.secretField(n, k),
 			order:     w.lists.at(w.path, k),

@@ -37,7 +37,7 @@ var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // wide are texts that are hard to measure, and hostile those that are hard to show.
 var (
-	wide    = rapid.StringMatching(`([a-z漢é "👋]|❤️|e\x{301}|🇩🇪){0,60}`)
+	wide    = rapid.StringMatching(`([a-z漢é "👋]|❤️|x\x{302}|🇩🇪){0,60}`)
 	hostile = rapid.StringMatching("[a-c\x00-\x1f\x7f\u0080-\u009f\u200b\u202e\u2028\\[\\];]{0,12}")
 )
 

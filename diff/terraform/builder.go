@@ -136,6 +136,11 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, touched []risk.Tou
 		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: touched,
 		Unknown: p.unknownBySetting(r),
 	})
+	for i, t := range touched {
+		if f, ok := diff.LookAlike(c.Fields[i].Path, t.Before, t.After); ok {
+			c.Judge(f)
+		}
+	}
 }
 
 // notes say what is true of the plan as a whole.

@@ -130,6 +130,50 @@ func (o *Object) Note() string {
 	return ""
 }
 
+// NamesOutside says that the text of the object may hold a name elsewhere than as a key below some keys, the innermost first, as far as its
+// lines tell: false is sure.
+func (o *Object) NamesOutside(name string, below ...string) bool {
+	data, at := o.text.data, 0
+	for {
+		i := bytes.Index(data[at:], []byte(name))
+		if i < 0 {
+			return false
+		}
+		at += i
+		end := at + len(name)
+		longer := at > 0 && isSimple(data[at-1]) || end < len(data) && isSimple(data[end])
+		if !longer && !keyBelow(data, at, below) {
+			return true
+		}
+		at = end
+	}
+}
+
+// keyBelow says that an offset is where a key begins in block style, and that the lines that it is indented below are those of some keys.
+func keyBelow(data []byte, at int, keys []string) bool {
+	start := bytes.LastIndexByte(data[:at], '\n') + 1
+	before := data[start:at]
+	quote := bytes.TrimLeft(before, " ")
+	if len(quote) > 1 || len(quote) == 1 && quote[0] != '"' && quote[0] != '\'' {
+		return false
+	}
+	indent := len(before) - len(quote)
+	for start > 0 && len(keys) > 0 {
+		end := start - 1
+		start = bytes.LastIndexByte(data[:end], '\n') + 1
+		line := bytes.TrimRight(data[start:end], " \r")
+		text := bytes.TrimLeft(line, " ")
+		if len(text) == 0 || text[0] == '#' || len(line)-len(text) >= indent {
+			continue
+		}
+		if string(text) != keys[0]+":" {
+			return false
+		}
+		indent, keys = len(line)-len(text), keys[1:]
+	}
+	return len(keys) == 0
+}
+
 // checked completes a parsed object and makes sure that it is the one that it was taken for.
 func (o *Object) checked(v raw.Value) (raw.Value, error) {
 	v = o.inherited.into(v)

@@ -23,6 +23,8 @@ type crd struct {
 type crdVersion struct {
 	name   string
 	schema raw.Value
+	// status says that the version has a subresource for its status.
+	status bool
 }
 
 // title is how notes name the definition. A name that Kubernetes would refuse is not repeated.
@@ -76,21 +78,22 @@ func readCRD(v raw.Value) (crd, error) {
 
 // readVersions finds the schemas. In v1beta1, one schema may stand for all versions, and one version beside none in the list.
 func readVersions(spec raw.Value) ([]crdVersion, error) {
-	shared := at(spec, "validation", "openAPIV3Schema")
+	shared, all := at(spec, "validation", "openAPIV3Schema"), []crdVersion(nil)
+	status := at(spec, "subresources", "status").IsObject()
 	list, _ := spec.Get("versions")
 	if list.Len() > maxVersions {
 		return nil, fmt.Errorf("spec.versions has more than %d elements", maxVersions)
 	}
-	var all []crdVersion
 	for i := range list.Len() {
-		v := crdVersion{text(list.At(i), "name"), at(list.At(i), "schema", "openAPIV3Schema")}
+		e := list.At(i)
+		v := crdVersion{text(e, "name"), at(e, "schema", "openAPIV3Schema"), status || at(e, "subresources", "status").IsObject()}
 		if v.schema.IsNull() {
 			v.schema = shared
 		}
 		all = append(all, v)
 	}
 	if single := text(spec, "version"); single != "" && len(all) == 0 {
-		all = append(all, crdVersion{single, shared})
+		all = append(all, crdVersion{single, shared, status})
 	}
 	if len(all) == 0 {
 		return nil, errors.New("spec.versions is empty")
@@ -114,7 +117,7 @@ func (s *Set) define(c crd) error {
 	}
 	meta := s.Find("", "v1", "ConfigMap").Field("metadata")
 	for _, v := range c.versions {
-		k.add(version{v.name, sync.OnceValue(func() *Type {
+		k.add(version{name: v.name, status: v.status, typ: sync.OnceValue(func() *Type {
 			r := crdReader{meta: meta, open: c.open, left: maxTypes}
 			return r.root(v.schema)
 		})})

@@ -32,6 +32,8 @@ type kind struct {
 type version struct {
 	name string
 	typ  func() *Type
+	// status says that a custom resource has a subresource for its status.
+	status bool
 }
 
 var builtin = sync.OnceValue(func() *Set {
@@ -60,7 +62,7 @@ func load(data []byte) (*Set, error) {
 			s.kinds[at] = &kind{namespaced: k.Namespaced}
 		}
 		t := &d.types[k.Type]
-		s.kinds[at].add(version{k.Version, func() *Type { return t }})
+		s.kinds[at].add(version{name: k.Version, typ: func() *Type { return t }})
 	}
 	return s, nil
 }
@@ -91,6 +93,21 @@ func (s *Set) Find(group, version, kind string) *Type {
 		}
 	}
 	return k.versions[len(k.versions)-1].typ()
+}
+
+// DropsStatus says that the API server drops what a manifest writes into the status of a kind. Of its own kinds it keeps only that of a new
+// Node.
+func (s *Set) DropsStatus(group, version, kind string) bool {
+	k := s.kinds[groupKind{group, kind}]
+	if k == nil || !k.custom {
+		return k != nil && kind != "Node"
+	}
+	for _, v := range k.versions {
+		if v.name == version {
+			return v.status
+		}
+	}
+	return false
 }
 
 // Namespaced says whether objects of a kind live in a namespace, and whether that is known.

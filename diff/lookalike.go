@@ -1,0 +1,128 @@
+package diff
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// RuleLookAlike is the rule of a finding about a text that looks like another one than it is.
+const RuleLookAlike = "look-alike"
+
+// LookAlike is the finding about a field whose text looks like another one than it is, and whether there is one: after has letters of another
+// alphabet that look like ASCII, or marks written apart from their letters, that before has not; or the two look the same and are not.
+func LookAlike(path string, before, after Raw) (Finding, bool) {
+	known := map[string]bool{}
+	raw.Leaves(before, func(text string, _ bool) bool {
+		if !isASCII(text) {
+			known[text] = true
+		}
+		return true
+	})
+	was, _ := raw.Reveal(before).(string)
+	is, _ := raw.Reveal(after).(string)
+	clean := raw.Leaves(after, func(text string, _ bool) bool {
+		return isASCII(text) || known[text] || len(disguises([]rune(text))) == 0
+	})
+	if clean && (was == is || isASCII(was) && isASCII(is) || skeleton(was) != skeleton(is)) {
+		return Finding{}, false
+	}
+	return Finding{
+		Rule: RuleLookAlike, Source: "https://www.unicode.org/reports/tr39/#Confusable_Detection", Risk: RiskNone, Security: true, Path: path,
+		Words: "a text looks like another one than it is: it has letters of another alphabet that look like ASCII, or marks apart from their letters",
+	}, true
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+}
+
+// confusable are letters that look like those of ASCII in common fonts.
+// https://www.unicode.org/Public/security/latest/confusables.txt
+var confusable = func() map[rune]rune {
+	out := map[rune]rune{}
+	for _, pair := range []struct{ other, ascii string }{
+		{"аеорсухіјѕһԁԛԝѵԍӏАВЕНІЈКМОРЅСТУХԌ", "aeopcyxijshdqwvglABEHIJKMOPSCTYXG"}, // Cyrillic
+		{"οανιρκυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳ", "oavipkuxyABEZHIKMNOPTYXcj"},                 // Greek
+		{"օսհցոԛյ", "ouhgnqj"}, // Armenian
+		{"ıɡɑɩʟ", "igail"},     // Latin
+	} {
+		ascii := []rune(pair.ascii)
+		for i, r := range []rune(pair.other) {
+			out[r] = ascii[i]
+		}
+	}
+	return out
+}()
+
+// disguises are the places in a text of characters that look like something else: letters of another alphabet in a word that has ASCII
+// letters or nothing else, letters that only look like ASCII, and marks that a letter before them has a character for.
+func disguises(text []rune) map[int]bool {
+	var out map[int]bool
+	add := func(i int) {
+		if out == nil {
+			out = map[int]bool{}
+		}
+		out[i] = true
+	}
+	for i := 0; i < len(text); {
+		end := i
+		ascii, other, like := 0, 0, 0
+		for ; end < len(text) && isWord(text[end]); end++ {
+			switch r := text[end]; {
+			case r <= unicode.MaxASCII && unicode.IsLetter(r):
+				ascii++
+			case confusable[r] != 0:
+				like++
+			case r > unicode.MaxASCII && unicode.IsLetter(r):
+				other++
+			}
+		}
+		for ; i < end; i++ {
+			r := text[i]
+			switch {
+			case r <= unicode.MaxASCII:
+			case confusable[r] != 0 && (ascii > 0 || other == 0 && like > 1), disguised(r):
+				add(i)
+			case i > 0 && unicode.Is(unicode.Mn, r) && composes(text[i-1], r):
+				add(i)
+			}
+		}
+		i = max(end, i+1)
+	}
+	return out
+}
+
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) || r == '-' || r == '_' || r == '.' || r == '/'
+}
+
+// disguised says that a letter or digit is another form of an ASCII one, or of another letter: full width, bold, the sign of Kelvin.
+func disguised(r rune) bool {
+	if r < 0x2000 || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		return false
+	}
+	plain := norm.NFKC.String(string(r))
+	return len(plain) == 1 || norm.NFC.String(string(r)) != string(r)
+}
+
+func composes(letter, mark rune) bool {
+	pair := string([]rune{letter, mark})
+	return norm.NFC.String(pair) != pair
+}
+
+// skeleton is a text as it looks: two texts with one skeleton look the same.
+func skeleton(text string) string {
+	return strings.Map(func(r rune) rune {
+		if ascii := confusable[r]; ascii != 0 {
+			return ascii
+		}
+		if r > unicode.MaxASCII && !seen(r, 'x') {
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(text))
+}
