@@ -3,7 +3,6 @@ package module
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
@@ -75,35 +75,38 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	return err
 }
 
-// validate returns an error that lists what is wrong, each with file and line.
+// validate gives an error that lists what is wrong, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	raw := &bounded{most: maxValidation}
-	stderr := t.env.Log.Writer(api.Warn)
-	err := t.run(ctx, raw, stderr, "validate", "-json", "-no-color")
-	_ = stderr.Close()
-	if raw.full {
-		return fmt.Errorf("terraform validate printed more than %d MiB; divide the module into smaller ones", maxValidation>>20)
+	executable, environ, err := child.StandIn(t.tool.Path, t.environ)
+	if err != nil {
+		return err
 	}
-
-	var found struct {
-		Valid       bool         `json:"valid"`
-		Diagnostics []diagnostic `json:"diagnostics"`
+	run, err := tfexec.NewTerraform(t.dir, executable)
+	if err != nil {
+		return err
 	}
-	if json.Unmarshal(raw.kept.Bytes(), &found) != nil || found.Valid == (err != nil) {
-		if err == nil {
-			err = errors.New("it did not print what is wrong as JSON")
-		}
+	if err := run.SetEnv(environ); err != nil {
+		return err
+	}
+	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
+		return err
+	}
+	found, err := run.Validate(ctx)
+	if err != nil {
 		return t.ended(ctx, "validate", err, nil)
 	}
-
-	shown := &screen{log: t.env.Log, place: t.place}
+	screen := &screen{log: t.env.Log, place: t.place}
 	for _, problem := range found.Diagnostics {
-		shown.problem(problem)
+		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
+		if problem.Range != nil {
+			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
+		}
+		screen.problem(said)
 	}
 	if found.Valid {
 		return nil
 	}
-	return t.failed("validate", shown)
+	return t.failed("validate", screen)
 }
 
 // patience is how long Terraform asks again for a state lock that another attempt holds: as long as one that is just ending tries
@@ -146,9 +149,6 @@ func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	}
 	return raw.kept.Bytes(), nil
 }
-
-// maxValidation bounds what terraform validate prints.
-const maxValidation = 16 << 20
 
 // maxPlan bounds a plan, as a file and as JSON.
 const maxPlan = 256 << 20
@@ -211,7 +211,7 @@ func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...s
 	}.Run(ctx)
 }
 
-// ended returns the error of a command, which is the reason of the interrupt where there was one.
+// ended gives the error of a command. After an interrupt the error of a library must not be printed: it can be a nil inside.
 func (t *terraform) ended(ctx context.Context, verb string, err error, shown *screen) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))
