@@ -26,6 +26,8 @@ const (
 // outcome is what was found of one object. Its values are not masked yet: the fields of its changes have paths and marks, and their values
 // stand in the differences, which are in the same order.
 type outcome struct {
+	// id is the object's, and from that of the one that it goes for.
+	id, from    manifest.ID
 	section     section
 	change      diff.Change
 	differences []difference
@@ -126,7 +128,7 @@ func mayElide(id manifest.ID) bool { return id.Kind == "ConfigMap" && id.Group =
 
 func (c *comparer) compareValues(j *job, v *values) outcome {
 	typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
-	out := outcome{change: diff.Change{
+	out := outcome{id: j.id, from: j.from, change: diff.Change{
 		Address: address(j.id, c.masker.Text), Namespace: c.masker.Text(j.id.Namespace),
 		ResourceKind: c.masker.Text(j.id.ResourceKind()), Name: c.masker.Text(j.id.Name),
 	}}
@@ -222,7 +224,7 @@ func (c *comparer) proven(j *job, found []difference, sides ...raw.Value) []diff
 }
 
 // isBuiltin says that a kind is the API's own.
-func (c *comparer) isBuiltin(id manifest.ID) bool {
+func (c *comparison) isBuiltin(id manifest.ID) bool {
 	_, known := schema.Builtin().Namespaced(id.Group, id.Kind)
 	return known
 }

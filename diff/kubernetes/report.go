@@ -93,6 +93,10 @@ func (c *comparison) report() (*diff.Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		if more, err = c.judgeReferences(outcomes); err != nil {
+			return nil, err
+		}
+		notes = append(notes, more...)
 		more, same := c.present(r, outcomes)
 		notes, unchanged = append(append(notes, more...), parserNotes(jobs)...), unchanged+same
 	}
