@@ -6,6 +6,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
 const admissionGroup = ".admissionregistration.k8s.io"
@@ -23,23 +24,16 @@ func admissionRules() []Rule {
 func webhookRules() []Rule {
 	webhooks := []string{"ValidatingWebhookConfiguration" + admissionGroup, "MutatingWebhookConfiguration" + admissionGroup}
 	source := k8s + "reference/access-authn-authz/extensible-admission-controllers/"
-	names := func(v raw.Value) map[string]bool {
-		var out map[string]bool
-		for _, w := range oneOrMore(get(v, "webhooks")) {
-			out = with(out, text(get(w, "name")))
-		}
-		return out
-	}
 	return []Rule{
 		{
-			Name: "webhook-appears", Source: source, Kinds: webhooks, Actions: present, Paths: []string{"webhooks[*].name"},
+			Name: "webhook-appears", Source: source, Kinds: webhooks, Actions: present, Paths: []string{"webhooks"},
 			When:  "there is a webhook that was not there before",
-			holds: func(l look) bool { return l.before.IsNull() || grows(names(l.before), names(l.after)) },
+			holds: func(l look) bool { return l.before.IsNull() || onlyIn(l.touched, l.after, l.before) },
 			Words: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
 		},
 		{
-			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: changed, Paths: []string{"webhooks[*].name"}, When: "a webhook is gone",
-			holds: func(l look) bool { return grows(names(l.after), names(l.before)) },
+			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: changed, Paths: []string{"webhooks"}, When: "a webhook is gone",
+			holds: func(l look) bool { return onlyIn(l.touched, l.before, l.after) },
 			Words: "requests that the webhook checked or changed are no longer checked or changed",
 		},
 		{
@@ -70,6 +64,22 @@ func webhookRules() []Rule {
 			Words: "a part of the API of the cluster is answered by this service",
 		},
 	}
+}
+
+// onlyIn says that a difference is of a webhook that only one side has, or of a list that has one that the other lacks.
+func onlyIn(t Touched, has, lacks raw.Value) bool {
+	list, other := get(has, "webhooks"), get(lacks, "webhooks")
+	if len(t.Path) > 1 && t.Path[1].IsSelect {
+		_, here := element(list, t.Path[1])
+		_, there := element(other, t.Path[1])
+		return here && !there
+	}
+	for _, w := range oneOrMore(list) {
+		if _, there := element(other, tree.Step{IsSelect: true, Select: text(get(w, "name"))}); !there {
+			return true
+		}
+	}
+	return false
 }
 
 func admissionPolicyRules() []Rule {
