@@ -262,12 +262,50 @@ func clusterServiceRules() []Rule {
 			Words: "one more port can be reached from outside the cluster",
 		},
 		{
+			Name: "route-backend", Source: k8s + "concepts/services-networking/ingress/#resource-backend", Kinds: routeKinds, Actions: changed,
+			Paths: []string{"spec.rules", "spec.defaultBackend", "spec.to", "spec.alternateBackends", "spec.http", "spec.tcp", "spec.tls",
+				"spec.routes"},
+			Risk: diff.RiskInPlace, When: "it leads to a service that it did not lead to",
+			holds: func(l look) bool { return grows(backends(l.before), backends(l.after)) },
+			Words: "requests from outside are led to another service",
+		},
+		{
 			Name: "service-port-gone", Source: service + "#multi-port-services", Kinds: []string{"Service"}, Actions: changed,
 			Paths: []string{"spec.ports"}, Risk: diff.RiskInPlace, When: "a port is gone",
 			holds: func(l look) bool { return grows(servicePorts(l.after), servicePorts(l.before)) },
 			Words: "clients that use the port get no answer any more",
 		},
 	}
+}
+
+// backends are the services that a route leads to, wherever it names them.
+func backends(v raw.Value) map[string]bool {
+	var out map[string]bool
+	var visit func(v raw.Value, depth int)
+	visit = func(v raw.Value, depth int) {
+		if depth == 0 {
+			return
+		}
+		for i := range v.Len() {
+			visit(v.At(i), depth-1)
+		}
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			if child.IsList() && (k == "backendRefs" || k == "services" || k == "alternateBackends") {
+				for _, b := range oneOrMore(child) {
+					out = with(out, text(get(b, "namespace"))+"/"+text(get(b, "name")))
+				}
+			} else if k == "service" || k == "to" {
+				out = with(out, "/"+text(get(child, "name")))
+			} else if k == "destination" {
+				out = with(out, "/"+text(get(child, "host")))
+			}
+			visit(child, depth-1)
+		}
+	}
+	visit(get(v, "spec"), maxSearch)
+	delete(out, "/")
+	return out
 }
 
 func servicePorts(v raw.Value) map[string]bool {

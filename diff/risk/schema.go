@@ -238,6 +238,29 @@ func lifecycleRules() []Rule {
 			Words: "a rollout may end all pods at once, so that nothing answers until the new ones are ready",
 		},
 		{
+			Name: "rollout-recreates", Source: k8s + "concepts/workloads/controllers/deployment/#recreate-deployment", Actions: changed,
+			Kinds: []string{"Deployment.apps"}, Paths: []string{"spec.strategy"}, Risk: diff.RiskInPlace, When: "the strategy becomes Recreate",
+			holds: func(l look) bool {
+				return text(get(l.after, "spec", "strategy", "type")) == "Recreate" && text(get(l.before, "spec", "strategy", "type")) != "Recreate"
+			},
+			Words: "each rollout from now on ends all pods before the first new one begins, so there is a gap",
+		},
+		{
+			Name: "class-default", Source: k8s + "concepts/storage/storage-classes/#default-storageclass", Actions: changed,
+			Kinds: []string{"StorageClass.storage.k8s.io", "IngressClass.networking.k8s.io"}, Paths: []string{"metadata.annotations"},
+			Risk: diff.RiskInPlace, When: "it becomes the default, or is it no longer",
+			holds: func(l look) bool { return defaultClass(l.before) != defaultClass(l.after) },
+			Words: "what names no class gets another one from now on, or none",
+		},
+		{
+			Name: "secret-store", Source: "https://external-secrets.io/latest/api/externalsecret/", Security: true, Actions: changed,
+			Kinds: []string{"ExternalSecret.external-secrets.io", "ClusterExternalSecret.external-secrets.io", "Certificate.cert-manager.io",
+				"SecretProviderClass.secrets-store.csi.x-k8s.io", "*SecretStore.external-secrets.io", "*Issuer.cert-manager.io"},
+			Risk: diff.RiskInPlace, Paths: []string{"**.secretStoreRef", "**.issuerRef", "spec.provider", "spec.acme", "spec.ca", "spec.vault",
+				"**.remoteRef"},
+			Words: "secrets or certificates come from another place",
+		},
+		{
 			Name: "disruption-budget-off", Source: k8s + "concepts/workloads/pods/disruptions/#pod-disruption-budgets",
 			Kinds: []string{"PodDisruptionBudget.policy"}, Actions: present, Risk: diff.RiskInPlace,
 			Paths: []string{"spec.minAvailable", "spec.maxUnavailable"}, When: "it newly lets all pods end at once",
@@ -287,6 +310,12 @@ func allAtOnce(v raw.Value) bool {
 		}
 	}
 	return false
+}
+
+func defaultClass(v raw.Value) bool {
+	annotations := get(v, "metadata", "annotations")
+	return text(get(annotations, "storageclass.kubernetes.io/is-default-class")) == "true" ||
+		text(get(annotations, "ingressclass.kubernetes.io/is-default-class")) == "true"
 }
 
 // budgets of a PodDisruptionBudget, at the two ends.
