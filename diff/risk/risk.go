@@ -28,6 +28,8 @@ type Subject struct {
 	Touched []Touched
 	// Unknown is the tree of what is known only after apply, as a Terraform plan has it, without what the provider chooses.
 	Unknown raw.Value
+	// Shown makes a key of a held object one that may be printed, see tree.Path.Text. Nil hides all of them.
+	Shown func(string) string
 	// Regenerated says that all that changes is made anew at each rendering.
 	Regenerated bool
 
@@ -71,6 +73,7 @@ func Judge(c *diff.Change, s Subject) {
 	if f, ok := j.unjudged(); ok {
 		findings = append(findings, f)
 	}
+	findings = append(findings, j.judgeHeld(findings)...)
 	c.Judge(append(findings, j.judgeNested(findings)...)...)
 }
 

@@ -17,7 +17,7 @@ func terraformRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
 		dataRules(), guardRules(), policyRules(), openRules(), cipherRules(), serviceRules(), madeUpRules(), planRules(),
-		attributeRules(awsAttributes()), attributeRules(googleAttributes()), attributeRules(azureAttributes()),
+		attributeRules(awsAttributes()), attributeRules(googleAttributes()), attributeRules(azureAttributes()), attributeRules(releaseAttributes()),
 	} {
 		out = append(out, group...)
 	}

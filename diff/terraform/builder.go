@@ -134,7 +134,7 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, touched []risk.Tou
 	}
 	risk.Judge(c, risk.Subject{
 		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: touched,
-		Unknown: p.unknownBySetting(r),
+		Unknown: p.unknownBySetting(r), Shown: b.masker.Text,
 	})
 	for i, t := range touched {
 		if f, ok := diff.LookAlike(c.Fields[i].Path, t.Before, t.After); ok {

@@ -1,0 +1,288 @@
+package risk
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// judgeHeld judges the object of Kubernetes that a Terraform resource manages as a manifest of it, and says what nothing else says.
+func (j *judge) judgeHeld(found []diff.Finding) []diff.Finding {
+	s := j.subject
+	if s.Engine != diff.KindTerraform || !slices.Contains([]diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy}, j.change.Action) {
+		return nil
+	}
+	before, after, at, ok := heldManifests(s.Kind, s.Before, s.After)
+	if !ok {
+		return nil
+	}
+	shown := s.Shown
+	if shown == nil {
+		shown = func(string) string { return diff.Hidden }
+	}
+	said := map[string]bool{}
+	for _, f := range found {
+		said[f.Rule] = true
+	}
+	var out []diff.Finding
+	for _, f := range JudgeManifest(before, after, at, shown) {
+		if !said[f.Rule] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// heldManifests are the manifests of the object that a resource manages, and where they are.
+func heldManifests(kind string, before, after raw.Value) (was, is raw.Value, at tree.Path, ok bool) {
+	switch kind {
+	case "kubernetes_manifest":
+		return get(before, "manifest"), get(after, "manifest"), tree.Path{}.Field("manifest"), true
+	case "kubectl_manifest":
+		was, _ := readDocument(get(before, "yaml_body"))
+		is, _ := readDocument(get(after, "yaml_body"))
+		return was, is, tree.Path{}.Field("yaml_body").Into("yaml"), true
+	}
+	object, known := typedObjects[versionSuffix.ReplaceAllString(kind, "")]
+	if !known {
+		return raw.Value{}, raw.Value{}, nil, false
+	}
+	return object.manifest(before), object.manifest(after), nil, true
+}
+
+// readDocument reads a text that holds one document of YAML or JSON. What is not there is null.
+func readDocument(v raw.Value) (doc raw.Value, ok bool) {
+	t := text(v)
+	if strings.TrimSpace(t) == "" {
+		return raw.Value{}, true
+	}
+	// Of one line it could be anything; with a comment below, it is YAML.
+	_, doc, _, ok = tree.Embedded("", t+"\n#")
+	return doc, ok
+}
+
+var versionSuffix = regexp.MustCompile(`_v\d+(beta\d+)?(_data)?$`)
+
+// typedObject is the kind that a resource type of the Kubernetes provider stands for.
+type typedObject struct{ apiVersion, kind string }
+
+const rbacVersion = "rbac.authorization.k8s.io/v1"
+
+// typedObjects are the resource types without their versions.
+var typedObjects = map[string]typedObject{
+	"kubernetes_api_service":                      {"apiregistration.k8s.io/v1", "APIService"},
+	"kubernetes_cluster_role":                     {rbacVersion, "ClusterRole"},
+	"kubernetes_cluster_role_binding":             {rbacVersion, "ClusterRoleBinding"},
+	"kubernetes_config_map":                       {"v1", "ConfigMap"},
+	"kubernetes_cron_job":                         {"batch/v1", "CronJob"},
+	"kubernetes_daemon_set":                       {"apps/v1", "DaemonSet"},
+	"kubernetes_daemonset":                        {"apps/v1", "DaemonSet"},
+	"kubernetes_default_service_account":          {"v1", "ServiceAccount"},
+	"kubernetes_deployment":                       {"apps/v1", "Deployment"},
+	"kubernetes_endpoints":                        {"v1", "Endpoints"},
+	"kubernetes_horizontal_pod_autoscaler":        {"autoscaling/v2", "HorizontalPodAutoscaler"},
+	"kubernetes_ingress":                          {"networking.k8s.io/v1", "Ingress"},
+	"kubernetes_job":                              {"batch/v1", "Job"},
+	"kubernetes_limit_range":                      {"v1", "LimitRange"},
+	"kubernetes_mutating_webhook_configuration":   {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"},
+	"kubernetes_namespace":                        {"v1", "Namespace"},
+	"kubernetes_network_policy":                   {"networking.k8s.io/v1", "NetworkPolicy"},
+	"kubernetes_persistent_volume":                {"v1", "PersistentVolume"},
+	"kubernetes_persistent_volume_claim":          {"v1", "PersistentVolumeClaim"},
+	"kubernetes_pod":                              {"v1", "Pod"},
+	"kubernetes_pod_disruption_budget":            {"policy/v1", "PodDisruptionBudget"},
+	"kubernetes_replication_controller":           {"v1", "ReplicationController"},
+	"kubernetes_resource_quota":                   {"v1", "ResourceQuota"},
+	"kubernetes_role":                             {rbacVersion, "Role"},
+	"kubernetes_role_binding":                     {rbacVersion, "RoleBinding"},
+	"kubernetes_secret":                           {"v1", "Secret"},
+	"kubernetes_service":                          {"v1", "Service"},
+	"kubernetes_service_account":                  {"v1", "ServiceAccount"},
+	"kubernetes_stateful_set":                     {"apps/v1", "StatefulSet"},
+	"kubernetes_storage_class":                    {"storage.k8s.io/v1", "StorageClass"},
+	"kubernetes_validating_webhook_configuration": {"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"},
+	"kubernetes_labels":                           {},
+	"kubernetes_annotations":                      {},
+}
+
+// manifest writes the attributes of a resource as the API does. Null stays null.
+func (o typedObject) manifest(v raw.Value) raw.Value {
+	if !v.IsObject() {
+		return raw.Value{}
+	}
+	out := map[string]any{}
+	for _, k := range v.Keys() {
+		switch child, _ := v.Get(k); k {
+		case "id", "timeouts", "api_version", "kind", "field_manager", "force":
+		default:
+			if value, ok := o.value(k, "", child); ok {
+				out[fieldName(k, child)] = value
+			}
+		}
+	}
+	if o.kind == "" {
+		// Labels and annotations of an object that something else manages.
+		metadata, _ := out["metadata"].(map[string]any)
+		if metadata == nil {
+			metadata = map[string]any{}
+		}
+		for _, k := range []string{"labels", "annotations"} {
+			if m, ok := out[k]; ok {
+				metadata[k] = m
+				delete(out, k)
+			}
+		}
+		out["metadata"] = metadata
+		o = typedObject{text(get(v, "api_version")), text(get(v, "kind"))}
+	}
+	out["apiVersion"], out["kind"] = o.apiVersion, o.kind
+	return raw.Of(out)
+}
+
+// value is what an attribute or a block holds: a block is a list of one object unless the API has a list there; the keys of a map are
+// its own. Not ok: nobody set it.
+func (o typedObject) value(key, parent string, v raw.Value) (any, bool) {
+	switch {
+	case v.IsNull() || text(v) == "" && !v.IsObject() && !v.IsList():
+		return nil, false
+	case v.IsList() && v.Len() == 0:
+		return nil, false
+	case !v.IsList() || !v.At(0).IsObject():
+		return raw.Reveal(v), true
+	}
+	list := make([]any, v.Len())
+	for i := range list {
+		fields := map[string]any{}
+		for _, k := range v.At(i).Keys() {
+			child, _ := v.At(i).Get(k)
+			if value, ok := o.value(k, key, child); ok {
+				fields[fieldName(k, child)] = value
+			}
+		}
+		list[i] = fields
+	}
+	_, isList := listBlocks[key]
+	one := key == "port" && parent == "service" || key == "secret" && o.kind != "ServiceAccount" || key == "rule" && parent == "backend"
+	if len(list) == 1 && (!isList || one) {
+		return list[0], true
+	}
+	return list, true
+}
+
+// listBlocks are the blocks that the API has as lists, with the names that it has for them.
+var listBlocks = map[string]string{
+	"address": "addresses", "cluster_role_selectors": "clusterRoleSelectors", "container": "containers", "egress": "egress", "env": "env",
+	"env_from": "envFrom", "ephemeral_container": "ephemeralContainers", "from": "from", "host_aliases": "hostAliases",
+	"image_pull_secret": "imagePullSecrets", "image_pull_secrets": "imagePullSecrets", "ingress": "ingress", "init_container": "initContainers",
+	"items": "items", "limit": "limits", "match_expressions": "matchExpressions", "metric": "metrics", "path": "paths", "port": "ports",
+	"ports": "ports", "rule": "rules", "secret": "secrets", "sources": "sources", "subject": "subjects", "subset": "subsets", "sysctl": "sysctls",
+	"tls": "tls", "to": "to", "toleration": "tolerations", "topology_spread_constraint": "topologySpreadConstraints",
+	"volume": "volumes", "volume_claim_template": "volumeClaimTemplates", "volume_mount": "volumeMounts", "webhook": "webhooks",
+}
+
+// otherNames are the names of the API that are not those of the provider in camel case.
+var otherNames = map[string]string{
+	"host_pid": "hostPID", "host_ipc": "hostIPC", "cluster_ip": "clusterIP", "external_ips": "externalIPs", "load_balancer_ip": "loadBalancerIP",
+	"non_resource_urls": "nonResourceURLs", "insecure_skip_tls_verify": "insecureSkipTLSVerify",
+}
+
+// fieldName is the name that the API has for an attribute or a block.
+func fieldName(key string, v raw.Value) string {
+	if name, ok := otherNames[key]; ok {
+		return name
+	}
+	if name, ok := listBlocks[key]; ok && v.IsList() && v.At(0).IsObject() && key != "secret" {
+		return name
+	}
+	head, rest, _ := strings.Cut(key, "_")
+	for word := range strings.SplitSeq(rest, "_") {
+		if word != "" {
+			head += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return head
+}
+
+// releaseAttributes are about releases of charts: what a chart makes of its values, a plan does not show.
+func releaseAttributes() []attribute {
+	return []attribute{
+		{
+			name: "release-source", source: "https://helm.sh/docs/topics/provenance/", kinds: []string{"helm_release"},
+			paths: []string{"repository", "chart"}, test: differ(), words: "the release is made from another chart, or from another place",
+		},
+		{
+			name: "release-unverified", source: "https://helm.sh/docs/topics/provenance/", kinds: []string{"helm_release"},
+			paths: []string{"verify"}, test: turnsOff(), words: "the chart's signature is no longer checked",
+		},
+		{
+			name: "manifest-unreadable", source: "https://registry.terraform.io/providers/gavinbunny/kubectl/latest/docs/resources/kubectl_manifest",
+			kinds: []string{"kubectl_manifest"}, paths: []string{"yaml_body"},
+			test: wholeTest("it is not one document of plain YAML", func(v raw.Value) bool {
+				_, ok := readDocument(get(v, "yaml_body"))
+				return !ok
+			}, `{"yaml_body": "a: b"}`, `{"yaml_body": "a: !!binary b"}`),
+			words: "the manifest cannot be read, so no rule judges the object in it",
+		},
+		{
+			name: "release-values", source: k8s + "concepts/security/pod-security-standards/", kinds: []string{"helm_release"},
+			paths: []string{"values", "set"},
+			test: test{
+				when: "a value that has the name of a setting of pods asks for the node: privileged, hostNetwork, hostPID, hostIPC, hostPath, " +
+					"allowPrivilegeEscalation or runAsUser 0, or the values cannot be read", actions: present, strong: `{"values": ["a: {privileged: false}"]}`,
+				weak:   `{"values": ["a: {privileged: true}"]}`,
+				object: func(l look) bool { return grows(riskyValues(l.before), riskyValues(l.after)) },
+			},
+			words: "values of the chart ask for rights on the node, or cannot be read",
+		},
+	}
+}
+
+// riskyValues are the values of a release that have the names of settings with which pods get rights on the node, with their places.
+func riskyValues(release raw.Value) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range oneOrMore(get(release, "values")) {
+		if doc, ok := readDocument(v); ok {
+			risky("", "", doc, maxSearch, out)
+		} else {
+			out["cannot be read: "+text(v)] = true
+		}
+	}
+	for _, list := range []string{"set", "set_sensitive"} {
+		for _, s := range oneOrMore(get(release, list)) {
+			name := text(get(s, "name"))
+			risky(name, name[strings.LastIndex(name, ".")+1:], get(s, "value"), 0, out)
+		}
+	}
+	return out
+}
+
+func risky(at, key string, v raw.Value, depth int, out map[string]bool) {
+	switch key {
+	case "privileged", "hostNetwork", "hostPID", "hostIPC", "allowPrivilegeEscalation":
+		if text(v) == "true" {
+			out[at] = true
+		}
+	case "runAsUser":
+		if text(v) == "0" {
+			out[at] = true
+		}
+	case "hostPath":
+		if t, _ := raw.Text(v); !v.IsNull() && t != "" && t != "{}" {
+			out[at+"="+t] = true
+		}
+	}
+	if depth == 0 {
+		return
+	}
+	for _, k := range v.Keys() {
+		child, _ := v.Get(k)
+		risky(at+"."+k, k, child, depth-1, out)
+	}
+	for i := range v.Len() {
+		risky(at, "", v.At(i), depth-1, out)
+	}
+}
