@@ -29,6 +29,9 @@ type answer struct {
 	alike   bool
 	digest  string
 
+	workflow string // it is approved as a whole
+	revoke   bool   // that is taken back
+
 	exact bool // the person named what they were shown: ids, or a content digest
 	left  int  // so many were left out of --all
 }
@@ -37,7 +40,7 @@ type answer struct {
 func NewApprove(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
-		Use: "approve INSTALL/COMPONENT|APPROVAL…", Short: "Approve plans, scripts or settings: exactly what is displayed",
+		Use: "approve INSTALL/COMPONENT|APPROVAL…|--workflow WORKFLOW", Short: "Approve plans, scripts or settings: exactly what is displayed",
 		Args: cobra.ArbitraryArgs,
 		Long: `Displays what is to be approved with its counts and its highest risk, and asks. A plan that destroys, replaces or restores
 something is approved by typing the name of its component; several plans at once by typing how many they are.
@@ -47,14 +50,19 @@ digest with --digest. Otherwise nothing is approved, and the error is the comman
 
 With --alike, all plans that wait and are like the one that is named are approved with it. With --all, everything that waits but
 what destroys, replaces or restores something, what loosens settings, and what has changes that its report does not show (a masked
-argument, a report that is cut); that is named, and the exit code is 3.`,
+argument, a report that is cut); that is named, and the exit code is 3.
+
+With --workflow, what a provision or deploy plans until it ends is approved in your name, also what waits already. What destroys or
+replaces something, scripts that no approver has seen for the install, and plans of which the report does not show everything still
+ask. Your permission is checked again at each use; --revoke takes the approval back.`,
 		Example: "  nuon approve acme/web\n  nuon approve apr_…\n  nuon approve acme/web --digest sha256:…\n" +
-			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all",
+			"  nuon approve acme/metrics --alike\n  nuon approve --install acme --all\n  nuon approve --workflow acme\n  nuon approve --workflow wfl_… --revoke",
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
 	}
 	a.flags(c)
+	a.wholeFlags(c)
 	return c
 }
 
@@ -93,6 +101,10 @@ func (a *answer) flags(c *cobra.Command) {
 
 func (a *answer) run(ctx context.Context, args []string) error {
 	switch {
+	case a.workflow != "":
+		return a.approveWorkflow(ctx, args)
+	case a.revoke:
+		return exit.Usagef("--revoke goes with --workflow, which names what to take back")
 	case a.all == (len(args) > 0):
 		return exit.Usagef("name what to %s (`nuon review` lists it), or say --all", a.give)
 	case a.install != "" && !a.all:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,7 @@ type plane struct {
 	read      int    // so many plans were read by themselves
 	displayed func() // what happens once a plan was read, before it is answered
 	installs  []api.InstallSummary
+	workflows []api.Workflow
 	onto      console.Console // what run prints on
 }
 
@@ -51,6 +53,21 @@ func fourPlans(t *testing.T) *plane {
 	return p
 }
 
+// workflow gives a workflow, and notes what is done about its rule as "id method reason".
+func (p *plane) workflow(w http.ResponseWriter, r *http.Request) {
+	i := slices.IndexFunc(p.workflows, func(w api.Workflow) bool { return w.ID == r.PathValue("id") })
+	if i < 0 {
+		problem(w, http.StatusNotFound, "not_found", "there is no workflow "+r.PathValue("id"))
+		return
+	}
+	if r.Method != http.MethodGet {
+		var body api.Reason
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		p.answers = append(p.answers, strings.TrimSpace(r.PathValue("id")+" "+r.Method+" "+body.Reason))
+	}
+	_ = json.NewEncoder(w).Encode(p.workflows[i])
+}
+
 func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/approvals", p.list)
@@ -61,6 +78,12 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	mux.HandleFunc("POST /v1/approvals/{id}/response", p.respond)
+	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, r *http.Request) {
+		running := slices.DeleteFunc(slices.Clone(p.workflows), func(w api.Workflow) bool { return w.Install != r.URL.Query().Get("install") })
+		_ = json.NewEncoder(w).Encode(api.WorkflowList{Items: running})
+	})
+	mux.HandleFunc("/v1/workflows/{id}", p.workflow)
+	mux.HandleFunc("/v1/workflows/{id}/rule", p.workflow)
 	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.InstallList{Items: p.installs})
 	})
@@ -82,7 +105,7 @@ func (p *plane) list(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from) // the first page has no cursor
 	for i, a := range p.approvals {
 		install, group := r.URL.Query().Get("install"), r.URL.Query().Get("group")
-		if i < from || install != "" && a.Install != install || group != "" && !p.deaf && a.Group != group {
+		if i < from || install != "" && a.Install != install && a.InstallID != install || group != "" && !p.deaf && a.Group != group {
 			continue
 		}
 		if len(l.Items) == 2 {

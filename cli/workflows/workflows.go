@@ -148,10 +148,26 @@ func show(out io.Writer, w api.Workflow, now time.Time) error {
 	if w.RequestedBy != "" {
 		lines = append(lines, fmt.Sprintf("  asked for by %s%s", console.Line(w.RequestedBy), at))
 	}
+	if words := wholeRule(w); words != "" {
+		lines = append(lines, "  "+console.Line(words))
+	}
 	if _, err := fmt.Fprintln(out, strings.Join(lines, "\n")); err != nil {
 		return err
 	}
 	return showTree(out, w.Steps, now)
+}
+
+// wholeRule says who approves a workflow as a whole; empty when nobody does.
+func wholeRule(w api.Workflow) string {
+	switch {
+	case w.Rule.By == "":
+		return ""
+	case w.Rule.Void != "":
+		return "its plans ask: " + w.Rule.Void
+	case w.Status == api.WorkflowStatusRunning:
+		return w.Rule.By + " approves what it plans until it ends"
+	}
+	return w.Rule.By + " approved it as a whole"
 }
 
 // since says how long a workflow took, or runs.

@@ -1,0 +1,158 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nuon-toolkit/nuon/cli/complete"
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/cli/review"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// This file is `nuon approve --workflow`: a rule of the approver that approves what one workflow plans until it ends.
+
+// leftToAnswers is what such a rule never covers.
+const leftToAnswers = "what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does not show everything"
+
+func (a *answer) wholeFlags(c *cobra.Command) {
+	c.Flags().StringVar(&a.workflow, "workflow", "", "approve what this workflow plans until it ends: its id, or an install for the one that runs there")
+	c.Flags().BoolVar(&a.revoke, "revoke", false, "with --workflow: take that back")
+	complete.Flag(a.env, c, "workflow", complete.RunningWorkflows)
+}
+
+// approveWorkflow approves a workflow as a whole, or takes that back.
+func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
+	if len(args) > 0 || a.all || a.alike || a.digest != "" || a.install != "" {
+		return exit.Usagef("--workflow approves a whole workflow: leave out plans, --all, --alike, --digest and --install")
+	}
+	client, err := a.env.Client()
+	if err != nil {
+		return err
+	}
+	w, err := findRunning(ctx, client, a.workflow)
+	if err != nil {
+		return err
+	}
+	if a.revoke {
+		w, err = remote.Get[api.Workflow](client.RevokeWorkflowRule(ctx, w.ID))
+		if err != nil {
+			return err
+		}
+		return a.showWhole(w, "taken back: plans of %s ask again\n", whatOf(w))
+	}
+	if err := a.agreeWhole(ctx, client, w); err != nil {
+		return err
+	}
+	if w, err = remote.Get[api.Workflow](client.SetWorkflowRule(ctx, w.ID, api.Reason{Reason: a.reason})); err != nil {
+		return err
+	}
+	return a.showWhole(w, "approved: what %s plans until it ends; to take it back: nuon approve --workflow %s --revoke\n", whatOf(w), w.ID)
+}
+
+func (a *answer) showWhole(w api.Workflow, format string, args ...any) error {
+	if a.env.Console.Output == "name" {
+		return a.env.Console.List(w, nil, [][]string{{w.ID}})
+	}
+	return a.env.Console.Result(w, func(out io.Writer) error {
+		_, err := fmt.Fprintf(out, format, args...)
+		return err
+	})
+}
+
+// whatOf names a workflow in a sentence.
+func whatOf(w api.Workflow) string {
+	return console.Line(fmt.Sprintf("%s %d of %s/%s", w.Kind, w.Number, w.App, w.Install))
+}
+
+// findRunning returns a workflow by its id, or the one that runs at an install and can be approved as a whole.
+func findRunning(ctx context.Context, client *remote.Client, name string) (api.Workflow, error) {
+	if strings.HasPrefix(name, "wfl_") {
+		return remote.Get[api.Workflow](client.GetWorkflow(ctx, name))
+	}
+	install := strings.TrimPrefix(name, "latest:")
+	running, err := remote.All(func(cursor string) ([]api.Workflow, string, error) {
+		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{
+			Install: install, Status: string(api.WorkflowStatusRunning), Cursor: cursor,
+		}))
+		return l.Items, l.Next, err
+	})
+	if err != nil {
+		return api.Workflow{}, err
+	}
+	running = slices.DeleteFunc(running, func(w api.Workflow) bool {
+		return w.PlanOnly || w.Kind != api.WorkflowKindProvision && w.Kind != api.WorkflowKindDeploy
+	})
+	switch len(running) {
+	case 0:
+		return api.Workflow{}, fmt.Errorf("no provision and no deploy runs at %s: `nuon workflows list --install %[1]s` shows what ran", install)
+	case 1:
+		return running[0], nil
+	}
+	var ids []string
+	for _, w := range running {
+		ids = append(ids, w.ID)
+	}
+	return api.Workflow{}, exit.Usagef("%d workflows run at %s: say which of %s", len(running), install, strings.Join(ids, ", "))
+}
+
+// agreeWhole displays what would be approved, and asks. Without a terminal only the id of a workflow is taken.
+func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Workflow) error {
+	c, what := a.env.Console, "this approves what "+whatOf(w)+" plans until it ends"
+	if !c.Asks() {
+		if a.workflow == w.ID {
+			return nil
+		}
+		command := "nuon approve --workflow " + w.ID
+		if a.reason != "" {
+			command += fmt.Sprintf(" --reason %q", a.reason)
+		}
+		return exit.Usagef("%s, and there is no terminal to ask on; read it with `nuon workflows get %s`, then run: %s", what, w.ID, command)
+	}
+	c.Say("%s   (%s)", whatOf(w), w.ID)
+	c.Say("%s", c.Wrap("  because "+console.Line(w.Reason), 2))
+	waits, err := waiting(ctx, client, api.ListApprovalsParams{Install: w.InstallID, Brief: true})
+	if err != nil {
+		return err
+	}
+	for _, t := range waits {
+		if t.Workflow != w.ID {
+			continue
+		}
+		if t, err = whole(ctx, client, t); err != nil {
+			return err
+		}
+		report, err := review.ReportOf(t)
+		if err != nil {
+			return err
+		}
+		how := "  approves now: %s: %s"
+		if review.Grave(t) || t.IndividualApproval || len(t.Scripts) > 0 {
+			how = "  still asks about: %s: %s"
+		}
+		c.Say(how, console.Line(review.Subject(t)), effect(t, report))
+	}
+	if next := unplanned(w); len(next) > 0 {
+		c.Say("%s", c.Wrap("  approves once they are planned: "+console.Line(strings.Join(next, ", ")), 2))
+	}
+	c.Say("%s", c.Wrap("  never approves "+fmt.Sprintf(leftToAnswers, console.Line(w.Install)), 2))
+	return c.Confirm(ctx, what, false)
+}
+
+// unplanned are the components of which a workflow has still to make the plan.
+func unplanned(w api.Workflow) []string {
+	var names []string
+	for _, s := range w.Steps {
+		if s.Kind == api.StepKindPlan && (s.Status == api.StepStatusPending || s.Status == api.StepStatusRunning) {
+			names = append(names, s.Component)
+		}
+	}
+	return names
+}

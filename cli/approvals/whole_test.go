@@ -1,0 +1,82 @@
+package approvals
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nuon-toolkit/nuon/cli/exit"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// atWork is fleet with two workflows that run at globex, and a provision at acme of which web waits.
+func atWork(t *testing.T) *plane {
+	t.Helper()
+	p := fleet(t, diff.Update)
+	add := func(id string, kind api.WorkflowKind, install string) {
+		p.workflows = append(p.workflows, api.Workflow{
+			ID: id, Number: 1, Kind: kind, App: "hello", Install: install, InstallID: "ins_" + install, Status: api.WorkflowStatusRunning, Reason: "it is new",
+			Steps: []api.Step{
+				{Kind: api.StepKindPlan, Component: "web", Status: api.StepStatusSucceeded}, {Kind: api.StepKindPlan, Component: "cache", Status: api.StepStatusPending},
+			},
+		})
+	}
+	add("wfl_1", api.WorkflowKindProvision, "acme")
+	add("wfl_2", api.WorkflowKindDeploy, "globex")
+	add("wfl_3", api.WorkflowKindDeploy, "globex")
+	add("wfl_4", api.WorkflowKindTeardown, "hooli")
+	p.approvals[0].Workflow, p.approvals[4].Workflow, p.approvals[4].Destructive = "wfl_1", "wfl_1", true
+	return p
+}
+
+// TestApproveAWorkflow: on a terminal a person is shown what is covered and what is not, and asked; a script passes the workflow's id.
+func TestApproveAWorkflow(t *testing.T) {
+	for name, c := range map[string]struct {
+		line  string
+		types string // "" is nobody at a terminal
+		want  []string
+		code  int
+		says  string
+	}{
+		"script":             {"approve --workflow wfl_1 --reason fine", "", []string{"wfl_1 POST fine"}, 0, ""},
+		"script, by name":    {"approve --workflow acme --reason fine", "", nil, exit.Usage, "then run: nuon approve --workflow wfl_1 --reason \"fine\""},
+		"yes":                {"approve --workflow acme", "y", []string{"wfl_1 POST"}, 0, ""},
+		"by its latest":      {"approve --workflow latest:acme", "y", []string{"wfl_1 POST"}, 0, ""},
+		"no":                 {"approve --workflow acme", "n", nil, exit.Rejected, "nothing was done"},
+		"just return":        {"approve --workflow wfl_1", "", []string{"wfl_1 POST"}, 0, ""},
+		"taken back":         {"approve --workflow acme --revoke", "", []string{"wfl_1 DELETE"}, 0, ""},
+		"several":            {"approve --workflow globex", "y", nil, exit.Usage, "2 workflows run at globex: say which of wfl_2, wfl_3"},
+		"none to approve":    {"approve --workflow hooli", "y", nil, exit.Failed, "no provision and no deploy runs at hooli"},
+		"not there":          {"approve --workflow wfl_9", "", nil, exit.Failed, "there is no workflow wfl_9"},
+		"with a plan":        {"approve --workflow wfl_1 acme/web", "", nil, exit.Usage, "leave out plans"},
+		"with all":           {"approve --workflow wfl_1 --all", "", nil, exit.Usage, "leave out plans"},
+		"nothing taken back": {"approve --revoke acme/web", "", nil, exit.Usage, "--revoke goes with --workflow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := atWork(t)
+			if c.types != "" {
+				p.typing(t, c.types)
+			}
+			_, _, err := p.run(t, "table", strings.Fields(c.line)...)
+			if exit.CodeOf(err) != c.code || c.code != 0 && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("ended with %v, want code %d and %q", err, c.code, c.says)
+			}
+			if d := cmp.Diff(c.want, p.answers); d != "" {
+				t.Errorf("answers (-want +got)\n%s", d)
+			}
+		})
+	}
+	out, remarks, err := atWork(t).typing(t, "y").run(t, "table", "approve", "--workflow", "acme")
+	want := "provision 1 of hello/acme   (wfl_1)\n  because it is new\n  approves now: web: 1 to update; highest risk: in place\n" +
+		"  still asks about: db: 1 to update; highest risk: in place\n  approves once they are planned: cache\n" +
+		"  never approves what destroys or replaces something, scripts that no approver has seen for acme,\n  and plans of which the report does not show everything\n" +
+		"this approves what provision 1 of hello/acme plans until it ends. Go on? [y/N] "
+	if d := cmp.Diff(want, remarks); d != "" || err != nil {
+		t.Errorf("remarked (-want +got)\n%s%v", d, err)
+	}
+	if out != "approved: what provision 1 of hello/acme plans until it ends; to take it back: nuon approve --workflow wfl_1 --revoke\n" {
+		t.Errorf("printed %q", out)
+	}
+}
