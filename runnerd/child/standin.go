@@ -2,7 +2,6 @@ package child
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -14,27 +13,26 @@ const (
 	varUser    = "NUON_CHILD_USER"
 )
 
-// StandIn returns what a library is to be given that starts the program at path itself, and knows nothing of this package: the
-// executable of this process, and env with the variables by which it becomes that program, as the user of Setup. The main function
-// of this process's program calls Become first.
+// StandIn returns what a library is to be given that starts the program at path itself, and knows nothing of this package: the program
+// and env, where Setup names no user; else the executable of this process, and env with the variables by which it becomes that program,
+// as that user. The main function of this process's program calls Become first.
 func StandIn(path string, env map[string]string) (executable string, environ map[string]string, err error) {
+	user := setup.User
+	if user == nil {
+		return path, env, nil
+	}
 	if executable, err = os.Executable(); err != nil {
 		return "", nil, fmt.Errorf("find this program: %w", err)
 	}
-	environ = maps.Clone(env)
-	if user := setup.User; user != nil {
-		var entries []string
-		for name, value := range env {
-			entries = append(entries, name+"="+value)
-		}
-		clear(environ)
-		for _, entry := range user.environ(entries) {
-			name, value, _ := strings.Cut(entry, "=")
-			environ[name] = value
-		}
-		environ[varUser] = fmt.Sprintf("%d:%d", user.UID, user.GID)
+	var entries []string
+	for name, value := range env {
+		entries = append(entries, name+"="+value)
 	}
-	environ[varProgram] = path
+	environ = map[string]string{varProgram: path, varUser: fmt.Sprintf("%d:%d", user.UID, user.GID)}
+	for _, entry := range user.environ(entries) {
+		name, value, _ := strings.Cut(entry, "=")
+		environ[name] = value
+	}
 	return executable, environ, nil
 }
 
@@ -57,11 +55,8 @@ func Become() error {
 	return become(path, append([]string{path}, os.Args[1:]...), environ, user)
 }
 
-// parseIDs reads UID:GID; nil for none.
+// parseIDs reads UID:GID.
 func parseIDs(text string) (*User, error) {
-	if text == "" {
-		return nil, nil //nolint:nilnil // none is no error
-	}
 	uid, gid, _ := strings.Cut(text, ":")
 	u, err := strconv.ParseUint(uid, 10, 32)
 	if err != nil {

@@ -10,16 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// become replaces this process by a program; as another user in the way of start.
+// become replaces this process by a program of another user, in the way of start.
 func become(path string, args, environ []string, user *User) error {
-	if user != nil {
-		runtime.LockOSThread() // the setting below is that of a thread, and this one becomes the program
-		if err := errors.Join(
-			syscall.Setgroups(nil), syscall.Setgid(int(user.GID)), syscall.Setuid(int(user.UID)),
-			unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-		); err != nil {
-			return fmt.Errorf("become user %d: %w", user.UID, err)
-		}
+	runtime.LockOSThread() // the setting below is that of a thread, and this one becomes the program
+	if err := errors.Join(
+		syscall.Setgroups(nil), syscall.Setgid(int(user.GID)), syscall.Setuid(int(user.UID)),
+		unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+	); err != nil {
+		return fmt.Errorf("become user %d: %w", user.UID, err)
 	}
 	return fmt.Errorf("become %s: %w", path, syscall.Exec(path, args, environ)) //nolint:gosec // it is the program that runnerd was to run
 }
